@@ -71,20 +71,27 @@ class Bundle:
         if self.signer is None:
             return None
         wanted = fingerprint(x509.load_pem_x509_certificate(self.signer.certificate))
-        return next((authority for authority in self.authorities if authority.fingerprint == wanted), None)
+        return next(
+            (authority for authority in self.authorities if authority.fingerprint == wanted), None
+        )
 
     @property
     def ca_bundle(self) -> bytes:
         """Return the authorities as PEM, for ``caBundle`` and ``ca.crt``: first the one that signs, then by age, newest first."""
         signing = self.signing
         certificates = [each.certificate for each in self.authorities]
-        certificates.sort(key=lambda each: (each.not_valid_before_utc, fingerprint(each)), reverse=True)
+        certificates.sort(
+            key=lambda each: (each.not_valid_before_utc, fingerprint(each)), reverse=True
+        )
         certificates.sort(key=lambda each: signing is None or each != signing.certificate)
         return write_certificates(certificates)
 
     def data(self) -> dict[str, bytes]:
         """Return the data of the Secret; without a pair to serve, its keys are absent, so that a patch leaves them as they are."""
-        ends = {each.fingerprint: each.leaves_end and each.leaves_end.isoformat() for each in self.authorities}
+        ends = {
+            each.fingerprint: each.leaves_end and each.leaves_end.isoformat()
+            for each in self.authorities
+        }
         record = {"leavesEnd": ends, "left": sorted(self.left), "settled": self.settled}
         data = {AUTHORITY: self.ca_bundle, RECORD: json.dumps(record, sort_keys=True).encode()}
         if self.signer is not None:
@@ -108,7 +115,9 @@ def read_bundle(data: Mapping[str, bytes], published: bytes = b"") -> Bundle:
     ends, left = _ends(record), record.get("left")
     authorities = tuple(
         Authority(each, _leaves_end(each, ends, issuer, serving, is_signer=each == signer))
-        for key, each in sorted(known.items())  # what is read is the same, in whatever order it was written
+        for key, each in sorted(
+            known.items()
+        )  # what is read is the same, in whatever order it was written
         if key in kept
     )
     return Bundle(
@@ -116,7 +125,9 @@ def read_bundle(data: Mapping[str, bytes], published: bytes = b"") -> Bundle:
         None if signer is None else KeyPair(write_certificates([signer]), data[SIGNING_KEY]),
         authorities,
         signer is not None and record.get("settled") is True,
-        frozenset(key for key in left if isinstance(key, str)) - kept if isinstance(left, list) else frozenset(),
+        frozenset(key for key in left if isinstance(key, str)) - kept
+        if isinstance(left, list)
+        else frozenset(),
     )
 
 

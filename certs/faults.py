@@ -44,11 +44,15 @@ def pair_faults(data: Mapping[str, bytes], now: datetime) -> Iterator[Fault]:
     """Yield what is wrong with ``tls.crt``, ``tls.key`` and ``ca.crt``, as a Secret or a directory holds them."""
     leaf = leaf_of(data)
     if leaf is None:
-        yield Fault(CERTIFICATE, "holds no certificate", "the controller issues one, or `certs issue` does")
+        yield Fault(
+            CERTIFICATE, "holds no certificate", "the controller issues one, or `certs issue` does"
+        )
         return
     key = read_key(data.get(KEY, b""))
     if key is None or not is_pair(leaf, key):
-        yield Fault(KEY, f"is not the key of {CERTIFICATE}", "ask for a new pair with `certs rotate`")
+        yield Fault(
+            KEY, f"is not the key of {CERTIFICATE}", "ask for a new pair with `certs rotate`"
+        )
     if not is_valid(leaf, now):
         yield Fault(CERTIFICATE, "is not valid now", "is the controller running?")
     elif now >= renewal_due(leaf) + LATE:
@@ -56,7 +60,9 @@ def pair_faults(data: Mapping[str, bytes], now: datetime) -> Iterator[Fault]:
         yield Fault(CERTIFICATE, f"should have been renewed at {due}", "is the controller running?")
     authorities = read_authorities(data.get(AUTHORITY, b""))
     if authorities and not any(is_signed_by(leaf, each) for each in authorities):
-        yield Fault(CERTIFICATE, f"no CA of {AUTHORITY} signed it", "ask for a new one with `certs rotate`")
+        yield Fault(
+            CERTIFICATE, f"no CA of {AUTHORITY} signed it", "ask for a new one with `certs rotate`"
+        )
 
 
 def trust_faults(

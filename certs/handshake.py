@@ -36,11 +36,15 @@ def make_context(certificate: Path, key: Path, requirements: Requirements) -> ss
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
     context.num_tickets = 0
     try:
-        context.load_cert_chain(certificate, key, password="")  # an encrypted key is refused, not asked for
+        context.load_cert_chain(
+            certificate, key, password=""
+        )  # an encrypted key is refused, not asked for
     except OSError as error:
         mismatch = getattr(error, "reason", None) == "KEY_VALUES_MISMATCH"
         found = "the key belongs to another certificate" if mismatch else error
-        raise CertificateError(f"{certificate}, {key}: {found}; give a PEM pair without passphrase") from None
+        raise CertificateError(
+            f"{certificate}, {key}: {found}; give a PEM pair without passphrase"
+        ) from None
     if requirements.ciphers:
         _choose(context, requirements.ciphers)
     if requirements.client_ca:
@@ -60,12 +64,20 @@ def _choose(context: ssl.SSLContext, ciphers: str) -> None:
 
 def _verify_clients(context: ssl.SSLContext, authorities: Path) -> None:
     context.verify_mode = ssl.CERT_REQUIRED
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # an intermediate authority may be trusted alone, as in Go
+    context.verify_flags |= (
+        ssl.VERIFY_X509_PARTIAL_CHAIN
+    )  # an intermediate authority may be trusted alone, as in Go
     try:
         context.load_verify_locations(authorities)
     except OSError as error:
-        found = error.strerror if error.filename or not isinstance(error, ssl.SSLError) else "no certificate in it"
-        raise CertificateError(f"{authorities}: {found}; give a PEM file of the authorities of clients") from None
+        found = (
+            error.strerror
+            if error.filename or not isinstance(error, ssl.SSLError)
+            else "no certificate in it"
+        )
+        raise CertificateError(
+            f"{authorities}: {found}; give a PEM file of the authorities of clients"
+        ) from None
 
 
 def shake_hands(

@@ -28,11 +28,15 @@ def issue_authority(common_name: str, *, now: datetime, lifetime: timedelta) -> 
     """Issue a self-signed certificate authority that may sign leaves only; *common_name* has at most 64 characters."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(common_name)
-    builder = _builder(name, key.public_key(), now).issuer_name(name).not_valid_after(now + lifetime)
+    builder = (
+        _builder(name, key.public_key(), now).issuer_name(name).not_valid_after(now + lifetime)
+    )
     certificate = (
         builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(signs_certificates=True), critical=True)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False
+        )
         .sign(key, hashes.SHA256())
     )
     return _encode(certificate, key)
@@ -57,7 +61,9 @@ def issue_serving(
     if not isinstance(issuer_key, ec.EllipticCurvePrivateKey):
         raise ValueError(f"the authority's key is a {type(issuer_key).__name__}; give an EC key")
     if issuer.not_valid_after_utc <= now:
-        raise ValueError(f"the authority expired at {issuer.not_valid_after_utc.isoformat()}; issue a new one first")
+        raise ValueError(
+            f"the authority expired at {issuer.not_valid_after_utc.isoformat()}; issue a new one first"
+        )
     alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in dns_names]
     alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in ip_addresses]
     key = ec.generate_private_key(ec.SECP256R1())
@@ -75,7 +81,9 @@ def issue_serving(
     return _encode(certificate, key)
 
 
-def _authority_identifier(issuer: x509.Certificate, key: ec.EllipticCurvePublicKey) -> x509.AuthorityKeyIdentifier:
+def _authority_identifier(
+    issuer: x509.Certificate, key: ec.EllipticCurvePublicKey
+) -> x509.AuthorityKeyIdentifier:
     """Return the issuer's own identifier; an authority that somebody else made may lack one, which is then computed."""
     try:
         own = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
@@ -88,7 +96,9 @@ def _name(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
-def _builder(subject: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime
+) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -24,7 +24,9 @@ def read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
     found: dict[str, x509.Certificate] = {}
     for match in _CERTIFICATE.finditer(pem[:MOST_BYTES]):
         try:
-            with warnings.catch_warnings(action="ignore"):  # of odd serial numbers and the like: they do no harm
+            with warnings.catch_warnings(
+                action="ignore"
+            ):  # of odd serial numbers and the like: they do no harm
                 certificate = x509.load_pem_x509_certificate(match[0])
                 _ = certificate.extensions, certificate.subject, certificate.public_key()
         except (ValueError, TypeError, x509.DuplicateExtension, UnsupportedAlgorithm):
@@ -35,7 +37,9 @@ def read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
 
 def read_authorities(pem: bytes) -> tuple[x509.Certificate, ...]:
     """Return the certificates that may sign others."""
-    return tuple(certificate for certificate in read_certificates(pem) if _is_authority(certificate))
+    return tuple(
+        certificate for certificate in read_certificates(pem) if _is_authority(certificate)
+    )
 
 
 def read_key(pem: bytes) -> ec.EllipticCurvePrivateKey | None:
@@ -98,7 +102,9 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 def write_certificates(certificates: Iterable[x509.Certificate]) -> bytes:
     """Return the certificates as PEM, one below the other."""
-    return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in certificates)
+    return b"".join(
+        certificate.public_bytes(serialization.Encoding.PEM) for certificate in certificates
+    )
 
 
 def _is_authority(certificate: x509.Certificate) -> bool:

@@ -17,7 +17,14 @@ from ipaddress import ip_address
 
 from certs.bundle import Authority, Bundle
 from certs.issue import issue_authority, issue_serving
-from certs.pem import hosts, is_signed_by, is_valid, read_authorities, read_certificates, renewal_due
+from certs.pem import (
+    hosts,
+    is_signed_by,
+    is_valid,
+    read_authorities,
+    read_certificates,
+    renewal_due,
+)
 from certs.trust import View, adopt, drop
 
 MOST_AUTHORITIES = 16
@@ -68,11 +75,16 @@ def advance(
     bundle, changes = adopt(bundle, view, now, policy.leaf_lifetime)
     reason = _authority_due(bundle, now, asked)
     if reason:
-        signer = issue_authority(f"{policy.common_name} CA", now=now, lifetime=policy.authority_lifetime)
+        signer = issue_authority(
+            f"{policy.common_name} CA", now=now, lifetime=policy.authority_lifetime
+        )
         (certificate,) = read_authorities(signer.certificate)
         authorities = (*bundle.authorities, Authority(certificate))
         bundle = replace(bundle, signer=signer, authorities=authorities, settled=False)
-        changes = (*changes, f"new CA until {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC: {reason}")
+        changes = (
+            *changes,
+            f"new CA until {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC: {reason}",
+        )
     waiting = "" if asked is not Kind.AUTHORITY or not _is_full(bundle) else _FULL
     unsettled = _unsettled(bundle, view, now, policy)
     bundle = replace(bundle, settled=not unsettled)
@@ -120,7 +132,11 @@ def _unsettled(bundle: Bundle, view: View, now: datetime, policy: Policy) -> str
     signing, leaf = bundle.signing, bundle.leaf
     assert signing is not None  # noqa: S101  # one was made where there was none
     published = view.published_for.get(signing.fingerprint)
-    others = [each for each in read_authorities(view.ca_bundle) if each != signing.certificate and is_valid(each, now)]
+    others = [
+        each
+        for each in read_authorities(view.ca_bundle)
+        if each != signing.certificate and is_valid(each, now)
+    ]
     served = leaf is not None and is_valid(leaf, now)
     if published is None and (others or (served and not bundle.settled)):
         return "the new CA is not in caBundle yet"
@@ -129,7 +145,9 @@ def _unsettled(bundle: Bundle, view: View, now: datetime, policy: Policy) -> str
     return "the new CA signs once all callers know it" if published < policy.settle else ""
 
 
-def _sign(bundle: Bundle, now: datetime, names: frozenset[str], policy: Policy, reason: str) -> tuple[Bundle, str]:
+def _sign(
+    bundle: Bundle, now: datetime, names: frozenset[str], policy: Policy, reason: str
+) -> tuple[Bundle, str]:
     signer, signing = bundle.signer, bundle.signing
     assert signer is not None and signing is not None  # noqa: S101, PT018  # as above
     addresses = frozenset(_addresses(names))

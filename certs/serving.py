@@ -69,7 +69,9 @@ class ServingCertificate:
             return "caBundle is empty; put ca.crt into it" if private else ""
         try:
             shake_hands(
-                self._current.open_context, lambda client: client.load_verify_locations(cadata=_text(ca_bundle)), host
+                self._current.open_context,
+                lambda client: client.load_verify_locations(cadata=_text(ca_bundle)),
+                host,
             )
         except (OSError, ValueError) as error:
             return f"the certificate is not what caBundle trusts ({reason(error)}); is another CA in caBundle?"
@@ -95,13 +97,18 @@ class ServingCertificate:
     def _read(self) -> tuple[bytes, ...]:
         directory, client_ca = _resolve(self._directory), self._requirements.client_ca
         authority = directory / AUTHORITY
-        optional = [*([authority] if authority.exists() else []), *([client_ca] if client_ca else [])]
+        optional = [
+            *([authority] if authority.exists() else []),
+            *([client_ca] if client_ca else []),
+        ]
         contents = []
         for path in (directory / CERTIFICATE, directory / KEY, *optional):
             try:
                 contents.append(path.read_bytes())
             except OSError as error:
-                raise CertificateError(f"{path}: {error.strerror or error}; give a readable PEM file") from None
+                raise CertificateError(
+                    f"{path}: {error.strerror or error}; give a readable PEM file"
+                ) from None
         return tuple(contents)
 
 
@@ -128,18 +135,28 @@ def _try(context: ssl.SSLContext, certificate: Path, authority: Path | None) -> 
     Raises CertificateError where a client would refuse.
     """
     try:
-        peer = shake_hands(context, lambda client: client.load_verify_locations(authority or certificate))
+        peer = shake_hands(
+            context, lambda client: client.load_verify_locations(authority or certificate)
+        )
     except (OSError, ValueError) as error:
         signer = f" with {authority}" if authority else ""
-        raise CertificateError(f"{certificate}: a client{signer} refuses it: {reason(error)}; issue it again") from None
+        raise CertificateError(
+            f"{certificate}: a client{signer} refuses it: {reason(error)}; issue it again"
+        ) from None
     if not peer:
-        raise CertificateError(f"{certificate}: holds no certificate that a client accepts; issue it again")
+        raise CertificateError(
+            f"{certificate}: holds no certificate that a client accepts; issue it again"
+        )
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(peer["notAfter"])), UTC)
 
 
 def _try_ciphers(context: ssl.SSLContext, certificate: Path, ciphers: str) -> None:
     try:
-        shake_hands(context, lambda client: client.load_verify_locations(certificate), version=ssl.TLSVersion.TLSv1_2)
+        shake_hands(
+            context,
+            lambda client: client.load_verify_locations(certificate),
+            version=ssl.TLSVersion.TLSv1_2,
+        )
     except OSError:
         raise CertificateError(
             f"ciphers {ciphers!r}: none fits the kind of key of {certificate}; add one, such as ECDHE-ECDSA-AES128-GCM-SHA256"

@@ -30,7 +30,12 @@ def make_throwaway(
     """Write ``ca.crt``, ``tls.crt`` and ``tls.key`` into *directory*; return the path of ``ca.crt``. The CA's key is not kept."""
     authority = issue_authority("fabric-injector throw-away CA", now=now, lifetime=lifetime)
     serving = issue_serving(
-        authority, "fabric-injector", dns_names=dns_names, ip_addresses=ip_addresses, now=now, lifetime=lifetime
+        authority,
+        "fabric-injector",
+        dns_names=dns_names,
+        ip_addresses=ip_addresses,
+        now=now,
+        lifetime=lifetime,
     )
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "ca.crt").write_bytes(authority.certificate)

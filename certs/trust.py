@@ -26,13 +26,17 @@ class View:
     published_for: Mapping[str, timedelta] = field(default_factory=dict)
 
 
-def adopt(bundle: Bundle, view: View, now: datetime, leaf_lifetime: timedelta) -> tuple[Bundle, tuple[str, ...]]:
+def adopt(
+    bundle: Bundle, view: View, now: datetime, leaf_lifetime: timedelta
+) -> tuple[Bundle, tuple[str, ...]]:
     """Keep the CAs that clients trust for one more leaf's life, where they are not exactly those that we last published.
 
     The Secret was then lost or restored, or a write failed half way: servers may hold a leaf that the Secret does not know.
     """
     live = {fingerprint(each): each for each in read_authorities(view.ca_bundle)}
-    trusted = {key: each for key, each in live.items() if key not in bundle.left and is_valid(each, now)}
+    trusted = {
+        key: each for key, each in live.items() if key not in bundle.left and is_valid(each, now)
+    }
     bundle = replace(bundle, left=bundle.left & live.keys())
     known = {each.fingerprint: each for each in bundle.authorities}
     if [*trusted] == [fingerprint(each) for each in read_authorities(bundle.ca_bundle)]:
@@ -48,7 +52,9 @@ def adopt(bundle: Bundle, view: View, now: datetime, leaf_lifetime: timedelta) -
 
 def drop(bundle: Bundle, now: datetime) -> tuple[Bundle, tuple[str, ...]]:
     """Stop trusting the authorities whose leaves have all ended; return a sentence that says how many."""
-    kept = tuple(each for each in bundle.authorities if each == bundle.signing or _is_needed(each, now))
+    kept = tuple(
+        each for each in bundle.authorities if each == bundle.signing or _is_needed(each, now)
+    )
     gone = {each.fingerprint for each in bundle.authorities if each not in kept}
     if not gone:
         return bundle, ()

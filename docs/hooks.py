@@ -32,7 +32,10 @@ def on_files(files: Any, *, config: Any) -> Any:
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     """Lead each link to the page that is made of its file, else to the file at ``repo_url``; without that only its text stays."""
     _not_run.extend(f"  {page.file.src_uri}: {why}" for why in _NOT_RUN.findall(markdown))
-    own = next((source for source, name in PAGES.items() if name == page.file.src_uri), f"docs/{page.file.src_uri}")
+    own = next(
+        (source for source, name in PAGES.items() if name == page.file.src_uri),
+        f"docs/{page.file.src_uri}",
+    )
     url = (config.get("repo_url") or "").rstrip("/")
 
     def lead(match: re.Match[str]) -> str:

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, settings
 from tests import ROOT
 from tests.fake_apiserver import FakeApiServer
 
-settings.register_profile("any-machine", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.register_profile(
+    "any-machine", suppress_health_check=[HealthCheck.too_slow], deadline=None
+)
 settings.load_profile("any-machine")
 
 # ignored where a shell runs this in the background, and then by all that tests start

@@ -17,18 +17,29 @@ UNMEASURED = ("--deselect=tests/sockets/test_fuzz.py",)
 
 def core_files() -> list[str]:
     """Give the patterns of the core's files, ``webhook/core/*``: the folders and modules that may not import socket."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
     [contract] = [one for one in contracts if "socket" in one.get("forbidden_modules", ())]
     paths = [ROOT / module.replace(".", "/") for module in contract["source_modules"]]
-    missing = [str(path) for path in paths if not path.is_dir() and not path.with_suffix(".py").is_file()]
+    missing = [
+        str(path) for path in paths if not path.is_dir() and not path.with_suffix(".py").is_file()
+    ]
     if missing:
-        sys.exit(f"pyproject.toml: contract {contract['name']!r} names what is not there: {', '.join(missing)}")
-    return [f"{path.relative_to(ROOT)}/*" if path.is_dir() else f"{path.relative_to(ROOT)}.py" for path in paths]
+        sys.exit(
+            f"pyproject.toml: contract {contract['name']!r} names what is not there: {', '.join(missing)}"
+        )
+    return [
+        f"{path.relative_to(ROOT)}/*" if path.is_dir() else f"{path.relative_to(ROOT)}.py"
+        for path in paths
+    ]
 
 
 def coverage(*words: str) -> int:
     """Run coverage; give its exit status."""
-    return subprocess.run([sys.executable, "-m", "coverage", *words], cwd=ROOT, check=False).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "coverage", *words], cwd=ROOT, check=False
+    ).returncode
 
 
 def main() -> int:

@@ -61,7 +61,9 @@ class Request:
 class Exchange:
     """One request being answered: what a behaviour acts on."""
 
-    def __init__(self, server: "FakeApiServer", handler: BaseHTTPRequestHandler, request: Request) -> None:
+    def __init__(
+        self, server: "FakeApiServer", handler: BaseHTTPRequestHandler, request: Request
+    ) -> None:
         self.server = server
         self.request = request
         self.generation = 0
@@ -72,7 +74,11 @@ class Exchange:
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         kind = "text/plain" if isinstance(body, str) else "application/json"
         self._handler.send_response(status)
-        for key, value in {"Content-Type": kind, "Content-Length": str(len(data)), **headers}.items():
+        for key, value in {
+            "Content-Type": kind,
+            "Content-Length": str(len(data)),
+            **headers,
+        }.items():
             self._handler.send_header(key.replace("_", "-"), value)
         self._handler.end_headers()
         self._handler.wfile.write(data)
@@ -111,7 +117,14 @@ Behaviour = Callable[[Exchange], None]
 
 def status(code: int, message: str = "", *, reason: str = "", **headers: str) -> Behaviour:
     """Answer with a Status object."""
-    body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "code": code, "message": message, "reason": reason}
+    body = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "code": code,
+        "message": message,
+        "reason": reason,
+    }
     return lambda exchange: exchange.answer(code, body, **headers)
 
 
@@ -128,7 +141,10 @@ def hang(exchange: Exchange) -> None:
 def expired(exchange: Exchange) -> None:
     """Open a watch and say in it that the version is too old."""
     exchange.open()
-    exchange.event("ERROR", {"kind": "Status", "metadata": {}, "code": 410, "message": "too old resource version"})
+    exchange.event(
+        "ERROR",
+        {"kind": "Status", "metadata": {}, "code": 410, "message": "too old resource version"},
+    )
     exchange.end()
 
 
@@ -185,7 +201,10 @@ class FakeApiServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.closing.set()
         with self._changed:
@@ -199,8 +218,14 @@ class FakeApiServer:
             self._version += 1
             collection = self._collections[path]
             known = (namespace, name) in collection.objects
-            body: dict[str, Any] = {key: parts.pop(key) for key in ("spec", "status") if key in parts}
-            metadata: dict[str, Any] = {"name": name, "resourceVersion": str(self._version), **parts}
+            body: dict[str, Any] = {
+                key: parts.pop(key) for key in ("spec", "status") if key in parts
+            }
+            metadata: dict[str, Any] = {
+                "name": name,
+                "resourceVersion": str(self._version),
+                **parts,
+            }
             if namespace:
                 metadata["namespace"] = namespace
             managed: list[dict[str, Any]] = [{"manager": "test", "fieldsV1": {"f:metadata": {}}}]
@@ -249,7 +274,11 @@ class FakeApiServer:
 
     def asked(self, kind: str, path: str = "") -> list[Request]:
         """Give the requests of the kind so far."""
-        return [request for request in self.requests if request.kind == kind and request.path.startswith(path)]
+        return [
+            request
+            for request in self.requests
+            if request.kind == kind and request.path.startswith(path)
+        ]
 
     def _make(self) -> ThreadingHTTPServer:
         fake = self
@@ -262,14 +291,18 @@ class FakeApiServer:
                 url = urlsplit(self.path)
                 body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
                 headers = {key.title(): value for key, value in self.headers.items()}
-                request = Request(self.command, unquote(url.path), dict(parse_qsl(url.query)), headers, body)
+                request = Request(
+                    self.command, unquote(url.path), dict(parse_qsl(url.query)), headers, body
+                )
                 with suppress(ConnectionError):
                     fake._serve(Exchange(fake, self, request))
 
             do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815  # as the base class calls them
 
             def date_time_string(self, timestamp: float | None = None) -> str:
-                return super().date_time_string(fake.clock().timestamp() if fake.clock else timestamp)
+                return super().date_time_string(
+                    fake.clock().timestamp() if fake.clock else timestamp
+                )
 
             def setup(self) -> None:
                 fake.connections += 1
@@ -291,14 +324,21 @@ class FakeApiServer:
                 connection, address = super().get_request()
                 if fake._tls is None:
                     return connection, address
-                return fake._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
+                return fake._tls.wrap_socket(
+                    connection, server_side=True, do_handshake_on_connect=False
+                ), address
 
         return Server(("127.0.0.1", 0), Handler)
 
     def _serve(self, exchange: Exchange) -> None:
         request = exchange.request
-        usual = {"list": self._list, "watch": self._watch, "PATCH": self._patch}.get(request.kind, self._get)
-        if request.path.startswith("/apis/resource.k8s.io/") and request.method in ("PATCH", "DELETE"):
+        usual = {"list": self._list, "watch": self._watch, "PATCH": self._patch}.get(
+            request.kind, self._get
+        )
+        if request.path.startswith("/apis/resource.k8s.io/") and request.method in (
+            "PATCH",
+            "DELETE",
+        ):
             usual = self._write
         with self._changed:
             waiting = self._next[request.kind, request.path]
@@ -330,14 +370,22 @@ class FakeApiServer:
         if "/namespaces/" in path and not path.startswith(NAMESPACES):
             group, _, rest = path.partition("/namespaces/")
             namespace, _, name = rest.partition("/")
-            return [obj for key, obj in self._collections[f"{group}/{name}"].objects.items() if key[0] == namespace]
+            return [
+                obj
+                for key, obj in self._collections[f"{group}/{name}"].objects.items()
+                if key[0] == namespace
+            ]
         if path.startswith(f"{NAMESPACES}/"):
             namespace, _, kind = path.removeprefix(f"{NAMESPACES}/").rpartition("/")
             held = self._collections[f"/api/v1/{kind}"].objects
             found = [obj for key, obj in held.items() if key[0] == namespace]
             return [obj for obj in found if _is_chosen(obj["metadata"], query)]
         objects = list(self._collections[path].objects.values())
-        return [obj for obj in objects if _is_chosen(obj["metadata"], query)] if path == CLAIM_TEMPLATES else objects
+        return (
+            [obj for obj in objects if _is_chosen(obj["metadata"], query)]
+            if path == CLAIM_TEMPLATES
+            else objects
+        )
 
     def _watch(self, exchange: Exchange) -> None:
         query = exchange.request.query
@@ -347,7 +395,9 @@ class FakeApiServer:
             status(410, "too old resource version")(exchange)
             return
         exchange.open()
-        for _, kind, obj in self._events(exchange.request.path, since, deadline, exchange.generation):
+        for _, kind, obj in self._events(
+            exchange.request.path, since, deadline, exchange.generation
+        ):
             exchange.event(kind, obj if kind == "BOOKMARK" else _trimmed(obj, exchange.request))
         exchange.cut() if self.closing.is_set() else exchange.end()
 
@@ -377,13 +427,27 @@ class FakeApiServer:
                 self._get(exchange)
                 return
             metadata = found["metadata"]
-            if body["metadata"].get("resourceVersion", metadata["resourceVersion"]) != metadata["resourceVersion"]:
+            if (
+                body["metadata"].get("resourceVersion", metadata["resourceVersion"])
+                != metadata["resourceVersion"]
+            ):
                 status(409, "the object has been modified", reason="Conflict")(exchange)
                 return
-            kept = {key: value for key, value in metadata.items() if key not in ("name", "resourceVersion")}
+            kept = {
+                key: value
+                for key, value in metadata.items()
+                if key not in ("name", "resourceVersion")
+            }
             merged = {**(found.get("status") or {}), **body["status"]}
             exchange.answer(
-                200, self.put(path, name, **kept, **({"spec": found["spec"]} if "spec" in found else {}), status=merged)
+                200,
+                self.put(
+                    path,
+                    name,
+                    **kept,
+                    **({"spec": found["spec"]} if "spec" in found else {}),
+                    status=merged,
+                ),
             )
 
     def _write(self, exchange: Exchange) -> None:
@@ -397,19 +461,32 @@ class FakeApiServer:
             if applied and found and found["spec"] != body["spec"]:
                 status(422, "spec: field is immutable", reason="Invalid")(exchange)
             elif applied:
-                metadata = {key: value for key, value in body["metadata"].items() if key not in ("name", "namespace")}
+                metadata = {
+                    key: value
+                    for key, value in body["metadata"].items()
+                    if key not in ("name", "namespace")
+                }
                 metadata["uid"] = found["metadata"]["uid"] if found else f"uid-{self._version}"
-                exchange.answer(200 if found else 201, self.put(path, name, namespace, **metadata, spec=body["spec"]))
+                exchange.answer(
+                    200 if found else 201,
+                    self.put(path, name, namespace, **metadata, spec=body["spec"]),
+                )
             elif not found:
                 status(404, f"{name!r} not found", reason="NotFound")(exchange)
-            elif found["metadata"]["uid"] != body.get("preconditions", {}).get("uid", found["metadata"]["uid"]):
-                status(409, "the UID in the precondition does not match", reason="Conflict")(exchange)
+            elif found["metadata"]["uid"] != body.get("preconditions", {}).get(
+                "uid", found["metadata"]["uid"]
+            ):
+                status(409, "the UID in the precondition does not match", reason="Conflict")(
+                    exchange
+                )
             else:
                 self.delete(path, name, namespace)
                 exchange.answer(200, {"kind": "Status", "status": "Success"})
 
     def _get(self, exchange: Exchange) -> None:
-        collection = self._collections.get(re.sub(r"/namespaces/[^/]+/", "/", exchange.request.path))
+        collection = self._collections.get(
+            re.sub(r"/namespaces/[^/]+/", "/", exchange.request.path)
+        )
         is_list = exchange.request.path.endswith(
             ("/pods", "/events", "/resourceclaims", "/network-attachment-definitions")
         )
@@ -417,7 +494,9 @@ class FakeApiServer:
             self._list(exchange)
             return
         if versions := self.groups.get(exchange.request.path):
-            exchange.answer(200, {"kind": "APIGroup", "versions": [{"version": each} for each in versions]})
+            exchange.answer(
+                200, {"kind": "APIGroup", "versions": [{"version": each} for each in versions]}
+            )
             return
         parts = exchange.request.path.split("/")
         path = exchange.request.path.rsplit("/", 1)[0]
@@ -446,9 +525,17 @@ def _is_chosen(metadata: dict[str, Any], query: dict[str, str]) -> bool:
         key, equals, value = part.removeprefix("!").partition("=")
         if (key in labels) is part.startswith("!") or (equals and labels[key] != value):
             return False
-    named = [each for each in query.get("fieldSelector", "").split(",") if each.startswith("metadata.name=")]
+    named = [
+        each
+        for each in query.get("fieldSelector", "").split(",")
+        if each.startswith("metadata.name=")
+    ]
     return all(each == f"metadata.name={metadata['name']}" for each in named)
 
 
 def _trimmed(obj: dict[str, Any], request: Request) -> dict[str, Any]:
-    return {"metadata": obj["metadata"]} if "PartialObjectMetadata" in request.headers.get("Accept", "") else obj
+    return (
+        {"metadata": obj["metadata"]}
+        if "PartialObjectMetadata" in request.headers.get("Accept", "")
+        else obj
+    )

@@ -18,7 +18,9 @@ from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
 
 SECRET = "/api/v1/namespaces/fabric-injector/secrets/fabric-injector-tls"
-CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
+CONFIGURATION = (
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
+)
 
 
 class Cluster:
@@ -35,14 +37,26 @@ class Cluster:
     def put(self, path: str, obj: dict[str, Any]) -> None:
         """Write an object, whoever wrote it last."""
         self._version += 1
-        metadata = {"name": path.rsplit("/", 1)[1], **obj.get("metadata", {}), "resourceVersion": str(self._version)}
+        metadata = {
+            "name": path.rsplit("/", 1)[1],
+            **obj.get("metadata", {}),
+            "resourceVersion": str(self._version),
+        }
         self.objects[path] = {**copy.deepcopy(obj), "metadata": metadata}
 
     def configure(self, *ca_bundles: bytes, **annotations: str) -> None:
         """Write a configuration with an entry for each caBundle."""
-        service = {"name": "fabric-injector", "namespace": "fabric-injector", "path": "/mutate", "port": 443}
+        service = {
+            "name": "fabric-injector",
+            "namespace": "fabric-injector",
+            "path": "/mutate",
+            "port": 443,
+        }
         entries = [
-            {"name": f"{number}.fabric-injector.io", "clientConfig": {"service": service, **_encoded(each)}}
+            {
+                "name": f"{number}.fabric-injector.io",
+                "clientConfig": {"service": service, **_encoded(each)},
+            }
             for number, each in enumerate(ca_bundles)
         ]
         self.put(CONFIGURATION, {"metadata": {"annotations": annotations}, "webhooks": entries})
@@ -61,7 +75,11 @@ class Cluster:
     def change_secret(self, **changes: bytes | None) -> None:
         """Change keys of the Secret (``_`` for ``.``), or remove them."""
         data = {**self.secret, **{key.replace("_", "."): value for key, value in changes.items()}}
-        encoded = {key: base64.b64encode(value).decode() for key, value in data.items() if value is not None}
+        encoded = {
+            key: base64.b64encode(value).decode()
+            for key, value in data.items()
+            if value is not None
+        }
         self.put(SECRET, {**self.objects[SECRET], "data": encoded})
 
     def annotate(self, path: str, **annotations: str) -> None:
@@ -101,7 +119,9 @@ class FakeConnection(Connection):
 
     def request(self, method: str, path: str, **options: Any) -> Response:
         assert options["timeout"] <= 4
-        status, body = self._cluster.answer(method, path, options.get("body"), options.get("headers"))
+        status, body = self._cluster.answer(
+            method, path, options.get("body"), options.get("headers")
+        )
         if status >= 500:
             raise RequestFailed(f"{method} {path} answered {status}", status)
         date = format_datetime(self._cluster.now + self._cluster.clock_error, usegmt=True)

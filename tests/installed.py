@@ -12,7 +12,9 @@ def packages(option: str, *targets: str, path: str | None = None) -> list[str]:
     """Give what the script prints with `--list` or `--missing` for the targets, on the PATH given or this process's."""
     environment = {"PATH": os.environ["PATH"] if path is None else path}
     command = ["/bin/sh", str(SCRIPT), option, *targets]
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout.split()
 
 
 def not_installed(target: str) -> str:

@@ -26,10 +26,14 @@ def read_lock(path: Path) -> dict[str, Locked]:
     """Read the file; give what it locks by name. A line is a requirement and its ``--hash`` options, continued by backslashes."""
     text = path.read_text().replace("\\\n", " ")
     lines = (
-        line.partition(" #")[0].split(" --hash=") for line in text.splitlines() if not line.lstrip().startswith("#")
+        line.partition(" #")[0].split(" --hash=")
+        for line in text.splitlines()
+        if not line.lstrip().startswith("#")
     )
     locked = (
-        Locked(Requirement(first.strip()), tuple(map(str.strip, rest))) for first, *rest in lines if first.strip()
+        Locked(Requirement(first.strip()), tuple(map(str.strip, rest)))
+        for first, *rest in lines
+        if first.strip()
     )
     return {canonicalize_name(one.requirement.name): one for one in locked}
 

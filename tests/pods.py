@@ -42,14 +42,18 @@ def all_names() -> list[str]:
 
 def add_env(pod: Object, name: str, value: str, container: int = 0) -> Object:
     """Append a literal variable to a container; return the pod."""
-    pod["spec"]["containers"][container].setdefault("env", []).append({"name": name, "value": value})
+    pod["spec"]["containers"][container].setdefault("env", []).append(
+        {"name": name, "value": value}
+    )
     return pod
 
 
 def drop_env(pod: Object, *names: str) -> Object:
     """Remove variables from all containers; return the pod."""
     for container in pod["spec"]["containers"]:
-        container["env"] = [entry for entry in container.get("env") or [] if entry["name"] not in names]
+        container["env"] = [
+            entry for entry in container.get("env") or [] if entry["name"] not in names
+        ]
     return pod
 
 
@@ -74,7 +78,10 @@ def minimal_pod(
 ) -> Object:
     """Return a pod of one container ``trainer``, or of the given ones; *tweaks* are fields of its spec."""
     marks = {"labels": labels, "annotations": annotations}
-    given = {**{key: dict(value) for key, value in marks.items() if value is not None}, **(metadata or {})}
+    given = {
+        **{key: dict(value) for key, value in marks.items() if value is not None},
+        **(metadata or {}),
+    }
     spec = {"containers": list(containers_of_pod) or [minimal_container()], **tweaks}
     pod = {"metadata": {"name": "train-0", "namespace": "research", **given}, "spec": spec}
     return {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(pod)}

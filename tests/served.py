@@ -9,7 +9,13 @@ from webhook.core import names
 from webhook.core.model import Object
 
 _IMAGE_ID = "registry.example.com/train@sha256:" + 64 * "0"
-_CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+_CONDITIONS = (
+    "PodReadyToStartContainers",
+    "Initialized",
+    "Ready",
+    "ContainersReady",
+    "PodScheduled",
+)
 _MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 _SPEC: Object = {
     "restartPolicy": "Never",
@@ -31,7 +37,9 @@ def as_served(pod: Object, number: int) -> Object:
     Put together of the fixtures and of what Kubernetes, Calico and Multus document; it is no capture of one cluster.
     """
     metadata, spec, status = pod["metadata"], pod["spec"], pod.setdefault("status", {})
-    made = uuid.uuid5(uuid.NAMESPACE_URL, f"{metadata.get('namespace')}/{metadata['name']}/{number}")
+    made = uuid.uuid5(
+        uuid.NAMESPACE_URL, f"{metadata.get('namespace')}/{metadata['name']}/{number}"
+    )
     address = f"10.244.{number // 250 % 250}.{number % 250 + 1}"
     metadata |= {"uid": str(made), "resourceVersion": str(1_000_000 + number), "generation": 1}
     annotations = metadata.setdefault("annotations", {})
@@ -45,7 +53,12 @@ def as_served(pod: Object, number: int) -> Object:
     _mount_token(spec, made)
     spec |= {key: value for key, value in _SPEC.items() if key not in spec}
     spec.setdefault("tolerations", []).extend(
-        {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        {
+            "key": f"node.kubernetes.io/{key}",
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": 300,
+        }
         for key in ("not-ready", "unreachable")
     )
     since = metadata.get("creationTimestamp") or "2026-11-21T11:40:00Z"
@@ -106,7 +119,12 @@ def _mount_token(spec: Object, made: uuid.UUID) -> None:
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
         {
             "downwardAPI": {
-                "items": [{"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]
+                "items": [
+                    {
+                        "path": "namespace",
+                        "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"},
+                    }
+                ]
             }
         },
     ]
@@ -120,12 +138,17 @@ def _mount_token(spec: Object, made: uuid.UUID) -> None:
     ]
     for container in (*spec["containers"], *(spec.get("initContainers") or ())):
         mounts = [
-            each for each in container.get("volumeMounts") or () if not each["name"].startswith("kube-api-access-")
+            each
+            for each in container.get("volumeMounts") or ()
+            if not each["name"].startswith("kube-api-access-")
         ]
         if all(each.get("mountPath") != _MOUNT for each in mounts):
             mounts.append({"name": name, "readOnly": True, "mountPath": _MOUNT})
         container["volumeMounts"] = mounts
-        container |= {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+        container |= {
+            "terminationMessagePath": "/dev/termination-log",
+            "terminationMessagePolicy": "File",
+        }
         container.setdefault("imagePullPolicy", "IfNotPresent")
 
 

@@ -24,7 +24,9 @@ def test_locks_a_version_in_range_of_each_requirement(file: str, ranges: list[st
     for requirement in map(Requirement, ranges):
         name = canonicalize_name(requirement.name)
         assert name in locked, f"{file} lacks {requirement}: run make lock"
-        assert requirement.specifier.contains(locked[name].version), f"{file} has {locked[name].version}: run make lock"
+        assert requirement.specifier.contains(locked[name].version), (
+            f"{file} has {locked[name].version}: run make lock"
+        )
 
 
 @pytest.mark.parametrize("file", RANGES)

@@ -64,7 +64,10 @@ class Machine:
         )
 
     def go(self, version: str, toolchain: str) -> None:
-        self.add("go", f'case "$2" in GOVERSION) echo go{version} ;; GOTOOLCHAIN) echo {toolchain} ;; esac')
+        self.add(
+            "go",
+            f'case "$2" in GOVERSION) echo go{version} ;; GOTOOLCHAIN) echo {toolchain} ;; esac',
+        )
 
     def set_up(self, *targets: str, **environment: str) -> Answer:
         done = subprocess.run(
@@ -99,13 +102,21 @@ def test_installs_as_root_and_says_so_before(machine: Machine) -> None:
     assert status == 0
     said, updated, installed = text.partition("apt-get -qq update\n")[0], *text.splitlines()[-2:]
     assert "are installed now, which may take minutes (SETUP=no forbids it)" in said
-    assert re.findall(r"^  (\S+) ", said, re.MULTILINE) == ["dash", "busybox", "buildah", "mmdebstrap", "runc"]
+    assert re.findall(r"^  (\S+) ", said, re.MULTILINE) == [
+        "dash",
+        "busybox",
+        "buildah",
+        "mmdebstrap",
+        "runc",
+    ]
     assert updated == "apt-get -qq update"
     assert installed.startswith("apt-get -qq install -y --no-install-recommends --no-remove ")
     assert installed.endswith(" dash busybox buildah mmdebstrap runc")
 
 
-@pytest.mark.parametrize(("user", "environment", "sudo"), [(0, {"SETUP": "no"}, ""), (1000, {}, "sudo ")])
+@pytest.mark.parametrize(
+    ("user", "environment", "sudo"), [(0, {"SETUP": "no"}, ""), (1000, {}, "sudo ")]
+)
 def test_names_all_that_is_missing_with_one_command(
     machine: Machine, user: int, environment: dict[str, str], sudo: str
 ) -> None:
@@ -141,7 +152,9 @@ def test_looks_again_at_what_was_installed(machine: Machine) -> None:
     status, text = machine.set_up("run")
     assert status == 1
     assert text.count("apt-get -qq install") == 1
-    assert "Nothing was run. This machine lacks what these targets need: run\n  python3-venv " in text
+    assert (
+        "Nothing was run. This machine lacks what these targets need: run\n  python3-venv " in text
+    )
 
 
 def test_installs_python_where_there_is_none(machine: Machine) -> None:
@@ -152,13 +165,18 @@ def test_installs_python_where_there_is_none(machine: Machine) -> None:
 
 
 def test_needs_the_python_that_the_project_needs(machine: Machine) -> None:
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"].removeprefix(">=")
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "requires-python"
+    ].removeprefix(">=")
     machine.python(f"{wanted}.0")
     assert machine.set_up("run") == (0, "")
     machine.python("3.9.18")
     status, text = machine.set_up("run")
     assert status == 1
-    assert re.search(rf"Python {re.escape(wanted)} or newer +python3 is 3\.9\.18; name a newer one: make PYTHON=", text)
+    assert re.search(
+        rf"Python {re.escape(wanted)} or newer +python3 is 3\.9\.18; name a newer one: make PYTHON=",
+        text,
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,20 +203,36 @@ def test_needs_a_go_that_builds_kubernetes(
     assert status == (0 if fits else 1)
     assert (f"Go {wanted[0]} or newer" in text) == (not fits)
     assert ("https://go.dev/dl/" in text) == (not fits)
-    assert ("apt-get -qq install" in text) == fits, "nothing is installed where something else is missing"
+    assert ("apt-get -qq install" in text) == fits, (
+        "nothing is installed where something else is missing"
+    )
 
 
 def test_says_at_once_which_tiers_need_root(machine: Machine) -> None:
     machine.user(1000)
     status, text = machine.set_up("check", "sockets", "test-image", "test-node")
     assert status == 1
-    assert re.search(r"root +for test-image test-node; what this user can run: make check sockets\n", text)
+    assert re.search(
+        r"root +for test-image test-node; what this user can run: make check sockets\n", text
+    )
 
 
 def test_says_at_once_which_tests_the_machine_cannot_run(machine: Machine, tmp_path: Path) -> None:
     """They are skipped: nobody can install a cgroup controller."""
     machine.go("1.26.8", "local")
-    for name in (*SHELLS, "buildah", "mmdebstrap", "runc", "containerd", "ip", "nft", "mount", "unshare", "ldd", "gcc"):
+    for name in (
+        *SHELLS,
+        "buildah",
+        "mmdebstrap",
+        "runc",
+        "containerd",
+        "ip",
+        "nft",
+        "mount",
+        "unshare",
+        "ldd",
+        "gcc",
+    ):
         machine.add(name)
     for file in ("opt/cni/bin/macvlan", "etc/ssl/cert.pem", "usr/include/stdlib.h"):
         (tmp_path / file).parent.mkdir(parents=True)
@@ -208,9 +242,13 @@ def test_says_at_once_which_tests_the_machine_cannot_run(machine: Machine, tmp_p
     assert machine.set_up("test-node", REASON="/sys/fs/cgroup has no cpuset") == (0, said)
 
 
-def test_a_tier_that_starts_without_make_is_told_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_tier_that_starts_without_make_is_told_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert not_installed("test-image").endswith(" buildah mmdebstrap runc")  # without .venv, Python is missing too
+    assert not_installed("test-image").endswith(
+        " buildah mmdebstrap runc"
+    )  # without .venv, Python is missing too
     (tmp_path / "buildah").touch(0o755)
     assert packages("--missing", "test-image")[-2:] == ["mmdebstrap", "runc"]
 
@@ -219,14 +257,18 @@ def first_commands(target: str) -> list[str]:
     """Give what make would run for the target, up to what it cannot know, such as an engine that `make image` misses."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     command = ["make", "--dry-run", target]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True).stdout.splitlines()
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True
+    ).stdout.splitlines()
 
 
 def targets() -> list[str]:
     return re.findall(r"^([a-z-]+):.* ##? ", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("target", sorted({*targets()} - {"help", "setup", "clean", "test", "manifests"}))
+@pytest.mark.parametrize(
+    "target", sorted({*targets()} - {"help", "setup", "clean", "test", "manifests"})
+)
 def test_make_looks_before_it_begins(target: str) -> None:
     assert first_commands(target)[0].endswith(f" sh tests/setup.sh {target}")
 
@@ -249,6 +291,8 @@ def test_knows_targets_by_their_names() -> None:
 
 def test_contributing_lists_the_same_packages() -> None:
     tiers = first_commands("test")[0].partition("tests/setup.sh ")[2].split()
-    found = re.search(r"`make test` needs [^:]*:([^.;]*)[.;]", (ROOT / "CONTRIBUTING.md").read_text())
+    found = re.search(
+        r"`make test` needs [^:]*:([^.;]*)[.;]", (ROOT / "CONTRIBUTING.md").read_text()
+    )
     assert found is not None
     assert re.findall(r"[\w-]+", found[1]) == packages("--list", *tiers)

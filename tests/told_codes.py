@@ -41,13 +41,26 @@ def pytest_sessionfinish() -> None:
 
 def told_by_all_tests(file: Path) -> dict[str, set[str]]:
     """Run the tests of check and explain, but for the patient ones, in a process of their own, and return what they tell."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.told_codes"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tests.told_codes",
+    ]
     folders = [
         "tests/diagnose/check",
         "tests/diagnose/explain",
         "--ignore-glob=*hostile*",
     ]
     subprocess.run(
-        [*command, *folders], cwd=ROOT, env={**os.environ, _FILE: str(file)}, check=False, capture_output=True
+        [*command, *folders],
+        cwd=ROOT,
+        env={**os.environ, _FILE: str(file)},
+        check=False,
+        capture_output=True,
     )
     return {code: set(levels) for code, levels in json.loads(file.read_text()).items()}

@@ -8,7 +8,9 @@ class NotReady(AssertionError):
     """What was waited for did not come in time; the message says what, and how long it was waited for."""
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 20, interval: float = 0.1) -> None:
+def wait_until(
+    condition: Callable[[], object], what: str, seconds: float = 20, interval: float = 0.1
+) -> None:
     """Wait until *condition* gives something true; raise NotReady, which names *what*, where it does not in *seconds*.
 
     The pauses grow with the time, from 5 ms to *interval*: most waits are short, and a long one shall not load the machine.

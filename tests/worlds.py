@@ -41,7 +41,10 @@ def namespace(name: str = "train", profile: str | None = "shared", **labels: str
 def network(name: str, resource: str = "", ipam: Mapping[str, str] | None = None) -> Object:
     """Return a NetworkAttachmentDefinition; *name* is ``namespace/name``."""
     space, _, short = name.partition("/")
-    config = {"type": "macvlan", "ipam": {"type": "nv-ipam", "poolName": "pool"} if ipam is None else ipam}
+    config = {
+        "type": "macvlan",
+        "ipam": {"type": "nv-ipam", "poolName": "pool"} if ipam is None else ipam,
+    }
     annotations = {names.RESOURCE_NAME: resource} if resource else {}
     metadata = {"name": short, "namespace": space, "annotations": annotations}
     spec = {"config": json.dumps(config)}
@@ -56,4 +59,6 @@ def network(name: str, resource: str = "", ipam: Mapping[str, str] | None = None
 def world(*more: Object, profile: str | None = "shared", **labels: str) -> ObjectsWorld:
     """Return a cluster with namespace ``train`` and the networks that PROFILES names."""
     rails = [network(f"rails/rail-{number}", f"nvidia.com/rail_{number}") for number in range(2)]
-    return ObjectsWorld([namespace("train", profile, **labels), network("default/rdma-net"), *rails, *more])
+    return ObjectsWorld(
+        [namespace("train", profile, **labels), network("default/rdma-net"), *rails, *more]
+    )

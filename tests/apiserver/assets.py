@@ -103,7 +103,9 @@ def _built(*names: str) -> dict[str, Path]:
     for name, path in paths.items():
         if not path.is_file():
             program = ALL[name]
-            build_once(_flags(program), TOOLS / program.module, program.package, path, program.duration)
+            build_once(
+                _flags(program), TOOLS / program.module, program.package, path, program.duration
+            )
     return paths
 
 
@@ -122,10 +124,16 @@ def go() -> tuple[str, str]:
     """Find Go and its version, which must be at least the one that the module files name."""
     program = shutil.which("go")
     if program is None:
-        raise AssetsUnavailable("no Go on PATH to build kube-apiserver and etcd with, and no KUBEBUILDER_ASSETS")
+        raise AssetsUnavailable(
+            "no Go on PATH to build kube-apiserver and etcd with, and no KUBEBUILDER_ASSETS"
+        )
     module = TOOLS / "kubernetes"
     answer = subprocess.run(
-        [program, "env", "GOVERSION"], cwd=module, env=go_environment(), capture_output=True, text=True
+        [program, "env", "GOVERSION"],
+        cwd=module,
+        env=go_environment(),
+        capture_output=True,
+        text=True,
     )
     version = answer.stdout.strip()
     wanted = _find(r"^go ([\d.]+)$", (module / "go.mod").read_text())
@@ -133,7 +141,9 @@ def go() -> tuple[str, str]:
     if answer.returncode != 0 or found is None:
         raise AssetsUnavailable(f"`go env GOVERSION` failed: {answer.stderr.strip() or version}")
     if _numbers(found.group()) < _numbers(wanted):
-        raise AssetsUnavailable(f"building the control plane needs Go {wanted} or later, found {version}")
+        raise AssetsUnavailable(
+            f"building the control plane needs Go {wanted} or later, found {version}"
+        )
     return program, version
 
 
@@ -145,7 +155,9 @@ def _build(flags: list[str], folder: Path, package: str, target: Path, duration:
     command = [go()[0], "build", *flags, "-o", str(partial), package]
     try:
         with log.open("wb") as output:
-            process = subprocess.Popen(command, cwd=folder, env=go_environment(), stdout=output, stderr=output)
+            process = subprocess.Popen(
+                command, cwd=folder, env=go_environment(), stdout=output, stderr=output
+            )
             _wait(process, name, started)
         if process.returncode != 0:
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
@@ -176,7 +188,9 @@ def _flags(program: Program) -> list[str]:
     version = _find(r"k8s\.io/kubernetes (v[\d.]+)", (TOOLS / "kubernetes" / "go.mod").read_text())
     major, minor, _ = version.removeprefix("v").split(".")
     fields = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
-    settings = " ".join(f"-X k8s.io/component-base/version.{field}={value}" for field, value in fields.items())
+    settings = " ".join(
+        f"-X k8s.io/component-base/version.{field}={value}" for field, value in fields.items()
+    )
     tags = ["-tags", program.tags] if program.tags else []
     return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", f"-s -w {settings}", *tags]
 
@@ -189,7 +203,9 @@ def go_environment() -> dict[str, str]:
 def _key(go_version: str, program: Program) -> str:
     digest = hashlib.sha256(f"{go_version} {_flags(program)}".encode())
     for pattern in ("go.*", "*.go"):  # the pinned modules, and the programs that are our own
-        for file in sorted(file for module in program.modules for file in (TOOLS / module).glob(pattern)):
+        for file in sorted(
+            file for module in program.modules for file in (TOOLS / module).glob(pattern)
+        ):
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

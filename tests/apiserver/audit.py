@@ -12,7 +12,11 @@ POLICY = {
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
     "rules": [
-        {"level": "Request", "verbs": ["patch"], "resources": [{"group": "", "resources": ["pods/status"]}]},
+        {
+            "level": "Request",
+            "verbs": ["patch"],
+            "resources": [{"group": "", "resources": ["pods/status"]}],
+        },
         {"level": "None"},
     ],
 }
@@ -42,7 +46,12 @@ class Audit:
     def tries(self, namespace: str) -> list[Write]:
         """Give every annotation that fabric-injector sent for pods of the namespace, in order."""
         lines = self._log.read_text().split("\n") if self._log.exists() else []
-        return [write for line in lines[:-1] for write in _writes(json.loads(line)) if write.namespace == namespace]
+        return [
+            write
+            for line in lines[:-1]
+            for write in _writes(json.loads(line))
+            if write.namespace == namespace
+        ]
 
     def writes(self, namespace: str) -> list[Write]:
         """Give those that the API server took."""

@@ -53,7 +53,9 @@ class Balancer(Relay):
     def _follow(self) -> None:
         while not self._ended.is_set():
             begun = time.monotonic()
-            self._ready = [port for port, is_ready in list(self._endpoints.items()) if self._is_ready(is_ready)]
+            self._ready = [
+                port for port, is_ready in list(self._endpoints.items()) if self._is_ready(is_ready)
+            ]
             self._ended.wait(max(0.0, begun + self._period - time.monotonic()))
 
     @staticmethod

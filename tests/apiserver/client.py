@@ -27,7 +27,9 @@ class Response(NamedTuple):
     @property
     def warnings(self) -> list[str]:
         """Give the texts of the Warning headers, in order."""
-        texts = (re.search(r'"((?:[^"\\]|\\.)*)"', value) for value in self.headers.getlist("Warning"))
+        texts = (
+            re.search(r'"((?:[^"\\]|\\.)*)"', value) for value in self.headers.getlist("Warning")
+        )
         return [re.sub(r"\\(.)", r"\1", found.group(1)) for found in texts if found]
 
 
@@ -48,7 +50,9 @@ class Client:
             maxsize=16, retries=False, timeout=30, ssl_context=ssl.create_default_context(cafile=ca)
         )
         self._url = url
-        self._headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self._headers = {"Accept": "application/json"} | (
+            {"Authorization": f"Bearer {token}"} if token else {}
+        )
         self._resources: dict[str, dict[str, dict[str, Any]]] = {}
 
     def request(
@@ -62,9 +66,15 @@ class Client:
         data = body if isinstance(body, str | bytes) or body is None else json.dumps(body)
         answer = self._pool.request(method, self._url + path, body=data, headers=sent)
         is_json = answer.headers.get("Content-Type", "").startswith("application/json")
-        return Response(answer.status, answer.headers, json.loads(answer.data) if is_json else answer.data.decode())
+        return Response(
+            answer.status,
+            answer.headers,
+            json.loads(answer.data) if is_json else answer.data.decode(),
+        )
 
-    def expect(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Any:
+    def expect(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> Any:
         """Send one request and give the decoded body; raise RequestFailed unless the status is 2xx."""
         response = self.request(method, path, body, headers)
         if not 200 <= response.status < 300:
@@ -78,12 +88,16 @@ class Client:
         except (urllib3.exceptions.HTTPError, json.JSONDecodeError):
             return False
 
-    def create(self, manifest: Mapping[str, Any], namespace: str | None = None, *, dry_run: bool = False) -> Response:
+    def create(
+        self, manifest: Mapping[str, Any], namespace: str | None = None, *, dry_run: bool = False
+    ) -> Response:
         """Create the object and give the answer, whatever its status.
 
         `namespace` overrides the manifest's own. An object may have generateName in place of a name.
         """
-        return self.request("POST", self.path(manifest, namespace) + ("?dryRun=All" if dry_run else ""), manifest)
+        return self.request(
+            "POST", self.path(manifest, namespace) + ("?dryRun=All" if dry_run else ""), manifest
+        )
 
     def ensure(self, manifest: Mapping[str, Any], namespace: str | None = None) -> None:
         """Create the object unless one of its name exists; raise RequestFailed on any other refusal."""
@@ -109,7 +123,9 @@ class Client:
         if kind not in self._resources.get(root, {}):
             answer = self.request("GET", root)
             found = answer.json["resources"] if answer.status == 200 else []
-            self._resources[root] = {resource["kind"]: resource for resource in found if "/" not in resource["name"]}
+            self._resources[root] = {
+                resource["kind"]: resource for resource in found if "/" not in resource["name"]
+            }
         return kind in self._resources[root]
 
 

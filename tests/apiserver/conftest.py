@@ -35,7 +35,9 @@ NETWORK = {
     "apiVersion": "k8s.cni.cncf.io/v1",
     "kind": "NetworkAttachmentDefinition",
     "metadata": {"name": "rdma-net-ipam", "namespace": "default"},
-    "spec": {"config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan", "ipam": {"type": "static"}})},
+    "spec": {
+        "config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan", "ipam": {"type": "static"}})
+    },
 }
 PROFILES = """\
 profiles:
@@ -81,7 +83,9 @@ def programs(pytestconfig: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def control_plane(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def control_plane(
+    programs: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ControlPlane]:
     """Run etcd and kube-apiserver for all tests."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -124,7 +128,9 @@ def extended(cluster: ControlPlane) -> ControlPlane:
 
 
 @pytest.fixture
-def installation(cluster: ControlPlane, webhook_command: list[str], tmp_path: Path) -> Iterator[Installation]:
+def installation(
+    cluster: ControlPlane, webhook_command: list[str], tmp_path: Path
+) -> Iterator[Installation]:
     """What is to run on the second cluster; nothing of it runs yet."""
     try:
         own_address()
@@ -201,7 +207,9 @@ def webhook(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Webhook]:
     """Run the real server for the tests of one module, registered, with the privileges of its own account."""
-    with Webhook(control_plane, tmp_path_factory.mktemp("webhook"), webhook_profiles, webhook_command) as running:
+    with Webhook(
+        control_plane, tmp_path_factory.mktemp("webhook"), webhook_profiles, webhook_command
+    ) as running:
         yield running
 
 

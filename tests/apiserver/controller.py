@@ -48,8 +48,12 @@ class Controller:
         server: str | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        config = control_plane.kubeconfig(folder / "kubeconfig", own_token(control_plane, lease_namespace))
-        config.write_text(config.read_text().replace(control_plane.url, server or control_plane.url))
+        config = control_plane.kubeconfig(
+            folder / "kubeconfig", own_token(control_plane, lease_namespace)
+        )
+        config.write_text(
+            config.read_text().replace(control_plane.url, server or control_plane.url)
+        )
         port = free_port()
         self.log = folder / "controller.log"
         self.metrics_url = f"http://127.0.0.1:{port}"
@@ -72,7 +76,10 @@ class Controller:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Stop what runs."""
         self.stop()
@@ -124,13 +131,17 @@ class Controller:
     def metric(self, name: str, /, **labels: str) -> float:
         """Give the sum of a metric over the series that carry these labels; 0 where nothing answers."""
         try:
-            text = urllib3.request("GET", f"{self.metrics_url}/metrics", retries=False, timeout=5).data.decode()
+            text = urllib3.request(
+                "GET", f"{self.metrics_url}/metrics", retries=False, timeout=5
+            ).data.decode()
         except urllib3.exceptions.HTTPError:
             return 0.0
         wanted = {f'{key}="{value}"' for key, value in labels.items()}
         series = (re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line) for line in text.splitlines())
         return sum(
-            float(found[2]) for found in series if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
+            float(found[2])
+            for found in series
+            if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
         )
 
     def output(self) -> str:
@@ -139,7 +150,9 @@ class Controller:
 
 
 @contextmanager
-def leading_controller(plane: ControlPlane, folder: Path, command: list[str], namespace: str) -> Iterator[Controller]:
+def leading_controller(
+    plane: ControlPlane, folder: Path, command: list[str], namespace: str
+) -> Iterator[Controller]:
     """Run a controller that leads, and see at the end that nothing of it was refused or failed unexpectedly."""
     with Controller(plane, folder, command, namespace) as controller:
         controller.wait_until_leading()

@@ -20,7 +20,10 @@ from .processes import Server, free_port
 
 MANIFESTS = Path(__file__).parent / "manifests"
 BASE = Path(__file__).parents[2] / "manifests" / "base"
-ACCESS = tuple(BASE / f"{name}.yaml" for name in ("namespace", "rbac-webhook", "rbac-controller", "admission-policy"))
+ACCESS = tuple(
+    BASE / f"{name}.yaml"
+    for name in ("namespace", "rbac-webhook", "rbac-controller", "admission-policy")
+)
 """The shipped accounts, privileges and policies, without what runs under them."""
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
 SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
@@ -64,7 +67,10 @@ class ControlPlane:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Stop all that was started, the API server before etcd."""
         self._stack.close()
@@ -147,7 +153,13 @@ class ControlPlane:
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [
-                {"name": "test", "cluster": {"server": server or self.url, "certificate-authority": str(self.ca)}}
+                {
+                    "name": "test",
+                    "cluster": {
+                        "server": server or self.url,
+                        "certificate-authority": str(self.ca),
+                    },
+                }
             ],
             "users": [{"name": "test", "user": {"token": token or self.token}}],
             "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
@@ -171,14 +183,18 @@ class ControlPlane:
         ]
         done = subprocess.run(command, input=input, capture_output=True, text=True, timeout=120)
         if check and done.returncode != 0:
-            raise RuntimeError(f"kubectl {' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+            raise RuntimeError(
+                f"kubectl {' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}"
+            )
         return done
 
     def create_namespace(self, name: str, labels: dict[str, str] | None = None) -> str:
         """Create the namespace with the labels, and its `default` ServiceAccount; give its name back."""
         metadata = {"name": name, "labels": labels or {}}
         self.api.expect("POST", "/api/v1/namespaces", {"metadata": metadata})
-        self.api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, name)
+        self.api.ensure(
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, name
+        )
         return name
 
     def ensure_shipped(self, *files: str) -> None:
@@ -190,15 +206,25 @@ class ControlPlane:
     def service_account_token(self, namespace: str, name: str, seconds: int = 7200) -> str:
         """Give a token for the ServiceAccount by TokenRequest, as the kubelet would."""
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
-        return str(self.api.expect("POST", path, {"spec": {"expirationSeconds": seconds}})["status"]["token"])
+        return str(
+            self.api.expect("POST", path, {"spec": {"expirationSeconds": seconds}})["status"][
+                "token"
+            ]
+        )
 
     def metric(self, name: str, /, **labels: str) -> float:
         """Give the sum of one of the API server's own metrics over the series that carry these labels."""
         lines = self.api.expect("GET", "/metrics").splitlines()
         wanted = {f'{key}="{value}"' for key, value in labels.items()}
-        series = (re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line) for line in lines if line.startswith(name))
+        series = (
+            re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line)
+            for line in lines
+            if line.startswith(name)
+        )
         return sum(
-            float(found[2]) for found in series if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
+            float(found[2])
+            for found in series
+            if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
         )
 
     def _write_keys(self) -> None:
@@ -217,13 +243,17 @@ class ControlPlane:
             "initial-cluster": f"default={peer}",
             "log-level": "warn",
         }
-        server = Server([str(binary("etcd")), *_as_flags(flags), "--unsafe-no-fsync"], self.folder / "etcd.log")
+        server = Server(
+            [str(binary("etcd")), *_as_flags(flags), "--unsafe-no-fsync"], self.folder / "etcd.log"
+        )
         self._stack.callback(server.stop)
         client = Client(self.etcd_url, self.ca, None)
         server.wait_ready(lambda: client.answers("/health"), 30)
 
     def _install_networks(self) -> None:
-        self.api.ensure(yaml.safe_load((MANIFESTS / "network-attachment-definition.yaml").read_text()))
+        self.api.ensure(
+            yaml.safe_load((MANIFESTS / "network-attachment-definition.yaml").read_text())
+        )
         wait_until(lambda: self.api.answers(NETWORKS), "the networks' CRD", 30)
 
 

@@ -23,7 +23,9 @@ FILES = {
 }
 
 
-KUEUE = {"sigs.k8s.io/kueue@v0.19.2": ("config/components/crd/bases/kueue.x-k8s.io_workloads.yaml",)}
+KUEUE = {
+    "sigs.k8s.io/kueue@v0.19.2": ("config/components/crd/bases/kueue.x-k8s.io_workloads.yaml",)
+}
 
 
 def crd_files(files_of: Mapping[str, tuple[str, ...]] = FILES) -> Iterator[Path]:
@@ -45,5 +47,7 @@ def _download(module: str) -> Path:
         )
     found = json.loads(done.stdout or "{}")
     if done.returncode != 0 or "Dir" not in found:
-        raise AssetsUnavailable(f"{module} cannot be downloaded: {found.get('Error') or done.stderr.strip()}")
+        raise AssetsUnavailable(
+            f"{module} cannot be downloaded: {found.get('Error') or done.stderr.strip()}"
+        )
     return Path(found["Dir"])

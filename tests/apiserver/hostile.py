@@ -17,17 +17,22 @@ SHAPES: dict[str, dict[str, Any]] = {
     "finalizers": {"finalizers": [f"a.b/c{number}" for number in range(15_000)]},
     "owners": {
         "ownerReferences": [
-            {"apiVersion": "v1", "kind": "P", "name": f"n{number}", "uid": f"u{number}"} for number in range(8000)
+            {"apiVersion": "v1", "kind": "P", "name": f"n{number}", "uid": f"u{number}"}
+            for number in range(8000)
         ]
     },
     "one value": {"annotations": {"filler": LONG}},
     "full": {"annotations": {"filler": "x" * (256 * 1024 - 600)}},
     "variables": {"env": [{"name": f"V{number}", "value": "x"} for number in range(8000)]},
-    "no address": {"annotations": {names.MASTER_ADDR: LONG[:100_000], names.WAIT_ENDS: LONG[:100_000]}},
+    "no address": {
+        "annotations": {names.MASTER_ADDR: LONG[:100_000], names.WAIT_ENDS: LONG[:100_000]}
+    },
     "network-status": {"annotations": {names.NETWORK_STATUS: "[" * 60_000}},
     "addresses": {
         "annotations": {
-            names.NETWORK_STATUS: json.dumps([{"name": NETWORK, "interface": "net1", "ips": ["10.0.0.999"] * 9000}])
+            names.NETWORK_STATUS: json.dumps(
+                [{"name": NETWORK, "interface": "net1", "ips": ["10.0.0.999"] * 9000}]
+            )
         }
     },
     "long name": {"name": "n" * 240},
@@ -38,7 +43,10 @@ SHAPES: dict[str, dict[str, Any]] = {
 def forged(name: str, job: str, shape: dict[str, Any]) -> dict[str, Any]:
     """Write a pod that pretends to be rank 0 of a job, attached, and told nothing yet."""
     status = [{"name": NETWORK, "interface": "net1", "ips": ["10.66.6.6"]}]
-    marks = {names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/any", names.NETWORK_STATUS: json.dumps(status)}
+    marks = {
+        names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/any",
+        names.NETWORK_STATUS: json.dumps(status),
+    }
     marks |= {names.WAITS_FOR: "master-addr,local-addr"}
     metadata = {
         **{key: value for key, value in shape.items() if key != "env"},
@@ -47,10 +55,17 @@ def forged(name: str, job: str, shape: dict[str, Any]) -> dict[str, Any]:
         "annotations": {**marks, **shape.get("annotations", {})},
     }
     container = {"name": "main", "image": "none", "env": shape.get("env", [])}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [container]},
+    }
 
 
-def create(api: Client, namespace: str, shapes: Iterable[dict[str, Any]], *, of_each: int = 1) -> int:
+def create(
+    api: Client, namespace: str, shapes: Iterable[dict[str, Any]], *, of_each: int = 1
+) -> int:
     """Create pods of these shapes, each of a job of its own; return how many there are."""
     made = [
         forged(f"p{number}-{copy}", f"j{number}-{copy}", shape)
@@ -58,6 +73,8 @@ def create(api: Client, namespace: str, shapes: Iterable[dict[str, Any]], *, of_
         for copy in range(of_each)
     ]
     with ThreadPoolExecutor(4) as pool:
-        for _ in pool.map(lambda pod: api.expect("POST", f"/api/v1/namespaces/{namespace}/pods", pod), made):
+        for _ in pool.map(
+            lambda pod: api.expect("POST", f"/api/v1/namespaces/{namespace}/pods", pod), made
+        ):
             pass
     return len(made)

@@ -68,7 +68,14 @@ def late_injector(api: Client, folder: Path, namespace: str) -> Iterator[None]:
                     "url": f"https://127.0.0.1:{server.server_port}/",
                     "caBundle": base64.b64encode(authority.pem).decode(),
                 },
-                "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}],
+                "rules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "resources": ["pods"],
+                        "operations": ["CREATE"],
+                    }
+                ],
                 "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
                 "admissionReviewVersions": ["v1"],
                 "sideEffects": "None",

@@ -42,7 +42,9 @@ def install_yaml() -> Path:
     return path
 
 
-def shipped(kind: str, name: str | None = None, install: Path | None = None) -> Iterator[dict[str, Any]]:
+def shipped(
+    kind: str, name: str | None = None, install: Path | None = None
+) -> Iterator[dict[str, Any]]:
     """Give the objects of install.yaml of this kind, and of this name where one is given."""
     for manifest in yaml.safe_load_all((install or install_yaml()).read_text()):
         if manifest["kind"] == kind and name in (None, manifest["metadata"]["name"]):
@@ -70,20 +72,36 @@ def injected(api: Client, namespace: str = "labelled") -> bool:
 
 def remove(control_plane: ControlPlane, text: str) -> None:
     """Remove manifests as the manual says; since nothing here finishes a namespace's end, empty it and let it be."""
-    control_plane.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector", "--ignore-not-found")
-    kept = yaml.safe_dump_all(each for each in yaml.safe_load_all(text) if each["kind"] != "Namespace")
-    control_plane.kubectl("delete", "--ignore-not-found", "--wait=false", "--filename=-", input=kept)
+    control_plane.kubectl(
+        "delete", "mutatingwebhookconfiguration", "zz-fabric-injector", "--ignore-not-found"
+    )
+    kept = yaml.safe_dump_all(
+        each for each in yaml.safe_load_all(text) if each["kind"] != "Namespace"
+    )
+    control_plane.kubectl(
+        "delete", "--ignore-not-found", "--wait=false", "--filename=-", input=kept
+    )
     control_plane.api.request("DELETE", SECRET)
     api = control_plane.api
     wait_until(lambda: admit(api, "labelled").status == 201, "the webhook to be forgotten", 15)
-    definition = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.fabric-injector.io"
-    wait_until(lambda: api.request("GET", definition).status == 404, "the definition and its profiles to be gone", 120)
+    definition = (
+        f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.fabric-injector.io"
+    )
+    wait_until(
+        lambda: api.request("GET", definition).status == 404,
+        "the definition and its profiles to be gone",
+        120,
+    )
 
 
 def apply_profiles(control_plane: ControlPlane, profiles: str) -> None:
     """Create the FabricProfiles that the text of a profiles file describes, as the manual says."""
-    control_plane.kubectl("wait", "--for=condition=Established", f"crd/{PLURAL}.fabric-injector.io", "--timeout=30s")
-    control_plane.kubectl("apply", "--server-side", "--filename=-", input=yaml.safe_dump_all(to_objects(profiles)))
+    control_plane.kubectl(
+        "wait", "--for=condition=Established", f"crd/{PLURAL}.fabric-injector.io", "--timeout=30s"
+    )
+    control_plane.kubectl(
+        "apply", "--server-side", "--filename=-", input=yaml.safe_dump_all(to_objects(profiles))
+    )
 
 
 def own_address() -> str:
@@ -120,7 +138,10 @@ class Installation:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Stop what runs."""
         for component in list(self._servers):
@@ -146,12 +167,18 @@ class Installation:
     def mount_secret(self) -> None:
         """Write the files of the Secret as it now is, as a kubelet does in its time."""
         (deployment,) = shipped("Deployment", "fabric-injector-webhook", self._install)
-        (secret,) = (each["secret"] for each in deployment["spec"]["template"]["spec"]["volumes"] if "secret" in each)
+        (secret,) = (
+            each["secret"]
+            for each in deployment["spec"]["template"]["spec"]["volumes"]
+            if "secret" in each
+        )
         assert SECRET.endswith(f"/{secret['secretName']}")
         data = self.api.expect("GET", SECRET)["data"]
         (self.folder / "mounted" / "tls").mkdir(parents=True, exist_ok=True)
         for item in secret["items"]:
-            (self.folder / "mounted" / "tls" / item["path"]).write_bytes(base64.b64decode(data[item["key"]]))
+            (self.folder / "mounted" / "tls" / item["path"]).write_bytes(
+                base64.b64decode(data[item["key"]])
+            )
 
     def stop(self, component: str) -> int:
         """Stop the container by SIGTERM; give its exit status."""
@@ -160,7 +187,9 @@ class Installation:
     def status(self, component: str, path: str) -> int | None:
         """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
         try:
-            return urllib3.request("GET", self._servers[component][1] + path, retries=False, timeout=5).status
+            return urllib3.request(
+                "GET", self._servers[component][1] + path, retries=False, timeout=5
+            ).status
         except urllib3.exceptions.HTTPError:
             return None
 
@@ -170,17 +199,23 @@ class Installation:
 
     def said(self, component: str, path: str) -> str:
         """Give the body of a GET on the metrics port."""
-        return urllib3.request("GET", self.url(component, path), retries=False, timeout=5).data.decode()
+        return urllib3.request(
+            "GET", self.url(component, path), retries=False, timeout=5
+        ).data.decode()
 
     def configuration(self) -> dict[str, Any]:
         """Give the live MutatingWebhookConfiguration."""
-        path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
+        path = (
+            "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
+        )
         found: dict[str, Any] = self.api.expect("GET", path)
         return found
 
     def ca_bundle(self) -> bytes:
         """Give what all entries of the configuration trust, empty where one trusts nothing or another."""
-        bundles = {entry["clientConfig"].get("caBundle", "") for entry in self.configuration()["webhooks"]}
+        bundles = {
+            entry["clientConfig"].get("caBundle", "") for entry in self.configuration()["webhooks"]
+        }
         return base64.b64decode(bundles.pop()) if len(bundles) == 1 else b""
 
     def _mount_config_maps(self, deployment: dict[str, Any]) -> None:
@@ -192,9 +227,13 @@ class Installation:
                 continue
             folder = self.folder / "mounted" / mounts[volume["name"]].removeprefix(f"{MOUNTED}/")
             folder.mkdir(parents=True, exist_ok=True)
-            found = self.api.request("GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{volume['configMap']['name']}")
+            found = self.api.request(
+                "GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{volume['configMap']['name']}"
+            )
             assert found.status == 200 or volume["configMap"].get("optional"), found.message
-            for name, content in (found.json.get("data") or {}).items() if found.status == 200 else ():
+            for name, content in (
+                (found.json.get("data") or {}).items() if found.status == 200 else ()
+            ):
                 (folder / name).write_text(content)
 
     def _start(self, component: str, *options: str) -> None:
@@ -205,7 +244,10 @@ class Installation:
         folder.mkdir(exist_ok=True)
         token = self._control_plane.service_account_token(NAMESPACE, spec["serviceAccountName"])
         config = self._control_plane.kubeconfig(folder / "kubeconfig", token)
-        mounted = [argument.replace(MOUNTED, str(self.folder / "mounted")) for argument in container["args"]]
+        mounted = [
+            argument.replace(MOUNTED, str(self.folder / "mounted"))
+            for argument in container["args"]
+        ]
         port = free_port()
         dropped = ("KUBE", "FABRIC_INJECTOR_", "POD_NAME")
         kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
@@ -230,7 +272,9 @@ class Installation:
             },
             "addressType": "IPv4",
             "endpoints": [{"addresses": [own_address()], "conditions": {"ready": True}}],
-            "ports": [{"name": service["spec"]["ports"][0]["name"], "port": port, "protocol": "TCP"}],
+            "ports": [
+                {"name": service["spec"]["ports"][0]["name"], "port": port, "protocol": "TCP"}
+            ],
         }
         path = self.api.path(slices)
         if self.api.request("PUT", f"{path}/fabric-injector-test", slices).status == 404:

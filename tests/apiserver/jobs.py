@@ -66,13 +66,21 @@ class Job:
         return created
 
     def create_pod(
-        self, name: str, *, family: str = "any", limits: dict[str, str] | None = None, **metadata: Any
+        self,
+        name: str,
+        *,
+        family: str = "any",
+        limits: dict[str, str] | None = None,
+        **metadata: Any,
     ) -> dict[str, Any]:
         """Create one pod; give it as it was created."""
         role = "master" if name == self.master else "worker"
         labels = {names.JOB: self.key, names.RENDEZVOUS: role}
         waits_for = "master-addr,local-addr" if role == "master" else "master-addr"
-        annotations = {names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/{family}", names.WAITS_FOR: waits_for}
+        annotations = {
+            names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/{family}",
+            names.WAITS_FOR: waits_for,
+        }
         metadata = {"name": name, "labels": labels, "annotations": annotations, **metadata}
         container = {"name": "main", "image": "none", "resources": {"limits": limits or {}}}
         spec = {"containers": [container], "restartPolicy": "OnFailure"}
@@ -82,24 +90,39 @@ class Job:
 
     def label_namespace(self) -> None:
         """Let the controller serve the namespace, whose pods the webhook, where it runs, has not seen."""
-        self.api.expect("PATCH", f"/api/v1/namespaces/{self.namespace}", {"metadata": {"labels": LABELLED}})
+        self.api.expect(
+            "PATCH", f"/api/v1/namespaces/{self.namespace}", {"metadata": {"labels": LABELLED}}
+        )
 
     def attach(self, name: str, *addresses: str, interface: str = "net1", device: str = "") -> None:
         """Write network-status as Multus does when the pod's sandbox has been made; *device*: the RDMA device of its interface."""
-        attached: dict[str, Any] = {"name": NETWORK, "interface": interface, "ips": list(addresses), "dns": {}}
+        attached: dict[str, Any] = {
+            "name": NETWORK,
+            "interface": interface,
+            "ips": list(addresses),
+            "dns": {},
+        }
         attached["mac"] = "02:00:00:00:00:01"
         if device:
             pci = {"pci-address": "0000:03:00.3", "rdma-device": device}
             attached["device-info"] = {"type": "pci", "version": "1.1.0", "pci": pci}
         entries = [
-            {"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True, "dns": {}},
+            {
+                "name": "cbr0",
+                "interface": "eth0",
+                "ips": ["10.244.0.7"],
+                "default": True,
+                "dns": {},
+            },
             attached,
         ]
         self.annotate(name, {names.NETWORK_STATUS: json.dumps(entries, indent=4)})
 
     def annotations(self, name: str) -> dict[str, str]:
         """Give the annotations of one pod."""
-        found: dict[str, str] = self.api.expect("GET", f"{self._pods}/{name}")["metadata"]["annotations"]
+        found: dict[str, str] = self.api.expect("GET", f"{self._pods}/{name}")["metadata"][
+            "annotations"
+        ]
         return found
 
     def attach_on_gke(self, name: str, *addresses: str) -> None:
@@ -109,11 +132,18 @@ class Job:
 
     def annotate(self, name: str, annotations: dict[str, str | None]) -> None:
         """Change annotations by a patch of the status."""
-        self.api.expect("PATCH", f"{self._pods}/{name}/status", {"metadata": {"annotations": annotations}})
+        self.api.expect(
+            "PATCH", f"{self._pods}/{name}/status", {"metadata": {"annotations": annotations}}
+        )
 
     def bind(self, name: str, node: str = "node-1") -> None:
         """Put the pod on a node, as the scheduler does."""
-        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"name": node}}
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": name},
+            "target": {"name": node},
+        }
         self.api.expect("POST", f"{self._pods}/{name}/binding", binding)
 
     def set_phase(self, name: str, phase: str) -> None:
@@ -126,28 +156,46 @@ class Job:
 
     def told(self) -> dict[str, Told]:
         """Give what each pod of the job is told, by name."""
-        listed = self.api.expect("GET", f"{self._pods}?labelSelector={names.JOB}%3D{self.key}")["items"]
+        listed = self.api.expect("GET", f"{self._pods}?labelSelector={names.JOB}%3D{self.key}")[
+            "items"
+        ]
         return {pod["metadata"]["name"]: _told(pod) for pod in listed}
 
-    def wait_until_told(self, address: str, pods: Iterable[str] | None = None, seconds: float = 60) -> None:
+    def wait_until_told(
+        self, address: str, pods: Iterable[str] | None = None, seconds: float = 60
+    ) -> None:
         """Wait until the pods (all of the job) are told that rank 0 is at the address; fail naming those that are not."""
         wrong: dict[str, Told] = {}
 
         def all_told() -> bool:
             found = self.told()
             wrong.clear()
-            wrong.update((name, found[name]) for name in pods or found if found[name].master != address)
+            wrong.update(
+                (name, found[name]) for name in pods or found if found[name].master != address
+            )
             return not wrong
 
         try:
-            wait_until(all_told, f"{address} on all pods of {self.namespace}/{self.name}", seconds, interval=0.05)
+            wait_until(
+                all_told,
+                f"{address} on all pods of {self.namespace}/{self.name}",
+                seconds,
+                interval=0.05,
+            )
         except Exception as error:
             raise AssertionError(f"{error}; but {wrong}") from None
 
 
 def as_sent(pod: dict[str, Any], **metadata: Any) -> dict[str, Any]:
     """Give a pod, as a fixture or a saved manifest holds it, in the form in which it is created; *metadata* is put in."""
-    dropped = ("namespace", "resourceVersion", "uid", "creationTimestamp", "managedFields", "generation")
+    dropped = (
+        "namespace",
+        "resourceVersion",
+        "uid",
+        "creationTimestamp",
+        "managedFields",
+        "generation",
+    )
     kept = {key: value for key, value in pod["metadata"].items() if key not in dropped}
     spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": kept | metadata, "spec": spec}
@@ -155,4 +203,6 @@ def as_sent(pod: dict[str, Any], **metadata: Any) -> dict[str, Any]:
 
 def _told(pod: dict[str, Any]) -> Told:
     annotations = pod["metadata"].get("annotations") or {}
-    return Told(*(annotations.get(key) for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR)))
+    return Told(
+        *(annotations.get(key) for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR))
+    )

@@ -65,7 +65,11 @@ class Node:
         """Prepare it; its name and its pods' addresses follow from the number."""
         self.name = f"node-{number}"
         self._api, self._number, self._cpu, self._run = api, number, cpu, run
-        self._labels = {"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux", **(labels or {})}
+        self._labels = {
+            "kubernetes.io/hostname": self.name,
+            "kubernetes.io/os": "linux",
+            **(labels or {}),
+        }
         self._containers: dict[str, tuple[str, Container]] = {}
         self._ready: dict[str, bool] = {}
         self._ending: dict[str, threading.Thread] = {}
@@ -79,28 +83,55 @@ class Node:
     def __enter__(self) -> Self:
         """Register the node, and return once pods may be bound to it."""
         now, resources = _now(), {"cpu": self._cpu, "memory": "64Gi", "pods": "110"}
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.name, "labels": self._labels}}
+        node = {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": self.name, "labels": self._labels},
+        }
         self._api.expect("POST", "/api/v1/nodes", node)
-        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": now}
+        ready = {
+            "type": "Ready",
+            "status": "True",
+            "reason": "KubeletReady",
+            "lastHeartbeatTime": now,
+        }
         status = {"capacity": resources, "allocatable": resources, "conditions": [ready]}
-        self._api.expect("PATCH", f"/api/v1/nodes/{self.name}/status", {"status": status}, STRATEGIC)
+        self._api.expect(
+            "PATCH", f"/api/v1/nodes/{self.name}/status", {"status": status}, STRATEGIC
+        )
         spec = {"holderIdentity": self.name, "leaseDurationSeconds": 40, "renewTime": now}
-        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": self.name}, "spec": spec}
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": self.name},
+            "spec": spec,
+        }
         self._api.expect("POST", LEASES, lease)
         for thread in self._threads:
             thread.start()
         path = f"/api/v1/nodes/{self.name}"
-        wait_until(lambda: not self._api.expect("GET", path)["spec"].get("taints"), "the node to lose its taints", 30)
+        wait_until(
+            lambda: not self._api.expect("GET", path)["spec"].get("taints"),
+            "the node to lose its taints",
+            30,
+        )
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Remove the node, and its pods, as the garbage collector does some time later; its containers end."""
         self._stop()
         for _, container in list(self._containers.values()):
             container.end()
-        for path in (f"{LEASES}/{self.name}", f"/api/v1/nodes/{self.name}", *map(_path, self._pods())):
+        for path in (
+            f"{LEASES}/{self.name}",
+            f"/api/v1/nodes/{self.name}",
+            *map(_path, self._pods()),
+        ):
             self._api.request("DELETE", f"{path}?gracePeriodSeconds=0")
 
     def die(self) -> None:
@@ -129,7 +160,9 @@ class Node:
             uid, path = pod["metadata"]["uid"], _path(pod)
             if pod["metadata"].get("deletionTimestamp"):
                 if uid not in self._ending:
-                    self._ending[uid] = threading.Thread(target=self._end, args=(uid, path), daemon=True)
+                    self._ending[uid] = threading.Thread(
+                        target=self._end, args=(uid, path), daemon=True
+                    )
                     self._ending[uid].start()
                 continue
             if uid not in self._containers:
@@ -139,7 +172,12 @@ class Node:
             address, container = self._containers[uid]
             ready = container.is_ready()
             if self._ready.get(uid) != ready and not self._ended.is_set():
-                self._api.expect("PATCH", f"{path}/status", {"status": _status(pod, address, ready=ready)}, STRATEGIC)
+                self._api.expect(
+                    "PATCH",
+                    f"{path}/status",
+                    {"status": _status(pod, address, ready=ready)},
+                    STRATEGIC,
+                )
                 self._ready[uid] = ready
 
     def _pods(self) -> list[dict[str, Any]]:
@@ -150,7 +188,9 @@ class Node:
         _, container = self._containers.pop(uid, ("", Idle()))
         container.end()
         if not self._ended.is_set():
-            self._api.request("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
+            self._api.request(
+                "DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}}
+            )
 
 
 def _path(pod: Mapping[str, Any]) -> str:
@@ -191,15 +231,23 @@ class Deployed:
 
     def __init__(self, api: Client, component: str) -> None:
         self._api = api
-        self._path = f"/apis/apps/v1/namespaces/fabric-injector/deployments/fabric-injector-{component}"
+        self._path = (
+            f"/apis/apps/v1/namespaces/fabric-injector/deployments/fabric-injector-{component}"
+        )
         self._component = component
         self._rolled = 0
 
     def nodes(self) -> list[str]:
         """Give the node of each of its pods that is not being deleted."""
         selector = f"app.kubernetes.io/component%3D{self._component}"
-        pods = self._api.expect("GET", f"/api/v1/namespaces/fabric-injector/pods?labelSelector={selector}")["items"]
-        return [each["spec"].get("nodeName", "") for each in pods if not each["metadata"].get("deletionTimestamp")]
+        pods = self._api.expect(
+            "GET", f"/api/v1/namespaces/fabric-injector/pods?labelSelector={selector}"
+        )["items"]
+        return [
+            each["spec"].get("nodeName", "")
+            for each in pods
+            if not each["metadata"].get("deletionTimestamp")
+        ]
 
     def wait(self, seconds: float = 60) -> list[str]:
         """Wait until the newest version alone runs, whole; give its pods' nodes."""
@@ -215,11 +263,15 @@ class Deployed:
         """Begin to replace its pods."""
         self._rolled += 1
         annotations = {"kubectl.kubernetes.io/restartedAt": f"{_now()}-{self._rolled}"}
-        self._api.expect("PATCH", self._path, {"spec": {"template": {"metadata": {"annotations": annotations}}}})
+        self._api.expect(
+            "PATCH", self._path, {"spec": {"template": {"metadata": {"annotations": annotations}}}}
+        )
 
     def _is_complete(self) -> bool:
         found = self._api.expect("GET", self._path)
         status, wanted = found.get("status", {}), found["spec"]["replicas"]
-        counts = [status.get(key, 0) for key in ("replicas", "updatedReplicas", "availableReplicas")]
+        counts = [
+            status.get(key, 0) for key in ("replicas", "updatedReplicas", "availableReplicas")
+        ]
         current = status.get("observedGeneration") == found["metadata"]["generation"]
         return current and counts == [wanted] * 3 and len(self.nodes()) == wanted

@@ -21,7 +21,9 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name(name)
         builder = _builder(self._name, self._name, self._key.public_key(), self._key.public_key())
-        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        builder = builder.add_extension(
+            x509.BasicConstraints(ca=True, path_length=0), critical=True
+        )
         builder = builder.add_extension(_usage(signs_certificates=True), critical=True)
         self._certificate = builder.sign(self._key, hashes.SHA256())
 
@@ -37,16 +39,26 @@ class Authority:
 
     def write_client(self, folder: Path, common_name: str, *dns_names: str) -> Path:
         """Write ca.crt, tls.crt and tls.key of a client into the folder; give it back."""
-        return self._write(folder, common_name, [*map(x509.DNSName, dns_names)], ExtendedKeyUsageOID.CLIENT_AUTH)
+        return self._write(
+            folder, common_name, [*map(x509.DNSName, dns_names)], ExtendedKeyUsageOID.CLIENT_AUTH
+        )
 
     def _write(
-        self, folder: Path, common_name: str, alternatives: list[x509.GeneralName], usage: x509.ObjectIdentifier
+        self,
+        folder: Path,
+        common_name: str,
+        alternatives: list[x509.GeneralName],
+        usage: x509.ObjectIdentifier,
     ) -> Path:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(_name(common_name), self._name, key.public_key(), self._key.public_key())
         if alternatives:
-            builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-        builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            builder = builder.add_extension(
+                x509.SubjectAlternativeName(alternatives), critical=False
+            )
+        builder = builder.add_extension(
+            x509.BasicConstraints(ca=False, path_length=None), critical=True
+        )
         builder = builder.add_extension(_usage(signs_certificates=False), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         leaf = builder.sign(self._key, hashes.SHA256())
@@ -71,7 +83,9 @@ def write_private(path: Path, content: bytes) -> Path:
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
     )
 
 
@@ -87,7 +101,10 @@ def _name(common_name: str) -> x509.Name:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, issuer_key: ec.EllipticCurvePublicKey
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    issuer_key: ec.EllipticCurvePublicKey,
 ) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
@@ -99,7 +116,9 @@ def _builder(
         .not_valid_before(now - datetime.timedelta(minutes=5))
         .not_valid_after(now + LIFETIME)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False
+        )
     )
 
 

@@ -29,7 +29,9 @@ def free_port() -> int:
 class Server:
     """A process that runs in the background, with its output in a file."""
 
-    def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
         """Start the command; its output is added to the log."""
         self.name = Path(command[0]).name
         self.log = log
@@ -79,7 +81,9 @@ class Server:
         except NotReady as error:
             raise NotReady(f"{error}\n{self._tail()}") from None
         if not self.running():
-            raise NotReady(f"{self.name} ended with status {self.process.returncode}\n{self._tail()}")
+            raise NotReady(
+                f"{self.name} ended with status {self.process.returncode}\n{self._tail()}"
+            )
 
     def stop(self, grace: float = 15) -> int:
         """End the process group, by force after the grace period; give the exit status."""

@@ -29,7 +29,9 @@ class Program(NamedTuple):
 
 PROGRAMS: Mapping[str, Program] = {
     "etcd": Program("etcd", "go.etcd.io/etcd/server/v3", "about 1 minute on 2 cores"),
-    "kube-apiserver": Program("kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", "about 6 minutes on 2 cores"),
+    "kube-apiserver": Program(
+        "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", "about 6 minutes on 2 cores"
+    ),
     "kube-controller-manager": Program(
         "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", "about 2 minutes on 2 cores"
     ),
@@ -38,12 +40,22 @@ PROGRAMS: Mapping[str, Program] = {
 """What every control plane is built from."""
 
 NODE_PROGRAMS: Mapping[str, Program] = {
-    "kube-scheduler": Program("kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", "about 1 minute on 2 cores"),
+    "kube-scheduler": Program(
+        "kubernetes", "k8s.io/kubernetes/cmd/kube-scheduler", "about 1 minute on 2 cores"
+    ),
     "kubelet": Program("kubelet", "k8s.io/kubernetes/cmd/kubelet", "about 2 minutes on 2 cores"),
-    "kube-proxy": Program("kubeproxy", "k8s.io/kubernetes/cmd/kube-proxy", "about 2 minutes on 2 cores"),
-    "multus": Program("multus", "gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus", "about 3 minutes on 2 cores"),
+    "kube-proxy": Program(
+        "kubeproxy", "k8s.io/kubernetes/cmd/kube-proxy", "about 2 minutes on 2 cores"
+    ),
+    "multus": Program(
+        "multus",
+        "gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus",
+        "about 3 minutes on 2 cores",
+    ),
     "deviceplugin": Program(
-        "deviceplugin", "fabric-injector/tests/apiserver/tools/deviceplugin", "about 2 minutes on 2 cores"
+        "deviceplugin",
+        "fabric-injector/tests/apiserver/tools/deviceplugin",
+        "about 2 minutes on 2 cores",
     ),
 }
 """What a node that runs pods needs besides; containerd, runc and the CNI plugins come from the machine's packages."""
@@ -56,9 +68,14 @@ CLAIM_PROGRAMS: Mapping[str, Program] = {
         CONTAINERD_TAGS,
     ),
     "containerd-shim-runc-v2": Program(
-        "containerd", "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", "some seconds", CONTAINERD_TAGS
+        "containerd",
+        "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
+        "some seconds",
+        CONTAINERD_TAGS,
     ),
-    "ctr": Program("containerd", "github.com/containerd/containerd/v2/cmd/ctr", "some seconds", CONTAINERD_TAGS),
+    "ctr": Program(
+        "containerd", "github.com/containerd/containerd/v2/cmd/ctr", "some seconds", CONTAINERD_TAGS
+    ),
     "dranet": Program("dranet", "sigs.k8s.io/dranet/cmd/dranet", "about 3 minutes on 2 cores"),
     "dra-test-driver": Program(
         "testdriver", "k8s.io/kubernetes/test/e2e/dra/test-driver", "about 2 minutes on 2 cores"
@@ -68,26 +85,35 @@ CLAIM_PROGRAMS: Mapping[str, Program] = {
 
 SCHEMA_PROGRAMS: Mapping[str, Program] = {
     "definition": Program(
-        "definition", "fabric-injector/tests/apiserver/tools/definition", "about 2 minutes on 2 cores"
+        "definition",
+        "fabric-injector/tests/apiserver/tools/definition",
+        "about 2 minutes on 2 cores",
     ),
 }
 """What judges the CustomResourceDefinition as the oldest Kubernetes does."""
 
 WORKFLOW_PROGRAMS: Mapping[str, Program] = {
-    "actionlint": Program("actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "some seconds"),
+    "actionlint": Program(
+        "actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "some seconds"
+    ),
 }
 """What judges the workflows of .github."""
 
 ALERT_PROGRAMS: Mapping[str, Program] = {
     "promtool": Program(
-        "promtool", "github.com/prometheus/prometheus/cmd/promtool", "about 2 minutes on 2 cores", "remove_all_sd"
+        "promtool",
+        "github.com/prometheus/prometheus/cmd/promtool",
+        "about 2 minutes on 2 cores",
+        "remove_all_sd",
     ),
 }
 """What judges the alerts, without the clouds' service discovery."""
 
 CERTIFICATE_PROGRAMS: Mapping[str, Program] = {
     "certmanager": Program(
-        "certmanager", "fabric-injector/tests/apiserver/tools/certmanager", "about 3 minutes on 2 cores"
+        "certmanager",
+        "fabric-injector/tests/apiserver/tools/certmanager",
+        "about 3 minutes on 2 cores",
     ),
 }
 """What keeps certificates where that is left to cert-manager."""

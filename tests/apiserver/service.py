@@ -24,7 +24,12 @@ class Replica(Webhook):
     """One server of a Service: it has ports and a log of its own, and shares certificate and registration."""
 
     def __init__(
-        self, plane: ControlPlane, folder: Path, profiles: Path, command: Sequence[str], tls_dir: Path
+        self,
+        plane: ControlPlane,
+        folder: Path,
+        profiles: Path,
+        command: Sequence[str],
+        tls_dir: Path,
     ) -> None:
         super().__init__(plane, folder, profiles, command, environment=IN_CLUSTER)
         folder.mkdir()
@@ -50,7 +55,9 @@ class Replica(Webhook):
 class Service:
     """The replicas, their balancer and the registration, from entering the `with` block until it is left."""
 
-    def __init__(self, plane: ControlPlane, folder: Path, command: Sequence[str], replicas: int = 2) -> None:
+    def __init__(
+        self, plane: ControlPlane, folder: Path, command: Sequence[str], replicas: int = 2
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.plane, self.balancer = plane, Balancer()
         self.tls_dir = folder / "tls"
@@ -75,10 +82,15 @@ class Service:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Remove the registration, and stop all."""
-        self.plane.api.request("DELETE", f"{CONFIGURATIONS}/{default_configuration()['metadata']['name']}")
+        self.plane.api.request(
+            "DELETE", f"{CONFIGURATIONS}/{default_configuration()['metadata']['name']}"
+        )
         for replica in (*self.replicas, *self._ending):
             replica.stop(force=True)
         self.balancer.close()
@@ -119,6 +131,9 @@ class Service:
 
     def _configuration(self, ca_bundle: bytes) -> dict[str, Any]:
         configuration = default_configuration()
-        client = {"url": f"{self.balancer.url}/mutate", "caBundle": base64.b64encode(ca_bundle).decode()}
+        client = {
+            "url": f"{self.balancer.url}/mutate",
+            "caBundle": base64.b64encode(ca_bundle).decode(),
+        }
         entries = [{**entry, "clientConfig": client} for entry in configuration["webhooks"]]
         return {**configuration, "webhooks": entries}

@@ -64,7 +64,9 @@ def manifest(name: str) -> dict[str, Any]:
     return pod
 
 
-def create(api: Client, pod: dict[str, Any], namespace: str, *, dry_run: bool = False) -> dict[str, Any]:
+def create(
+    api: Client, pod: dict[str, Any], namespace: str, *, dry_run: bool = False
+) -> dict[str, Any]:
     answer = api.create(pod, namespace, dry_run=dry_run)
     assert answer.status == 201, answer.message
     created: dict[str, Any] = answer.json
@@ -93,10 +95,14 @@ def ask(webhook: Webhook, pod: dict[str, Any], namespace: str) -> dict[str, Any]
 def without_token(spec: dict[str, Any]) -> dict[str, Any]:
     """Drop the ServiceAccount's token volume, whose name is made anew for each pod."""
     found = copy.deepcopy(spec)
-    found["volumes"] = [one for one in found.get("volumes", []) if not one["name"].startswith("kube-api-access")]
+    found["volumes"] = [
+        one for one in found.get("volumes", []) if not one["name"].startswith("kube-api-access")
+    ]
     for container in found["containers"] + found.get("initContainers", []):
         container["volumeMounts"] = [
-            one for one in container.get("volumeMounts", []) if not one["name"].startswith("kube-api-access")
+            one
+            for one in container.get("volumeMounts", [])
+            if not one["name"].startswith("kube-api-access")
         ]
     return found
 
@@ -168,9 +174,18 @@ def test_a_denied_pod_tells_the_user_what_to_do(
     pod["metadata"]["annotations"] = {names.NETWORKS: "default/rdma-net,rail-9"}
     answer = api.create(pod, where)
     assert answer.status == 422
-    for part in ("pods.fabric-injector.io", "denied the request", "ddp-1", names.NETWORKS, "rail-9", where):
+    for part in (
+        "pods.fabric-injector.io",
+        "denied the request",
+        "ddp-1",
+        names.NETWORKS,
+        "rail-9",
+        where,
+    ):
         assert part in answer.message
-    printed = control_plane.kubectl("create", "-n", where, "-f", "-", input=json.dumps(pod), check=False)
+    printed = control_plane.kubectl(
+        "create", "-n", where, "-f", "-", input=json.dumps(pod), check=False
+    )
     assert printed.returncode != 0
     assert "rail-9" in printed.stderr
 
@@ -194,15 +209,25 @@ def test_warnings_reach_the_user(
     answer = api.create(pod, where, dry_run=True)
     assert answer.status == 201
     assert any("IPC_LOCK" in warning for warning in answer.warnings)
-    printed = control_plane.kubectl("create", "-n", where, "--dry-run=server", "-f", "-", input=json.dumps(pod))
+    printed = control_plane.kubectl(
+        "create", "-n", where, "--dry-run=server", "-f", "-", input=json.dumps(pod)
+    )
     assert "Warning: " in printed.stderr
     assert "IPC_LOCK" in printed.stderr
 
 
-def test_generated_names_are_judged_by_hostname(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_generated_names_are_judged_by_hostname(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     where = namespace({names.PROFILE: "shared"})
-    found = [create(api, manifest(f"pods/kubeflow-trainer-{index}.yaml"), where)["metadata"] for index in (0, 1)]
-    assert all(metadata["name"].startswith(f"llama-node-0-{index}-") for index, metadata in enumerate(found))
+    found = [
+        create(api, manifest(f"pods/kubeflow-trainer-{index}.yaml"), where)["metadata"]
+        for index in (0, 1)
+    ]
+    assert all(
+        metadata["name"].startswith(f"llama-node-0-{index}-")
+        for index, metadata in enumerate(found)
+    )
     assert [metadata["labels"][names.RENDEZVOUS] for metadata in found] == ["master", "worker"]
     assert found[0]["labels"][names.JOB] == found[1]["labels"][names.JOB]
 
@@ -227,7 +252,9 @@ def test_podsecurity_baseline_is_told_before_it_refuses(
     assert "PodSecurity" in refused.message
 
 
-def test_podsecurity_restricted_passes_what_we_add(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_podsecurity_restricted_passes_what_we_add(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     """The wait container, the volumes and the variables pass where the training container does."""
     pod = manifest("pods/statefulset-1.yaml")
     pod["spec"]["containers"][0]["securityContext"] = {
@@ -263,10 +290,16 @@ def test_another_webhook_that_adds_a_container_makes_us_run_again(
         assert webhook.calls() - before == 2
     late, training = created["spec"]["containers"]
     assert (late["name"], training["name"]) == ("late", "pytorch")
-    assert late["env"][0]["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.annotations['{names.MASTER_ADDR}']"
+    assert (
+        late["env"][0]["valueFrom"]["fieldRef"]["fieldPath"]
+        == f"metadata.annotations['{names.MASTER_ADDR}']"
+    )
     assert "rdma/hca" not in late.get("resources", {}).get("limits", {})
     assert training["resources"]["limits"]["rdma/hca"] == "1"
-    assert [one["name"] for one in created["spec"]["initContainers"]] == ["init-pytorch", names.WAIT_CONTAINER]
+    assert [one["name"] for one in created["spec"]["initContainers"]] == [
+        "init-pytorch",
+        names.WAIT_CONTAINER,
+    ]
     assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
     assert created["metadata"]["annotations"][names.CONTAINER] == "pytorch"
 
@@ -288,7 +321,9 @@ def test_a_manifest_saved_from_a_live_pod_is_judged_anew(
     assert [one["name"] for one in again["spec"]["initContainers"]] == [names.WAIT_CONTAINER]
 
 
-def test_labels_decide_what_reaches_us(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_labels_decide_what_reaches_us(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     pod = manifest("pods/statefulset-1.yaml")
     assert names.STATUS not in create(api, pod, namespace())["metadata"].get("annotations", {})
     where = namespace({names.PROFILE: "shared"})
@@ -299,7 +334,9 @@ def test_labels_decide_what_reaches_us(api: Client, namespace: NamespaceFactory,
     assert webhook.calls() == before
 
 
-def test_observe_mode_changes_nothing_and_warns(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_observe_mode_changes_nothing_and_warns(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     where = namespace({names.PROFILE: "shared", names.MODE: names.MODE_OBSERVE})
     answer = api.create(manifest("pods/statefulset-1.yaml"), where)
     assert answer.status == 201

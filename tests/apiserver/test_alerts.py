@@ -16,7 +16,9 @@ from tests import ROOT
 
 from .conftest import program
 
-RULES = yaml.safe_load((ROOT / "manifests/components/prometheus-rules/prometheus-rule.yaml").read_text())["spec"]
+RULES = yaml.safe_load(
+    (ROOT / "manifests/components/prometheus-rules/prometheus-rule.yaml").read_text()
+)["spec"]
 ALERTS = {rule["alert"]: rule for group in RULES["groups"] for rule in group["rules"]}
 CASES = yaml.safe_load((Path(__file__).parent / "manifests/alerts.yaml").read_text())
 
@@ -41,7 +43,9 @@ def test_each_alert_has_a_case() -> None:
 
 def test_the_rules_are_sound(promtool: Path, rules: Path) -> None:
     done = subprocess.run(
-        [promtool, "check", "rules", "--lint=all", "--lint-fatal", rules], capture_output=True, text=True
+        [promtool, "check", "rules", "--lint=all", "--lint-fatal", rules],
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{len(ALERTS)} rules found" in done.stdout
@@ -55,10 +59,15 @@ def test_an_alert_fires_where_it_shall_and_nowhere_else(
     rule, wanted = ALERTS[case["alert"]], case[outcome]
     labels = wanted.get("labels", {})
     annotations = {name: with_labels(text, labels) for name, text in rule["annotations"].items()}
-    fired = {"exp_labels": labels | rule["labels"], "exp_annotations": annotations | wanted.get("told", {})}
+    fired = {
+        "exp_labels": labels | rule["labels"],
+        "exp_annotations": annotations | wanted.get("told", {}),
+    }
     test = {
         "interval": "1m",
-        "input_series": [{"series": name, "values": str(values)} for name, values in wanted["series"].items()],
+        "input_series": [
+            {"series": name, "values": str(values)} for name, values in wanted["series"].items()
+        ],
         "alert_rule_test": [
             {
                 "eval_time": wanted.get("at", "10m"),
@@ -68,7 +77,9 @@ def test_an_alert_fires_where_it_shall_and_nowhere_else(
         ],
     }
     path = rules.with_name("test.yaml")
-    path.write_text(json.dumps({"rule_files": [rules.name], "evaluation_interval": "1m", "tests": [test]}))
+    path.write_text(
+        json.dumps({"rule_files": [rules.name], "evaluation_interval": "1m", "tests": [test]})
+    )
     done = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -15,7 +15,10 @@ OURS = {"matchLabels": {NAME: "fabric-injector"}}
 HOSTNAME = "kubernetes.io/hostname"
 JOB = "jobset.sigs.k8s.io/job-key"
 EXCLUSIVE = {
-    "matchExpressions": [{"key": JOB, "operator": "Exists"}, {"key": JOB, "operator": "NotIn", "values": ["x"]}]
+    "matchExpressions": [
+        {"key": JOB, "operator": "Exists"},
+        {"key": JOB, "operator": "NotIn", "values": ["x"]},
+    ]
 }
 """What JobSet's exclusive placement selects: the pods of other jobs."""
 
@@ -24,10 +27,17 @@ def pod(*terms: dict[str, Any], labels: dict[str, str] | None = None) -> dict[st
     """Give a pod that will have none of these on its nodes."""
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}
     spec = {"containers": [{"name": "c", "image": "i"}], "affinity": affinity}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "x-", "labels": labels or {}}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"generateName": "x-", "labels": labels or {}},
+        "spec": spec,
+    }
 
 
-def term(selector: dict[str, Any] | None = OURS, topology: str = "kubernetes.io/os", **more: Any) -> dict[str, Any]:
+def term(
+    selector: dict[str, Any] | None = OURS, topology: str = "kubernetes.io/os", **more: Any
+) -> dict[str, Any]:
     """Give a term, of all namespaces unless *more* says which."""
     chosen = {} if selector is None else {"labelSelector": selector}
     return {"topologyKey": topology, **chosen, **(more or {"namespaceSelector": {}})}
@@ -35,7 +45,11 @@ def term(selector: dict[str, Any] | None = OURS, topology: str = "kubernetes.io/
 
 def where(key: str, operator: str, *values: str) -> dict[str, Any]:
     """Give a labelSelector of one expression."""
-    return {"matchExpressions": [{"key": key, "operator": operator, **({"values": list(values)} if values else {})}]}
+    return {
+        "matchExpressions": [
+            {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
+        ]
+    }
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +57,11 @@ def tenant(installed: ControlPlane, namespace: NamespaceFactory) -> str:
     """Install the policy, and wait until it counts; give a namespace."""
     space = namespace()
     installed.ensure_shipped("anti-affinity-policy")
-    wait_until(lambda: installed.api.create(pod(term()), space, dry_run=True).status == 403, "the policy to count", 30)
+    wait_until(
+        lambda: installed.api.create(pod(term()), space, dry_run=True).status == 403,
+        "the policy to count",
+        30,
+    )
     return space
 
 
@@ -51,7 +69,9 @@ def tenant(installed: ControlPlane, namespace: NamespaceFactory) -> str:
     "one",
     [
         term(namespaces=["fabric-injector"]),
-        term(namespaces=["other", "fabric-injector"], namespaceSelector={"matchLabels": {"a": "b"}}),
+        term(
+            namespaces=["other", "fabric-injector"], namespaceSelector={"matchLabels": {"a": "b"}}
+        ),
         term(),
         term({}),
         term(topology="topology.kubernetes.io/zone"),
@@ -71,9 +91,13 @@ def tenant(installed: ControlPlane, namespace: NamespaceFactory) -> str:
         term(where("team", "NotIn", "vision"), topology=HOSTNAME, namespaces=["fabric-injector"]),
     ],
 )
-def test_what_would_keep_our_pods_away_is_refused(installed: ControlPlane, tenant: str, one: dict[str, Any]) -> None:
+def test_what_would_keep_our_pods_away_is_refused(
+    installed: ControlPlane, tenant: str, one: dict[str, Any]
+) -> None:
     for terms in ([one], [term({"matchLabels": {"app": "a"}}), one]):
-        answer = installed.api.create(pod(*terms, labels={NAME: "fabric-injector"}), tenant, dry_run=True)
+        answer = installed.api.create(
+            pod(*terms, labels={NAME: "fabric-injector"}), tenant, dry_run=True
+        )
         assert answer.status == 403, answer.json
         assert KEPT in answer.message
 
@@ -94,17 +118,26 @@ def test_what_would_keep_our_pods_away_is_refused(installed: ControlPlane, tenan
         term(where("team", "Exists")),
         term({"matchLabels": {"app": "trainer"}}, topology=HOSTNAME),
         term(where(NAME, "NotIn", "fabric-injector"), topology=HOSTNAME),
-        term({"matchLabels": {"app": "trainer"}}, matchLabelKeys=[HASH], namespaceSelector={}, topology=HOSTNAME),
+        term(
+            {"matchLabels": {"app": "trainer"}},
+            matchLabelKeys=[HASH],
+            namespaceSelector={},
+            topology=HOSTNAME,
+        ),
         term(EXCLUSIVE),
         term(EXCLUSIVE, topology=HOSTNAME),
     ],
 )
-def test_other_terms_are_none_of_its_business(installed: ControlPlane, tenant: str, one: dict[str, Any]) -> None:
+def test_other_terms_are_none_of_its_business(
+    installed: ControlPlane, tenant: str, one: dict[str, Any]
+) -> None:
     answer = installed.api.create(pod(one), tenant, dry_run=True)
     assert answer.status == 201, answer.message
 
 
-def test_a_term_of_the_pods_own_namespace_reaches_no_other(installed: ControlPlane, tenant: str) -> None:
+def test_a_term_of_the_pods_own_namespace_reaches_no_other(
+    installed: ControlPlane, tenant: str
+) -> None:
     own = {"topologyKey": HOSTNAME, "labelSelector": {}}
     for one in (term(namespaces=[tenant]), term({}, topology=HOSTNAME, namespaces=[tenant]), own):
         assert installed.api.create(pod(one), tenant, dry_run=True).status == 201
@@ -112,13 +145,18 @@ def test_a_term_of_the_pods_own_namespace_reaches_no_other(installed: ControlPla
 
 def test_our_own_namespace_may(installed: ControlPlane, tenant: str) -> None:
     installed.api.ensure(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "fabric-injector"
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}},
+        "fabric-injector",
     )
     answer = installed.api.create(pod(term()), "fabric-injector", dry_run=True)
     assert KEPT not in answer.message
 
 
-def test_a_list_that_is_too_long_to_be_looked_at_does_not_pass(installed: ControlPlane, tenant: str) -> None:
-    harmless = [term({"matchLabels": {f"app{number}": "a" for number in range(500)}}) for _ in range(60)]
+def test_a_list_that_is_too_long_to_be_looked_at_does_not_pass(
+    installed: ControlPlane, tenant: str
+) -> None:
+    harmless = [
+        term({"matchLabels": {f"app{number}": "a" for number in range(500)}}) for _ in range(60)
+    ]
     answer = installed.api.create(pod(*harmless, term()), tenant, dry_run=True)
     assert answer.status in (403, 422), answer.message

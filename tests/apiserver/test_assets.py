@@ -92,12 +92,19 @@ def test_containerd_finds_its_shim_beside_it(bare_machine: Path) -> None:
     go(bare_machine, "go1.26.8", 'while [ "$1" != -o ]; do shift; done; echo built > "$2"')
     built = claim_assets()
     assert sorted(built) == sorted(CLAIM_PROGRAMS)
-    assert built["containerd"].parent == built["containerd-shim-runc-v2"].parent == built["ctr"].parent
-    assert {path.parent for path in built.values()}.isdisjoint(path.parent for path in node_assets().values())
+    assert (
+        built["containerd"].parent == built["containerd-shim-runc-v2"].parent == built["ctr"].parent
+    )
+    assert {path.parent for path in built.values()}.isdisjoint(
+        path.parent for path in node_assets().values()
+    )
 
 
 def test_all_programs_of_kubernetes_are_of_one_version() -> None:
     modules = ("kubernetes", "kubelet", "testdriver")
-    found = [re.findall(r"k8s\.io/kubernetes (v\S+)", (TOOLS / name / "go.mod").read_text()) for name in modules]
+    found = [
+        re.findall(r"k8s\.io/kubernetes (v\S+)", (TOOLS / name / "go.mod").read_text())
+        for name in modules
+    ]
     assert found == [found[0]] * 3
     assert len(found[0]) == 1

@@ -68,7 +68,14 @@ class Calls:
 
 def wait_container(pod: dict[str, Any]) -> dict[str, Any] | None:
     """Give the pod's wait container, if it has one."""
-    return next((one for one in pod["spec"].get("initContainers", []) if one["name"] == names.WAIT_CONTAINER), None)
+    return next(
+        (
+            one
+            for one in pod["spec"].get("initContainers", [])
+            if one["name"] == names.WAIT_CONTAINER
+        ),
+        None,
+    )
 
 
 def is_token(mount: dict[str, Any]) -> bool:
@@ -86,7 +93,12 @@ def is_token(mount: dict[str, Any]) -> bool:
     ],
 )
 def test_every_pod_costs_one_call(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook, profile: str, limits: Any, spec: dict[str, Any]
+    api: Client,
+    namespace: NamespaceFactory,
+    webhook: Webhook,
+    profile: str,
+    limits: Any,
+    spec: dict[str, Any],
 ) -> None:
     where = namespace({names.PROFILE: profile})
     if limits:
@@ -102,7 +114,9 @@ def test_every_pod_costs_one_call(
     waiting = [found for found in map(wait_container, created) if found is not None]
     assert len(waiting) > 5
     for container in waiting:
-        assert not any(map(is_token, container["volumeMounts"])), "the wait container needs no token"
+        assert not any(map(is_token, container["volumeMounts"])), (
+            "the wait container needs no token"
+        )
     training = [pod["spec"]["containers"][0] for pod in created]
     mounted = sum(any(map(is_token, container.get("volumeMounts", []))) for container in training)
     assert mounted == (0 if spec else len(sent)), "the other containers get theirs as before"
@@ -115,7 +129,9 @@ def test_a_pod_that_mounts_a_token_itself_costs_one_call(
     pod = manifest("pods/kubeflow-pytorchjob-1.yaml")
     pod["spec"] = without_token(pod["spec"])
     sources = [{"serviceAccountToken": {"path": "token", "audience": "vault"}}]
-    pod["spec"].setdefault("volumes", []).append({"name": "vault", "projected": {"sources": sources}})
+    pod["spec"].setdefault("volumes", []).append(
+        {"name": "vault", "projected": {"sources": sources}}
+    )
     mounts = pod["spec"]["containers"][0].setdefault("volumeMounts", [])
     mounts.append({"name": "vault", "mountPath": TOKEN_PATH, "readOnly": True})
     calls = Calls(webhook)
@@ -126,7 +142,9 @@ def test_a_pod_that_mounts_a_token_itself_costs_one_call(
     assert {mount["name"] for mount in found["volumeMounts"]} == {names.WAIT_VOLUME}
 
 
-def test_a_copy_of_an_injected_pod_costs_one_call(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_a_copy_of_an_injected_pod_costs_one_call(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     """Of one with a token in its wait container too, as it was injected by an earlier release."""
     where = namespace({names.PROFILE: "train"})
     first = create(api, manifest("pods/statefulset-1.yaml"), where, dry_run=True)
@@ -136,7 +154,9 @@ def test_a_copy_of_an_injected_pod_costs_one_call(api: Client, namespace: Namesp
     found = wait_container(earlier)
     assert found is not None
     [token] = filter(is_token, earlier["spec"]["containers"][0]["volumeMounts"])
-    found["volumeMounts"] = [mount for mount in found["volumeMounts"] if mount["mountPath"] != TOKEN_PATH] + [token]
+    found["volumeMounts"] = [
+        mount for mount in found["volumeMounts"] if mount["mountPath"] != TOKEN_PATH
+    ] + [token]
     for pod in (first, earlier):
         calls = Calls(webhook)
         again = create(api, pod, where, dry_run=True)
@@ -152,11 +172,16 @@ def test_another_webhook_that_changes_the_pod_after_us_costs_a_second_call(
     sent = [manifest(name) for name in pods.all_names()]
     with late_injector(api, tmp_path, where):
         wait_until(
-            lambda: len(create(api, plain(profile="train"), where, dry_run=True)["spec"]["containers"]) == 2,
+            lambda: (
+                len(create(api, plain(profile="train"), where, dry_run=True)["spec"]["containers"])
+                == 2
+            ),
             "the late injector to be called",
             15,
         )
         calls = Calls(webhook)
         for pod in sent:
-            assert "late" in [one["name"] for one in create(api, pod, where, dry_run=True)["spec"]["containers"]]
+            assert "late" in [
+                one["name"] for one in create(api, pod, where, dry_run=True)["spec"]["containers"]
+            ]
         assert calls.made() == 2 * len(sent)

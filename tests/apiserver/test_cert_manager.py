@@ -19,11 +19,15 @@ from .kustomize import render
 from .processes import Server
 
 CERTIFICATES = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
-CONFIGURATIONS = ("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector",)
+CONFIGURATIONS = (
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector",
+)
 
 
 @pytest.fixture(scope="module")
-def cert_manager(extended: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def cert_manager(
+    extended: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     """Run cert-manager, with its kinds defined."""
     folder = tmp_path_factory.mktemp("cert-manager")
     config = extended.kubeconfig(folder / "kubeconfig")
@@ -50,10 +54,16 @@ def kept(
     try:
         wait_until(lambda: cluster.api.answers(SECRET), "cert-manager to make the certificate", 60)
         with Installation(cluster, folder, webhook_command, PROFILES, install=install) as running:
-            wait_until(lambda: trusted(running) == [authority(running)] * 2, "its CA injector to make it trusted", 60)
+            wait_until(
+                lambda: trusted(running) == [authority(running)] * 2,
+                "its CA injector to make it trusted",
+                60,
+            )
             running.start_controller()
             running.start_webhook()
-            wait_until(lambda: injected(running.api), "a pod to be injected by way of the Service", 60)
+            wait_until(
+                lambda: injected(running.api), "a pod to be injected by way of the Service", 60
+            )
             yield running
     finally:
         remove(cluster, install.read_text())
@@ -83,11 +93,22 @@ def renew(installation: Installation, certificate: str) -> None:
     """Have a certificate renewed, by the condition that `cmctl renew` sets."""
     path = f"{CERTIFICATES}/{certificate}"
     found: dict[str, Any] = installation.api.expect("GET", path)
-    issuing = {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "test"}
+    issuing = {
+        "type": "Issuing",
+        "status": "True",
+        "reason": "ManuallyTriggered",
+        "message": "test",
+    }
     others = [each for each in found["status"]["conditions"] if each["type"] != "Issuing"]
-    installation.api.expect("PATCH", f"{path}/status", {"status": {"conditions": [*others, issuing]}})
+    installation.api.expect(
+        "PATCH", f"{path}/status", {"status": {"conditions": [*others, issuing]}}
+    )
     revision = found["status"]["revision"]
-    wait_until(lambda: installation.api.expect("GET", path)["status"]["revision"] > revision, "the renewal", 60)
+    wait_until(
+        lambda: installation.api.expect("GET", path)["status"]["revision"] > revision,
+        "the renewal",
+        60,
+    )
 
 
 def test_made_and_trusted_by_cert_manager_alone(kept: Installation) -> None:
@@ -110,14 +131,18 @@ def test_no_pod_is_refused_while_the_serving_certificate_is_renewed(kept: Instal
     assert injected(kept.api)
 
 
-def test_a_renewed_authority_is_trusted_from_the_next_serving_certificate_on(kept: Installation) -> None:
+def test_a_renewed_authority_is_trusted_from_the_next_serving_certificate_on(
+    kept: Installation,
+) -> None:
     """The one before it stays trusted beside it, so that no pod is refused until the kubelets have brought the files."""
     ca = authority(kept)
     renew(kept, "fabric-injector-ca")
     assert (authority(kept), trusted(kept)) == (ca, [ca, ca])
     assert injected(kept.api)
     renew(kept, "fabric-injector-tls")
-    wait_until(lambda: set(trusted(kept)) == {ca + authority(kept)}, "both authorities to be trusted", 60)
+    wait_until(
+        lambda: set(trusted(kept)) == {ca + authority(kept)}, "both authorities to be trusted", 60
+    )
     assert authority(kept) != ca
     assert injected(kept.api), "before the kubelet has brought the new files"
     before = reloads(kept)
@@ -130,4 +155,6 @@ def reloads(installation: Installation) -> float:
     """Give how often the webhook has taken new certificate files."""
     said = installation.said("webhook", "/metrics")
     name = 'fabric_injector_certificate_reloads_total{result="success"} '
-    return sum(float(line.removeprefix(name)) for line in said.splitlines() if line.startswith(name))
+    return sum(
+        float(line.removeprefix(name)) for line in said.splitlines() if line.startswith(name)
+    )

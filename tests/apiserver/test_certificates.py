@@ -55,11 +55,15 @@ def clean(api: Client, control_plane: ControlPlane, webhook: Webhook) -> Iterato
 
 
 @pytest.fixture
-def sync(clean: None, control_plane: ControlPlane, webhook: Webhook, tmp_path: Path) -> Iterator[CertificateSync]:
+def sync(
+    clean: None, control_plane: ControlPlane, webhook: Webhook, tmp_path: Path
+) -> Iterator[CertificateSync]:
     """The controller's part, with the shipped account, and authorities that settle in two seconds."""
     kubeconfig = control_plane.kubeconfig(tmp_path / "kubeconfig", own_token(control_plane))
     connection = connect({"KUBECONFIG": str(kubeconfig)})
-    kept = CertificateSync(connection, CertificateSettings(ACCOUNT[0], policy=POLICY), lambda: True, period_seconds=0.5)
+    kept = CertificateSync(
+        connection, CertificateSettings(ACCOUNT[0], policy=POLICY), lambda: True, period_seconds=0.5
+    )
     kept.start()
     yield kept
     kept.stop()
@@ -72,7 +76,13 @@ def ca_bundle(api: Client) -> bytes:
 
 
 def set_ca_bundle(api: Client, value: bytes) -> None:
-    patch = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": base64.b64encode(value).decode()}]
+    patch = [
+        {
+            "op": "add",
+            "path": "/webhooks/0/clientConfig/caBundle",
+            "value": base64.b64encode(value).decode(),
+        }
+    ]
     api.expect("PATCH", CONFIGURATION, patch, {"Content-Type": "application/json-patch+json"})
 
 
@@ -136,7 +146,9 @@ def test_rotates_three_times_without_a_failed_admission(
     before = webhook.calls()
     with kubelet(api, webhook.tls_dir, 0.5), traffic(api, webhook, where) as seen:
         first = shown(webhook)
-        wait_until(lambda: shown(webhook) != first, "the server to take the controller's certificate", 20)
+        wait_until(
+            lambda: shown(webhook) != first, "the server to take the controller's certificate", 20
+        )
         for _ in range(3):
             leaf = shown(webhook)
             ask(api, "authority")
@@ -172,19 +184,27 @@ def test_repairs_a_stripped_ca_bundle_and_is_not_ready_meanwhile(
     api: Client, webhook: Webhook, sync: CertificateSync
 ) -> None:
     with kubelet(api, webhook.tls_dir, 0):
-        wait_until(lambda: len(read_authorities(ca_bundle(api))) == 2, "the controller's CA in caBundle", 20)
+        wait_until(
+            lambda: len(read_authorities(ca_bundle(api))) == 2,
+            "the controller's CA in caBundle",
+            20,
+        )
         wanted = ca_bundle(api)
         sync.stop()
         set_ca_bundle(api, b"")
         wait_until(lambda: webhook.status("/readyz") == 503, "the server to be not ready", 20)
         wait_until(lambda: "caBundle is empty" in webhook.output(), "the reason", 20)
         set_ca_bundle(api, Authority("nobody").pem)
-        wait_until(lambda: "is not what caBundle trusts" in webhook.output(), "the other reason", 20)
+        wait_until(
+            lambda: "is not what caBundle trusts" in webhook.output(), "the other reason", 20
+        )
         set_ca_bundle(api, wanted)
         wait_until(lambda: webhook.status("/readyz") == 200, "the server to be ready", 20)
 
 
-def test_leaves_a_configuration_of_cert_manager_alone(api: Client, webhook: Webhook, sync: CertificateSync) -> None:
+def test_leaves_a_configuration_of_cert_manager_alone(
+    api: Client, webhook: Webhook, sync: CertificateSync
+) -> None:
     wait_until(lambda: bool(secret(api).get("ca.crt")), "the Secret", 20)
     annotations = {"cert-manager.io/inject-ca-from": "fabric-injector/fabric-injector"}
     api.expect("PATCH", CONFIGURATION, {"metadata": {"annotations": annotations}})
@@ -194,20 +214,35 @@ def test_leaves_a_configuration_of_cert_manager_alone(api: Client, webhook: Webh
     api.expect("DELETE", SECRET)
     time.sleep(7)
     assert (ca_bundle(api), secret(api)) == (own, {})
-    api.expect("PATCH", CONFIGURATION, {"metadata": {"annotations": {"cert-manager.io/inject-ca-from": None}}})
+    api.expect(
+        "PATCH",
+        CONFIGURATION,
+        {"metadata": {"annotations": {"cert-manager.io/inject-ca-from": None}}},
+    )
 
 
 def test_two_controllers_keep_one_set(
-    clean: None, api: Client, control_plane: ControlPlane, webhook: Webhook, webhook_command: list[str], tmp_path: Path
+    clean: None,
+    api: Client,
+    control_plane: ControlPlane,
+    webhook: Webhook,
+    webhook_command: list[str],
+    tmp_path: Path,
 ) -> None:
     """The real processes, and the commands that people use beside them."""
-    first = Controller(control_plane, tmp_path / "first", webhook_command, ACCOUNT[0], "--certificates=self")
-    second = Controller(control_plane, tmp_path / "second", webhook_command, ACCOUNT[0], "--certificates=self")
+    first = Controller(
+        control_plane, tmp_path / "first", webhook_command, ACCOUNT[0], "--certificates=self"
+    )
+    second = Controller(
+        control_plane, tmp_path / "second", webhook_command, ACCOUNT[0], "--certificates=self"
+    )
     with first, second:
         wait_until(lambda: len(read_authorities(ca_bundle(api))) == 2, "the CA in caBundle", 30)
         leader = first if first.leads() else second
         wait_until(
-            lambda: leader.metric("fabric_injector_certificate_not_after_timestamp_seconds") > 0, "the metric", 10
+            lambda: leader.metric("fabric_injector_certificate_not_after_timestamp_seconds") > 0,
+            "the metric",
+            10,
         )
         assert leader.metric("fabric_injector_certificate_writes_total", result="error") == 0
         follower = second if leader is first else first
@@ -215,10 +250,15 @@ def test_two_controllers_keep_one_set(
         version = api.expect("GET", SECRET)["metadata"]["resourceVersion"]
         time.sleep(6)
         assert api.expect("GET", SECRET)["metadata"]["resourceVersion"] == version
-        environment = {**os.environ, "KUBECONFIG": str(control_plane.kubeconfig(tmp_path / "admin"))}
+        environment = {
+            **os.environ,
+            "KUBECONFIG": str(control_plane.kubeconfig(tmp_path / "admin")),
+        }
         asked = run([*webhook_command, "certs", "rotate", "--authority"], environment)
         assert asked.returncode == 0, asked.stderr
-        wait_until(lambda: names.ROTATE not in annotations(api), "the controller to take the request", 20)
+        wait_until(
+            lambda: names.ROTATE not in annotations(api), "the controller to take the request", 20
+        )
         told = run([*webhook_command, "certs", "show"], environment)
         assert told.returncode == 1
         assert "WRONG  tls.crt: holds no certificate" in told.stdout
@@ -226,7 +266,9 @@ def test_two_controllers_keep_one_set(
         leader.stop(force=True)
         follower.wait_until_leading()
         api.expect("DELETE", SECRET)
-        wait_until(lambda: bool(secret(api).get("ca.crt")), "the other controller to repair the Secret", 20)
+        wait_until(
+            lambda: bool(secret(api).get("ca.crt")), "the other controller to repair the Secret", 20
+        )
 
 
 def annotations(api: Client) -> Mapping[str, str]:
@@ -235,7 +277,9 @@ def annotations(api: Client) -> Mapping[str, str]:
 
 
 def run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def test_tells_once_what_it_may_not(

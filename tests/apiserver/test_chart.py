@@ -40,7 +40,9 @@ VALUES = {
 }
 """The value that stands for each component."""
 PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
-DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fabricprofiles.fabric-injector.io"
+DEFINITION = (
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fabricprofiles.fabric-injector.io"
+)
 OF_HELM = {
     "app.kubernetes.io/instance": "fabric-injector",
     "app.kubernetes.io/managed-by": "Helm",
@@ -50,7 +52,9 @@ OF_HELM = {
 }
 """Labels of the chart's objects that those of install.yaml do not have."""
 EXAMPLES = list(examples_of((CHART / "values.yaml").read_text()))
-PROFILE = {"networks": [{"network": "default/rdma-net-ipam", "resource": "rdma/rdma_shared_device_a"}]}
+PROFILE = {
+    "networks": [{"network": "default/rdma-net-ipam", "resource": "rdma/rdma_shared_device_a"}]
+}
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +63,22 @@ def helm(programs: None) -> Path:
 
 
 def run(helm: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("HELM_", "KUBE"))}
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("HELM_", "KUBE"))
+    }
     done = subprocess.run([helm, *arguments], capture_output=True, text=True, timeout=120, env=kept)
     # of a checkout Helm names the two links on stderr; a packaged chart has files in their place
-    done.stderr = "".join(line for line in done.stderr.splitlines(True) if "found symbolic link" not in line)
+    done.stderr = "".join(
+        line for line in done.stderr.splitlines(True) if "found symbolic link" not in line
+    )
     return done
 
 
 def template(helm: Path, *values: str, namespace: str = NAMESPACE) -> str:
     settings = [f"--set={value}" for value in values]
-    done = run(helm, "template", "fabric-injector", str(CHART), f"--namespace={namespace}", *settings)
+    done = run(
+        helm, "template", "fabric-injector", str(CHART), f"--namespace={namespace}", *settings
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -95,7 +105,9 @@ def as_shipped(text: str) -> dict[tuple[str, str], dict[str, Any]]:
 def objects(text: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Give the objects by kind and name; the release's own namespace is made by Helm, if at all."""
     found = [
-        each for each in yaml.safe_load_all(text) if each and each["kind"] != "Namespace" and not of_the_test(each)
+        each
+        for each in yaml.safe_load_all(text)
+        if each and each["kind"] != "Namespace" and not of_the_test(each)
     ]
     named = {(each["kind"], each["metadata"]["name"]): each for each in found}
     assert len(named) == len(found)
@@ -110,7 +122,9 @@ def test_a_packaged_chart_renders_the_same(helm: Path, tmp_path: Path) -> None:
     done = run(helm, "package", str(CHART), f"--destination={tmp_path}")
     assert done.returncode == 0, done.stderr
     (package,) = tmp_path.glob("*.tgz")
-    assert run(helm, "template", "fabric-injector", str(package), f"--namespace={NAMESPACE}").stdout == template(helm)
+    assert run(
+        helm, "template", "fabric-injector", str(package), f"--namespace={NAMESPACE}"
+    ).stdout == template(helm)
 
 
 def test_every_component_has_its_value() -> None:
@@ -123,23 +137,38 @@ def test_values_do_what_components_do(helm: Path, tmp_path: Path, names: list[st
     assert rendered == objects(with_components(tmp_path / "overlay", *names))
 
 
-def test_the_port_is_closed_to_all_but_the_api_servers(helm: Path, cluster: ControlPlane, tmp_path: Path) -> None:
+def test_the_port_is_closed_to_all_but_the_api_servers(
+    helm: Path, cluster: ControlPlane, tmp_path: Path
+) -> None:
     """By a value as by the patch that the manual prints, and the API server takes it."""
     manual = (ROOT / "docs/install.md").read_text()
     (printed,) = re.findall(r"^```yaml\n(patches:\n.*?)^```", manual, re.DOTALL | re.MULTILINE)
     overlay = tmp_path / "overlay"
     with_components(overlay, "network-policy")
-    kustomization = yaml.safe_load((overlay / "kustomization.yaml").read_text()) | yaml.safe_load(printed)
+    kustomization = yaml.safe_load((overlay / "kustomization.yaml").read_text()) | yaml.safe_load(
+        printed
+    )
     (overlay / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     patched = objects(render(overlay))
     (first, *_) = patched["NetworkPolicy", "fabric-injector-webhook"]["spec"]["ingress"]
     values = tmp_path / "values.yaml"
     values.write_text(yaml.safe_dump({"networkPolicy": True, "apiServers": first["from"]}))
-    done = run(helm, "template", "fabric-injector", str(CHART), f"--namespace={NAMESPACE}", f"--values={values}")
+    done = run(
+        helm,
+        "template",
+        "fabric-injector",
+        str(CHART),
+        f"--namespace={NAMESPACE}",
+        f"--values={values}",
+    )
     assert as_shipped(done.stdout) == patched
     assert [peer for peer in first["from"] if "ipBlock" in peer]
-    open_to_all = objects(template(helm, "networkPolicy=true"))["NetworkPolicy", "fabric-injector-webhook"]
-    assert "from" not in open_to_all["spec"]["ingress"][0], "an empty list, too, would let in everybody"
+    open_to_all = objects(template(helm, "networkPolicy=true"))[
+        "NetworkPolicy", "fabric-injector-webhook"
+    ]
+    assert "from" not in open_to_all["spec"]["ingress"][0], (
+        "an empty list, too, would let in everybody"
+    )
     cluster.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     policy = yaml.safe_dump(patched["NetworkPolicy", "fabric-injector-webhook"])
     assert cluster.kubectl(*APPLY, "--dry-run=server", input=policy).stderr == ""
@@ -156,10 +185,20 @@ def test_lint_finds_nothing(helm: Path) -> None:
     assert "[WARNING]" not in done.stdout + done.stderr
 
 
-def rendered(helm: Path, folder: Path, values: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def rendered(
+    helm: Path, folder: Path, values: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
     file = folder / "values.yaml"
     file.write_text(values)
-    return run(helm, "template", "x", str(CHART), f"--namespace={NAMESPACE}", f"--values={file}", *arguments)
+    return run(
+        helm,
+        "template",
+        "x",
+        str(CHART),
+        f"--namespace={NAMESPACE}",
+        f"--values={file}",
+        *arguments,
+    )
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -169,7 +208,9 @@ def test_an_example_works_by_itself(helm: Path, tmp_path: Path, example: str) ->
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_an_example_works_when_uncommented_where_it_stands(helm: Path, tmp_path: Path, number: int) -> None:
+def test_an_example_works_when_uncommented_where_it_stands(
+    helm: Path, tmp_path: Path, number: int
+) -> None:
     text = (CHART / "values.yaml").read_text()
     block = list(re.finditer(r"(?:^#(?!#).*\n)+", text, re.MULTILINE))[number]
     text = text[: block.start()] + uncommented(block[0]) + text[block.end() :]
@@ -186,7 +227,9 @@ def test_all_examples_work_together(helm: Path, tmp_path: Path) -> None:
 
 def contains(whole: Any, part: Any) -> bool:
     if isinstance(part, dict):
-        return isinstance(whole, dict) and all(key in whole and contains(whole[key], part[key]) for key in part)
+        return isinstance(whole, dict) and all(
+            key in whole and contains(whole[key], part[key]) for key in part
+        )
     return bool(whole == part)
 
 
@@ -195,7 +238,9 @@ def test_profiles_become_objects(helm: Path, tmp_path: Path) -> None:
     values = yaml.safe_dump({"profiles": {"rdma-shared": PROFILE}})
     for known in (True, False):
         versions = ["--api-versions=fabric-injector.io/v1alpha1/FabricProfile"] if known else []
-        found = objects(rendered(helm, tmp_path, values, *versions).stdout)["FabricProfile", "rdma-shared"]
+        found = objects(rendered(helm, tmp_path, values, *versions).stdout)[
+            "FabricProfile", "rdma-shared"
+        ]
         assert found["spec"] == PROFILE
         annotations = found["metadata"].get("annotations", {})
         assert ("post-install" in annotations.get("helm.sh/hook", "")) is not known
@@ -208,14 +253,25 @@ def test_settings_become_the_configuration_that_both_mount(helm: Path, tmp_path:
     settings = parse_configuration(alone["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
     assert settings.allowed == Allowed(("/sys", "/dev/"), ("example.com/*",))
     values = yaml.safe_dump(
-        {"multus": {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]}, "allowed": allowed}
+        {
+            "multus": {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]},
+            "allowed": allowed,
+        }
     )
     found = objects(rendered(helm, tmp_path, values).stdout)
-    assert parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"]).allowed == settings.allowed
+    assert (
+        parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"]).allowed
+        == settings.allowed
+    )
     multus = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"]).multus
-    assert (multus.namespace_isolation, list(multus.global_namespaces)) == (True, ["default", "fabric"])
+    assert (multus.namespace_isolation, list(multus.global_namespaces)) == (
+        True,
+        ["default", "fabric"],
+    )
     for component in ("webhook", "controller"):
-        volumes = found["Deployment", f"fabric-injector-{component}"]["spec"]["template"]["spec"]["volumes"]
+        volumes = found["Deployment", f"fabric-injector-{component}"]["spec"]["template"]["spec"][
+            "volumes"
+        ]
         assert CONFIG_MAP in [each["configMap"]["name"] for each in volumes if "configMap" in each]
     assert ("ConfigMap", CONFIG_MAP) not in objects(template(helm)), "an admin's own stays as it is"
 
@@ -224,17 +280,31 @@ def test_lives_in_another_namespace_as_well(helm: Path) -> None:
     """Every place that names the namespace follows the release's."""
     text = template(helm, *(value for value in VALUES.values()), namespace="elsewhere")
     found = objects(text)
-    assert {each["metadata"].get("namespace", "elsewhere") for each in found.values()} == {"elsewhere"}
+    assert {each["metadata"].get("namespace", "elsewhere") for each in found.values()} == {
+        "elsewhere"
+    }
     first, second = found["MutatingWebhookConfiguration", "zz-fabric-injector"]["webhooks"]
     for entry in (first, second):
         assert entry["clientConfig"]["service"]["namespace"] == "elsewhere"
-        assert entry["namespaceSelector"]["matchExpressions"][1]["values"] == ["kube-system", "elsewhere"]
+        assert entry["namespaceSelector"]["matchExpressions"][1]["values"] == [
+            "kube-system",
+            "elsewhere",
+        ]
     subjects = [
-        subject for (kind, _), each in found.items() if kind.endswith("Binding") for subject in each.get("subjects", ())
+        subject
+        for (kind, _), each in found.items()
+        if kind.endswith("Binding")
+        for subject in each.get("subjects", ())
     ]
-    assert {each["namespace"] for each in subjects if each["kind"] == "ServiceAccount"} == {"elsewhere"}
-    assert found["Certificate", "fabric-injector-tls"]["spec"]["dnsNames"] == ["fabric-injector.elsewhere.svc"]
-    [validation] = found["ValidatingAdmissionPolicy", "fabric-injector-priority"]["spec"]["validations"]
+    assert {each["namespace"] for each in subjects if each["kind"] == "ServiceAccount"} == {
+        "elsewhere"
+    }
+    assert found["Certificate", "fabric-injector-tls"]["spec"]["dnsNames"] == [
+        "fabric-injector.elsewhere.svc"
+    ]
+    [validation] = found["ValidatingAdmissionPolicy", "fabric-injector-priority"]["spec"][
+        "validations"
+    ]
     assert validation["expression"] == 'request.namespace == "elsewhere"'
 
 
@@ -247,7 +317,10 @@ def test_lives_in_another_namespace_as_well(helm: Path) -> None:
         ("failurePolicy=Perhaps", "/failurePolicy"),
         ("image.pullPolicy=never", "/image/pullPolicy"),
         ("profiles.shared.networks=x", "/profiles/shared/networks"),
-        ("profiles.shared.networks[0].netwrk=x", "/profiles/shared/networks/0': additional properties 'netwrk'"),
+        (
+            "profiles.shared.networks[0].netwrk=x",
+            "/profiles/shared/networks/0': additional properties 'netwrk'",
+        ),
         ("profiles.shared.rendezvous.waitImage=instaled", "/profiles/shared/rendezvous/waitImage"),
         ("profiles.shared.env.FABRIC_INJECTOR_X=x", "/profiles/shared/env/FABRIC_INJECTOR_X"),
         ("profiles.shared.nodeSelector.-=x", "/profiles/shared/nodeSelector"),
@@ -285,14 +358,22 @@ def test_values_reach_the_pods(helm: Path) -> None:
             "priorityClassName=system-cluster-critical",
         )
     )
-    webhook, controller = (found["Deployment", f"fabric-injector-{each}"]["spec"] for each in ("webhook", "controller"))
+    webhook, controller = (
+        found["Deployment", f"fabric-injector-{each}"]["spec"] for each in ("webhook", "controller")
+    )
     pod = webhook["template"]["spec"]
     assert webhook["replicas"] == 3
     assert pod["containers"][0]["image"] == "registry.example/fabric-injector:0.0.9"
-    assert controller["template"]["spec"]["containers"][0]["image"] == f"registry.example/fabric-injector:{__version__}"
+    assert (
+        controller["template"]["spec"]["containers"][0]["image"]
+        == f"registry.example/fabric-injector:{__version__}"
+    )
     assert pod["containers"][0]["args"][-1] == "--listen=[::]:8443"
     assert pod["nodeSelector"] == {"kubernetes.io/os": "linux", "pool": "system"}
-    assert (pod["tolerations"][2:], pod["imagePullSecrets"]) == ([{"operator": "Exists"}], [{"name": "pull"}])
+    assert (pod["tolerations"][2:], pod["imagePullSecrets"]) == (
+        [{"operator": "Exists"}],
+        [{"name": "pull"}],
+    )
     assert pod["priorityClassName"] == "system-cluster-critical"
     assert ("PriorityClass", "fabric-injector") not in found
     assert ("ValidatingAdmissionPolicy", "fabric-injector-priority") not in found
@@ -319,25 +400,41 @@ def test_what_is_added_to_pods_and_monitors(helm: Path) -> None:
             "metricsNamespaces={metrics,observability}",
         )
     )
-    webhook, controller = (found["Deployment", f"fabric-injector-{each}"] for each in ("webhook", "controller"))
+    webhook, controller = (
+        found["Deployment", f"fabric-injector-{each}"] for each in ("webhook", "controller")
+    )
     template_ = webhook["spec"]["template"]
     assert (
-        template_["metadata"]["labels"].items() >= {"team": "fabric", "app.kubernetes.io/component": "webhook"}.items()
+        template_["metadata"]["labels"].items()
+        >= {"team": "fabric", "app.kubernetes.io/component": "webhook"}.items()
     )
-    assert template_["metadata"]["annotations"]["note"] == webhook["metadata"]["annotations"]["reloader"] == "x"
+    assert (
+        template_["metadata"]["annotations"]["note"]
+        == webhook["metadata"]["annotations"]["reloader"]
+        == "x"
+    )
     (container,) = template_["spec"]["containers"]
     assert container["image"] == container["env"][0]["value"] == f"fabric-injector@{digest}"
-    assert controller["spec"]["template"]["spec"]["containers"][0]["image"] == "fabric-injector:0.0.9"
+    assert (
+        controller["spec"]["template"]["spec"]["containers"][0]["image"] == "fabric-injector:0.0.9"
+    )
     preferred = "preferredDuringSchedulingIgnoredDuringExecution"
     affinity = template_["spec"]["affinity"]
     assert affinity["nodeAffinity"][preferred] == [{"weight": 1}]
     assert len(affinity["podAntiAffinity"][preferred]) > 1, "our own wish stays"
-    assert controller["spec"]["template"]["spec"]["affinity"] == {"podAntiAffinity": {preferred: [{"weight": 1}]}}
-    assert found["ServiceMonitor", "fabric-injector"]["metadata"]["labels"]["release"] == "prometheus"
+    assert controller["spec"]["template"]["spec"]["affinity"] == {
+        "podAntiAffinity": {preferred: [{"weight": 1}]}
+    }
+    assert (
+        found["ServiceMonitor", "fabric-injector"]["metadata"]["labels"]["release"] == "prometheus"
+    )
     assert found["PrometheusRule", "fabric-injector"]["metadata"]["labels"]["role"] == "alerts"
     for name in ("webhook", "controller"):
         peers = found["NetworkPolicy", f"fabric-injector-{name}"]["spec"]["ingress"][-1]["from"]
-        allowed = [each["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] for each in peers]
+        allowed = [
+            each["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"]
+            for each in peers
+        ]
         assert allowed == ["metrics", "observability"]
 
 
@@ -413,7 +510,9 @@ def test_an_uninstall_keeps_the_definition_and_the_admins_profiles(release: Rele
     assert release.profiles() == {"own": "default/own", "other": "default/three"}
 
 
-def test_uninstalled_before_an_upgrade_the_profiles_stay_and_are_taken_over(release: Release) -> None:
+def test_uninstalled_before_an_upgrade_the_profiles_stay_and_are_taken_over(
+    release: Release,
+) -> None:
     """The notes of the install say so, and how to remove them."""
     release.put("install", first="default/one", second="default/two")
     assert release.run("uninstall").returncode == 0
@@ -448,10 +547,14 @@ def test_the_account_of_helm_test_reads_all_but_the_secret(
         result = CliRunner().invoke(main, [*pod["spec"]["containers"][0]["args"], "--output=json"])
         findings = json.loads(result.output)["findings"]
         unread = [
-            each["subject"] for each in findings if "cannot be read" in each["message"] or "403" in each["message"]
+            each["subject"]
+            for each in findings
+            if "cannot be read" in each["message"] or "403" in each["message"]
         ]
         assert unread == ["certificates"]
-        assert [each["message"] for each in findings if each["subject"].startswith("ServiceAccount")] != []
+        assert [
+            each["message"] for each in findings if each["subject"].startswith("ServiceAccount")
+        ] != []
     finally:
         cluster.kubectl("delete", "--filename=-", input=text)
 
@@ -476,7 +579,9 @@ def test_is_installed_by_helm_twice(helm: Path, cluster: ControlPlane) -> None:
     ).stdout
     again = cluster.kubectl(*APPLY, "--dry-run=server", "--force-conflicts", input=without_hooks)
     assert again.stderr == ""
-    done = run(helm, "uninstall", "fabric-injector", f"--namespace={NAMESPACE}", f"--kubeconfig={config}")
+    done = run(
+        helm, "uninstall", "fabric-injector", f"--namespace={NAMESPACE}", f"--kubeconfig={config}"
+    )
     assert done.returncode == 0, done.stderr
     left = cluster.kubectl("get", "mutatingwebhookconfiguration", "--output=name").stdout
     assert "zz-fabric-injector" not in left

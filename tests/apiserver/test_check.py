@@ -27,7 +27,15 @@ from webhook.diagnose.check.reachability import probe_pod
 from .client import Client
 from .conftest import NETWORK, PROFILES, unavailable
 from .controlplane import ControlPlane
-from .installation import MANIFESTS, NAMESPACE, ROUTED, Installation, injected, install_yaml, own_address
+from .installation import (
+    MANIFESTS,
+    NAMESPACE,
+    ROUTED,
+    Installation,
+    injected,
+    install_yaml,
+    own_address,
+)
 from .kustomize import render
 from .test_install import LABELLED
 
@@ -48,7 +56,11 @@ class Outcome:
 
     def told(self, level: str, topic: str = "") -> list[str]:
         """Give ``subject: message`` of the findings of a level, and of a topic where one is given."""
-        found = [each for each in self.findings if each["level"] == level and topic in ("", each["topic"])]
+        found = [
+            each
+            for each in self.findings
+            if each["level"] == level and topic in ("", each["topic"])
+        ]
         return [f"{each['subject']}: {each['message']}" for each in found]
 
 
@@ -70,7 +82,12 @@ def cluster(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         api.expect("PATCH", "/api/v1/nodes/gpu-1", {"spec": {"taints": None}})
         api.ensure(multus())
         daemon_set = "/apis/apps/v1/namespaces/kube-system/daemonsets/kube-multus-ds/status"
-        counts = {"desiredNumberScheduled": 1, "numberReady": 1, "currentNumberScheduled": 1, "numberMisscheduled": 0}
+        counts = {
+            "desiredNumberScheduled": 1,
+            "numberReady": 1,
+            "currentNumberScheduled": 1,
+            "numberMisscheduled": 0,
+        }
         api.expect("PATCH", daemon_set, {"status": counts})
         yield running
 
@@ -126,12 +143,18 @@ def healthy(
     cluster.create_namespace(LABELLED, {names.PROFILE: "rdma-shared"})
     cluster.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
     api.ensure(custom_resource_definition())
-    wait_until(lambda: api.answers("/apis/fabric-injector.io/v1alpha1/fabricprofiles"), "the CRD to be served", 30)
+    wait_until(
+        lambda: api.answers("/apis/fabric-injector.io/v1alpha1/fabricprofiles"),
+        "the CRD to be served",
+        30,
+    )
     for profile in to_objects(PROFILES):
         api.ensure(profile)
     for name in ("webhook", "controller"):
         set_ready(api, name, 2)
-    with Installation(cluster, tmp_path_factory.mktemp("healthy"), webhook_command, PROFILES) as running:
+    with Installation(
+        cluster, tmp_path_factory.mktemp("healthy"), webhook_command, PROFILES
+    ) as running:
         running.start_controller()
         running.start_webhook()
         wait_until(lambda: injected(api), "a pod to be injected by way of the Service", 30)
@@ -140,7 +163,11 @@ def healthy(
 
 def set_ready(api: Client, component: str, ready: int) -> None:
     path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/fabric-injector-{component}/status"
-    api.expect("PATCH", path, {"status": {"replicas": 2, "readyReplicas": ready, "availableReplicas": ready}})
+    api.expect(
+        "PATCH",
+        path,
+        {"status": {"replicas": 2, "readyReplicas": ready, "availableReplicas": ready}},
+    )
 
 
 @contextmanager
@@ -164,10 +191,14 @@ def labelled(api: Client, namespace: str, **labels: str) -> Iterator[None]:
     try:
         yield
     finally:
-        api.expect("PATCH", path, {"metadata": {"labels": {key: before.get(key) for key in labels}}})
+        api.expect(
+            "PATCH", path, {"metadata": {"labels": {key: before.get(key) for key in labels}}}
+        )
 
 
-def test_before_installation_it_looks_at_the_cluster(check: Check, profiles: Callable[[str], Path]) -> None:
+def test_before_installation_it_looks_at_the_cluster(
+    check: Check, profiles: Callable[[str], Path]
+) -> None:
     found = check("--profiles", profiles(PROFILES))
     assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
     assert any("is not installed yet" in line for line in found.told("ok", "installation"))
@@ -186,7 +217,9 @@ def test_before_installation_it_asks_for_profiles(check: Check) -> None:
     )
 
 
-def test_before_installation_it_finds_what_is_missing(check: Check, profiles: Callable[[str], Path]) -> None:
+def test_before_installation_it_finds_what_is_missing(
+    check: Check, profiles: Callable[[str], Path]
+) -> None:
     text = "profiles: {bad: {networks: [{network: default/nope}], resources: {rdma/nope: 1}}}"
     found = check("--profiles", profiles(text))
     assert found.status == 1
@@ -225,22 +258,30 @@ def test_finds_a_healthy_installation_in_order(check: Check, healthy: Installati
     assert found.told("ok", "reachability") == [
         f"the webhook, by a dry run of a pod in namespace {LABELLED} (nothing was created): is called, and injects"
     ]
-    assert any(line.endswith(": 1 profile, valid: rdma-shared") for line in found.told("ok", "profiles"))
+    assert any(
+        line.endswith(": 1 profile, valid: rdma-shared") for line in found.told("ok", "profiles")
+    )
 
 
 def test_creates_nothing(check: Check, healthy: Installation) -> None:
     before = healthy.api.expect("GET", "/api/v1/pods")["metadata"]["resourceVersion"]
     check()
     listed = healthy.api.expect("GET", "/api/v1/pods")
-    assert [each for each in listed["items"] if int(each["metadata"]["resourceVersion"]) > int(before)] == []
+    assert [
+        each for each in listed["items"] if int(each["metadata"]["resourceVersion"]) > int(before)
+    ] == []
 
 
-def test_finds_an_unknown_profile(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
+def test_finds_an_unknown_profile(
+    check: Check, healthy: Installation, cluster: ControlPlane
+) -> None:
     name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
     with labelled(healthy.api, name, **{"fabric-injector.io/profile": "gone"}):
         found = check()
     assert found.status == 1
-    assert found.told("fail") == [f"namespace {name}: no profile is named 'gone': every training pod is denied"]
+    assert found.told("fail") == [
+        f"namespace {name}: no profile is named 'gone': every training pod is denied"
+    ]
 
 
 def test_finds_a_podsecurity_level_that_refuses(check: Check, healthy: Installation) -> None:
@@ -258,12 +299,20 @@ def test_finds_observe_mode(check: Check, healthy: Installation) -> None:
     with labelled(healthy.api, LABELLED, **{names.MODE: names.MODE_OBSERVE}):
         found = check()
     assert found.status == 0
-    assert [line.partition(" (")[0] for line in found.told("warn")] == [f"namespace {LABELLED}: only observes"]
+    assert [line.partition(" (")[0] for line in found.told("warn")] == [
+        f"namespace {LABELLED}: only observes"
+    ]
     assert found.told("ok", "reachability")[0].endswith("is called, and observes")
 
 
-def test_finds_quotas_that_refuse_or_do_not_know_the_device(check: Check, healthy: Installation) -> None:
-    quota: dict[str, Any] = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "team"}}
+def test_finds_quotas_that_refuse_or_do_not_know_the_device(
+    check: Check, healthy: Installation
+) -> None:
+    quota: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "team"},
+    }
     with existing(healthy.api, {**quota, "spec": {"hard": {f"requests.{DEVICE}": "0"}}}, LABELLED):
         found = check()
     assert found.status == 1
@@ -281,7 +330,14 @@ def test_finds_another_injector(check: Check, healthy: Installation) -> None:
     entry = {
         "name": "network-resources-injector.example.com",
         "clientConfig": {"url": "https://127.0.0.1:9/"},
-        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}],
+        "rules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "resources": ["pods"],
+                "operations": ["CREATE"],
+            }
+        ],
         "namespaceSelector": {"matchLabels": {"nobody": "here"}},
         "admissionReviewVersions": ["v1"],
         "sideEffects": "None",
@@ -301,16 +357,28 @@ def test_finds_another_injector(check: Check, healthy: Installation) -> None:
     )
 
 
-def test_finds_pods_from_before_the_label(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
+def test_finds_pods_from_before_the_label(
+    check: Check, healthy: Installation, cluster: ControlPlane
+) -> None:
     name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
     for number in (0, 1):
         pod = pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml")
-        kept = {key: pod["metadata"][key] for key in ("name", "labels", "annotations") if key in pod["metadata"]}
+        kept = {
+            key: pod["metadata"][key]
+            for key in ("name", "labels", "annotations")
+            if key in pod["metadata"]
+        }
         assert "name" in kept
         containers = [
-            {key: each[key] for key in ("name", "image", "env") if key in each} for each in pod["spec"]["containers"]
+            {key: each[key] for key in ("name", "image", "env") if key in each}
+            for each in pod["spec"]["containers"]
         ]
-        sent = {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": {"containers": containers}}
+        sent = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": kept,
+            "spec": {"containers": containers},
+        }
         answer = healthy.api.create(sent, name)
         assert answer.status == 201, answer.message
     assert check().told("warn", "injection") == []
@@ -318,7 +386,9 @@ def test_finds_pods_from_before_the_label(check: Check, healthy: Installation, c
         found = check()
     assert found.status == 0
     (line,) = found.told("warn")
-    assert line.startswith(f"namespace {name}: 2 unfinished training pods of 1 job (bert) without injection: rank 0 (")
+    assert line.startswith(
+        f"namespace {name}: 2 unfinished training pods of 1 job (bert) without injection: rank 0 ("
+    )
 
 
 def test_finds_a_changed_configuration(check: Check, healthy: Installation) -> None:
@@ -356,13 +426,22 @@ def test_finds_deployments_that_are_not_ready(check: Check, healthy: Installatio
         "Deployment fabric-injector/fabric-injector-webhook: 0 of 2 replicas ready (ImagePullBackOff: Back-off pulling image): "
         "no pod of a labelled namespace can be created"
     ]
-    assert found.told("warn") == ["Deployment fabric-injector/fabric-injector-controller: 1 of 2 replicas ready"]
+    assert found.told("warn") == [
+        "Deployment fabric-injector/fabric-injector-controller: 1 of 2 replicas ready"
+    ]
 
 
 def replica(api: Client, deployment: str) -> dict[str, Any]:
     """Give a pod as the Deployment's ReplicaSet makes it."""
-    template = api.expect("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{deployment}")["spec"]["template"]
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{deployment}-7d4f9", "uid": "7d4f9"}
+    template = api.expect("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{deployment}")[
+        "spec"
+    ]["template"]
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": f"{deployment}-7d4f9",
+        "uid": "7d4f9",
+    }
     metadata = {"name": "replica", "namespace": NAMESPACE, "ownerReferences": [owner]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
@@ -372,14 +451,20 @@ def test_finds_lost_privileges(check: Check, healthy: Installation, cluster: Con
     found = check()
     cluster.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
     assert found.status == 1
-    assert found.told("fail")[0].startswith("ServiceAccount fabric-injector-webhook: may not get namespaces, ")
+    assert found.told("fail")[0].startswith(
+        "ServiceAccount fabric-injector-webhook: may not get namespaces, "
+    )
 
 
 @pytest.mark.usefixtures("programs")
 def test_knows_the_overlay_that_leaves_certificates_to_cert_manager() -> None:
     """The controller's account may do less there, and needs less."""
     objects = list(yaml.safe_load_all(render(MANIFESTS / "overlays" / "cert-manager")))
-    (controller,) = (each for each in map(read_deployment, objects) if each is not None and each.role == "controller")
+    (controller,) = (
+        each
+        for each in map(read_deployment, objects)
+        if each is not None and each.role == "controller"
+    )
     assert not controller.keeps_certificates
     granted = {
         Access(verb, group, resource, manifest["metadata"].get("namespace", ""), name)
@@ -423,7 +508,12 @@ def test_finds_queues_that_do_not_know_the_device(check: Check, healthy: Install
     api.expect(
         "POST",
         f"/apis/kueue.x-k8s.io/v1beta1/namespaces/{LABELLED}/localqueues",
-        {"apiVersion": kueue, "kind": "LocalQueue", "metadata": {"name": "local"}, "spec": {"clusterQueue": "main"}},
+        {
+            "apiVersion": kueue,
+            "kind": "LocalQueue",
+            "metadata": {"name": "local"},
+            "spec": {"clusterQueue": "main"},
+        },
     )
     api.expect(
         "POST",
@@ -446,8 +536,13 @@ def test_finds_queues_that_do_not_know_the_device(check: Check, healthy: Install
             api.expect("DELETE", f"/apis/{path}")
     assert found.status == 0
     lines = found.told("warn", "quotas")
-    assert lines[0].startswith(f"ClusterQueue main: does not cover {DEVICE}, which pods of {LABELLED} get")
-    assert lines[1] == f"Volcano queue small: capability has {DEVICE}: 0, and a pod takes 1: it stays Pending"
+    assert lines[0].startswith(
+        f"ClusterQueue main: does not cover {DEVICE}, which pods of {LABELLED} get"
+    )
+    assert (
+        lines[1]
+        == f"Volcano queue small: capability has {DEVICE}: 0, and a pod takes 1: it stays Pending"
+    )
 
 
 def definition(group: str, kind: str, scope: str) -> dict[str, Any]:
@@ -470,12 +565,18 @@ def definition(group: str, kind: str, scope: str) -> dict[str, Any]:
     }
 
 
-def test_says_what_it_may_not_look_at(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
+def test_says_what_it_may_not_look_at(
+    check: Check, healthy: Installation, cluster: ControlPlane
+) -> None:
     name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
     found = check(token=cluster.service_account_token(name, "default"))
     assert (found.status, found.told("fail")) == (0, [])
     queues = ("Kueue's queues", "Volcano's queues")  # where an earlier test installed them
-    unread = [each["subject"] for each in found.findings if each["topic"] == "unread" and each["subject"] not in queues]
+    unread = [
+        each["subject"]
+        for each in found.findings
+        if each["topic"] == "unread" and each["subject"] not in queues
+    ]
     assert sorted(unread) == sorted(
         [
             "CustomResourceDefinition",
@@ -507,7 +608,11 @@ def test_reaches_the_webhook_by_proxy_where_it_may_create_no_pod(
     name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
     rules = [
         {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]},
-        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+        {
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["subjectaccessreviews"],
+            "verbs": ["create"],
+        },
     ]
     reader = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -542,15 +647,21 @@ def test_reaches_the_webhook_by_proxy_where_it_may_create_no_pod(
         existing(healthy.api, pod, NAMESPACE),
     ):
         status = {"podIP": own_address(), "podIPs": [{"ip": own_address()}], "phase": "Running"}
-        healthy.api.expect("PATCH", f"/api/v1/namespaces/{NAMESPACE}/pods/webhook-0/status", {"status": status})
+        healthy.api.expect(
+            "PATCH", f"/api/v1/namespaces/{NAMESPACE}/pods/webhook-0/status", {"status": status}
+        )
         wait_until(lambda: cluster.client(token).answers("/api/v1/nodes"), "the role to count", 15)
         found = check(token=token)
     assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
     (line,) = found.told("ok", "reachability")
-    assert line.startswith("the webhook, by the API server's proxy to Service fabric-injector/fabric-injector: answers")
+    assert line.startswith(
+        "the webhook, by the API server's proxy to Service fabric-injector/fabric-injector: answers"
+    )
 
 
-def test_finds_a_stripped_ca_bundle_and_a_gone_controller(check: Check, healthy: Installation) -> None:
+def test_finds_a_stripped_ca_bundle_and_a_gone_controller(
+    check: Check, healthy: Installation
+) -> None:
     healthy.stop("controller")
     path = f"{CONFIGURATIONS}/zz-fabric-injector"
     headers = {"Content-Type": "application/json-patch+json"}
@@ -564,7 +675,9 @@ def test_finds_a_stripped_ca_bundle_and_a_gone_controller(check: Check, healthy:
     assert found.told("fail", "certificates") == [
         "caBundle of pods.fabric-injector.io: is empty: API servers refuse the webhook, and every pod of a labelled namespace"
     ]
-    assert found.told("fail", "lease")[0].startswith("Lease fabric-injector/fabric-injector: is held by no controller")
+    assert found.told("fail", "lease")[0].startswith(
+        "Lease fabric-injector/fabric-injector: is held by no controller"
+    )
     (line,) = found.told("fail", "reachability")
     assert "cannot be called: " in line
 
@@ -577,7 +690,9 @@ def test_the_command_itself(
     def run(config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "KUBECONFIG": str(config)}
         command = [*webhook_command, "check", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
 
     config = cluster.kubeconfig(tmp_path / "kubeconfig")
     done = run(config)
@@ -604,7 +719,9 @@ def test_follows_a_webhook_that_reads_objects(check: Check, healthy: Installatio
     strategic = {"Content-Type": "application/strategic-merge-patch+json"}
 
     def give(arguments: list[str]) -> None:
-        body = {"spec": {"template": {"spec": {"containers": [{"name": "webhook", "args": arguments}]}}}}
+        body = {
+            "spec": {"template": {"spec": {"containers": [{"name": "webhook", "args": arguments}]}}}
+        }
         assert healthy.api.request("PATCH", path, body, strategic).status == 200
 
     profile = "/apis/fabric-injector.io/v1alpha1/fabricprofiles/rdma-shared"

@@ -48,7 +48,11 @@ def plane(
 ) -> Iterator[ControlPlane]:
     """Run a control plane that serves claims in one version alone."""
     version = request.param
-    served = "resource.k8s.io/v1=true" if version == "v1" else "resource.k8s.io/v1=false,resource.k8s.io/v1beta2=true"
+    served = (
+        "resource.k8s.io/v1=true"
+        if version == "v1"
+        else "resource.k8s.io/v1=false,resource.k8s.io/v1beta2=true"
+    )
     with ControlPlane(tmp_path_factory.mktemp("claims"), f"--runtime-config={served}") as plane:
         groups = plane.api.expect("GET", "/apis/resource.k8s.io")["versions"]
         assert [each["version"] for each in groups] == [version]
@@ -84,7 +88,9 @@ class Keeper:
         token = own_token(plane)
         credentials = Credentials("test", plane.url, lambda: f"Bearer {token}", ca=plane.ca)
         self.connection = Connection(credentials)
-        self.keeper = ClaimTemplates(self.connection, lambda: True, lambda: self.named, monotonic=self.clock)
+        self.keeper = ClaimTemplates(
+            self.connection, lambda: True, lambda: self.named, monotonic=self.clock
+        )
         self.keeper.put({"cards": CARDS})
 
 
@@ -111,10 +117,14 @@ def test_what_is_stored_is_what_the_name_says(plane: ControlPlane, path: str, ke
     }
     watched = kept.keeper._watched
     assert watched is not None
-    assert kept.keeper._apply(watched, (space, NAME), CLAIM) == "", "applied again, it stays as it is"
+    assert kept.keeper._apply(watched, (space, NAME), CLAIM) == "", (
+        "applied again, it stays as it is"
+    )
 
 
-def test_a_deleted_one_comes_again_and_an_unneeded_one_goes(plane: ControlPlane, path: str, kept: Keeper) -> None:
+def test_a_deleted_one_comes_again_and_an_unneeded_one_goes(
+    plane: ControlPlane, path: str, kept: Keeper
+) -> None:
     space = plane.create_namespace(f"again-{path[-2:]}")
     one = f"{path}/namespaces/{space}/resourceclaimtemplates/{NAME}"
     kept.named = {space: "cards"}
@@ -123,7 +133,10 @@ def test_a_deleted_one_comes_again_and_an_unneeded_one_goes(plane: ControlPlane,
     uid = plane.api.expect("GET", one)["metadata"]["uid"]
     plane.api.expect("DELETE", one)
     wait_until(
-        lambda: (found := plane.api.request("GET", one)).status == 200 and found.json["metadata"]["uid"] != uid,
+        lambda: (
+            (found := plane.api.request("GET", one)).status == 200
+            and found.json["metadata"]["uid"] != uid
+        ),
         "another",
     )
     pod: dict[str, Any] = {
@@ -131,7 +144,9 @@ def test_a_deleted_one_comes_again_and_an_unneeded_one_goes(plane: ControlPlane,
         "kind": "Pod",
         "metadata": {"name": "train-0", "labels": {"fabric-injector.io/claims": "referenced"}},
         "spec": {
-            "containers": [{"name": "c", "image": "a/b", "resources": {"claims": [{"name": "fabric-nic"}]}}],
+            "containers": [
+                {"name": "c", "image": "a/b", "resources": {"claims": [{"name": "fabric-nic"}]}}
+            ],
             "resourceClaims": [{"name": "fabric-nic", "resourceClaimTemplateName": NAME}],
         },
     }
@@ -146,7 +161,9 @@ def test_a_deleted_one_comes_again_and_an_unneeded_one_goes(plane: ControlPlane,
     kept.keeper.wake()
     wait_until(lambda: templates(plane.api, path, third) == [NAME], "another look")
     assert templates(plane.api, path, space) == [NAME], "a pod names it"
-    plane.api.expect("DELETE", f"/api/v1/namespaces/{space}/pods/train-0", {"gracePeriodSeconds": 0})
+    plane.api.expect(
+        "DELETE", f"/api/v1/namespaces/{space}/pods/train-0", {"gracePeriodSeconds": 0}
+    )
 
     def later() -> bool:
         kept.clock.seconds += UNNEEDED_SECONDS
@@ -167,7 +184,9 @@ def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane, path: st
 
     def refused() -> bool:  # a new policy counts a moment after it was made
         answer = account.request("POST", f"{where}?dryRun=All", changed(name="mine"))
-        return answer.status == 403 and "no ResourceClaimTemplate but those" in answer.json["message"]
+        return (
+            answer.status == 403 and "no ResourceClaimTemplate but those" in answer.json["message"]
+        )
 
     wait_until(refused, "the policy to count", 30)
     foreign = [
@@ -188,7 +207,9 @@ def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane, path: st
     assert account.request("PATCH", one, unlabelled).status == 403
     plane.api.expect("PATCH", one, unlabelled)
     labelled = {"metadata": {"labels": {names.CLAIM: "nic"}}}
-    assert account.request("PATCH", one, labelled).status == 403, "none of anybody else becomes ours"
+    assert account.request("PATCH", one, labelled).status == 403, (
+        "none of anybody else becomes ours"
+    )
 
 
 def test_the_controller_keeps_them_by_objects_and_labels(
@@ -198,26 +219,59 @@ def test_the_controller_keeps_them_by_objects_and_labels(
     with ControlPlane(tmp_path / "plane") as plane:
         plane.start_controller_manager()
         plane.api.ensure(custom_resource_definition())
-        spec = {"claims": [{"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.net"}]}]}
-        body = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": "cards"}, "spec": spec}
-        wait_until(lambda: plane.api.request("POST", PROFILES, body).status in (201, 409), "the definition", 30)
-        space, leases = plane.create_namespace("ml", {LABEL: "cards"}), plane.create_namespace("leases")
+        spec = {
+            "claims": [
+                {"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.net"}]}
+            ]
+        }
+        body = {
+            "apiVersion": PROFILE_API_VERSION,
+            "kind": PROFILE_KIND,
+            "metadata": {"name": "cards"},
+            "spec": spec,
+        }
+        wait_until(
+            lambda: plane.api.request("POST", PROFILES, body).status in (201, 409),
+            "the definition",
+            30,
+        )
+        space, leases = (
+            plane.create_namespace("ml", {LABEL: "cards"}),
+            plane.create_namespace("leases"),
+        )
         with Controller(plane, tmp_path / "controller", webhook_command, leases) as controller:
-            wait_until(lambda: len(templates(plane.api, "/apis/resource.k8s.io/v1", space)) == 1, "the template", 60)
+            wait_until(
+                lambda: len(templates(plane.api, "/apis/resource.k8s.io/v1", space)) == 1,
+                "the template",
+                60,
+            )
             [name] = templates(plane.api, "/apis/resource.k8s.io/v1", space)
             pod: dict[str, Any] = {
                 "apiVersion": "v1",
                 "kind": "Pod",
-                "metadata": {"name": "train-0", "labels": {"fabric-injector.io/claims": "referenced"}},
+                "metadata": {
+                    "name": "train-0",
+                    "labels": {"fabric-injector.io/claims": "referenced"},
+                },
                 "spec": {
-                    "containers": [{"name": "c", "image": "a/b", "resources": {"claims": [{"name": "fabric-nic"}]}}],
+                    "containers": [
+                        {
+                            "name": "c",
+                            "image": "a/b",
+                            "resources": {"claims": [{"name": "fabric-nic"}]},
+                        }
+                    ],
                     "resourceClaims": [{"name": "fabric-nic", "resourceClaimTemplateName": name}],
                 },
             }
             late = plane.create_namespace("late")
             plane.api.expect("POST", f"/api/v1/namespaces/{late}/pods", pod)
             claims = f"/apis/resource.k8s.io/v1/namespaces/{late}/resourceclaims"
-            wait_until(lambda: len(plane.api.expect("GET", claims)["items"]) == 1, "the claim of the pod", 60)
+            wait_until(
+                lambda: len(plane.api.expect("GET", claims)["items"]) == 1,
+                "the claim of the pod",
+                60,
+            )
             assert "Traceback" not in controller.output()
 
 

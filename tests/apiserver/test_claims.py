@@ -56,7 +56,11 @@ def allocate(job: Job, claim: str, pod: str, *addresses: str, device: str = "car
     """Write what the scheduler, and with *addresses* the driver, write."""
     uid = job.api.expect("GET", f"/api/v1/namespaces/{job.namespace}/pods/{pod}")["metadata"]["uid"]
     card = {"driver": "dra.net", "pool": "node-1", "device": device}
-    network: dict[str, Any] = {"interfaceName": "net1", "ips": list(addresses), "hardwareAddress": "02:00:00:00:00:01"}
+    network: dict[str, Any] = {
+        "interfaceName": "net1",
+        "ips": list(addresses),
+        "hardwareAddress": "02:00:00:00:00:01",
+    }
     status = {
         "allocation": {"devices": {"results": [{**card, "request": "nic"}]}},
         "reservedFor": [{"resource": "pods", "name": pod, "uid": uid}],
@@ -75,14 +79,25 @@ def test_a_job_meets_at_the_address_that_its_claims_tell(job: Job) -> None:
         "bert-master-0": Told("10.1.0.1", "10.1.0.1", "10.1.0.1"),
         "bert-worker-0": Told("10.1.0.1", "10.1.0.1", None),
     }
-    job.api.expect("PATCH", f"{master}/status", {"status": {"allocation": None, "reservedFor": None, "devices": None}})
+    job.api.expect(
+        "PATCH",
+        f"{master}/status",
+        {"status": {"allocation": None, "reservedFor": None, "devices": None}},
+    )
     allocate(job, master, job.master, "10.1.0.7/16", device="card-1")
     job.wait_until_told("10.1.0.7")
 
 
-def test_who_may_edit_a_namespace_may_not_write_what_is_trusted_of_a_claim(api: Client, job: Job) -> None:
+def test_who_may_edit_a_namespace_may_not_write_what_is_trusted_of_a_claim(
+    api: Client, job: Job
+) -> None:
     """Kubernetes' own roles: a claim's status is the scheduler's and the drivers'."""
     for role in ("view", "edit", "admin"):
-        rules = api.expect("GET", f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{role}").get("rules") or []
+        rules = (
+            api.expect("GET", f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{role}").get(
+                "rules"
+            )
+            or []
+        )
         status = [rule for rule in rules if "resourceclaims/status" in rule.get("resources", ())]
         assert all(set(rule["verbs"]) <= {"get", "list", "watch"} for rule in status), role

@@ -39,7 +39,9 @@ def admission_configuration(folder: Path, clients: Authority, host: str) -> Path
     webhooks = {
         "apiVersion": "apiserver.config.k8s.io/v1",
         "kind": "WebhookAdmissionConfiguration",
-        "kubeConfigFile": str(write_private(folder / "webhooks.kubeconfig", yaml.safe_dump(kubeconfig).encode())),
+        "kubeConfigFile": str(
+            write_private(folder / "webhooks.kubeconfig", yaml.safe_dump(kubeconfig).encode())
+        ),
     }
     configuration = {
         "apiVersion": "apiserver.config.k8s.io/v1",
@@ -57,7 +59,11 @@ def test_serves_an_api_server_that_shows_its_certificate_and_refuses_another_nam
     plane = ControlPlane(tmp_path / "plane", f"--admission-control-config-file={file}")
     options = demands(tmp_path / "webhook", clients)
     webhook = Webhook(
-        plane, tmp_path / "webhook", tmp_path / "webhook/profiles.yaml", webhook_command, environment=options
+        plane,
+        tmp_path / "webhook",
+        tmp_path / "webhook/profiles.yaml",
+        webhook_command,
+        environment=options,
     )
     admission_configuration(tmp_path, clients, urlsplit(webhook.url).netloc)
     with plane, webhook:
@@ -80,7 +86,9 @@ def test_refuses_an_api_server_that_shows_none(
 ) -> None:
     options = demands(tmp_path, clients)
     profiles = tmp_path / "profiles.yaml"
-    with Webhook(control_plane, tmp_path, profiles, webhook_command, environment=options) as webhook:
+    with Webhook(
+        control_plane, tmp_path, profiles, webhook_command, environment=options
+    ) as webhook:
         where = control_plane.create_namespace("one-sided", {"fabric-injector.io/profile": "train"})
         answer = control_plane.api.create(POD, where)
         assert answer.status == 500

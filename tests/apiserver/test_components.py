@@ -52,7 +52,11 @@ def with_components(folder: Path, *names: str) -> str:
 
 
 def find(text: str, kind: str, name: str) -> dict[str, Any]:
-    (found,) = (each for each in yaml.safe_load_all(text) if (each["kind"], each["metadata"]["name"]) == (kind, name))
+    (found,) = (
+        each
+        for each in yaml.safe_load_all(text)
+        if (each["kind"], each["metadata"]["name"]) == (kind, name)
+    )
     assert isinstance(found, dict)
     return found
 
@@ -64,19 +68,25 @@ def test_overlays_are_accepted(apply: Callable[[str], str], overlay: str) -> Non
 
 
 @pytest.mark.parametrize("names", [*([name] for name in COMPONENTS), COMPONENTS], ids="+".join)
-def test_components_are_accepted_alone_and_together(extended: ControlPlane, tmp_path: Path, names: list[str]) -> None:
+def test_components_are_accepted_alone_and_together(
+    extended: ControlPlane, tmp_path: Path, names: list[str]
+) -> None:
     text = with_components(tmp_path / "overlay", *names)
     extended.api.ensure(find(text, "Namespace", NAMESPACE))
     done = extended.kubectl(*APPLY, "--dry-run=server", input=text)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == len(list(yaml.safe_load_all(text)))
-    assert all(each["metadata"]["labels"]["app.kubernetes.io/name"] for each in yaml.safe_load_all(text))
+    assert all(
+        each["metadata"]["labels"]["app.kubernetes.io/name"] for each in yaml.safe_load_all(text)
+    )
 
 
 def test_cert_manager_keeps_what_the_webhook_mounts(tmp_path: Path) -> None:
     text = with_components(tmp_path / "overlay", "cert-manager")
     configuration = find(text, "MutatingWebhookConfiguration", "zz-fabric-injector")
-    (namespace, _, name) = configuration["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].partition("/")
+    (namespace, _, name) = configuration["metadata"]["annotations"][
+        "cert-manager.io/inject-ca-from"
+    ].partition("/")
     certificate = find(text, "Certificate", name)
     assert (namespace, certificate["spec"]["secretName"]) == (NAMESPACE, "fabric-injector-tls")
     (entry,) = read_webhook_configuration(configuration).entries
@@ -85,8 +95,14 @@ def test_cert_manager_keeps_what_the_webhook_mounts(tmp_path: Path) -> None:
     deployment = find(text, "Deployment", "fabric-injector-controller")
     command, *options = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert (command, options[-1]) == ("control", "--certificates=none")
-    signer = find(text, "Issuer", certificate["spec"]["issuerRef"]["name"])["spec"]["ca"]["secretName"]
-    assert find(text, "Certificate", "fabric-injector-ca")["spec"]["secretName"] == signer != "fabric-injector-tls"
+    signer = find(text, "Issuer", certificate["spec"]["issuerRef"]["name"])["spec"]["ca"][
+        "secretName"
+    ]
+    assert (
+        find(text, "Certificate", "fabric-injector-ca")["spec"]["secretName"]
+        == signer
+        != "fabric-injector-tls"
+    )
 
 
 def test_cert_manager_takes_the_privilege_from_the_controller(
@@ -94,13 +110,24 @@ def test_cert_manager_takes_the_privilege_from_the_controller(
 ) -> None:
     """Nothing of Secret and configuration is left to its account, and its Lease stays."""
     apply(render(MANIFESTS / "overlays" / "cert-manager"))
-    client = extended.client(extended.service_account_token(NAMESPACE, "fabric-injector-controller"))
+    client = extended.client(
+        extended.service_account_token(NAMESPACE, "fabric-injector-controller")
+    )
     group = "/apis/admissionregistration.k8s.io/v1"
     mutating = f"{group}/mutatingwebhookconfigurations/zz-fabric-injector"
-    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "fabric-injector"}}
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "fabric-injector"},
+    }
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fabric-injector-tls"}}
-    wait_until(lambda: client.create(lease, NAMESPACE, dry_run=True).status in (201, 409), "the role", 15)
-    for what, ask in (  # each kind of rule comes to the API server's authorizer by a watch of its own
+    wait_until(
+        lambda: client.create(lease, NAMESPACE, dry_run=True).status in (201, 409), "the role", 15
+    )
+    for (
+        what,
+        ask,
+    ) in (  # each kind of rule comes to the API server's authorizer by a watch of its own
         ("to create the Secret", lambda: client.create(secret, NAMESPACE, dry_run=True)),
         ("to read the Secret", lambda: client.request("GET", SECRET)),
         ("to change the configuration", lambda: client.request("PATCH", mutating, {})),
@@ -123,14 +150,25 @@ def test_ignore_lets_pods_pass_and_the_api_server_counts_them(
     assert not injected(extended.api)
 
 
-def test_fail_refuses_pods_and_the_api_server_counts_them(apply: Callable[[str], str], extended: ControlPlane) -> None:
+def test_fail_refuses_pods_and_the_api_server_counts_them(
+    apply: Callable[[str], str], extended: ControlPlane
+) -> None:
     """Nothing runs; by the series that the alerts ask for."""
     apply(render(MANIFESTS / "overlays" / "default"))
-    wait_until(lambda: admit(extended.api, "labelled").status == 500, "the API server to know the configuration", 15)
+    wait_until(
+        lambda: admit(extended.api, "labelled").status == 500,
+        "the API server to know the configuration",
+        15,
+    )
     series = {"name": "pods.fabric-injector.io", "type": "admit"}
     count = "apiserver_admission_webhook_rejection_count"
     assert extended.metric(count, **series, error_type="calling_webhook_error") > 0
-    assert extended.metric("apiserver_admission_webhook_admission_duration_seconds_bucket", **series, le="0.1") >= 0
+    assert (
+        extended.metric(
+            "apiserver_admission_webhook_admission_duration_seconds_bucket", **series, le="0.1"
+        )
+        >= 0
+    )
 
 
 def test_opt_in_reaches_labelled_pods_of_unlabelled_namespaces(
@@ -141,34 +179,51 @@ def test_opt_in_reaches_labelled_pods_of_unlabelled_namespaces(
     installation.start_controller()
     installation.start_webhook()
     api = extended.api
-    wait_until(lambda: injected(api, "unlabelled"), "a pod of an unlabelled namespace to be injected", 30)
+    wait_until(
+        lambda: injected(api, "unlabelled"), "a pod of an unlabelled namespace to be injected", 30
+    )
     assert injected(api, "labelled")
     first, second = installation.configuration()["webhooks"]
     assert base64.b64decode(first["clientConfig"]["caBundle"]).startswith(b"-----BEGIN CERTIFICATE")
     assert first["clientConfig"] == second["clientConfig"]
-    api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "kube-system")
+    api.ensure(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}},
+        "kube-system",
+    )
     installation.stop("webhook")
     wait_until(lambda: admit(api, "unlabelled").status == 500, "the webhook to be away", 15)
-    for labels, namespace in (({}, "unlabelled"), ({"fabric-injector.io/profile": "none"}, "unlabelled")):
+    for labels, namespace in (
+        ({}, "unlabelled"),
+        ({"fabric-injector.io/profile": "none"}, "unlabelled"),
+    ):
         pod = {
             "metadata": {"generateName": "x-", "labels": labels},
             "spec": {"containers": [{"name": "c", "image": "i"}]},
         }
-        assert api.create({"apiVersion": "v1", "kind": "Pod", **pod}, namespace, dry_run=True).status == 201
+        assert (
+            api.create({"apiVersion": "v1", "kind": "Pod", **pod}, namespace, dry_run=True).status
+            == 201
+        )
     assert admit(api, "kube-system").status == 201
 
 
 def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None:
     """As printed, but for where it finds what it builds on."""
     manual = (ROOT / "docs/install.md").read_text()
-    (printed,) = re.findall(r"^```yaml\n# kustomization.yaml\n(.*?)^```", manual, re.DOTALL | re.MULTILINE)
+    (printed,) = re.findall(
+        r"^```yaml\n# kustomization.yaml\n(.*?)^```", manual, re.DOTALL | re.MULTILINE
+    )
     above = "/".join(".." for _ in tmp_path.resolve().parts[1:])
-    local = re.sub(r"https://…/manifests/([\w/-]+)\?ref=v[\d.]+", rf"{above}{MANIFESTS}/\1", printed)
+    local = re.sub(
+        r"https://…/manifests/([\w/-]+)\?ref=v[\d.]+", rf"{above}{MANIFESTS}/\1", printed
+    )
     assert local != printed
     (tmp_path / "kustomization.yaml").write_text(local)
     (tmp_path / "config.yaml").write_text("kind: Configuration\n")
     text = render(tmp_path)
-    assert find(text, "ConfigMap", "fabric-injector-config")["data"] == {"config.yaml": "kind: Configuration\n"}
+    assert find(text, "ConfigMap", "fabric-injector-config")["data"] == {
+        "config.yaml": "kind: Configuration\n"
+    }
     pod = find(text, "Deployment", "fabric-injector-webhook")["spec"]["template"]["spec"]
     assert pod["containers"][0]["image"].startswith("registry.example.com/fabric-injector:")
     assert find(text, "ServiceMonitor", "fabric-injector")

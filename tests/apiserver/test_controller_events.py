@@ -45,14 +45,18 @@ def world(
     namespace: NamespaceFactory,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[World]:
-    silent, queued, elsewhere, broken, sound = (Job(control_plane.api, namespace()) for _ in range(5))
+    silent, queued, elsewhere, broken, sound = (
+        Job(control_plane.api, namespace()) for _ in range(5)
+    )
     for job in (silent, queued, elsewhere, broken, sound):
         job.create(2)
         job.label_namespace()
     for job in (silent, elsewhere, broken, sound):
         job.bind(job.master)
     elsewhere.attach(elsewhere.master, "10.1.0.1", interface="net2")
-    broken.annotate(broken.master, {names.NETWORK_STATUS: '[{"name": "default/rdma-net", "ips": ["10.1.0.x"]}]'})
+    broken.annotate(
+        broken.master, {names.NETWORK_STATUS: '[{"name": "default/rdma-net", "ips": ["10.1.0.x"]}]'}
+    )
     sound.attach(sound.master, "10.1.0.1")
     older = _labelled_while_it_runs(control_plane, namespace())
     folder = tmp_path_factory.mktemp("controller")
@@ -75,7 +79,12 @@ def _labelled_while_it_runs(control_plane: ControlPlane, namespace: str) -> Job:
         job.bind(name)
         patch = {"metadata": {"labels": {names.PROFILE: "shared"}}}
         control_plane.api.expect("PATCH", f"/api/v1/namespaces/{namespace}", patch)
-        wait_until(lambda: _is_injected(control_plane.api, namespace), "the label to count", 30, interval=0.05)
+        wait_until(
+            lambda: _is_injected(control_plane.api, namespace),
+            "the label to count",
+            30,
+            interval=0.05,
+        )
     job.key = created["metadata"]["labels"][names.JOB]
     job.attach("bert-worker-0", "10.1.0.2")
     return job
@@ -87,7 +96,9 @@ def _is_injected(api: Client, namespace: str) -> bool:
 
 
 def events(job: Job) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = job.api.expect("GET", f"/api/v1/namespaces/{job.namespace}/events")["items"]
+    found: list[dict[str, Any]] = job.api.expect(
+        "GET", f"/api/v1/namespaces/{job.namespace}/events"
+    )["items"]
     return found
 
 
@@ -97,7 +108,9 @@ def reasons(job: Job) -> list[str]:
 
 def test_a_pod_without_a_secondary_address_is_told_to_its_owner(world: World) -> None:
     [event] = events(world.silent)
-    pod = world.silent.api.expect("GET", f"/api/v1/namespaces/{world.silent.namespace}/pods/{world.silent.master}")
+    pod = world.silent.api.expect(
+        "GET", f"/api/v1/namespaces/{world.silent.namespace}/pods/{world.silent.master}"
+    )
     assert (event["type"], event["reason"]) == ("Warning", "NoSecondaryAddress")
     assert event["involvedObject"]["name"] == world.silent.master
     assert event["involvedObject"]["uid"] == pod["metadata"]["uid"]
@@ -114,7 +127,9 @@ def test_a_sound_job_is_told_nothing(world: World) -> None:
     assert events(world.sound) == []
 
 
-def test_an_interface_other_than_the_promised_one_is_told_and_its_address_published(world: World) -> None:
+def test_an_interface_other_than_the_promised_one_is_told_and_its_address_published(
+    world: World,
+) -> None:
     [event] = events(world.elsewhere)
     assert event["reason"] == "UnexpectedInterface"
     assert "on interface net2" in event["message"]
@@ -128,7 +143,9 @@ def test_a_network_status_that_holds_no_address_is_told_with_what_it_holds(world
     assert {told.master for told in world.broken.told().values()} == {None}
 
 
-def test_a_rank_zero_that_was_created_before_its_namespace_was_labelled_is_told_on_a_member(world: World) -> None:
+def test_a_rank_zero_that_was_created_before_its_namespace_was_labelled_is_told_on_a_member(
+    world: World,
+) -> None:
     [event] = events(world.older)
     assert event["reason"] == "RankZeroNotInjected"
     assert event["involvedObject"]["name"] == "bert-worker-0"
@@ -139,11 +156,17 @@ def test_a_rank_zero_that_was_created_before_its_namespace_was_labelled_is_told_
 def test_the_metrics_tell_who_waits_what_was_published_and_who_leads(world: World) -> None:
     metric = world.controller.metric
     listed = world.silent.api.expect("GET", f"/api/v1/pods?labelSelector={names.JOB}")["items"]
-    spaces = world.silent.api.expect("GET", f"/api/v1/namespaces?labelSelector={names.PROFILE}")["items"]
+    spaces = world.silent.api.expect("GET", f"/api/v1/namespaces?labelSelector={names.PROFILE}")[
+        "items"
+    ]
     labelled = {space["metadata"]["name"] for space in spaces}
     waiting = [pod for pod in listed if pod["metadata"]["namespace"] in labelled and _waits(pod)]
     assert len(waiting) >= 7
-    wait_until(lambda: metric("fabric_injector_pods_waiting") == len(waiting), "the count of waiting pods", 30)
+    wait_until(
+        lambda: metric("fabric_injector_pods_waiting") == len(waiting),
+        "the count of waiting pods",
+        30,
+    )
     assert metric("fabric_injector_oldest_wait_seconds") >= 60
     assert metric("fabric_injector_leader") == 1
     assert metric("fabric_injector_build_info") == 1

@@ -26,7 +26,11 @@ COMPACTION_SECONDS = 1
 @pytest.fixture(scope="module")
 def plane(audit: Audit, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Run a control plane that is stopped and started, and that forgets its history within seconds."""
-    flags = (f"--etcd-compaction-interval={COMPACTION_SECONDS}s", "--watch-cache=false", *audit.flags)
+    flags = (
+        f"--etcd-compaction-interval={COMPACTION_SECONDS}s",
+        "--watch-cache=false",
+        *audit.flags,
+    )
     with ControlPlane(tmp_path_factory.mktemp("forgetful"), *flags) as plane:
         yield plane
 
@@ -42,7 +46,9 @@ def relay(plane: ControlPlane) -> Iterator[Relay]:
 def controller(
     plane: ControlPlane, webhook_command: list[str], job: Job, relay: Relay, tmp_path: Path
 ) -> Iterator[Controller]:
-    with Controller(plane, tmp_path, webhook_command, job.namespace, server=relay.url) as controller:
+    with Controller(
+        plane, tmp_path, webhook_command, job.namespace, server=relay.url
+    ) as controller:
         controller.wait_until_leading()
         yield controller
     assert "Traceback" not in controller.output()
@@ -50,13 +56,20 @@ def controller(
 
 @pytest.fixture
 def job(plane: ControlPlane, request: pytest.FixtureRequest) -> Job:
-    return Job(plane.api, plane.create_namespace(request.node.name.replace("_", "-")[:63].strip("-"), LABELLED))
+    return Job(
+        plane.api,
+        plane.create_namespace(request.node.name.replace("_", "-")[:63].strip("-"), LABELLED),
+    )
 
 
 def forget(plane: ControlPlane) -> None:
     """Wait until the API server has forgotten all that happened before."""
     for _ in range(3):
-        plane.api.expect("PATCH", "/api/v1/namespaces/default", {"metadata": {"labels": {"tick": str(time.time_ns())}}})
+        plane.api.expect(
+            "PATCH",
+            "/api/v1/namespaces/default",
+            {"metadata": {"labels": {"tick": str(time.time_ns())}}},
+        )
         time.sleep(COMPACTION_SECONDS)
 
 
@@ -75,7 +88,10 @@ def test_what_happened_in_a_time_that_is_forgotten_is_published(
     forget(plane)
     relay.mend()
     job.wait_until_told("10.1.0.2")
-    assert controller.metric("fabric_injector_watch_restarts_total", resource="pods", reason="expired") >= 1
+    assert (
+        controller.metric("fabric_injector_watch_restarts_total", resource="pods", reason="expired")
+        >= 1
+    )
     assert audit.written_more_than_once(job.namespace) == {}
     assert controller.is_running()
 
@@ -100,7 +116,11 @@ def test_a_crash_of_the_api_server_is_outlived(
     plane.stop_apiserver(force=True)
     plane.start_apiserver()
     job.attach(job.master, "10.1.0.2")
-    wait_until(lambda: not controller.is_running() or job.told()["train-7"].master == "10.1.0.2", "the new address", 60)
+    wait_until(
+        lambda: not controller.is_running() or job.told()["train-7"].master == "10.1.0.2",
+        "the new address",
+        60,
+    )
     if (
         not controller.is_running()
     ):  # the API server was away for longer than the Lease lasts: the kubelet starts it again
@@ -137,7 +157,11 @@ def test_a_pod_created_anew_under_its_name_is_not_told_what_was_meant_for_the_fo
     plane: ControlPlane, controller: Controller, job: Job, audit: Audit
 ) -> None:
     pods = job.create(40)
-    wait_until(lambda: controller.metric("fabric_injector_pods_waiting") == 40, "the controller to know all pods", 30)
+    wait_until(
+        lambda: controller.metric("fabric_injector_pods_waiting") == 40,
+        "the controller to know all pods",
+        30,
+    )
     controller.signal(signal.SIGSTOP)
     job.attach(job.master, "10.1.0.1")
     following = Job(plane.api, job.namespace)
@@ -147,7 +171,11 @@ def test_a_pod_created_anew_under_its_name_is_not_told_what_was_meant_for_the_fo
         following.create_pod(name)
     controller.signal(signal.SIGCONT)
     job.wait_until_told("10.1.0.1", [job.master])
-    wait_until(lambda: controller.metric("fabric_injector_pods_waiting") == 39, "the controller to know all pods", 30)
+    wait_until(
+        lambda: controller.metric("fabric_injector_pods_waiting") == 39,
+        "the controller to know all pods",
+        30,
+    )
     assert set(following.told().values()) == {Told(None, None, None)}
     assert {write.pod for write in audit.writes(job.namespace)} == {job.master}
     job.delete(job.master)
@@ -156,21 +184,31 @@ def test_a_pod_created_anew_under_its_name_is_not_told_what_was_meant_for_the_fo
     following.wait_until_told("10.1.0.2", pods)
 
 
-def test_the_api_server_refuses_a_write_for_the_former_pod_of_a_name(plane: ControlPlane, job: Job) -> None:
+def test_the_api_server_refuses_a_write_for_the_former_pod_of_a_name(
+    plane: ControlPlane, job: Job
+) -> None:
     former = job.create_pod("train-1")
     job.delete("train-1")
     job.create_pod("train-1")
-    found = _publish(plane, job, Publication(job.namespace, "train-1", former["metadata"]["uid"], _ADDRESS))
+    found = _publish(
+        plane, job, Publication(job.namespace, "train-1", former["metadata"]["uid"], _ADDRESS)
+    )
     assert found is Result.GONE
     assert job.told()["train-1"] == Told(None, None, None)
     job.delete("train-1")
-    found = _publish(plane, job, Publication(job.namespace, "train-1", former["metadata"]["uid"], _ADDRESS))
+    found = _publish(
+        plane, job, Publication(job.namespace, "train-1", former["metadata"]["uid"], _ADDRESS)
+    )
     assert found is Result.GONE
 
 
-def test_a_pod_that_can_hold_no_more_annotations_is_not_taken_for_gone(plane: ControlPlane, job: Job) -> None:
+def test_a_pod_that_can_hold_no_more_annotations_is_not_taken_for_gone(
+    plane: ControlPlane, job: Job
+) -> None:
     pod = job.create_pod("fluid-1", annotations={"filler": "x" * (256 * 1024 - 10)})
-    found = _publish(plane, job, Publication(job.namespace, "fluid-1", pod["metadata"]["uid"], _ADDRESS))
+    found = _publish(
+        plane, job, Publication(job.namespace, "fluid-1", pod["metadata"]["uid"], _ADDRESS)
+    )
     assert found is Result.REFUSED
 
 
@@ -180,7 +218,13 @@ _ADDRESS = {names.MASTER_ADDR: "10.1.0.1"}
 def _publish(plane: ControlPlane, job: Job, wanted: Publication) -> Result:
     """Write to one pod of the job with the publisher itself; give what became of it."""
     results: list[Result] = []
-    connection = connect({"KUBECONFIG": str(plane.kubeconfig(plane.folder / "publisher.kubeconfig", own_token(plane)))})
+    connection = connect(
+        {
+            "KUBECONFIG": str(
+                plane.kubeconfig(plane.folder / "publisher.kubeconfig", own_token(plane))
+            )
+        }
+    )
     publisher = Publisher(
         connection,
         FairQueue(),

@@ -31,7 +31,9 @@ def test_every_member_is_told_where_rank_zero_is(job: Job, size: int) -> None:
     assert len(told) == size - 1
 
 
-def test_ipv6_addresses_are_bracketed_before_a_port_and_each_member_is_told_its_own(job: Job) -> None:
+def test_ipv6_addresses_are_bracketed_before_a_port_and_each_member_is_told_its_own(
+    job: Job,
+) -> None:
     job.create(2)
     job.attach("train-1", "fd00::2")
     job.attach(job.master, "fd00:0::1", "fe80::1")
@@ -44,18 +46,27 @@ def test_ipv6_addresses_are_bracketed_before_a_port_and_each_member_is_told_its_
 
 
 def test_a_member_that_waits_for_them_is_told_the_names_of_its_own_devices(job: Job) -> None:
-    asks = {names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/any", names.WAITS_FOR: "master-addr,nccl-ib-hca,ucx-net-devices"}
+    asks = {
+        names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/any",
+        names.WAITS_FOR: "master-addr,nccl-ib-hca,ucx-net-devices",
+    }
     for name in (job.master, "train-1"):
         job.create_pod(name, annotations=asks)
     job.create_pod("train-2")
     job.attach("train-1", "10.1.0.2", device="mlx5_7")
     job.attach("train-2", "10.1.0.3", device="mlx5_9")
     wait_until(
-        lambda: job.annotations("train-1").get(names.NCCL_IB_HCA), "its devices, before rank 0 has an address", 30
+        lambda: job.annotations("train-1").get(names.NCCL_IB_HCA),
+        "its devices, before rank 0 has an address",
+        30,
     )
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
-    expected = {job.master: ("=", "all"), "train-1": ("=mlx5_7", "mlx5_7:1"), "train-2": (None, None)}
+    expected = {
+        job.master: ("=", "all"),
+        "train-1": ("=mlx5_7", "mlx5_7:1"),
+        "train-2": (None, None),
+    }
     for name, values in expected.items():
         told = job.annotations(name)
         assert (told.get(names.NCCL_IB_HCA), told.get(names.UCX_NET_DEVICES)) == values
@@ -97,7 +108,9 @@ def test_of_two_live_ranks_zero_the_newest_counts(job: Job) -> None:
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_finished_pods_neither_tell_nor_are_told(job: Job, controller: Controller, phase: str) -> None:
+def test_finished_pods_neither_tell_nor_are_told(
+    job: Job, controller: Controller, phase: str
+) -> None:
     job.create(3)
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
@@ -171,7 +184,9 @@ def test_what_another_hand_wrote_is_put_right(job: Job) -> None:
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
     job.annotate("train-1", {names.MASTER_ADDR: "10.66.6.6", names.MASTER_HOST: None})
-    wait_until(lambda: job.told()["train-1"] == Told("10.1.0.1", "10.1.0.1", None), "the right address", 30)
+    wait_until(
+        lambda: job.told()["train-1"] == Told("10.1.0.1", "10.1.0.1", None), "the right address", 30
+    )
 
 
 def job_beside(job: Job) -> Job:

@@ -49,7 +49,9 @@ def replica(
 
 
 def lease(plane: ControlPlane, space: str) -> dict[str, object]:
-    spec: dict[str, object] = plane.api.expect("GET", f"{LEASES}/{space}/leases/fabric-injector")["spec"]
+    spec: dict[str, object] = plane.api.expect("GET", f"{LEASES}/{space}/leases/fabric-injector")[
+        "spec"
+    ]
     return spec
 
 
@@ -72,7 +74,10 @@ def test_two_at_once_write_each_annotation_once(
         job.wait_until_told(f"10.2.0.{number}", pods[job.name])
     assert sum(one.leads() for one in both) == 1
     each = 8 * (16 * 2 + 1) + 8 * (16 * 2 + 1)
-    wait_until(lambda: len(audit.writes(space)) >= each, "the record of the last write, which follows the write")
+    wait_until(
+        lambda: len(audit.writes(space)) >= each,
+        "the record of the last write, which follows the write",
+    )
     assert audit.written_more_than_once(space) == {}
     assert len(audit.writes(space)) == len(audit.tries(space)) == each
     follower = next(one for one in both if not one.leads())
@@ -88,7 +93,11 @@ def test_another_takes_over_from_one_that_was_killed_while_it_published(
     second = replica()
     job = Job(plane.api, space)
     pods = job.create(200)
-    wait_until(lambda: second.metric("fabric_injector_pods_waiting") == 200, "the second to know all pods", 30)
+    wait_until(
+        lambda: second.metric("fabric_injector_pods_waiting") == 200,
+        "the second to know all pods",
+        30,
+    )
     relay.delay_seconds = 0.1
     job.attach(job.master, "10.1.0.1")
     wait_until(lambda: len(audit.writes(space)) > 20, "the first addresses", 30, interval=0.01)

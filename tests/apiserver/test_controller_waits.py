@@ -64,7 +64,11 @@ def events(job: Job) -> dict[str, str]:
 
 def seconds_until(pod: dict[str, Any], key: str) -> float:
     """Return how long after it was bound a pod got an annotation, as the API server's own times tell."""
-    [bound] = [one["lastTransitionTime"] for one in pod["status"]["conditions"] if one["type"] == "PodScheduled"]
+    [bound] = [
+        one["lastTransitionTime"]
+        for one in pod["status"]["conditions"]
+        if one["type"] == "PodScheduled"
+    ]
     written = [
         entry["time"]
         for entry in pod["metadata"]["managedFields"]
@@ -81,10 +85,13 @@ def world(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[World]:
     api = control_plane.api
-    alone, late, fails, queued, unattached, sound = (Job(api, namespace(LABELLED)) for _ in range(6))
+    alone, late, fails, queued, unattached, sound = (
+        Job(api, namespace(LABELLED)) for _ in range(6)
+    )
     spaces = [namespace(LABELLED) for _ in range(JOBS // 2)] + [namespace(LABELLED)] * (JOBS // 2)
     missing, apart = (
-        [Job(api, space, f"{name}-{number}") for number, space in enumerate(spaces)] for name in ("missing", "apart")
+        [Job(api, space, f"{name}-{number}") for number, space in enumerate(spaces)]
+        for name in ("missing", "apart")
     )
     folder = tmp_path_factory.mktemp("controller")
     with Controller(control_plane, folder, webhook_command, namespace()) as controller:
@@ -102,14 +109,20 @@ def world(
         waiting(fails, unreachable="fail")
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(left_alone, apart))
-            list(threads.map(waiting, missing + apart, [f"{job.name}-1" for job in missing + apart]))
+            list(
+                threads.map(waiting, missing + apart, [f"{job.name}-1" for job in missing + apart])
+            )
 
         def seconds_of(prefix: str, key: str) -> list[float]:
             listed = api.expect("GET", f"/api/v1/pods?labelSelector={names.JOB}")["items"]
             pods = [pod for pod in listed if pod["metadata"]["name"].startswith(prefix)]
-            return [seconds_until(pod, key) for pod in pods if pod["metadata"]["annotations"].get(key)]
+            return [
+                seconds_until(pod, key) for pod in pods if pod["metadata"]["annotations"].get(key)
+            ]
 
-        wait_until(lambda: annotation(unattached, names.WAIT_ENDS), "the end of a wait", MOST_SECONDS)
+        wait_until(
+            lambda: annotation(unattached, names.WAIT_ENDS), "the end of a wait", MOST_SECONDS
+        )
 
         for prefix, key in (("apart", names.WAIT_ENDS), ("missing", names.MASTER_ADDR)):
             wait_until(
@@ -123,8 +136,16 @@ def world(
             (fails, names.WAIT_ENDS, "RankZeroMissing"),
             (alone, names.WAIT_ENDS, "RankZeroNotInjected"),
         ):  # the Event and the annotation are written by two threads
-            wait_until(lambda job=job, key=key: annotation(job, key), f"{key} of {reason}", MOST_SECONDS)  # type: ignore[misc]
-            wait_until(lambda job=job, reason=reason: reason in events(job), f"Event {reason}", MOST_SECONDS)  # type: ignore[misc]
+            wait_until(
+                lambda job=job, key=key: annotation(job, key),
+                f"{key} of {reason}",
+                MOST_SECONDS,  # type: ignore[misc]
+            )
+            wait_until(
+                lambda job=job, reason=reason: reason in events(job),  # type: ignore[misc]
+                f"Event {reason}",
+                MOST_SECONDS,
+            )
         sound.wait_until_told("10.1.0.1")
         measured = seconds_of("missing", names.MASTER_ADDR), seconds_of("apart", names.WAIT_ENDS)
         yield World(alone, late, fails, queued, unattached, sound, *measured)
@@ -152,12 +173,20 @@ def test_once_it_is_created_anew_the_cause_is_gone_and_its_address_is_told(world
 
 def test_a_rank_zero_that_multus_did_not_attach_ends_every_wait(world: World) -> None:
     job = world.unattached
-    wait_until(lambda: annotation(job, names.WAIT_ENDS, job.master), "the end of its own wait", MOST_SECONDS)
+    wait_until(
+        lambda: annotation(job, names.WAIT_ENDS, job.master),
+        "the end of its own wait",
+        MOST_SECONDS,
+    )
     for name in ("train-1", job.master):
-        assert f"was not attached to {NETWORK}@net1" in (annotation(job, names.WAIT_ENDS, name) or "")
+        assert f"was not attached to {NETWORK}@net1" in (
+            annotation(job, names.WAIT_ENDS, name) or ""
+        )
 
 
-def test_a_rank_zero_without_a_pod_is_told_by_its_name_until_it_has_an_address(world: World) -> None:
+def test_a_rank_zero_without_a_pod_is_told_by_its_name_until_it_has_an_address(
+    world: World,
+) -> None:
     job = world.late
     assert job.told()["train-1"][:2] == ("train-0.train", "train-0.train")
     assert "meet on the pod network" in events(job)["MeetsByName"]
@@ -188,5 +217,7 @@ def test_a_sound_job_is_told_nothing_else(world: World) -> None:
 
 def test_a_hundred_jobs_of_each_kind_at_once_are_told_in_time(world: World) -> None:
     for what, seconds in (("a name", world.seconds_to_name), ("the cause", world.seconds_to_cause)):
-        print(f"{JOBS} jobs got {what} {min(seconds):.0f} to {max(seconds):.0f} s after their members were bound")
+        print(
+            f"{JOBS} jobs got {what} {min(seconds):.0f} to {max(seconds):.0f} s after their members were bound"
+        )
     assert min(world.seconds_to_name) >= 29, "not before rank 0 counts as missing"

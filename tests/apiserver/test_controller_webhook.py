@@ -36,7 +36,9 @@ def job(api: Client, namespace: NamespaceFactory, webhook: Webhook, controller: 
 def create(job: Job, pod: dict[str, Any], **metadata: Any) -> dict[str, Any]:
     """Create a pod in the job's namespace; give what the API server answers, before any controller has seen it."""
     sent = as_sent(pod, **metadata)
-    created: dict[str, Any] = job.api.expect("POST", f"/api/v1/namespaces/{job.namespace}/pods", sent)
+    created: dict[str, Any] = job.api.expect(
+        "POST", f"/api/v1/namespaces/{job.namespace}/pods", sent
+    )
     return created
 
 
@@ -64,7 +66,9 @@ def test_a_job_of_gke_meets_at_the_address_that_pod_ips_tells(
     master = create(job, pods.load(MASTER), annotations=stale)["metadata"]
     job.key = master["labels"][names.JOB]
     assert master["annotations"][names.ADDRESS_SOURCE] == "gke"
-    assert names.GKE_POD_IPS not in master["annotations"], "of the live pod whose manifest was saved"
+    assert names.GKE_POD_IPS not in master["annotations"], (
+        "of the live pod whose manifest was saved"
+    )
     assert create(job, pods.load(WORKER))["metadata"]["labels"][names.JOB] == job.key
     job.attach(job.master, "10.9.9.9")  # which counts for nothing here
     job.attach_on_gke("bert-worker-0", "10.1.0.2")
@@ -81,7 +85,9 @@ def test_a_late_worker_is_told_at_admission(job: Job) -> None:
     job.wait_until_told("10.1.0.1")
 
     def answered() -> bool:
-        answer = job.api.create(as_sent(pods.load(WORKER), name="bert-worker-8"), job.namespace, dry_run=True).json
+        answer = job.api.create(
+            as_sent(pods.load(WORKER), name="bert-worker-8"), job.namespace, dry_run=True
+        ).json
         return bool(answer["metadata"]["annotations"].get(names.MASTER_ADDR) == "10.1.0.1")
 
     wait_until(answered, "the webhook to know rank 0's address", 30)
@@ -121,7 +127,9 @@ def test_labels_and_annotations_forged_in_another_namespace_redirect_nobody(
 
 
 def test_forged_annotations_of_a_training_pod_in_its_own_namespace_are_taken_off(job: Job) -> None:
-    kept = create(job, pods.load(WORKER), name="bert-worker-1", annotations=FORGED)["metadata"]["annotations"]
+    kept = create(job, pods.load(WORKER), name="bert-worker-1", annotations=FORGED)["metadata"][
+        "annotations"
+    ]
     assert {key for key in FORGED if kept.get(key)} == {names.RENDEZVOUS_NETWORK}
     create(job, pods.load(MASTER), name="bert-master-1", annotations=FORGED)
     job.attach(job.master, "10.1.0.1")
@@ -129,7 +137,9 @@ def test_forged_annotations_of_a_training_pod_in_its_own_namespace_are_taken_off
     job.wait_until_told("10.1.0.1")
 
 
-def test_the_saved_manifest_of_a_live_pod_redirects_nobody(job: Job, namespace: NamespaceFactory) -> None:
+def test_the_saved_manifest_of_a_live_pod_redirects_nobody(
+    job: Job, namespace: NamespaceFactory
+) -> None:
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
     manifest = saved(job, job.master)

@@ -35,7 +35,9 @@ def pod(**metadata: dict[str, str]) -> dict[str, Any]:
     return changed
 
 
-def test_pod_and_network_without_webhook(control_plane: ControlPlane, api: Client, namespace: NamespaceFactory) -> None:
+def test_pod_and_network_without_webhook(
+    control_plane: ControlPlane, api: Client, namespace: NamespaceFactory
+) -> None:
     """A namespace, a pod and a network can be created, and kubectl reports the version of the build."""
     name = namespace()
     network = {
@@ -46,11 +48,15 @@ def test_pod_and_network_without_webhook(control_plane: ControlPlane, api: Clien
     }
     assert api.create(POD, name).status == 201
     assert api.create(network, name).json["spec"] == {"config": "{}"}
-    assert control_plane.kubectl("get", "net-attach-def", "-n", name, "-o", "name").stdout.endswith("/fast\n")
+    assert control_plane.kubectl("get", "net-attach-def", "-n", name, "-o", "name").stdout.endswith(
+        "/fast\n"
+    )
     assert "Server Version: v1." in control_plane.kubectl("version").stdout
 
 
-def test_only_enrolled_pods_reach_the_webhook(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_only_enrolled_pods_reach_the_webhook(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     """Pods without annotations are mutated; opted-out pods, mirror pods and other namespaces are not."""
     enrolled, other = namespace(ENROLLED), namespace()
     mirror = pod(annotations={"kubernetes.io/config.mirror": "x"})
@@ -69,7 +75,9 @@ def test_only_enrolled_pods_reach_the_webhook(api: Client, namespace: NamespaceF
         assert standin.MARK not in answer.json["metadata"].get("annotations", {})
 
 
-def test_a_stopped_webhook_refuses_pods(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_a_stopped_webhook_refuses_pods(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     """With failurePolicy Fail nothing passes while the server is away, and all is well after its return."""
     name = namespace(ENROLLED)
     webhook.stop(force=True)
@@ -80,17 +88,32 @@ def test_a_stopped_webhook_refuses_pods(api: Client, namespace: NamespaceFactory
     assert api.create(POD, name).status == 201
 
 
-def test_the_account_of_the_webhook_may_only_read(control_plane: ControlPlane, webhook: Webhook) -> None:
+def test_the_account_of_the_webhook_may_only_read(
+    control_plane: ControlPlane, webhook: Webhook
+) -> None:
     """Its token lists pods, namespaces and networks and reads its own registration; all else is forbidden."""
-    client = control_plane.client(control_plane.service_account_token("fabric-injector", "fabric-injector-webhook"))
+    client = control_plane.client(
+        control_plane.service_account_token("fabric-injector", "fabric-injector-webhook")
+    )
     registrations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-    allowed = ["/api/v1/pods", "/api/v1/namespaces", "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"]
-    assert [client.request("GET", path).status for path in [*allowed, f"{registrations}/{webhook.name}"]] == [200] * 4
-    assert [client.request("GET", path).status for path in ["/api/v1/secrets", registrations]] == [403, 403]
+    allowed = [
+        "/api/v1/pods",
+        "/api/v1/namespaces",
+        "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions",
+    ]
+    assert [
+        client.request("GET", path).status for path in [*allowed, f"{registrations}/{webhook.name}"]
+    ] == [200] * 4
+    assert [client.request("GET", path).status for path in ["/api/v1/secrets", registrations]] == [
+        403,
+        403,
+    ]
     assert client.create(POD, "default").status == 403
 
 
-def test_data_outlives_the_api_server(control_plane: ControlPlane, api: Client, namespace: NamespaceFactory) -> None:
+def test_data_outlives_the_api_server(
+    control_plane: ControlPlane, api: Client, namespace: NamespaceFactory
+) -> None:
     """After a restart the same client finds the same objects."""
     created = api.create(POD, namespace()).json["metadata"]
     control_plane.stop_apiserver()
@@ -100,7 +123,11 @@ def test_data_outlives_the_api_server(control_plane: ControlPlane, api: Client, 
 
 
 def test_an_unguarded_match_condition_refuses_pods(
-    control_plane: ControlPlane, api: Client, namespace: NamespaceFactory, webhook_command: list[str], tmp_path: Path
+    control_plane: ControlPlane,
+    api: Client,
+    namespace: NamespaceFactory,
+    webhook_command: list[str],
+    tmp_path: Path,
 ) -> None:
     """A condition that looks into absent annotations is an error, which is a 403 before the webhook is called."""
     configuration = default_configuration()
@@ -121,6 +148,13 @@ def test_controller_manager_makes_pods(
     """A Job gets its pod."""
     name = namespace()
     template = {"spec": {**POD["spec"], "restartPolicy": "Never"}}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}, "spec": {"template": template}}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train"},
+        "spec": {"template": template},
+    }
     assert api.create(job, name).status == 201
-    controller_manager.kubectl("wait", "-n", name, "job/train", "--for=jsonpath={.status.active}=1", "--timeout=30s")
+    controller_manager.kubectl(
+        "wait", "-n", name, "job/train", "--for=jsonpath={.status.active}=1", "--timeout=30s"
+    )

@@ -51,7 +51,12 @@ def saved(pod: dict[str, Any], **labels: str) -> dict[str, Any]:
     """Give the manifest that a user saves and applies again, with more labels."""
     kept = {key: pod["metadata"].get(key) or {} for key in ("labels", "annotations")}
     kept["labels"] = kept["labels"] | labels
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "saved", **kept}, "spec": pod["spec"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "saved", **kept},
+        "spec": pod["spec"],
+    }
 
 
 @pytest.mark.parametrize("profile", ["shared", "file", "installed"])
@@ -67,9 +72,20 @@ def test_kubectl_debug_makes_a_pod_that_starts(
     before = injected(api, where)
     assert wait.needs(before) == ["master-addr"]
     config = control_plane.kubeconfig(tmp_path / "config")
-    command = [str(binary("kubectl")), "--kubeconfig", str(config), "-n", where, "debug", before["metadata"]["name"]]
+    command = [
+        str(binary("kubectl")),
+        "--kubeconfig",
+        str(config),
+        "-n",
+        where,
+        "debug",
+        before["metadata"]["name"],
+    ]
     command += ["--copy-to=copy", "--container=pytorch", "--attach=false", "--", "sleep", "1d"]
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}  # kubectl keeps what it discovers there
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+    }  # kubectl keeps what it discovers there
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "is a copy of an injected pod" in done.stderr
@@ -91,20 +107,32 @@ def test_copies_that_the_webhook_is_not_shown_are_refused_with_what_to_do(
         (saved(pod), elsewhere),
         (saved(injected(api, namespace({names.PROFILE: "installed"}))), elsewhere),
     )
-    wait_until(lambda: api.create(copies[0][0], where, dry_run=True).status == 422, "the policy to count", 30)
+    wait_until(
+        lambda: api.create(copies[0][0], where, dry_run=True).status == 422,
+        "the policy to count",
+        30,
+    )
     for copy, target in copies:
         answer = api.create(copy, target)
         assert answer.status == 422, answer.message
         assert "apply the manifest that the pod was made from" in answer.message
-    assert wait.needs(create(api, saved(pod), where)) == ["master-addr"], "a member of the job, as any other"
+    assert wait.needs(create(api, saved(pod), where)) == ["master-addr"], (
+        "a member of the job, as any other"
+    )
     written = create(api, manifest("pods/mpijob-worker-0.yaml"), namespace({names.PROFILE: "file"}))
     assert names.WAIT_CONTAINER in [one["name"] for one in written["spec"]["initContainers"]]
     create(api, saved(written), elsewhere)  # it waits for nothing
 
 
-def test_a_pod_with_nccls_file_is_valid(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_a_pod_with_nccls_file_is_valid(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     where = namespace({names.PROFILE: "file"})
     for name in ("mpijob-worker-0", "kubeflow-pytorchjob-1"):
         pod = injected(api, where, name)
-        [mount] = [one for one in pod["spec"]["containers"][0]["volumeMounts"] if one["mountPath"] == "/etc/nccl.conf"]
+        [mount] = [
+            one
+            for one in pod["spec"]["containers"][0]["volumeMounts"]
+            if one["mountPath"] == "/etc/nccl.conf"
+        ]
         assert (mount["name"], mount["subPath"]) == (names.NCCL_CONF_VOLUME, "nccl.conf")

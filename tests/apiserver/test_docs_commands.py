@@ -40,7 +40,13 @@ def test_all_of_them_run(tmp_path: Path, programs: None) -> None:
         for page in (*ORDER, *between, LAST):
             bring(folder, page)
             cluster.kubectl("label", "namespace", "research", f"{names.PROFILE}-")
-            commands = [command for block in found if block.page == page for command in block.commands()]
-            told += [f"{page}: {what}" for each in commands if (what := wrong(each, run(each, folder, environment)))]
+            commands = [
+                command for block in found if block.page == page for command in block.commands()
+            ]
+            told += [
+                f"{page}: {what}"
+                for each in commands
+                if (what := wrong(each, run(each, folder, environment)))
+            ]
     assert told == [], "\n\n".join(told)
     assert len(between) > 5

@@ -36,7 +36,9 @@ MANIFESTS: dict[str, Any] = {
     **{name: manifest for name, (manifest, _) in CASES.items()},
     **{name: manifest for name, (manifest, _) in SHOWN.items()},
     **{
-        path.stem: parse_documents(path.read_text().replace("networks: roce-net", "networks: default/rdma-net"))[0]
+        path.stem: parse_documents(
+            path.read_text().replace("networks: roce-net", "networks: default/rdma-net")
+        )[0]
         for path in sorted(FIXTURES.glob("torchx/*.yaml"))
     },
 }
@@ -51,7 +53,9 @@ def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="module")
-def connection(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+def connection(
+    control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Connection]:
     path = control_plane.kubeconfig(tmp_path_factory.mktemp("user") / "kubeconfig")
     connection = connect({"KUBECONFIG": str(path)})
     yield connection
@@ -62,10 +66,17 @@ def connection(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFac
 def research(namespace: NamespaceFactory, webhook: Webhook, api: Client) -> str:
     """Give a labelled namespace, with the account and the priority that a fixture names; the webhook runs."""
     api.ensure(
-        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high-prio"}, "value": 0}
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": "high-prio"},
+            "value": 0,
+        }
     )
     name = namespace({names.PROFILE: "shared"})
-    api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer-sa"}}, name)
+    api.ensure(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer-sa"}}, name
+    )
     return name
 
 
@@ -80,13 +91,20 @@ def placed(value: Any, namespace: str) -> Any:
 
 
 @pytest.mark.parametrize("name", MANIFESTS)
-def test_works_out_what_the_cluster_answers(name: str, research: str, connection: Connection) -> None:
+def test_works_out_what_the_cluster_answers(
+    name: str, research: str, connection: Connection
+) -> None:
     templates = find_templates([placed(MANIFESTS[name], research)])
     expected = judge(
-        templates, profile=None, profiles=parse_profiles(PROFILES), world=Cluster(connection, lookup_seconds=10.0)
+        templates,
+        profile=None,
+        profiles=parse_profiles(PROFILES),
+        world=Cluster(connection, lookup_seconds=10.0),
     )
     answered = ask_server(connection, templates)
-    assert [(pod.allowed, pod.message) for pod in answered.pods] == [(True, "") for _ in expected.pods]
+    assert [(pod.allowed, pod.message) for pod in answered.pods] == [
+        (True, "") for _ in expected.pods
+    ]
     for ours, theirs in zip(expected.pods, answered.pods, strict=True):
         worked_out = comparable(ours.after, ours.before)
         assert comparable(theirs.after, worked_out) == worked_out

@@ -28,7 +28,9 @@ def research(api: Client, namespace: NamespaceFactory) -> str:
     """Give a namespace that nobody has labelled, with jobs of five training systems and one on the nodes' network."""
     definition = {"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition"}
     config = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "whereabouts"}})
-    api.ensure({**definition, "metadata": {"name": "rdma-net"}, "spec": {"config": config}}, "default")
+    api.ensure(
+        {**definition, "metadata": {"name": "rdma-net"}, "spec": {"config": config}}, "default"
+    )
     name = namespace({names.POD_SECURITY_ENFORCE: "privileged"})
     for pod in (
         *(pod for kind in KINDS for pod in job(kind, kind[:3].lower(), pods=3)),
@@ -71,13 +73,19 @@ def test_shows_the_jobs_of_a_namespace_that_nobody_has_labelled_and_changes_noth
     run: Run, research: str, api: Client
 ) -> None:
     path = f"/api/v1/namespaces/{research}/pods"
-    before = {pod["metadata"]["name"]: pod["metadata"]["resourceVersion"] for pod in api.expect("GET", path)["items"]}
+    before = {
+        pod["metadata"]["name"]: pod["metadata"]["resourceVersion"]
+        for pod in api.expect("GET", path)["items"]
+    }
     done = run("-A")
     assert done.returncode in (0, 1), done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith(f"{research} ")]
     assert len(rows) == len(KINDS) + 1
     assert sum("injected" in row for row in rows) >= len(KINDS)
-    after = {pod["metadata"]["name"]: pod["metadata"]["resourceVersion"] for pod in api.expect("GET", path)["items"]}
+    after = {
+        pod["metadata"]["name"]: pod["metadata"]["resourceVersion"]
+        for pod in api.expect("GET", path)["items"]
+    }
     assert before == after
 
 
@@ -88,7 +96,9 @@ def test_rights_in_one_namespace_are_enough_for_it(
     rbac = "rbac.authorization.k8s.io"
     rules = [{"apiGroups": [""], "resources": ["pods", "namespaces"], "verbs": ["get", "list"]}]
     metadata = {"name": "viewer"}
-    api.ensure({"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": metadata, "rules": rules}, research)
+    api.ensure(
+        {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": metadata, "rules": rules}, research
+    )
     role = {"apiGroup": rbac, "kind": "Role", "name": "viewer"}
     binding = {"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": metadata}
     api.ensure({**binding, "roleRef": role, "subjects": [account]}, research)
@@ -97,6 +107,8 @@ def test_rights_in_one_namespace_are_enough_for_it(
     wait_until(lambda: client.answers(f"/api/v1/namespaces/{research}/pods"), "the binding", 60)
     done = run("-n", research, token=token)
     assert done.returncode in (0, 1), done.stderr
-    assert sum(line.startswith(f"{research} ") for line in done.stdout.splitlines()) == len(KINDS) + 1
+    assert (
+        sum(line.startswith(f"{research} ") for line in done.stdout.splitlines()) == len(KINDS) + 1
+    )
     assert "what you may not list is missing here: " in done.stderr
     assert "deployments.apps" in done.stderr

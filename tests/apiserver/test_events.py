@@ -23,7 +23,9 @@ class Recorder:
     """A process' recorder, whose clock can be put forward."""
 
     def __init__(self, plane: ControlPlane) -> None:
-        path = plane.kubeconfig(plane.folder / "events.kubeconfig", plane.service_account_token(*CONTROLLER))
+        path = plane.kubeconfig(
+            plane.folder / "events.kubeconfig", plane.service_account_token(*CONTROLLER)
+        )
         self.ahead = 0.0
         self._connection = connect({"KUBECONFIG": str(path)})
         self.events = EventRecorder(
@@ -60,7 +62,9 @@ def pod(api: Client, namespace: NamespaceFactory) -> PodRef:
 def told(api: Client, pod: PodRef) -> list[tuple[str, str, int]]:
     """Give reason, message and count of all Events about the pod, as kubectl describe finds them."""
     selector = f"involvedObject.uid={pod.uid},involvedObject.kind=Pod,type=Warning"
-    items = api.expect("GET", f"/api/v1/namespaces/{pod.namespace}/events?fieldSelector={selector}")["items"]
+    items = api.expect(
+        "GET", f"/api/v1/namespaces/{pod.namespace}/events?fieldSelector={selector}"
+    )["items"]
     return [(item["reason"], item["message"], item["count"]) for item in items]
 
 
@@ -86,7 +90,9 @@ def test_counts_one_event_over_time_and_processes(
     assert "fabric-injector" in described.split("Events:")[1]
 
 
-def test_creates_what_was_deleted_and_what_is_long(api: Client, pod: PodRef, recorder: Callable[[], Recorder]) -> None:
+def test_creates_what_was_deleted_and_what_is_long(
+    api: Client, pod: PodRef, recorder: Callable[[], Recorder]
+) -> None:
     """The API server takes the longest message and the longest name, and forgets Events after an hour."""
     process = recorder()
     process.events.record(pod, "OtherInterface", "ü" * 5000)

@@ -38,12 +38,24 @@ def cluster(control_plane: ControlPlane, api: Client, webhook: Webhook) -> Contr
     wait_until(lambda: api.answers(OBJECTS), "the CRD to be served", 30)
     for profile in to_objects(PROFILES):
         api.ensure(profile)
-    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "fabric-injector"}}
-    spec = {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
-    api.request("DELETE", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/fabric-injector")
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "fabric-injector"},
+    }
+    spec = {
+        "holderIdentity": "c-1",
+        "leaseDurationSeconds": 15,
+        "renewTime": "2026-01-01T00:00:00.000000Z",
+    }
+    api.request(
+        "DELETE", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/fabric-injector"
+    )
     api.ensure({**lease, "spec": spec}, SYSTEM)
     space, name = NETWORK.split("/")
-    ipam = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "nv-ipam", "poolName": "p"}})
+    ipam = json.dumps(
+        {"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "nv-ipam", "poolName": "p"}}
+    )
     metadata = {"name": name, "namespace": space}
     api.ensure(
         {
@@ -53,9 +65,19 @@ def cluster(control_plane: ControlPlane, api: Client, webhook: Webhook) -> Contr
             "spec": {"config": ipam},
         }
     )
-    offers = {"nvidia.com/gpu": "8", "rdma/rdma_shared_device_a": "64", "cpu": "64", "memory": "1Ti", "pods": "110"}
+    offers = {
+        "nvidia.com/gpu": "8",
+        "rdma/rdma_shared_device_a": "64",
+        "cpu": "64",
+        "memory": "1Ti",
+        "pods": "110",
+    }
     api.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
-    status = {"allocatable": offers, "capacity": offers, "conditions": [{"type": "Ready", "status": "True"}]}
+    status = {
+        "allocatable": offers,
+        "capacity": offers,
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
     api.expect("PATCH", "/api/v1/nodes/node-1/status", {"status": status})
     return control_plane
 
@@ -63,7 +85,9 @@ def cluster(control_plane: ControlPlane, api: Client, webhook: Webhook) -> Contr
 class Job:
     """A PyTorchJob's pods, created through the webhook and put on a node."""
 
-    def __init__(self, api: Client, namespace: str, uid: str = "3f0c7f2e-6a5d-4d0b-9b1e-5a1f0f7c9d21") -> None:
+    def __init__(
+        self, api: Client, namespace: str, uid: str = "3f0c7f2e-6a5d-4d0b-9b1e-5a1f0f7c9d21"
+    ) -> None:
         self.api, self.namespace, self.uid = api, namespace, uid
 
     def create(self, number: int, name: str = "bert", **spec: Any) -> str:
@@ -80,13 +104,30 @@ class Job:
     def wait(self, name: str, address: str) -> None:
         """Let Multus attach it, and its wait step run."""
         entry = {"name": NETWORK, "interface": "net1", "ips": [address]}
-        running = {"name": names.WAIT_CONTAINER, "image": "i", "imageID": "", "ready": False, "restartCount": 0}
+        running = {
+            "name": names.WAIT_CONTAINER,
+            "image": "i",
+            "imageID": "",
+            "ready": False,
+            "restartCount": 0,
+        }
         status = {
             "phase": "Pending",
-            "conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}],
-            "initContainerStatuses": [{**running, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}],
+            "conditions": [
+                {
+                    "type": "PodScheduled",
+                    "status": "True",
+                    "lastTransitionTime": "2026-01-01T00:00:00Z",
+                }
+            ],
+            "initContainerStatuses": [
+                {**running, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}
+            ],
         }
-        body = {"metadata": {"annotations": {names.NETWORK_STATUS: json.dumps([entry])}}, "status": status}
+        body = {
+            "metadata": {"annotations": {names.NETWORK_STATUS: json.dumps([entry])}},
+            "status": status,
+        }
         self.api.expect("PATCH", f"/api/v1/namespaces/{self.namespace}/pods/{name}/status", body)
 
 
@@ -170,7 +211,12 @@ def test_status_tells_the_same(explain: Explain, research: str) -> None:
         document = json.loads(done.stdout)
         assert document["unread"] == []
         [job] = [job for job in document["jobs"] if job["namespace"] == research]
-        assert (job["name"], job["phase"], job["members"], job["address"]) == ("bert", "Init", 2, "192.168.0.1")
+        assert (job["name"], job["phase"], job["members"], job["address"]) == (
+            "bert",
+            "Init",
+            2,
+            "192.168.0.1",
+        )
         told = ("level", "code", "subject")
         assert [job["first"][key] for key in told] == [first[key] for key in told]
 
@@ -182,8 +228,16 @@ def test_observe_mode_tells_what_would_be_injected_and_counts_it_apart(
     steps = ["networks", "devices", "ipc-lock", "shared-memory", "rendezvous", "environment"]
 
     def counted() -> dict[str, list[float]]:
-        labels = {changed: "", f"{would_be} observe": ',cause="observe"', f"{would_be} dry-run": ',cause="dry-run"'}
-        text = dict(line.rsplit(" ", 1) for line in webhook.metrics().splitlines() if not line.startswith("#"))
+        labels = {
+            changed: "",
+            f"{would_be} observe": ',cause="observe"',
+            f"{would_be} dry-run": ',cause="dry-run"',
+        }
+        text = dict(
+            line.rsplit(" ", 1)
+            for line in webhook.metrics().splitlines()
+            if not line.startswith("#")
+        )
         found = {}
         for name, more in labels.items():
             lines = [f'{name.partition(" ")[0]}{{step="{step}"{more}}}' for step in steps]
@@ -205,7 +259,10 @@ def test_observe_mode_tells_what_would_be_injected_and_counts_it_apart(
     assert (observed["level"], observed["code"]) == ("warn", "namespace-observes")
     assert f"without it profile rdma-shared would inject {', '.join(steps)}" in observed["message"]
     [told] = json.loads(explain("-n", name, "-o", "json", command="status").stdout)["jobs"]
-    assert (told["first"]["code"], told["first"]["message"]) == ("namespace-observes", observed["message"])
+    assert (told["first"]["code"], told["first"]["message"]) == (
+        "namespace-observes",
+        observed["message"],
+    )
     pod = {**as_sent(load("pods/kubeflow-pytorchjob-1.yaml")), "apiVersion": "v1", "kind": "Pod"}
     assert api.create(pod, namespace({names.PROFILE: "rdma-shared"}), dry_run=True).status == 201
     last = counted()
@@ -234,7 +291,14 @@ def test_the_document_names_members_and_findings(explain: Explain, research: str
         "wait": found["members"][0]["wait"],
         "profile": "rdma-shared",
         "version": __version__,
-        "injected": ["networks", "devices", "ipc-lock", "shared-memory", "rendezvous", "environment"],
+        "injected": [
+            "networks",
+            "devices",
+            "ipc-lock",
+            "shared-memory",
+            "rendezvous",
+            "environment",
+        ],
         "kept": [],
         "skipped": {},
         "today": [],
@@ -246,12 +310,19 @@ def test_the_document_names_members_and_findings(explain: Explain, research: str
     assert found["summary"]["fail"] == 1
     assert set(found["findings"][0]) == {"level", "code", "topic", "subject", "message", "action"}
     topics = {finding["topic"] for finding in found["findings"]}
-    assert topics == {"lease", "wait", "injection"}, "as injected, a pod gets nothing else in a second pass"
+    assert topics == {"lease", "wait", "injection"}, (
+        "as injected, a pod gets nothing else in a second pass"
+    )
 
 
 @pytest.mark.parametrize(
     "target",
-    [("job/bert",), ("job/{key}",), ("pod/bert-worker-0",), ("-l", "training.kubeflow.org/job-name=bert")],
+    [
+        ("job/bert",),
+        ("job/{key}",),
+        ("pod/bert-worker-0",),
+        ("-l", "training.kubeflow.org/job-name=bert"),
+    ],
     ids=str,
 )
 def test_finds_the_job_by_each_of_its_names(
@@ -265,12 +336,18 @@ def test_finds_the_job_by_each_of_its_names(
     assert found["findings"][0]["code"] == "lease-stale"
 
 
-def test_a_rank_zero_from_before_the_label_is_found(api: Client, explain: Explain, namespace: NamespaceFactory) -> None:
+def test_a_rank_zero_from_before_the_label_is_found(
+    api: Client, explain: Explain, namespace: NamespaceFactory
+) -> None:
     name = namespace()
     job = Job(api, name)
     job.create(0)
     time.sleep(1.1)  # the API's times are whole seconds
-    api.expect("PATCH", f"/api/v1/namespaces/{name}", {"metadata": {"labels": {names.PROFILE: "rdma-shared"}}})
+    api.expect(
+        "PATCH",
+        f"/api/v1/namespaces/{name}",
+        {"metadata": {"labels": {names.PROFILE: "rdma-shared"}}},
+    )
     job.wait(job.create(1), "10.0.0.2")
     found = explain.document("job/bert", "-n", name)
     first = found["findings"][0]
@@ -280,12 +357,18 @@ def test_a_rank_zero_from_before_the_label_is_found(api: Client, explain: Explai
     )
 
 
-def test_a_suspended_job_says_so_itself(api: Client, explain: Explain, namespace: NamespaceFactory) -> None:
+def test_a_suspended_job_says_so_itself(
+    api: Client, explain: Explain, namespace: NamespaceFactory
+) -> None:
     name = namespace({names.PROFILE: "rdma-shared"})
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}
     spec = {"suspend": True, "template": template}
     path = f"/apis/batch/v1/namespaces/{name}/jobs"
-    api.expect("POST", path, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "su"}, "spec": spec})
+    api.expect(
+        "POST",
+        path,
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "su"}, "spec": spec},
+    )
     first = explain.document("job/su", "-n", name)["findings"][0]
     assert (first["level"], first["code"], first["subject"]) == ("warn", "job-suspended", "Job su")
     shown = json.loads(explain("-n", name, "-o", "json", command="status").stdout)
@@ -294,29 +377,55 @@ def test_a_suspended_job_says_so_itself(api: Client, explain: Explain, namespace
     assert not api.expect("PATCH", f"{path}/su", json.loads(patch))["spec"]["suspend"]
 
 
-def test_who_holds_the_devices_of_a_full_node(api: Client, explain: Explain, namespace: NamespaceFactory) -> None:
+def test_who_holds_the_devices_of_a_full_node(
+    api: Client, explain: Explain, namespace: NamespaceFactory
+) -> None:
     resource, chosen = "rdma/rdma_shared_device_a", {"pool": "full"}
     offers = {"nvidia.com/gpu": "64", resource: "2", "pods": "110"}
-    api.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-full", "labels": chosen}})
-    status = {"allocatable": offers, "capacity": offers, "conditions": [{"type": "Ready", "status": "True"}]}
+    api.ensure(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-full", "labels": chosen}}
+    )
+    status = {
+        "allocatable": offers,
+        "capacity": offers,
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
     api.expect("PATCH", "/api/v1/nodes/node-full/status", {"status": status})
     api.expect(
         "PATCH", "/api/v1/nodes/node-full", {"spec": {"taints": None}}
     )  # not-ready, which a cluster takes away itself
-    other, name = namespace({names.PROFILE: "rdma-shared"}), namespace({names.PROFILE: "rdma-shared"})
+    other, name = (
+        namespace({names.PROFILE: "rdma-shared"}),
+        namespace({names.PROFILE: "rdma-shared"}),
+    )
     for number in range(2):
         Job(api, other).create(number, "gpt", nodeName="node-full")
     job = Job(api, name)
     waiting = job.create(0, nodeName=None, nodeSelector=chosen)
     message = f"0/1 nodes are available: 1 Insufficient {resource}."
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
-    api.expect("PATCH", f"/api/v1/namespaces/{name}/pods/{waiting}/status", {"status": {"conditions": [condition]}})
-    [found] = [each for each in explain.document("job/bert", "-n", name)["findings"] if each["topic"] == "scheduling"]
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": message,
+    }
+    api.expect(
+        "PATCH",
+        f"/api/v1/namespaces/{name}/pods/{waiting}/status",
+        {"status": {"conditions": [condition]}},
+    )
+    [found] = [
+        each
+        for each in explain.document("job/bert", "-n", name)["findings"]
+        if each["topic"] == "scheduling"
+    ]
     holders = f"node-full: 2 of 2 held by {other}/gpt-master-0, {other}/gpt-worker-0"
     assert found["action"] == f"wait, or free {resource} ({holders}) on the nodes"
 
 
-def test_several_jobs_of_one_name_are_listed(api: Client, explain: Explain, namespace: NamespaceFactory) -> None:
+def test_several_jobs_of_one_name_are_listed(
+    api: Client, explain: Explain, namespace: NamespaceFactory
+) -> None:
     name = namespace({names.PROFILE: "rdma-shared"})
     Job(api, name).create(0)
     Job(api, name, uid="another").create(1)
@@ -326,7 +435,9 @@ def test_several_jobs_of_one_name_are_listed(api: Client, explain: Explain, name
     assert done.stderr.count("job/bert-") == 2
 
 
-def test_a_job_that_is_not_there_is_told_with_those_that_are(explain: Explain, research: str) -> None:
+def test_a_job_that_is_not_there_is_told_with_those_that_are(
+    explain: Explain, research: str
+) -> None:
     done = explain("job/brt", "-n", research)
     assert done.returncode == 2
     assert f"job/brt: namespace {research} has no such pod" in done.stderr
@@ -336,8 +447,15 @@ def test_a_job_that_is_not_there_is_told_with_those_that_are(explain: Explain, r
 def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
     api: Client, explain: Explain, research: str, cluster: ControlPlane
 ) -> None:
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "reader"}}
-    api.ensure({**role, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]}, research)
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "reader"},
+    }
+    api.ensure(
+        {**role, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]},
+        research,
+    )
     account = {"kind": "ServiceAccount", "name": "default", "namespace": research}
     binding = {
         **role,
@@ -357,8 +475,12 @@ def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
         f"network {NETWORK}",
     }
     assert found["findings"][0]["code"] == "controller-silent"
-    api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nobody"}}, research)
-    done = explain("job/bert", "-n", research, token=cluster.service_account_token(research, "nobody"))
+    api.ensure(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nobody"}}, research
+    )
+    done = explain(
+        "job/bert", "-n", research, token=cluster.service_account_token(research, "nobody")
+    )
     assert done.returncode == 2
     assert "explain reads pods, ask for get and list of them" in done.stderr
 

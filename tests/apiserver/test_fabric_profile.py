@@ -53,11 +53,17 @@ def definition(control_plane: ControlPlane) -> ControlPlane:
 
 
 @pytest.fixture
-def followed(definition: ControlPlane, tmp_path: Path, webhook_command: list[str]) -> Iterator[Webhook]:
+def followed(
+    definition: ControlPlane, tmp_path: Path, webhook_command: list[str]
+) -> Iterator[Webhook]:
     """A webhook that follows the objects, and a namespace whose label names one that is not there yet."""
     labels = {names.PROFILE: "shared"}
-    definition.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE, "labels": labels}})
-    definition.api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, SPACE)
+    definition.api.ensure(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE, "labels": labels}}
+    )
+    definition.api.ensure(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, SPACE
+    )
     with Webhook(definition, tmp_path / "webhook", None, webhook_command) as webhook:
         yield webhook
     definition.api.request("DELETE", f"{PATH}/shared")
@@ -65,17 +71,36 @@ def followed(definition: ControlPlane, tmp_path: Path, webhook_command: list[str
 
 def create(plane: ControlPlane, spec: Any, name: str = "a") -> Response:
     """Ask the API server what it would do, as `kubectl apply` with its default validation does."""
-    body = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": name}, "spec": spec}
+    body = {
+        "apiVersion": PROFILE_API_VERSION,
+        "kind": PROFILE_KIND,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
     return plane.api.request("POST", f"{PATH}?dryRun=All&fieldValidation=Strict", body)
 
 
 def test_takes_what_the_loader_takes(definition: ControlPlane) -> None:
-    texts = [DESIGN_SAMPLE, *(f"profiles: {{a: {{{fields}}}}}" for fields, _ in OTHER_WAYS if "1000m" not in fields)]
-    specs = [obj["spec"] for text in texts for obj in to_objects(text) if obj["kind"] == PROFILE_KIND]
-    assert {str(spec): answer.message for spec in specs if (answer := create(definition, spec)).status != 201} == {}
+    texts = [
+        DESIGN_SAMPLE,
+        *(f"profiles: {{a: {{{fields}}}}}" for fields, _ in OTHER_WAYS if "1000m" not in fields),
+    ]
+    specs = [
+        obj["spec"] for text in texts for obj in to_objects(text) if obj["kind"] == PROFILE_KIND
+    ]
+    assert {
+        str(spec): answer.message
+        for spec in specs
+        if (answer := create(definition, spec)).status != 201
+    } == {}
 
 
-BEYOND_THE_DEFINITION = ["gke-interfaces-json", "gke-interfaces-list", "gke-interfaces-name", "quantity-accelerator"]
+BEYOND_THE_DEFINITION = [
+    "gke-interfaces-json",
+    "gke-interfaces-list",
+    "gke-interfaces-name",
+    "quantity-accelerator",
+]
 """Faults that take more than CEL to see: the webhook's entry for profiles refuses them where it is reached, else their status tells."""
 
 
@@ -97,7 +122,9 @@ def test_says_where_and_why(definition: ControlPlane) -> None:
         "a typo": create(definition, {"netwroks": []}),
         "a choice": create(definition, {"podSecurity": "Deny"}),
         "a key": create(definition, {"env": {"9A": "x"}}),
-        "between fields": create(definition, {"networks": [{"network": "a/b"}], "rendezvous": {"network": "a/c"}}),
+        "between fields": create(
+            definition, {"networks": [{"network": "a/b"}], "rendezvous": {"network": "a/c"}}
+        ),
         "a name": create(definition, {}, "none"),
     }
     told = {
@@ -107,7 +134,9 @@ def test_says_where_and_why(definition: ControlPlane) -> None:
         "between fields": "spec.rendezvous.network: Invalid value: rendezvous.network is none of this profile's networks",
         "a name": "none as a label leaves a pod alone; choose another name",
     }
-    assert {what: told[what] in answer.message for what, answer in answers.items()} == dict.fromkeys(told, True)
+    assert {
+        what: told[what] in answer.message for what, answer in answers.items()
+    } == dict.fromkeys(told, True)
 
 
 def admitted(plane: ControlPlane) -> str:
@@ -127,18 +156,30 @@ def admitted(plane: ControlPlane) -> str:
 
 def test_the_webhook_follows_the_objects(followed: Webhook, definition: ControlPlane) -> None:
     api = definition.api
-    wait_until(lambda: "no profile is named 'shared'" in admitted(definition), "the label to be seen", 15)
-    body: dict[str, Any] = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": "shared"}}
+    wait_until(
+        lambda: "no profile is named 'shared'" in admitted(definition), "the label to be seen", 15
+    )
+    body: dict[str, Any] = {
+        "apiVersion": PROFILE_API_VERSION,
+        "kind": PROFILE_KIND,
+        "metadata": {"name": "shared"},
+    }
     api.expect("POST", PATH, {**body, "spec": {"pods": "all", "env": {"GIVEN": "one"}}})
     wait_until(lambda: admitted(definition) == "one", "the new profile", 10)
     api.expect("PATCH", f"{PATH}/shared", {"spec": {"env": {"GIVEN": "two"}}})
     wait_until(lambda: admitted(definition) == "two", "the change", 10)
     api.expect("DELETE", f"{PATH}/shared")
-    wait_until(lambda: "it serves on until restart" in followed.output(), "the end of the object", 10)
+    wait_until(
+        lambda: "it serves on until restart" in followed.output(), "the end of the object", 10
+    )
     assert admitted(definition) == "two"
     followed.stop()
     followed.start()
-    wait_until(lambda: "no profile is named 'shared'" in admitted(definition), "what is there after a restart", 15)
+    wait_until(
+        lambda: "no profile is named 'shared'" in admitted(definition),
+        "what is there after a restart",
+        15,
+    )
 
 
 def test_the_oldest_kubernetes_takes_the_definition(tmp_path: Path) -> None:
@@ -152,6 +193,8 @@ def test_the_oldest_kubernetes_takes_the_definition(tmp_path: Path) -> None:
 
     definition = custom_resource_definition()
     assert judged(definition) == ""
-    spec = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    spec = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"][
+        "properties"
+    ]
     spec["resources"]["maxProperties"] = 64
     assert "estimated rule cost exceeds budget" in judged(definition)

@@ -31,7 +31,10 @@ def hostile(api: Client, namespace: NamespaceFactory) -> Iterator[str]:
 
 @pytest.fixture
 def controller(
-    control_plane: ControlPlane, webhook_command: list[str], namespace: NamespaceFactory, tmp_path: Path
+    control_plane: ControlPlane,
+    webhook_command: list[str],
+    namespace: NamespaceFactory,
+    tmp_path: Path,
 ) -> Iterator[Controller]:
     """A controller that has not started yet."""
     controller = Controller(control_plane, tmp_path, webhook_command, namespace())
@@ -41,7 +44,11 @@ def controller(
 
 
 def test_hostile_pods_in_both_kinds_of_namespaces_hold_up_nobody(
-    control_plane: ControlPlane, api: Client, namespace: NamespaceFactory, hostile: str, controller: Controller
+    control_plane: ControlPlane,
+    api: Client,
+    namespace: NamespaceFactory,
+    hostile: str,
+    controller: Controller,
 ) -> None:
     own_token(control_plane)
     unlabelled = namespace()
@@ -68,7 +75,9 @@ def test_hostile_pods_in_both_kinds_of_namespaces_hold_up_nobody(
         victim.wait_until_told("10.1.0.2", members, 30)
         assert told() == ["ExcessiveMetadata"]
         listed = api.expect("GET", f"/api/v1/namespaces/{unlabelled}/pods")["items"]
-        assert "10.66.6.6" not in [pod["metadata"]["annotations"].get(names.MASTER_ADDR) for pod in listed]
+        assert "10.66.6.6" not in [
+            pod["metadata"]["annotations"].get(names.MASTER_ADDR) for pod in listed
+        ]
 
 
 def test_a_namespace_that_is_labelled_later_is_served_then(
@@ -85,7 +94,11 @@ def test_a_namespace_that_is_labelled_later_is_served_then(
         assert {told.master for told in late.told().values()} == {None}
         late.label_namespace()
         late.wait_until_told("10.1.0.1", seconds=30)
-        api.expect("PATCH", f"/api/v1/namespaces/{late.namespace}", {"metadata": {"labels": dict.fromkeys(LABELLED)}})
+        api.expect(
+            "PATCH",
+            f"/api/v1/namespaces/{late.namespace}",
+            {"metadata": {"labels": dict.fromkeys(LABELLED)}},
+        )
         late.create_pod("train-after")
         late.attach(late.master, "10.1.0.9")
         late.wait_until_told("10.1.0.9", ["train-0", "train-1", "train-2"], seconds=30)

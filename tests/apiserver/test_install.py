@@ -15,7 +15,17 @@ from webhook import __version__
 from .client import Client
 from .conftest import program
 from .controlplane import ControlPlane
-from .installation import NAMESPACE, POD, SECRET, Installation, admit, injected, install_yaml, remove, shipped
+from .installation import (
+    NAMESPACE,
+    POD,
+    SECRET,
+    Installation,
+    admit,
+    injected,
+    install_yaml,
+    remove,
+    shipped,
+)
 
 LABELLED = "labelled"
 
@@ -53,7 +63,9 @@ def test_make_manifests_prints_it_with_the_image_that_is_named(programs: None) -
         check=True,
     )
     here = f": fabric-injector:{__version__}\n"
-    assert install_yaml().read_text().count(here) == 3, "two Deployments, and what the webhook is told of its own image"
+    assert install_yaml().read_text().count(here) == 3, (
+        "two Deployments, and what the webhook is told of its own image"
+    )
     assert done.stdout == install_yaml().read_text().replace(here, f": {image}:{__version__}\n")
 
 
@@ -84,24 +96,38 @@ def test_pods_of_both_deployments_pass_podsecurity_restricted(applied: Client) -
         assert "violates PodSecurity" in applied.create(pod, NAMESPACE, dry_run=True).message
 
 
-def test_before_the_certificates_only_labelled_namespaces_wait(applied: Client, cluster: ControlPlane) -> None:
+def test_before_the_certificates_only_labelled_namespaces_wait(
+    applied: Client, cluster: ControlPlane
+) -> None:
     """The configuration is there, its caBundle is not, and nothing answers: what makes them come is not held up."""
     applied.request(
-        "PATCH", "/api/v1/namespaces/kube-system", {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}}
+        "PATCH",
+        "/api/v1/namespaces/kube-system",
+        {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}},
     )
     applied.request(
-        "PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}}
+        "PATCH",
+        f"/api/v1/namespaces/{NAMESPACE}",
+        {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}},
     )
-    applied.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, "kube-system")
+    applied.ensure(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}},
+        "kube-system",
+    )
     wait_until(lambda: refused(applied), "the API server to know the configuration", 60)
     answer = admit(applied, LABELLED)
-    assert (answer.status, "failed calling webhook" in answer.message) == (500, True), answer.message
+    assert (answer.status, "failed calling webhook" in answer.message) == (500, True), (
+        answer.message
+    )
     assert admit(applied, "unlabelled").status == admit(applied, "kube-system").status == 201
     for deployment in shipped("Deployment"):
         pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(deployment["spec"]["template"])}
         pod["metadata"]["generateName"] = "x-"
         assert applied.create(pod, NAMESPACE, dry_run=True).status == 201
-    opted_out = {**POD, "metadata": {"generateName": "x-", "labels": {"fabric-injector.io/profile": "none"}}}
+    opted_out = {
+        **POD,
+        "metadata": {"generateName": "x-", "labels": {"fabric-injector.io/profile": "none"}},
+    }
     assert applied.create(opted_out, LABELLED, dry_run=True).status == 201
 
 
@@ -135,8 +161,12 @@ def test_applied_again_it_keeps_the_certificates(
 
 def test_the_controller_can_be_upgraded_first(applied: Client, cluster: ControlPlane) -> None:
     """By its label: all that is its own, and nothing of the webhook's."""
-    only = cluster.kubectl(*apply_command(), "--selector=app.kubernetes.io/component=controller").stdout.splitlines()
-    rest = cluster.kubectl(*apply_command(), "--selector=app.kubernetes.io/component!=controller").stdout.splitlines()
+    only = cluster.kubectl(
+        *apply_command(), "--selector=app.kubernetes.io/component=controller"
+    ).stdout.splitlines()
+    rest = cluster.kubectl(
+        *apply_command(), "--selector=app.kubernetes.io/component!=controller"
+    ).stdout.splitlines()
     assert len(only) + len(rest) == len(list(yaml.safe_load_all(install_yaml().read_text())))
     assert {line.partition(".")[0].partition("/")[0] for line in only} == {
         "clusterrole",
@@ -152,10 +182,16 @@ def test_the_controller_can_be_upgraded_first(applied: Client, cluster: ControlP
     assert [line for line in only if "webhook" in line.split()[0].partition("/")[2]] == []
 
 
-def test_tells_mistakes_by_the_other_configuration(installation: Installation, applied: Client) -> None:
+def test_tells_mistakes_by_the_other_configuration(
+    installation: Installation, applied: Client
+) -> None:
     """Its caBundle is written by the shipped role, under the shipped policy; nothing waits for it before."""
     labels = {"fabric-injector.io/profile": "rdma-share"}
-    misspelt = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "misspelt", "labels": labels}}
+    misspelt = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "misspelt", "labels": labels},
+    }
     assert applied.create(misspelt, dry_run=True).status == 201
     installation.start_controller()
     installation.start_webhook()
@@ -173,9 +209,16 @@ def test_uninstalled_configuration_first_it_holds_nobody_up(
     cluster.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector")
     wait_until(lambda: not injected(applied), "the webhook to be forgotten", 60)
     assert admit(applied, LABELLED).status == 201
-    assert installation.status("webhook", "/readyz") == installation.status("controller", "/readyz") == 200
+    assert (
+        installation.status("webhook", "/readyz")
+        == installation.status("controller", "/readyz")
+        == 200
+    )
     assert installation.stop("webhook") == installation.stop("controller") == 0
     cluster.kubectl(
-        "delete", "--wait=false", "--filename=-", input=without("Namespace", "MutatingWebhookConfiguration")
+        "delete",
+        "--wait=false",
+        "--filename=-",
+        input=without("Namespace", "MutatingWebhookConfiguration"),
     )
     assert admit(applied, LABELLED).status == 201

@@ -55,7 +55,9 @@ def relay(plane: ControlPlane) -> Iterator[Relay]:
 
 @pytest.fixture(scope="module")
 def connection(plane: ControlPlane, relay: Relay) -> Iterator[Connection]:
-    path = plane.kubeconfig(plane.folder / "webhook.kubeconfig", plane.service_account_token(*ACCOUNT))
+    path = plane.kubeconfig(
+        plane.folder / "webhook.kubeconfig", plane.service_account_token(*ACCOUNT)
+    )
     path.write_text(path.read_text().replace(plane.url, f"https://127.0.0.1:{relay.port}"))
     connection = connect({"KUBECONFIG": str(path)})
     yield connection
@@ -86,9 +88,15 @@ def space(plane: ControlPlane, request: pytest.FixtureRequest) -> str:
     return plane.create_namespace(request.node.name.replace("_", "-")[:63].strip("-"))
 
 
-def put_network(plane: ControlPlane, namespace: str, name: str, resource: str = "nvidia.com/hostdev") -> None:
+def put_network(
+    plane: ControlPlane, namespace: str, name: str, resource: str = "nvidia.com/hostdev"
+) -> None:
     metadata = {"name": name, "annotations": {names.RESOURCE_NAME: resource}}
-    manifest = {"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition", "metadata": metadata}
+    manifest = {
+        "apiVersion": "k8s.cni.cncf.io/v1",
+        "kind": "NetworkAttachmentDefinition",
+        "metadata": metadata,
+    }
     path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions"
     plane.api.expect("POST", path, {**manifest, "spec": {"config": CONFIG}})
 
@@ -106,13 +114,20 @@ def put_master(plane: ControlPlane, namespace: str, name: str, **metadata: Any) 
     """Create a rank-0 pod of job j; give its path."""
     labels = {names.JOB: "j", names.RENDEZVOUS: "master"}
     spec = {"containers": [{"name": "main", "image": "none"}]}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels, **metadata}, "spec": spec}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels, **metadata},
+        "spec": spec,
+    }
     plane.api.expect("POST", f"/api/v1/namespaces/{namespace}/pods", pod)
     return f"/api/v1/namespaces/{namespace}/pods/{name}"
 
 
 def publish(plane: ControlPlane, pod: str, addr: str) -> None:
-    plane.api.expect("PATCH", f"{pod}/status", {"metadata": {"annotations": {names.MASTER_ADDR: addr}}})
+    plane.api.expect(
+        "PATCH", f"{pod}/status", {"metadata": {"annotations": {names.MASTER_ADDR: addr}}}
+    )
 
 
 def addr(cluster: Cluster, namespace: str) -> str | None:
@@ -123,25 +138,38 @@ def addr(cluster: Cluster, namespace: str) -> str | None:
 def forget(plane: ControlPlane) -> None:
     """Wait until the API server has forgotten all that happened before."""
     for _ in range(3):
-        plane.api.expect("PATCH", "/api/v1/namespaces/default", {"metadata": {"labels": {"tick": str(time.time_ns())}}})
+        plane.api.expect(
+            "PATCH",
+            "/api/v1/namespaces/default",
+            {"metadata": {"labels": {"tick": str(time.time_ns())}}},
+        )
         time.sleep(COMPACTION_SECONDS)
 
 
 def test_follows_namespaces_and_networks(plane: ControlPlane, cluster: Cluster, space: str) -> None:
     wait_until(lambda: ("", space) in cluster._namespaces.items, "the namespace")
     label(plane, space, **{names.PROFILE: "hostdev"})
-    wait_until(lambda: (cluster.namespace(space) or Namespace("")).labels.get(names.PROFILE) == "hostdev", "the label")
+    wait_until(
+        lambda: (cluster.namespace(space) or Namespace("")).labels.get(names.PROFILE) == "hostdev",
+        "the label",
+    )
     put_network(plane, space, "rail-0")
     wait_until(lambda: (space, "rail-0") in cluster._networks.items, "the network")
     network = cluster.network(space, "rail-0")
     assert network
-    assert (network.resources, network.has_ipam, network.problem) == (("nvidia.com/hostdev",), True, "")
+    assert (network.resources, network.has_ipam, network.problem) == (
+        ("nvidia.com/hostdev",),
+        True,
+        "",
+    )
     delete_network(plane, space, "rail-0")
     wait_until(lambda: (space, "rail-0") not in cluster._networks.items, "its end")
     assert cluster.network(space, "rail-0") is None
 
 
-def test_follows_the_newest_live_rank_zero(plane: ControlPlane, cluster: Cluster, space: str) -> None:
+def test_follows_the_newest_live_rank_zero(
+    plane: ControlPlane, cluster: Cluster, space: str
+) -> None:
     first = put_master(plane, space, "first")
     publish(plane, first, "fd00::1")
     wait_until(lambda: addr(cluster, space) == "fd00::1", "the first address")
@@ -151,13 +179,17 @@ def test_follows_the_newest_live_rank_zero(plane: ControlPlane, cluster: Cluster
     publish(plane, second, "10.0.0.2")
     wait_until(lambda: addr(cluster, space) == "10.0.0.2", "the second address")
     plane.api.expect("DELETE", second)
-    wait_until(lambda: addr(cluster, space) == "fd00::1", "the first, while the second is being deleted")
+    wait_until(
+        lambda: addr(cluster, space) == "fd00::1", "the first, while the second is being deleted"
+    )
     plane.api.expect("PATCH", second, {"metadata": {"finalizers": None}})
     plane.api.expect("PATCH", f"{first}/status", {"status": {"phase": "Succeeded"}})
     wait_until(lambda: addr(cluster, space) is None, "the end of the first")
 
 
-def test_asks_live_for_what_no_watch_brings(plane: ControlPlane, connection: Connection, space: str) -> None:
+def test_asks_live_for_what_no_watch_brings(
+    plane: ControlPlane, connection: Connection, space: str
+) -> None:
     label(plane, space, **{"team": "a", "fabric-injector.io/profile": "b"})
     put_network(plane, space, "rail-0")
     unstarted = Cluster(connection)
@@ -174,19 +206,28 @@ def test_asks_live_for_what_no_watch_brings(plane: ControlPlane, connection: Con
 
 
 def test_says_that_it_cannot_know_what_it_may_not_read(plane: ControlPlane, space: str) -> None:
-    path = plane.kubeconfig(plane.folder / "nobody.kubeconfig", plane.service_account_token(space, "default"))
+    path = plane.kubeconfig(
+        plane.folder / "nobody.kubeconfig", plane.service_account_token(space, "default")
+    )
     stranger = Cluster(connect({"KUBECONFIG": str(path)}))
-    with pytest.raises(Unavailable, match=f'answered 403: .* cannot get resource .* in the namespace "{space}"'):
+    with pytest.raises(
+        Unavailable, match=f'answered 403: .* cannot get resource .* in the namespace "{space}"'
+    ):
         stranger.network(space, "rail-0")
     stranger.start()
     wait_until(lambda: "cannot list resource" in stranger.checks()["pods"], "the reason")
     stranger.stop()
 
 
-def test_outlives_a_crash_of_the_api_server(plane: ControlPlane, cluster: Cluster, space: str) -> None:
+def test_outlives_a_crash_of_the_api_server(
+    plane: ControlPlane, cluster: Cluster, space: str
+) -> None:
     put_network(plane, space, "rail-0")
     wait_until(lambda: (space, "rail-0") in cluster._networks.items, "the network")
-    wait_until(lambda: ("", space) in cluster._namespaces.items, "the namespace, which another watch brings")
+    wait_until(
+        lambda: ("", space) in cluster._namespaces.items,
+        "the namespace, which another watch brings",
+    )
     plane.stop_apiserver(force=True)
     try:
         assert cluster.namespace(space)
@@ -198,7 +239,9 @@ def test_outlives_a_crash_of_the_api_server(plane: ControlPlane, cluster: Cluste
     delete_network(plane, space, "rail-0")
     put_network(plane, space, "rail-1")
     wait_until(lambda: (space, "rail-1") in cluster._networks.items, "the new network", 30)
-    wait_until(lambda: (space, "rail-0") not in cluster._networks.items, "the end of the old one", 30)
+    wait_until(
+        lambda: (space, "rail-0") not in cluster._networks.items, "the end of the old one", 30
+    )
     wait_until(lambda: not any(cluster.checks().values()), "the other watches too", 30)
 
 
@@ -209,7 +252,12 @@ def test_sees_what_was_deleted_in_a_time_that_is_forgotten(
     put_network(plane, space, "changes")
     master = put_master(plane, space, "first")
     publish(plane, master, "10.0.0.1")
-    wait_until(lambda: addr(cluster, space) == "10.0.0.1" and (space, "changes") in cluster._networks.items, "all")
+    wait_until(
+        lambda: (
+            addr(cluster, space) == "10.0.0.1" and (space, "changes") in cluster._networks.items
+        ),
+        "all",
+    )
     relay.cut()
     delete_network(plane, space, "goes")
     put_network(plane, space, "new")
@@ -242,7 +290,9 @@ def test_lists_in_pages_and_starts_over_where_one_was_forgotten(
             forget(plane)
         return read_namespace(obj)
 
-    watcher = Reflector(connection, NAMESPACES, read_slowly, on_restart=lambda _, reason: reasons.append(reason))
+    watcher = Reflector(
+        connection, NAMESPACES, read_slowly, on_restart=lambda _, reason: reasons.append(reason)
+    )
     watcher.start()
     wait_until(lambda: watcher.synced, "the list", 30)
     watcher.stop()
@@ -266,20 +316,24 @@ def test_lists_in_pages(
 
 
 def test_is_ready_without_networks_and_sees_them_come(
-    plane: ControlPlane, cluster: Cluster, restarts: list[tuple[str, str]], space: str, tmp_path: Path
+    plane: ControlPlane,
+    cluster: Cluster,
+    restarts: list[tuple[str, str]],
+    space: str,
+    tmp_path: Path,
 ) -> None:
     put_network(plane, space, "rail-0")
     wait_until(lambda: (space, "rail-0") in cluster._networks.items, "the network")
-    definition = (
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/network-attachment-definitions.k8s.cni.cncf.io"
-    )
+    definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/network-attachment-definitions.k8s.cni.cncf.io"
     plane.api.expect("DELETE", definition)
     wait_until(lambda: (NETWORKS.name, "not-installed") in restarts, "that it is gone", 30)
     wait_until(lambda: cluster._networks.items == {}, "the end of all networks")
     assert cluster.network(space, "rail-1") is None
     wait_until(lambda: not any(cluster.checks().values()), "readiness")
     wait_until(
-        lambda: plane.api.request("GET", definition).status == 404, "the end of the definition, which comes last", 30
+        lambda: plane.api.request("GET", definition).status == 404,
+        "the end of the definition, which comes last",
+        30,
     )
     plane.api.ensure(yaml.safe_load((MANIFESTS / "network-attachment-definition.yaml").read_text()))
     wait_until(lambda: plane.api.request("GET", NETWORKS.path).status == 200, "the resource", 30)

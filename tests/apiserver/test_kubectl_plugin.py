@@ -31,12 +31,19 @@ def kubectl(control_plane: ControlPlane) -> Path:
 def run(kubectl: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     found = {**os.environ, "PATH": f"{BIN}:/usr/bin:/bin", "KUBECONFIG": "/dev/null", **environ}
     return subprocess.run(
-        [str(kubectl), *arguments], env=found, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+        [str(kubectl), *arguments],
+        env=found,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
     )
 
 
 def test_kubectl_lists_and_runs_the_plugin(kubectl: Path) -> None:
-    assert str(BIN / "kubectl-fabric_injector") in run(kubectl, "plugin", "list").stdout.splitlines()
+    assert (
+        str(BIN / "kubectl-fabric_injector") in run(kubectl, "plugin", "list").stdout.splitlines()
+    )
     done = run(kubectl, "fabric-injector", "--version")
     assert done.stdout.strip() == f"fabric-injector, version {__version__}", done.stderr
 
@@ -49,10 +56,27 @@ def test_the_plugin_takes_kubectls_own_options(
     name = namespace()
     chosen = ("--kubeconfig", str(config), "--context", "test", "-n", name)
     done = run(
-        kubectl, "fabric-injector", "dry-run", "-f", str(tmp_path / "pod.yaml"), "--server", "-o", "json", *chosen
+        kubectl,
+        "fabric-injector",
+        "dry-run",
+        "-f",
+        str(tmp_path / "pod.yaml"),
+        "--server",
+        "-o",
+        "json",
+        *chosen,
     )
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(done.stdout)["pods"][0]["namespace"] == name
-    wrong = run(kubectl, "fabric-injector", "certs", "show", "--kubeconfig", str(config), "--context", "absent")
+    wrong = run(
+        kubectl,
+        "fabric-injector",
+        "certs",
+        "show",
+        "--kubeconfig",
+        str(config),
+        "--context",
+        "absent",
+    )
     assert wrong.returncode == 2
     assert "--context absent: no context is named so; use one of: test" in wrong.stderr

@@ -62,7 +62,9 @@ class Replica:
 def replica(installed: ControlPlane, api: Client) -> Iterator[Callable[[str], Replica]]:
     """Give a function that starts a replica; before the first there is no Lease."""
     api.request("DELETE", LEASE)
-    path = installed.kubeconfig(installed.folder / "lease.kubeconfig", installed.service_account_token(*CONTROLLER))
+    path = installed.kubeconfig(
+        installed.folder / "lease.kubeconfig", installed.service_account_token(*CONTROLLER)
+    )
     replicas: list[Replica] = []
     connections: list[Connection] = []
 
@@ -98,7 +100,9 @@ def test_one_holds_and_hands_over_at_once(api: Client, replica: Callable[[str], 
     assert "leaseTransitions" not in before or before["leaseTransitions"] == 0
     first.stop()
     assert not first.leads()
-    wait_until(second.leads, "the second to lead", 12)  # a Lease that was not given back would last for 15 s
+    wait_until(
+        second.leads, "the second to lead", 12
+    )  # a Lease that was not given back would last for 15 s
     wait_until(lambda: second.changes, "the second to be told so")
     assert (spec(api)["holderIdentity"], spec(api)["leaseTransitions"]) == ("second", 1)
     assert (first.changes, second.changes) == ([True, False], [True])
@@ -133,7 +137,9 @@ def test_a_holder_that_stands_still_is_followed_only_after_it_may_not_write(
     assert first.changes == [True, False]
 
 
-def test_of_some_that_race_to_create_it_one_leads(api: Client, replica: Callable[[str], Replica]) -> None:
+def test_of_some_that_race_to_create_it_one_leads(
+    api: Client, replica: Callable[[str], Replica]
+) -> None:
     """The API server makes one of them the holder, whatever order they come in."""
     for turn in range(5):
         racing = [replica(f"{turn}-{number}") for number in range(4)]
@@ -146,7 +152,9 @@ def test_of_some_that_race_to_create_it_one_leads(api: Client, replica: Callable
         api.expect("DELETE", LEASE)
 
 
-def test_the_holder_makes_a_deleted_lease_again(api: Client, replica: Callable[[str], Replica]) -> None:
+def test_the_holder_makes_a_deleted_lease_again(
+    api: Client, replica: Callable[[str], Replica]
+) -> None:
     """The follower, who has seen it held, leaves it to the holder."""
     first = replica("first")
     wait_until(first.leads, "the first to lead")

@@ -53,12 +53,22 @@ def webhook_profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def attach(api: Client, namespace: str, name: str = "foo-network", resource: str = RESOURCE, nodes: str = "") -> None:
+def attach(
+    api: Client,
+    namespace: str,
+    name: str = "foo-network",
+    resource: str = RESOURCE,
+    nodes: str = "",
+) -> None:
     """Make a network, with its resourceName and nodeSelector."""
     manifest = network(f"{namespace}/{name}", resource)
     if nodes:
         manifest["metadata"]["annotations"][names.NODE_SELECTOR] = nodes
-    api.expect("POST", f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions", manifest)
+    api.expect(
+        "POST",
+        f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions",
+        manifest,
+    )
 
 
 def pod(networks: str, *resources: dict[str, str], **spec: Any) -> dict[str, Any]:
@@ -68,7 +78,12 @@ def pod(networks: str, *resources: dict[str, str], **spec: Any) -> dict[str, Any
         for name, held in zip(("test", "second-container"), resources or ({},), strict=False)
     ]
     metadata = {"name": "nri-e2e-test", "annotations": {names.NETWORKS: networks}}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers, **spec}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": containers, **spec},
+    }
 
 
 def where(namespace: NamespaceFactory, profile: str = "completes") -> str:
@@ -116,22 +131,36 @@ def test_a_networks_node_selector_becomes_the_pods(
     attach(api, here, resource=resource, nodes=f"{HOST}={node}")
     created = create(api, pod("foo-network"), here)
     assert created["spec"]["nodeSelector"] == {HOST: node}
-    assert created["spec"]["containers"][0]["resources"].get("limits", {}) == ({resource: "1"} if resource else {})
+    assert created["spec"]["containers"][0]["resources"].get("limits", {}) == (
+        {resource: "1"} if resource else {}
+    )
 
 
 @pytest.mark.parametrize(
     ("asked", "held"),
-    [(("1", "0"), ("2", "0")), (("2", "0"), ("2", "0")), (("0", "1"), ("1", "1")), (("0", "2"), ("0", "2"))],
+    [
+        (("1", "0"), ("2", "0")),
+        (("2", "0"), ("2", "0")),
+        (("0", "1"), ("1", "1")),
+        (("0", "2"), ("0", "2")),
+    ],
 )
 def test_only_the_devices_that_a_pod_lacks_are_added(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook, asked: tuple[str, str], held: tuple[str, str]
+    api: Client,
+    namespace: NamespaceFactory,
+    webhook: Webhook,
+    asked: tuple[str, str],
+    held: tuple[str, str],
 ) -> None:
     """Its two modes leave the resource alone where anybody asks for it, or add the attachments to what is there."""
     here = where(namespace, "resources-only")
     attach(api, here)
     resources = [{RESOURCE: amount} if amount != "0" else {} for amount in asked]
     created = create(api, pod("foo-network,foo-network", *resources), here)
-    found = [one["resources"].get("limits", {}).get(RESOURCE, "0") for one in created["spec"]["containers"]]
+    found = [
+        one["resources"].get("limits", {}).get(RESOURCE, "0")
+        for one in created["spec"]["containers"]
+    ]
     assert tuple(found) == held
 
 
@@ -143,16 +172,27 @@ def test_devices_come_on_top_where_the_profile_honours_what_is_there(
     created = create(api, pod("foo-network,foo-network", {RESOURCE: "1"}), here)
     assert created["spec"]["containers"][0]["resources"]["limits"] == {RESOURCE: "3"}
     saved = as_sent(created, name="saved")
-    assert create(api, saved, here)["spec"]["containers"][0]["resources"]["limits"] == {RESOURCE: "3"}
+    assert create(api, saved, here)["spec"]["containers"][0]["resources"]["limits"] == {
+        RESOURCE: "3"
+    }
 
 
-def test_every_key_that_names_a_resource_counts(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_every_key_that_names_a_resource_counts(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     here = where(namespace, "resources-only")
     manifest = network(f"{here}/foo-network", RESOURCE)
     manifest["metadata"]["annotations"]["example.com/second"] = "example.com/boo"
-    api.expect("POST", f"/apis/k8s.cni.cncf.io/v1/namespaces/{here}/network-attachment-definitions", manifest)
+    api.expect(
+        "POST",
+        f"/apis/k8s.cni.cncf.io/v1/namespaces/{here}/network-attachment-definitions",
+        manifest,
+    )
     created = create(api, pod("foo-network"), here)
-    assert created["spec"]["containers"][0]["resources"]["limits"] == {RESOURCE: "1", "example.com/boo": "1"}
+    assert created["spec"]["containers"][0]["resources"]["limits"] == {
+        RESOURCE: "1",
+        "example.com/boo": "1",
+    }
 
 
 @pytest.mark.parametrize(("value", "injected"), [("true", True), ("false", False), ("100", False)])
@@ -166,7 +206,9 @@ def test_a_label_of_the_pod_asks_for_an_injection(
     asked["metadata"]["labels"] = {"customInjection": value}
     created = create(api, asked, here)
     annotations = created["metadata"]["annotations"]
-    assert annotations[names.NETWORKS] == (f"foo-network,{here}/sriov-net-attach-def" if injected else "foo-network")
+    assert annotations[names.NETWORKS] == (
+        f"foo-network,{here}/sriov-net-attach-def" if injected else "foo-network"
+    )
     assert annotations.get("top-secret") == ("password" if injected else None)
     held = {RESOURCE: "1", "example.com/boo": "1"} if injected else {RESOURCE: "1"}
     assert created["spec"]["containers"][0]["resources"]["limits"] == held

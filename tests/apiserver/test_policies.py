@@ -53,11 +53,18 @@ def worker(resources: dict[str, Any] | None = None) -> dict[str, Any]:
     return pod
 
 
-def plain(container: dict[str, Any] | None = None, profile: str = "shared", **spec: Any) -> dict[str, Any]:
+def plain(
+    container: dict[str, Any] | None = None, profile: str = "shared", **spec: Any
+) -> dict[str, Any]:
     """Give a pod of no training system that asks for a profile itself."""
     main = {"name": "main", "image": "registry.example.com/i:1", **(container or {})}
     metadata = {"generateName": "plain-", "labels": {names.PROFILE: profile}}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [main], **spec}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [main], **spec},
+    }
 
 
 def limit(api: Client, namespace: str, **limits: Any) -> None:
@@ -73,7 +80,8 @@ def limit(api: Client, namespace: str, **limits: Any) -> None:
     def counts() -> bool:
         answer = api.create(probe, namespace, dry_run=True)
         return (
-            answer.status == 403 or "ephemeral-storage" in answer.json["spec"]["containers"][0]["resources"]["limits"]
+            answer.status == 403
+            or "ephemeral-storage" in answer.json["spec"]["containers"][0]["resources"]["limits"]
         )
 
     wait_until(counts, "the LimitRange to count", 10)
@@ -83,14 +91,24 @@ def limit(api: Client, namespace: str, **limits: Any) -> None:
     ("limits", "resources"),
     [
         pytest.param({"default": {"cpu": "500m", "memory": "512Mi"}}, None, id="defaults"),
-        pytest.param({"default": {"cpu": "1"}, "min": {"cpu": "1"}}, None, id="default-is-the-minimum"),
-        pytest.param({"min": {"cpu": "4"}}, {"requests": {"cpu": "4"}, "limits": {"cpu": "8"}}, id="minimum"),
+        pytest.param(
+            {"default": {"cpu": "1"}, "min": {"cpu": "1"}}, None, id="default-is-the-minimum"
+        ),
+        pytest.param(
+            {"min": {"cpu": "4"}}, {"requests": {"cpu": "4"}, "limits": {"cpu": "8"}}, id="minimum"
+        ),
         pytest.param({"min": WHOLE}, {"limits": WHOLE}, id="guaranteed-minimum"),
         pytest.param({"max": WHOLE, "min": {"memory": "1Gi"}}, {"limits": WHOLE}, id="maximum"),
         pytest.param(
-            {"maxLimitRequestRatio": {"cpu": "4"}}, {"limits": {"cpu": "4"}, "requests": {"cpu": "1"}}, id="ratio"
+            {"maxLimitRequestRatio": {"cpu": "4"}},
+            {"limits": {"cpu": "4"}, "requests": {"cpu": "1"}},
+            id="ratio",
         ),
-        pytest.param({"maxLimitRequestRatio": {"cpu": "1", "memory": "1"}}, {"limits": WHOLE}, id="ratio-of-one"),
+        pytest.param(
+            {"maxLimitRequestRatio": {"cpu": "1", "memory": "1"}},
+            {"limits": WHOLE},
+            id="ratio-of-one",
+        ),
     ],
 )
 def test_a_limit_range_that_takes_the_training_container_takes_the_wait_container(
@@ -129,7 +147,12 @@ def test_a_quota_counts_the_device_and_not_the_wait_container(
 ) -> None:
     """A quota that just fits the training container fits the injected pod; the second device is one too many."""
     where = namespace({names.PROFILE: "shared"})
-    hard = {"requests.cpu": "4", "limits.cpu": "4", "requests.memory": "1Gi", "limits.memory": "1Gi"}
+    hard = {
+        "requests.cpu": "4",
+        "limits.cpu": "4",
+        "requests.memory": "1Gi",
+        "limits.memory": "1Gi",
+    }
     quota = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
@@ -137,7 +160,10 @@ def test_a_quota_counts_the_device_and_not_the_wait_container(
         "spec": {"hard": {**hard, "requests.rdma/hca": "1"}},
     }
     made = api.expect("POST", f"/api/v1/namespaces/{where}/resourcequotas", quota)
-    made["status"] = {"hard": made["spec"]["hard"], "used": dict.fromkeys(made["spec"]["hard"], "0")}
+    made["status"] = {
+        "hard": made["spec"]["hard"],
+        "used": dict.fromkeys(made["spec"]["hard"], "0"),
+    }
     api.expect("PUT", f"/api/v1/namespaces/{where}/resourcequotas/quota/status", made)
 
     def is_enforced() -> bool:
@@ -174,7 +200,10 @@ def test_pod_security_meets_each_setting_of_the_profile(
 ) -> None:
     enforced = {"pod-security.kubernetes.io/enforce": level}
     denied = secured(api, namespace({names.PROFILE: "shared", **enforced}))
-    assert (denied.status, "podSecurity: skip or ignore in profile shared" in denied.message) == (422, True)
+    assert (denied.status, "podSecurity: skip or ignore in profile shared" in denied.message) == (
+        422,
+        True,
+    )
     skipped = secured(api, namespace({names.PROFILE: "skip", **enforced}))
     assert skipped.status == 201, skipped.message
     assert skipped.json["spec"]["containers"][0]["securityContext"] == PASSES
@@ -184,7 +213,9 @@ def test_pod_security_meets_each_setting_of_the_profile(
     assert names.WAIT_CONTAINER not in ignored.message
 
 
-def test_a_windows_pod_is_valid_when_it_leaves_us(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_a_windows_pod_is_valid_when_it_leaves_us(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     pod = worker({"limits": WHOLE})
     pod["spec"]["os"] = {"name": "windows"}
     pod["spec"]["containers"][0].pop("securityContext", None)
@@ -194,7 +225,9 @@ def test_a_windows_pod_is_valid_when_it_leaves_us(api: Client, namespace: Namesp
     assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
 
 
-def test_the_most_that_a_profile_may_say_is_valid(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_the_most_that_a_profile_may_say_is_valid(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     created = create(api, plain(profile="most"), namespace({names.PROFILE: "shared"}), dry_run=True)
     limits = created["spec"]["containers"][0]["resources"]["limits"]
     assert limits == {"rdma/hca": "9223372036854775", "nvidia.com/hostdev": "9223372036854775"}
@@ -223,19 +256,31 @@ MEMORY: dict[str, Any] = {"name": "mem", "emptyDir": {"medium": "Memory"}}
     ]
     + [
         pytest.param(
-            {"volumeMounts": [{"name": "mem", "mountPath": "/dev/shm2"}, {"name": "mem", "mountPath": "/run/dev/shm"}]},
+            {
+                "volumeMounts": [
+                    {"name": "mem", "mountPath": "/dev/shm2"},
+                    {"name": "mem", "mountPath": "/run/dev/shm"},
+                ]
+            },
             {"volumes": [MEMORY]},
             {"/dev/shm2": "mem", "/run/dev/shm": "mem", "/dev/shm": "fabric-injector-shm"},
             id="other-paths",
         ),
         pytest.param(
             {"volumeMounts": [{"name": names.SHM_VOLUME, "mountPath": "/scratch"}]},
-            {"volumes": [{"name": names.SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]},
+            {
+                "volumes": [
+                    {"name": names.SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+                ]
+            },
             {"/scratch": names.SHM_VOLUME, "/dev/shm": f"{names.SHM_VOLUME}-2"},
             id="our-name-elsewhere",
         ),
         pytest.param(
-            {"volumeMounts": [{"name": "dev", "mountPath": "/dev"}], "securityContext": {"privileged": True}},
+            {
+                "volumeMounts": [{"name": "dev", "mountPath": "/dev"}],
+                "securityContext": {"privileged": True},
+            },
             {"volumes": [{"name": "dev", "hostPath": {"path": "/dev"}}]},
             {"/dev": "dev", "/dev/shm": names.SHM_VOLUME},
             id="the-node's-dev",
@@ -245,7 +290,11 @@ MEMORY: dict[str, Any] = {"name": "mem", "emptyDir": {"medium": "Memory"}}
             {
                 "containers": [
                     {"name": "main", "image": "i"},
-                    {"name": "o", "image": "i", "volumeMounts": [{"name": "mem", "mountPath": "/dev/shm"}]},
+                    {
+                        "name": "o",
+                        "image": "i",
+                        "volumeMounts": [{"name": "mem", "mountPath": "/dev/shm"}],
+                    },
                 ],
                 "volumes": [MEMORY],
             },
@@ -255,16 +304,35 @@ MEMORY: dict[str, Any] = {"name": "mem", "emptyDir": {"medium": "Memory"}}
     ],
 )
 def test_shared_memory_is_mounted_once(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook, container: Any, spec: Any, mounts: Any
+    api: Client,
+    namespace: NamespaceFactory,
+    webhook: Webhook,
+    container: Any,
+    spec: Any,
+    mounts: Any,
 ) -> None:
-    created = create(api, plain(container, **spec), namespace({names.PROFILE: "shared"}), dry_run=True)
-    found = {one["mountPath"]: one["name"] for one in created["spec"]["containers"][0]["volumeMounts"]}
-    assert {path: name for path, name in found.items() if not path.startswith("/var/run/secrets/")} == mounts
+    created = create(
+        api, plain(container, **spec), namespace({names.PROFILE: "shared"}), dry_run=True
+    )
+    found = {
+        one["mountPath"]: one["name"] for one in created["spec"]["containers"][0]["volumeMounts"]
+    }
+    assert {
+        path: name for path, name in found.items() if not path.startswith("/var/run/secrets/")
+    } == mounts
 
 
 @pytest.mark.parametrize(
     ("quantity", "held"),
-    [("1e0", "1e0"), ("1E1", "10"), ("10e-1", "1"), ("1000m", "1"), ("1k", "1k"), ("2", "2"), ("0", "1")],
+    [
+        ("1e0", "1e0"),
+        ("1E1", "10"),
+        ("10e-1", "1"),
+        ("1000m", "1"),
+        ("1k", "1k"),
+        ("2", "2"),
+        ("0", "1"),
+    ],
 )
 def test_a_device_is_counted_however_it_is_written(
     api: Client, namespace: NamespaceFactory, webhook: Webhook, quantity: str, held: str
@@ -275,7 +343,9 @@ def test_a_device_is_counted_however_it_is_written(
     assert (resources["limits"]["rdma/hca"], resources["requests"]["rdma/hca"]) == (held, held)
 
 
-def test_names_at_their_limits_are_valid(api: Client, namespace: NamespaceFactory, webhook: Webhook) -> None:
+def test_names_at_their_limits_are_valid(
+    api: Client, namespace: NamespaceFactory, webhook: Webhook
+) -> None:
     pod = worker({"limits": WHOLE})
     long = "n" * 63
     pod["metadata"]["name"] = f"{'p' * 251}-1"

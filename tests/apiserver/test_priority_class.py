@@ -14,7 +14,11 @@ from .installation import shipped
 OURS = "fabric-injector"
 KEPT = "spec.priorityClassName: fabric-injector is kept for the injector's own pods"
 RULES = [
-    {"apiGroups": [""], "resources": ["pods", "pods/status", "pods/ephemeralcontainers", "events"], "verbs": ["*"]},
+    {
+        "apiGroups": [""],
+        "resources": ["pods", "pods/status", "pods/ephemeralcontainers", "events"],
+        "verbs": ["*"],
+    },
     {"apiGroups": ["apps"], "resources": ["replicasets"], "verbs": ["*"]},
 ]
 
@@ -35,16 +39,26 @@ def kept(installed: ControlPlane, namespace: NamespaceFactory) -> ControlPlane:
     where = namespace()
     for each in shipped("PriorityClass"):
         installed.api.ensure(each)
-    wait_until(lambda: installed.api.create(pod(), where, dry_run=True).status == 201, "the class to count", 15)
+    wait_until(
+        lambda: installed.api.create(pod(), where, dry_run=True).status == 201,
+        "the class to count",
+        15,
+    )
     before = installed.api.create(pod(), where)  # of a release without the policy
     assert before.status == 201
     installed.ensure_shipped("priority-class")
-    wait_until(lambda: refused(installed.api.create(pod(), where, dry_run=True)), "the policy to count", 30)
+    wait_until(
+        lambda: refused(installed.api.create(pod(), where, dry_run=True)), "the policy to count", 30
+    )
     return installed
 
 
 def refused(answer: Response) -> bool:
-    return answer.status == 403 and KEPT in answer.message and "name another class, or none" in answer.message
+    return (
+        answer.status == 403
+        and KEPT in answer.message
+        and "name another class, or none" in answer.message
+    )
 
 
 @pytest.fixture
@@ -58,7 +72,9 @@ def tenant(kept: ControlPlane, namespace: NamespaceFactory) -> tuple[Client, str
     bound = {**role, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]}
     assert kept.api.create(bound, where).status == 201
     client = kept.client(kept.service_account_token(where, "default"))
-    wait_until(lambda: client.create(pod(None), where, dry_run=True).status == 201, "the role to count", 15)
+    wait_until(
+        lambda: client.create(pod(None), where, dry_run=True).status == 201, "the role to count", 15
+    )
     return client, where
 
 
@@ -67,7 +83,9 @@ def test_a_tenants_pod_may_not_name_it(tenant: tuple[Client, str]) -> None:
     assert refused(client.create(pod(), where))
     assert refused(client.create(pod(schedulingGates=[{"name": "example.com/later"}]), where))
     assert refused(
-        client.create({**pod(), "metadata": {"name": "x", "labels": {"app.kubernetes.io/name": OURS}}}, where)
+        client.create(
+            {**pod(), "metadata": {"name": "x", "labels": {"app.kubernetes.io/name": OURS}}}, where
+        )
     )
     assert refused(client.create(pod(serviceAccountName="default", nodeName="n"), where))
 
@@ -78,11 +96,15 @@ def test_no_update_brings_it(tenant: tuple[Client, str]) -> None:
     created = client.create(pod(None, schedulingGates=[{"name": "example.com/later"}]), where)
     path = f"/api/v1/namespaces/{where}/pods/{created.json['metadata']['name']}"
     for sub in ("", "/ephemeralcontainers", "/status"):
-        client.request("PATCH", path + sub, {"spec": {"priorityClassName": OURS, "priority": 1_000_000_000}})
+        client.request(
+            "PATCH", path + sub, {"spec": {"priorityClassName": OURS, "priority": 1_000_000_000}}
+        )
         assert "priorityClassName" not in client.expect("GET", path)["spec"]
 
 
-def test_an_administrators_pod_may_not_name_it_elsewhere(kept: ControlPlane, namespace: NamespaceFactory) -> None:
+def test_an_administrators_pod_may_not_name_it_elsewhere(
+    kept: ControlPlane, namespace: NamespaceFactory
+) -> None:
     assert refused(kept.api.create(pod(), namespace()))
 
 
@@ -93,21 +115,35 @@ def test_pods_that_a_controller_makes_of_a_tenants_template_may_not(
     client, where = tenant
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
     replicas = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
-    workload = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "greedy"}, "spec": replicas}
+    workload = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "greedy"},
+        "spec": replicas,
+    }
     assert client.create(workload, where).status == 201
     events = f"/api/v1/namespaces/{where}/events?fieldSelector=reason=FailedCreate"
     wait_until(
-        lambda: any(KEPT in each["message"] for each in client.expect("GET", events)["items"]), "the Event to tell", 30
+        lambda: any(KEPT in each["message"] for each in client.expect("GET", events)["items"]),
+        "the Event to tell",
+        30,
     )
     assert client.expect("GET", f"/api/v1/namespaces/{where}/pods")["items"] == []
 
 
 def test_our_own_pods_have_it(kept: ControlPlane) -> None:
-    kept.api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, OURS)
+    kept.api.ensure(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, OURS
+    )
     for deployment in shipped("Deployment"):
         template = deployment["spec"]["template"]
         created = kept.api.create(
-            {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "x-"}, "spec": template["spec"]},
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"generateName": "x-"},
+                "spec": template["spec"],
+            },
             OURS,
             dry_run=True,
         )
@@ -115,13 +151,23 @@ def test_our_own_pods_have_it(kept: ControlPlane) -> None:
         assert created.json["spec"]["priority"] == 1_000_000_000
 
 
-@pytest.mark.parametrize("name", [None, "system-cluster-critical", "system-node-critical", "fabric-injector-2"])
-def test_pods_that_name_another_are_none_of_its_business(kept: ControlPlane, name: str | None) -> None:
+@pytest.mark.parametrize(
+    "name", [None, "system-cluster-critical", "system-node-critical", "fabric-injector-2"]
+)
+def test_pods_that_name_another_are_none_of_its_business(
+    kept: ControlPlane, name: str | None
+) -> None:
     """In system namespaces, where all that a cluster needs runs, and in any other."""
-    klass = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "fabric-injector-2"}}
+    klass = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "fabric-injector-2"},
+    }
     kept.api.ensure({**klass, "value": 1})
     for where in ("kube-system", "default"):
-        kept.api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, where)
+        kept.api.ensure(
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, where
+        )
         answer = kept.api.create(pod(name), where, dry_run=True)
         assert answer.status == 201, answer.message
 

@@ -58,13 +58,18 @@ def writer(installed: ControlPlane) -> Client:
 
 
 @pytest.fixture(scope="module")
-def injected(api: Client, namespace: NamespaceFactory, installed: ControlPlane, webhook: Webhook) -> dict[str, Any]:
+def injected(
+    api: Client, namespace: NamespaceFactory, installed: ControlPlane, webhook: Webhook
+) -> dict[str, Any]:
     """Give a worker that went through the real webhook, with an annotation, a label and a finalizer of its user's."""
     pod = {**pods.load("pods/kubeflow-pytorchjob-1.yaml"), "apiVersion": "v1", "kind": "Pod"}
     pod.pop("status", None)
     metadata = pod["metadata"]
     pod["metadata"] = {"name": metadata["name"], "labels": {**metadata["labels"], "team": "ml"}}
-    pod["metadata"] |= {"annotations": {"example.com/note": "x"}, "finalizers": ["example.com/keep"]}
+    pod["metadata"] |= {
+        "annotations": {"example.com/note": "x"},
+        "finalizers": ["example.com/keep"],
+    }
     answer = api.create(pod, namespace({"fabric-injector.io/profile": "shared"}))
     assert answer.status == 201, answer.message
     created: dict[str, Any] = answer.json
@@ -86,8 +91,14 @@ def annotations(**values: str | None) -> dict[str, Any]:
 
 def rules(client: Client, namespace: str) -> set[tuple[str, str, str, str]]:
     """Give what the account says it may do there: group, resource, name, verb."""
-    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}}
-    status = client.expect("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body)["status"]
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": namespace},
+    }
+    status = client.expect("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body)[
+        "status"
+    ]
     assert not status["incomplete"]
     assert all(rule["verbs"] == ["get"] for rule in status["nonResourceRules"])
     return {
@@ -142,7 +153,9 @@ WRITER_AT_HOME = WRITER | granted(
 )
 
 
-def test_the_accounts_have_the_privileges_that_are_documented(reader: Client, writer: Client) -> None:
+def test_the_accounts_have_the_privileges_that_are_documented(
+    reader: Client, writer: Client
+) -> None:
     """No more and no less, in a user's namespace and in their own."""
     assert rules(reader, "default") == rules(reader, "fabric-injector") == READER
     assert rules(writer, "default") == WRITER
@@ -151,11 +164,17 @@ def test_the_accounts_have_the_privileges_that_are_documented(reader: Client, wr
 
 def test_the_webhook_reads_what_it_needs(reader: Client) -> None:
     """Lists and one registration."""
-    for path in ("/api/v1/namespaces", "/api/v1/pods", "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"):
+    for path in (
+        "/api/v1/namespaces",
+        "/api/v1/pods",
+        "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions",
+    ):
         assert reader.request("GET", path).status == 200
 
 
-def test_the_webhook_can_write_nothing(reader: Client, api: Client, injected: dict[str, Any]) -> None:
+def test_the_webhook_can_write_nothing(
+    reader: Client, api: Client, injected: dict[str, Any]
+) -> None:
     """Every try is forbidden, by way of others' names too."""
     pod, space = path_of(injected), injected["metadata"]["namespace"]
     note = {"metadata": {"annotations": {"a": "b"}}}
@@ -166,12 +185,24 @@ def test_the_webhook_can_write_nothing(reader: Client, api: Client, injected: di
         ("PATCH", f"{pod}/status", annotations(master_addr="10.0.0.1")),
         ("DELETE", pod, None),
         ("DELETE", f"/api/v1/namespaces/{space}/pods", None),
-        ("POST", f"{pod}/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "x"}}),
-        ("POST", f"{pod}/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {}, "target": {"name": "n"}}),
+        (
+            "POST",
+            f"{pod}/eviction",
+            {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "x"}},
+        ),
+        (
+            "POST",
+            f"{pod}/binding",
+            {"apiVersion": "v1", "kind": "Binding", "metadata": {}, "target": {"name": "n"}},
+        ),
         ("POST", f"{pod}/exec?command=sh", None),
         ("PATCH", f"/api/v1/namespaces/{space}", note),
         ("POST", f"/api/v1/namespaces/{space}/events", {}),
-        ("PATCH", "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net", note),
+        (
+            "PATCH",
+            "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net",
+            note,
+        ),
         ("PATCH", f"{CONFIGURATIONS}/zz-fabric-injector", note),
         ("POST", CONFIGURATIONS, default_configuration()),
         ("POST", LEASES, {}),
@@ -183,24 +214,33 @@ def test_the_webhook_can_write_nothing(reader: Client, api: Client, injected: di
         ("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {}),
     ]
     before = api.expect("GET", pod)
-    assert {(method, path): reader.request(method, path, body).status for method, path, body in tries} == {
-        (method, path): 403 for method, path, _ in tries
-    }
+    assert {
+        (method, path): reader.request(method, path, body).status for method, path, body in tries
+    } == {(method, path): 403 for method, path, _ in tries}
     for header in ("Impersonate-User", "Impersonate-Group"):
         as_admin = {"Impersonate-User": "admin", header: "system:masters"}
         assert (
-            reader.request("PATCH", pod, note, as_admin | {"Content-Type": "application/merge-patch+json"}).status
+            reader.request(
+                "PATCH", pod, note, as_admin | {"Content-Type": "application/merge-patch+json"}
+            ).status
             == 403
         )
     assert api.expect("GET", pod) == before
 
 
-def test_the_controller_publishes_and_replaces(writer: Client, api: Client, injected: dict[str, Any]) -> None:
+def test_the_controller_publishes_and_replaces(
+    writer: Client, api: Client, injected: dict[str, Any]
+) -> None:
     """Its annotations land through pods/status, and nothing else of the pod changes."""
     status, before = path_of(injected, "status"), api.expect("GET", path_of(injected))
     uid = {"uid": injected["metadata"]["uid"]}
     for address in ("192.168.7.4", "192.168.7.5"):
-        patch = annotations(master_addr=address, master_host=address, local_addr="192.168.7.9", nccl_ib_hca="=mlx5_4")
+        patch = annotations(
+            master_addr=address,
+            master_host=address,
+            local_addr="192.168.7.9",
+            nccl_ib_hca="=mlx5_4",
+        )
         answer = writer.request("PATCH", status, {"metadata": {**patch["metadata"], **uid}})
         assert answer.status == 200, answer.message
     after = api.expect("GET", path_of(injected))
@@ -209,7 +249,9 @@ def test_the_controller_publishes_and_replaces(writer: Client, api: Client, inje
     for pod in (wanted, after):
         del pod["metadata"]["resourceVersion"], pod["metadata"]["managedFields"]
     assert after == wanted
-    refused = writer.request("PATCH", status, {"metadata": {**patch["metadata"], "uid": "of-a-former-pod"}})
+    refused = writer.request(
+        "PATCH", status, {"metadata": {**patch["metadata"], "uid": "of-a-former-pod"}}
+    )
     assert refused.status in (409, 422)
 
 
@@ -218,13 +260,20 @@ def test_the_controller_publishes_onto_a_pod_with_a_thousand_annotations(
 ) -> None:
     """The policy's cost stays within the API server's limit."""
     pod = copy.deepcopy(POD)
-    pod["spec"]["containers"][0]["env"] = [{"name": f"V{number}", "value": "x" * 50} for number in range(5000)]
+    pod["spec"]["containers"][0]["env"] = [
+        {"name": f"V{number}", "value": "x" * 50} for number in range(5000)
+    ]
     many = {f"k{number}": "" for number in range(1000)}
     pod["metadata"] |= {"labels": {names.JOB: "x"}, "annotations": many}
     created = api.create(pod, namespace())
     assert created.status == 201, created.message
-    addresses = annotations(master_addr="10.0.0.1", master_host="10.0.0.1", local_addr="10.0.0.1", wait_ends="")
-    addresses["metadata"]["annotations"] |= {names.NCCL_IB_HCA: "=mlx5_4", names.UCX_NET_DEVICES: "mlx5_4:1"}
+    addresses = annotations(
+        master_addr="10.0.0.1", master_host="10.0.0.1", local_addr="10.0.0.1", wait_ends=""
+    )
+    addresses["metadata"]["annotations"] |= {
+        names.NCCL_IB_HCA: "=mlx5_4",
+        names.UCX_NET_DEVICES: "mlx5_4:1",
+    }
     answer = writer.request("PATCH", path_of(created.json, "status"), addresses)
     assert answer.status == 200, answer.message
 
@@ -239,7 +288,10 @@ def test_the_policy_refuses_a_pod_of_thousands_of_entries_before_it_compares_the
     path = f"/api/v1/namespaces/{where}/pods/p0-0/status"
     answer = writer.request("PATCH", path, annotations(master_addr="10.0.0.1"))
     assert answer.status == 403
-    assert "denied request: the controller may change only pods with at most 1000 annotations" in answer.message
+    assert (
+        "denied request: the controller may change only pods with at most 1000 annotations"
+        in answer.message
+    )
 
 
 def test_the_controller_publishes_onto_a_pod_without_annotations(
@@ -249,7 +301,9 @@ def test_the_controller_publishes_onto_a_pod_without_annotations(
     pod = copy.deepcopy(POD)
     pod["metadata"]["labels"] = {names.JOB: "x"}
     created = api.create(pod, namespace()).json
-    answer = writer.request("PATCH", path_of(created, "status"), annotations(master_addr="10.0.0.1"))
+    answer = writer.request(
+        "PATCH", path_of(created, "status"), annotations(master_addr="10.0.0.1")
+    )
     assert answer.status == 200, answer.message
 
 
@@ -261,21 +315,53 @@ FORBIDDEN: dict[str, tuple[dict[str, str] | None, Any, str]] = {
     "moves to another job": (None, {"metadata": {"labels": {names.JOB: "other"}}}, "labels"),
     "removes all labels": (None, {"metadata": {"labels": None}}, "labels"),
     "adds a foreign annotation": (None, {"metadata": {"annotations": {"a": "b"}}}, "annotation"),
-    "changes a foreign annotation": (None, {"metadata": {"annotations": {"example.com/note": "y"}}}, "annotation"),
-    "removes a foreign annotation": (None, {"metadata": {"annotations": {"example.com/note": None}}}, "annotation"),
+    "changes a foreign annotation": (
+        None,
+        {"metadata": {"annotations": {"example.com/note": "y"}}},
+        "annotation",
+    ),
+    "removes a foreign annotation": (
+        None,
+        {"metadata": {"annotations": {"example.com/note": None}}},
+        "annotation",
+    ),
     "removes all annotations": (None, {"metadata": {"annotations": None}}, "annotation"),
-    "writes network-status": (None, {"metadata": {"annotations": {names.NETWORK_STATUS: "[]"}}}, "annotation"),
+    "writes network-status": (
+        None,
+        {"metadata": {"annotations": {names.NETWORK_STATUS: "[]"}}},
+        "annotation",
+    ),
     "changes the webhook's status": (None, annotations(status="{}"), "annotation"),
-    "changes the webhook's network": (None, annotations(rendezvous_network="a/b@net1/IPv4"), "annotation"),
+    "changes the webhook's network": (
+        None,
+        annotations(rendezvous_network="a/b@net1/IPv4"),
+        "annotation",
+    ),
     "changes rank 0's name": (None, annotations(master_name="evil.example.com"), "annotation"),
     "changes what the profile says": (None, annotations(unreachable="podNetwork"), "annotation"),
-    "adds a finalizer": (None, {"metadata": {"finalizers": ["example.com/keep", "a.b/c"]}}, "finalizers"),
+    "adds a finalizer": (
+        None,
+        {"metadata": {"finalizers": ["example.com/keep", "a.b/c"]}},
+        "finalizers",
+    ),
     "removes a finalizer": (None, {"metadata": {"finalizers": None}}, "finalizers"),
     "sets the phase": (None, {"status": {"phase": "Succeeded"}}, "status"),
-    "sets the address": (None, {"status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}}, "status"),
-    "sets a condition": (STRATEGIC, {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}, "status"),
+    "sets the address": (
+        None,
+        {"status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}},
+        "status",
+    ),
+    "sets a condition": (
+        STRATEGIC,
+        {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+        "status",
+    ),
     "hides it behind an address": (None, {**ADDRESS, "status": {"message": "x"}}, "status"),
-    "as a JSON Patch": (JSON_PATCH, [{"op": "add", "path": "/metadata/labels/a", "value": "b"}], "labels"),
+    "as a JSON Patch": (
+        JSON_PATCH,
+        [{"op": "add", "path": "/metadata/labels/a", "value": "b"}],
+        "labels",
+    ),
 }
 
 
@@ -297,14 +383,20 @@ def test_the_controller_can_change_nothing_by_server_side_apply(
     writer: Client, api: Client, injected: dict[str, Any]
 ) -> None:
     """Another way to the same place."""
-    applied = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": injected["metadata"]["name"]}}
+    applied = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": injected["metadata"]["name"]},
+    }
     applied["metadata"]["labels"] = {"a": "b"}  # type: ignore[index]
     path = path_of(injected, "status") + "?fieldManager=x&force=true"
     answer = writer.request("PATCH", path, json.dumps(applied), APPLY)
     assert (answer.status, "labels" in answer.message) == (403, True)
 
 
-def test_the_controller_cannot_change_image_or_owner(writer: Client, api: Client, injected: dict[str, Any]) -> None:
+def test_the_controller_cannot_change_image_or_owner(
+    writer: Client, api: Client, injected: dict[str, Any]
+) -> None:
     """By pods/status the API server ignores them; every other way is forbidden."""
     before = api.expect("GET", path_of(injected))
     name = before["spec"]["containers"][0]["name"]
@@ -331,11 +423,20 @@ def grown(api: Client) -> Iterator[None]:
     """Give the controller's account all rights over pods, by mistake."""
     name = f"grown-{uuid4().hex[:8]}"
     rbac = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": name}}
-    rule = {"apiGroups": [""], "resources": ["pods", "pods/ephemeralcontainers", "pods/resize"], "verbs": ["*"]}
+    rule = {
+        "apiGroups": [""],
+        "resources": ["pods", "pods/ephemeralcontainers", "pods/resize"],
+        "verbs": ["*"],
+    }
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
     subject = {"kind": "ServiceAccount", "namespace": CONTROLLER[0], "name": CONTROLLER[1]}
     role: dict[str, Any] = {**rbac, "kind": "ClusterRole", "rules": [rule]}
-    binding: dict[str, Any] = {**rbac, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [subject]}
+    binding: dict[str, Any] = {
+        **rbac,
+        "kind": "ClusterRoleBinding",
+        "roleRef": reference,
+        "subjects": [subject],
+    }
     for manifest in (role, binding):
         api.ensure(manifest)
     yield
@@ -358,7 +459,9 @@ def test_the_policy_holds_where_the_role_has_grown(
     wait_until(lambda: "cannot patch resource" not in refused(evil), "the role", 10)
     debug = {"name": "debug", "image": "evil"}
     assert "may not change a pod's spec" in refused(evil)
-    assert "may not change a pod's spec" in refused({"spec": {"ephemeralContainers": [debug]}}, "ephemeralcontainers")
+    assert "may not change a pod's spec" in refused(
+        {"spec": {"ephemeralContainers": [debug]}}, "ephemeralcontainers"
+    )
     assert "may not change a pod's labels" in refused({"metadata": {"labels": {"a": "b"}}})
 
 
@@ -377,19 +480,28 @@ def test_the_controller_touches_no_pod_without_the_job_label(
 def test_the_policies_bind_nobody_else(api: Client, injected: dict[str, Any]) -> None:
     """The administrator writes status, labels and annotations as before."""
     note = {"labels": {"by": "admin"}, "annotations": {"by": "admin"}}
-    answer = api.request("PATCH", path_of(injected, "status"), {"metadata": note, "status": {"message": "x"}})
+    answer = api.request(
+        "PATCH", path_of(injected, "status"), {"metadata": note, "status": {"message": "x"}}
+    )
     assert answer.status == 200, answer.message
     assert answer.json["status"]["message"] == "x"
 
 
-def test_the_controller_has_its_lease_and_no_other(writer: Client, api: Client, installed: ControlPlane) -> None:
+def test_the_controller_has_its_lease_and_no_other(
+    writer: Client, api: Client, installed: ControlPlane
+) -> None:
     """It makes, reads and updates one; it deletes none."""
     api.request("DELETE", f"{LEASES}/fabric-injector")
     lease: dict[str, Any] = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
     own, other = ({**lease, "metadata": {"name": name}} for name in ("fabric-injector", "other"))
     assert writer.create(own, "fabric-injector").status == 201
     found = writer.expect("GET", f"{LEASES}/fabric-injector")
-    assert writer.request("PUT", f"{LEASES}/fabric-injector", {**found, "spec": {"holderIdentity": "x"}}).status == 200
+    assert (
+        writer.request(
+            "PUT", f"{LEASES}/fabric-injector", {**found, "spec": {"holderIdentity": "x"}}
+        ).status
+        == 200
+    )
     api.ensure(other, "fabric-injector")
     existing = api.expect("GET", f"{LEASES}/other")
     tries: list[tuple[str, str, Any]] = [
@@ -405,7 +517,9 @@ def test_the_controller_has_its_lease_and_no_other(writer: Client, api: Client, 
     assert [writer.request(*one).status for one in tries] == [403] * len(tries)
 
 
-def test_the_controller_has_its_secret_and_no_other(writer: Client, api: Client, installed: ControlPlane) -> None:
+def test_the_controller_has_its_secret_and_no_other(
+    writer: Client, api: Client, installed: ControlPlane
+) -> None:
     """It makes, reads and changes one, which is never handed a token."""
     secret: dict[str, Any] = {"apiVersion": "v1", "kind": "Secret"}
     own = {**secret, "metadata": {"name": "fabric-injector-tls"}}
@@ -414,7 +528,12 @@ def test_the_controller_has_its_secret_and_no_other(writer: Client, api: Client,
     grab = {**secret, **token, "metadata": {"name": "fabric-injector-tls", **account}}
     assert "handed a token" in writer.create(grab, "fabric-injector").message
     assert writer.create(own, "fabric-injector").status == 201
-    assert writer.request("PATCH", f"{OWN}/secrets/fabric-injector-tls", {"data": {"a": "eA=="}}).status == 200
+    assert (
+        writer.request(
+            "PATCH", f"{OWN}/secrets/fabric-injector-tls", {"data": {"a": "eA=="}}
+        ).status
+        == 200
+    )
     found = writer.expect("GET", f"{OWN}/secrets/fabric-injector-tls")
     assert writer.request("PUT", f"{OWN}/secrets/fabric-injector-tls", found).status == 200
     api.ensure({**secret, "metadata": {"name": "other"}}, "fabric-injector")
@@ -442,7 +561,9 @@ def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
     bundle = base64.b64encode(webhook.authority.pem * 2).decode()
 
     def patch(where: str, value: Any) -> Response:
-        return writer.request("PATCH", path, [{"op": "add", "path": where, "value": value}], JSON_PATCH)
+        return writer.request(
+            "PATCH", path, [{"op": "add", "path": where, "value": value}], JSON_PATCH
+        )
 
     answer = patch("/webhooks/0/clientConfig/caBundle", bundle)
     assert answer.status == 200, answer.message
@@ -465,27 +586,47 @@ def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
         "/metadata/labels": {"a": "b"},
         "/metadata/annotations": {"cert-manager.io/inject-ca-from": "a/b"},
         "/metadata/finalizers": ["a.b/c"],
-        "/metadata/ownerReferences": [{"apiVersion": "v1", "kind": "Namespace", "name": "x", "uid": "y"}],
+        "/metadata/ownerReferences": [
+            {"apiVersion": "v1", "kind": "Namespace", "name": "x", "uid": "y"}
+        ],
     }
     answers = {where: patch(where, value) for where, value in forbidden.items()}
-    assert {where: answer.status for where, answer in answers.items()} == dict.fromkeys(forbidden, 403)
+    assert {where: answer.status for where, answer in answers.items()} == dict.fromkeys(
+        forbidden, 403
+    )
     assert all("fabric-injector-ca-bundle" in answer.message for answer in answers.values())
-    assert writer.request("PATCH", path, [{"op": "remove", "path": "/webhooks/0"}], JSON_PATCH).status == 403
+    assert (
+        writer.request("PATCH", path, [{"op": "remove", "path": "/webhooks/0"}], JSON_PATCH).status
+        == 403
+    )
     after = api.expect("GET", path)
-    assert after["webhooks"] == [{**entry, "clientConfig": {**entry["clientConfig"], "caBundle": bundle}}, *others]
-    other = {"apiVersion": after["apiVersion"], "kind": after["kind"], "metadata": {"name": "other"}}
+    assert after["webhooks"] == [
+        {**entry, "clientConfig": {**entry["clientConfig"], "caBundle": bundle}},
+        *others,
+    ]
+    other = {
+        "apiVersion": after["apiVersion"],
+        "kind": after["kind"],
+        "metadata": {"name": "other"},
+    }
     tries: list[tuple[str, str, Any]] = [
         ("POST", configurations, other),
         ("GET", configurations, None),
         ("PATCH", f"{configurations}/other", {"metadata": {"labels": {"a": "b"}}}),
         ("PUT", path, after),
         ("DELETE", path, None),
-        ("DELETE", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/fabric-injector-addresses", None),
+        (
+            "DELETE",
+            "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/fabric-injector-addresses",
+            None,
+        ),
     ]
     assert [writer.request(*one).status for one in tries] == [403] * len(tries)
 
 
-def test_the_policies_pass_the_type_check(controller_manager: ControlPlane, installed: ControlPlane) -> None:
+def test_the_policies_pass_the_type_check(
+    controller_manager: ControlPlane, installed: ControlPlane
+) -> None:
     """The API server's own check of the expressions has no warning, for any kind that they match."""
     policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
     shipped = [
@@ -499,9 +640,15 @@ def test_the_policies_pass_the_type_check(controller_manager: ControlPlane, inst
     ]
     installed.ensure_shipped("admission-policy-copies", "anti-affinity-policy", "priority-class")
     for name in shipped:
-        wait_until(lambda path=f"{policies}/{name}": bool(checked(installed.api, path)), f"the check of {name}", 30)  # type: ignore[misc]
+        wait_until(
+            lambda path=f"{policies}/{name}": bool(checked(installed.api, path)),  # type: ignore[misc]
+            f"the check of {name}",
+            30,
+        )
         assert checked(installed.api, f"{policies}/{name}")["typeChecking"] == {}
-    assert [item["metadata"]["name"] for item in installed.api.expect("GET", policies)["items"]] == shipped
+    assert [
+        item["metadata"]["name"] for item in installed.api.expect("GET", policies)["items"]
+    ] == shipped
 
 
 def checked(api: Client, path: str) -> dict[str, Any]:
@@ -512,6 +659,8 @@ def checked(api: Client, path: str) -> dict[str, Any]:
 
 def test_what_is_shipped_can_be_applied_again(installed: ControlPlane) -> None:
     """Nothing is changed by it."""
-    lines = installed.kubectl("apply", *(f"--filename={file}" for file in ACCESS)).stdout.splitlines()
+    lines = installed.kubectl(
+        "apply", *(f"--filename={file}" for file in ACCESS)
+    ).stdout.splitlines()
     assert len(lines) == 17
     assert [line for line in lines if not line.endswith(" unchanged")] == []

@@ -20,7 +20,12 @@ PATH = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
 TABLE = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
 LABEL = "fabric-injector.io/profile"
 DEVICE = "rdma/rdma_shared_device_a"
-RDMA = {"networks": [{"network": "default/rdma-net-ipam", "resource": DEVICE}, {"network": "default/rail-1"}]}
+RDMA = {
+    "networks": [
+        {"network": "default/rdma-net-ipam", "resource": DEVICE},
+        {"network": "default/rail-1"},
+    ]
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +44,14 @@ def replicas(
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp("replicas")
         both = [
-            stack.enter_context(Controller(plane, folder / str(number), webhook_command, space)) for number in range(2)
+            stack.enter_context(Controller(plane, folder / str(number), webhook_command, space))
+            for number in range(2)
         ]
         wait_until(lambda: sum(one.leads() for one in both) == 1, "one leader", 30)
         said = "watch of fabricprofiles: GET /apis/fabric-injector.io/v1alpha1/fabricprofiles answered 404"
-        wait_until(lambda: all(said in one.output() for one in both), "the missing definition to be told")
+        wait_until(
+            lambda: all(said in one.output() for one in both), "the missing definition to be told"
+        )
         assert all(one.is_ready() for one in both), "addresses are published without it"
         plane.api.ensure(custom_resource_definition())
         yield both
@@ -52,14 +60,25 @@ def replicas(
 
 
 def create(plane: ControlPlane, name: str, spec: dict[str, Any]) -> None:
-    body = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": name}, "spec": spec}
-    wait_until(lambda: plane.api.request("POST", PATH, body).status in (201, 409), "the definition to be served", 30)
+    body = {
+        "apiVersion": PROFILE_API_VERSION,
+        "kind": PROFILE_KIND,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+    wait_until(
+        lambda: plane.api.request("POST", PATH, body).status in (201, 409),
+        "the definition to be served",
+        30,
+    )
 
 
 def conditions(plane: ControlPlane, name: str) -> dict[str, str]:
     """Give the status and reason of each condition."""
     found = plane.api.expect("GET", f"{PATH}/{name}").get("status", {})
-    return {each["type"]: f"{each['status']} {each['reason']}" for each in found.get("conditions", ())}
+    return {
+        each["type"]: f"{each['status']} {each['reason']}" for each in found.get("conditions", ())
+    }
 
 
 def version(plane: ControlPlane, name: str) -> str:
@@ -67,7 +86,9 @@ def version(plane: ControlPlane, name: str) -> str:
 
 
 def patches(plane: ControlPlane) -> int:
-    return int(plane.metric("apiserver_request_total", verb="PATCH", resource=PLURAL, subresource="status"))
+    return int(
+        plane.metric("apiserver_request_total", verb="PATCH", resource=PLURAL, subresource="status")
+    )
 
 
 def test_tells_what_lacks_until_it_is_there_and_writes_only_changes(
@@ -77,10 +98,18 @@ def test_tells_what_lacks_until_it_is_there_and_writes_only_changes(
     create(plane, "twice", {"networks": [{"network": "a/b", "resource": "rdma/a,rdma/a"}]})
     create(plane, "idle", {})
     plane.create_namespace("ml", {LABEL: "a"})
-    wait_until(lambda: conditions(plane, "a").get("Ready") == "False NetworkMissing", "what lacks", 90)
+    wait_until(
+        lambda: conditions(plane, "a").get("Ready") == "False NetworkMissing", "what lacks", 90
+    )
     assert conditions(plane, "a")["DevicesOffered"] == "False NoNodeOffers"
-    wait_until(lambda: conditions(plane, "twice").get("Ready") == "False ContentRefused", "the content that is refused")
-    wait_until(lambda: conditions(plane, "idle").get("Ready") == "True Usable", "the profile that needs nothing")
+    wait_until(
+        lambda: conditions(plane, "twice").get("Ready") == "False ContentRefused",
+        "the content that is refused",
+    )
+    wait_until(
+        lambda: conditions(plane, "idle").get("Ready") == "True Usable",
+        "the profile that needs nothing",
+    )
     status = plane.api.expect("GET", f"{PATH}/twice")["status"]
     assert status["observedGeneration"] == 1
     assert "spec.networks[0].resource: found" in status["conditions"][0]["message"]
@@ -90,7 +119,11 @@ def test_tells_what_lacks_until_it_is_there_and_writes_only_changes(
     plane.api.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
     offers = {"status": {"capacity": {DEVICE: "8"}, "allocatable": {DEVICE: "8"}}}
     plane.api.expect("PATCH", "/api/v1/nodes/n/status", offers)
-    wait_until(lambda: conditions(plane, "a").get("DevicesOffered") == "True AllOffered", "what lacked", 120)
+    wait_until(
+        lambda: conditions(plane, "a").get("DevicesOffered") == "True AllOffered",
+        "what lacked",
+        120,
+    )
     assert conditions(plane, "a") == {
         "Ready": "True Usable",
         "NetworksFound": "True AllFound",
@@ -98,12 +131,21 @@ def test_tells_what_lacks_until_it_is_there_and_writes_only_changes(
     }
     before, sent = {name: version(plane, name) for name in ("a", "twice", "idle")}, patches(plane)
     plane.create_namespace("more", {LABEL: "idle"})
-    wait_until(lambda: plane.api.expect("GET", f"{PATH}/idle")["status"]["namespaces"] == 1, "the namespace to count")
-    assert {name: version(plane, name) != before[name] for name in before} == {"a": False, "twice": False, "idle": True}
+    wait_until(
+        lambda: plane.api.expect("GET", f"{PATH}/idle")["status"]["namespaces"] == 1,
+        "the namespace to count",
+    )
+    assert {name: version(plane, name) != before[name] for name in before} == {
+        "a": False,
+        "twice": False,
+        "idle": True,
+    }
     assert patches(plane) == sent + 1, "one replica writes, and only what changed"
 
 
-def test_kubectl_shows_networks_namespaces_and_readiness(plane: ControlPlane, replicas: list[Controller]) -> None:
+def test_kubectl_shows_networks_namespaces_and_readiness(
+    plane: ControlPlane, replicas: list[Controller]
+) -> None:
     create(plane, "a", RDMA)
     wait_until(lambda: conditions(plane, "a"), "the status", 90)
     table = plane.api.expect("GET", PATH, headers=TABLE)
@@ -129,6 +171,10 @@ def test_another_leader_writes_nothing_that_stands_already_and_goes_on(
     assert first.stop() == 0
     other.wait_until_leading()
     create(plane, "late", {})
-    wait_until(lambda: conditions(plane, "late").get("Ready") == "True Usable", "the other leader's status", 60)
+    wait_until(
+        lambda: conditions(plane, "late").get("Ready") == "True Usable",
+        "the other leader's status",
+        60,
+    )
     assert version(plane, "a") == before
     first.start()

@@ -38,17 +38,25 @@ RESTRICTED = {
         "containers": [
             {
                 **POD["spec"]["containers"][0],
-                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]},
+                },
             }
         ],
     },
 }
-REVIEW = BASE.parents[1] / "tests/fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
+REVIEW = (
+    BASE.parents[1]
+    / "tests/fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
+)
 JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
-def service(control_plane: ControlPlane, webhook_command: list[str], tmp_path: Path) -> Iterator[Service]:
+def service(
+    control_plane: ControlPlane, webhook_command: list[str], tmp_path: Path
+) -> Iterator[Service]:
     with Service(control_plane, tmp_path / "service", webhook_command) as running:
         yield running
 
@@ -76,7 +84,9 @@ def test_serves_on_after_sigterm_and_ends_though_requests_never_cease(service: S
     review = REVIEW.read_bytes()
     replica = service.replicas[0]
     pool = urllib3.PoolManager(
-        retries=False, timeout=20, ssl_context=ssl.create_default_context(cafile=service.tls_dir / "ca.crt")
+        retries=False,
+        timeout=20,
+        ssl_context=ssl.create_default_context(cafile=service.tls_dir / "ca.crt"),
     )
     answered, failures = list[str](), list[str]()
     ended = threading.Event()
@@ -84,7 +94,9 @@ def test_serves_on_after_sigterm_and_ends_though_requests_never_cease(service: S
     def ask() -> None:
         while not ended.is_set():
             try:
-                reply = pool.request("POST", f"{replica.url}/mutate?timeout=5s", body=review, headers=JSON)
+                reply = pool.request(
+                    "POST", f"{replica.url}/mutate?timeout=5s", body=review, headers=JSON
+                )
             except urllib3.exceptions.HTTPError as error:
                 failures.append(repr(error))
                 return
@@ -124,14 +136,26 @@ def test_rotates_authority_and_leaf_without_a_failed_admission(
         before = secret(api).get("tls.crt")
         command = [*HURRIED, "certs", "rotate", *options]
         subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60)
-        wait_until(lambda: secret(api).get("tls.crt") != before, "a new certificate in the Secret", 60)
+        wait_until(
+            lambda: secret(api).get("tls.crt") != before, "a new certificate in the Secret", 60
+        )
         served = secret(api)["tls.crt"]
-        wait_until(lambda: (service.tls_dir / "tls.crt").read_bytes() == served, "the files to be replaced", 30)
+        wait_until(
+            lambda: (service.tls_dir / "tls.crt").read_bytes() == served,
+            "the files to be replaced",
+            30,
+        )
         leaf = ssl.PEM_cert_to_DER_cert(served.decode())
         for replica in service.replicas:
-            wait_until(lambda replica=replica: shown(replica) == leaf, "the replica to take them", 30)  # type: ignore[misc]
+            wait_until(
+                lambda replica=replica: shown(replica) == leaf,
+                "the replica to take them",
+                30,  # type: ignore[misc]
+            )
 
-    controller = Controller(control_plane, tmp_path / "controller", HURRIED, ACCOUNT[0], "--certificates=self")
+    controller = Controller(
+        control_plane, tmp_path / "controller", HURRIED, ACCOUNT[0], "--certificates=self"
+    )
     with kubelet(api, service.tls_dir, 0.5), Traffic(api, labelled) as traffic, controller:
         wait_until(lambda: bool(secret(api).get("tls.crt")), "the controller's certificate", 60)
         rotate("--authority")
@@ -147,7 +171,11 @@ def test_rotates_authority_and_leaf_without_a_failed_admission(
 
 @pytest.mark.timeout(300)
 def test_a_killed_replica_costs_only_what_it_was_asked_and_every_pod_of_a_job_exists(
-    service: Service, api: Client, controller_manager: ControlPlane, namespace: NamespaceFactory, labelled: str
+    service: Service,
+    api: Client,
+    controller_manager: ControlPlane,
+    namespace: NamespaceFactory,
+    labelled: str,
 ) -> None:
     job = {
         "apiVersion": "batch/v1",
@@ -167,11 +195,25 @@ def test_a_killed_replica_costs_only_what_it_was_asked_and_every_pod_of_a_job_ex
         wait_until(lambda: traffic.admitted > 50, "admissions", 20)
         killed = time.monotonic()
         victim.stop(force=True)
-        wait_until(lambda: not service.balancer.serves(victim.port), "the endpoint to be removed", 20, interval=0.01)
+        wait_until(
+            lambda: not service.balancer.serves(victim.port),
+            "the endpoint to be removed",
+            20,
+            interval=0.01,
+        )
         removed = time.monotonic()
-        wait_until(lambda: len(api.expect("GET", pods)["items"]) == JOB_PODS, "every pod of the Job", 150, interval=1)
+        wait_until(
+            lambda: len(api.expect("GET", pods)["items"]) == JOB_PODS,
+            "every pod of the Job",
+            150,
+            interval=1,
+        )
         victim.start()
-        wait_until(lambda: service.balancer.serves(victim.port), "the endpoint of the replica that was restarted", 30)
+        wait_until(
+            lambda: service.balancer.serves(victim.port),
+            "the endpoint of the replica that was restarted",
+            30,
+        )
         after = traffic.admitted
         wait_until(lambda: traffic.admitted > after + 50, "admissions by both", 20)
     unexplained = [each for each in traffic.failures if each.begun > removed or each.ended < killed]
@@ -188,7 +230,9 @@ def test_never_calls_for_pods_of_kube_system_and_whatever_else_is_excluded(
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
     (entry,) = default_configuration()["webhooks"]
     (never,) = (
-        each["values"] for each in entry["namespaceSelector"]["matchExpressions"] if each["operator"] == "NotIn"
+        each["values"]
+        for each in entry["namespaceSelector"]["matchExpressions"]
+        if each["operator"] == "NotIn"
     )
     assert "kube-system" in never
     try:
@@ -204,4 +248,8 @@ def test_never_calls_for_pods_of_kube_system_and_whatever_else_is_excluded(
         assert control_plane.metric(metric, name="pods.fabric-injector.io") == before
     finally:
         for where in never:
-            api.expect("PATCH", f"/api/v1/namespaces/{where}", {"metadata": {"labels": dict.fromkeys(PROFILE)}})
+            api.expect(
+                "PATCH",
+                f"/api/v1/namespaces/{where}",
+                {"metadata": {"labels": dict.fromkeys(PROFILE)}},
+            )

@@ -65,9 +65,19 @@ def switch(cluster: ControlPlane, api: Client) -> Iterator[None]:
 class User:
     """A user whom a role is bound to in one namespace, which carries the profile's label and holds a job."""
 
-    def __init__(self, cluster: ControlPlane, namespace: str, role: str, folder: Path, command: list[str]) -> None:
-        self.namespace, self._folder, self._command, self._cluster = namespace, folder, command, cluster
-        api, account = cluster.api, {"kind": "ServiceAccount", "name": "default", "namespace": namespace}
+    def __init__(
+        self, cluster: ControlPlane, namespace: str, role: str, folder: Path, command: list[str]
+    ) -> None:
+        self.namespace, self._folder, self._command, self._cluster = (
+            namespace,
+            folder,
+            command,
+            cluster,
+        )
+        api, account = (
+            cluster.api,
+            {"kind": "ServiceAccount", "name": "default", "namespace": namespace},
+        )
         reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}
         binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": {"name": "user"}}
         api.ensure({**binding, "roleRef": reference, "subjects": [account]}, namespace)
@@ -82,7 +92,9 @@ class User:
 
     def run(self, *arguments: str, token: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command of ours as the user, or as the bearer of a token."""
-        config = self._cluster.kubeconfig(self._folder / "other", token) if token else self._kubeconfig
+        config = (
+            self._cluster.kubeconfig(self._folder / "other", token) if token else self._kubeconfig
+        )
         return subprocess.run(
             [*self._command, *arguments],
             env={**os.environ, "KUBECONFIG": str(config), "KUBERNETES_SERVICE_HOST": ""},
@@ -102,11 +114,17 @@ def user(
     webhook_command: list[str],
 ) -> User:
     folder = tmp_path_factory.mktemp("user")
-    return User(cluster, namespace({names.PROFILE: "shared"}), request.param, folder, webhook_command)
+    return User(
+        cluster, namespace({names.PROFILE: "shared"}), request.param, folder, webhook_command
+    )
 
 
 def test_without_the_switch_a_user_is_told_what_to_ask_for(user: User) -> None:
-    wait_until(lambda: user.client.request("GET", PROFILES).status == 403, "the binding of another test to be gone", 30)
+    wait_until(
+        lambda: user.client.request("GET", PROFILES).status == 403,
+        "the binding of another test to be gone",
+        30,
+    )
     done = user.run("dry-run", "-f", JOB, "-n", user.namespace)
     assert done.returncode == 2
     assert 'cannot list resource "fabricprofiles"' in done.stderr
@@ -114,11 +132,15 @@ def test_without_the_switch_a_user_is_told_what_to_ask_for(user: User) -> None:
     explained = user.run("explain", "job/bert", "-n", user.namespace, "-o", "json")
     assert explained.returncode == 1, explained.stderr
     assert "profiles" in {
-        each["subject"] for each in json.loads(explained.stdout)["findings"] if each["code"] == "unread"
+        each["subject"]
+        for each in json.loads(explained.stdout)["findings"]
+        if each["code"] == "unread"
     }
 
 
-def test_with_the_switch_dry_run_goes_on_without_the_networks_of_others(user: User, switch: None) -> None:
+def test_with_the_switch_dry_run_goes_on_without_the_networks_of_others(
+    user: User, switch: None
+) -> None:
     wait_until(lambda: user.client.answers(PROFILES), "the binding", 30)
     done = user.run("dry-run", "-f", JOB, "-n", user.namespace, "-o", "json")
     assert done.returncode == 0, done.stderr
@@ -135,7 +157,10 @@ def test_with_the_switch_explain_judges_by_the_profiles(user: User, switch: None
     done = user.run("explain", "job/bert", "-n", user.namespace, "-o", "json")
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)["findings"]
-    assert {each["subject"] for each in found if each["code"] == "unread"} == {"network default/rdma-net", "nodes"}
+    assert {each["subject"] for each in found if each["code"] == "unread"} == {
+        "network default/rdma-net",
+        "nodes",
+    }
     missed = [each["message"] for each in found if each["code"] == "webhook-missed"]
     assert missed  # one, or one for each pod where the second begins between them
     assert all("today it would get profile shared" in message for message in missed)
@@ -143,9 +168,15 @@ def test_with_the_switch_explain_judges_by_the_profiles(user: User, switch: None
 
 def test_networks_of_the_own_namespace_are_read(user: User, switch: None, api: Client) -> None:
     api.ensure(network(f"{user.namespace}/own", "rdma/own"))
-    own = {**PROFILE, "metadata": {"name": f"own-{user.namespace}"}, "spec": {"networks": [{"network": "own"}]}}
+    own = {
+        **PROFILE,
+        "metadata": {"name": f"own-{user.namespace}"},
+        "spec": {"networks": [{"network": "own"}]},
+    }
     api.ensure(own)
-    done = user.run("dry-run", "-f", JOB, "-n", user.namespace, "--profile", own["metadata"]["name"])
+    done = user.run(
+        "dry-run", "-f", JOB, "-n", user.namespace, "--profile", own["metadata"]["name"]
+    )
     api.expect("DELETE", f"{PROFILES}/{own['metadata']['name']}")
     assert (done.returncode, done.stderr) == (0, "")
     assert "rdma/own" in done.stdout
@@ -193,7 +224,9 @@ def kueue(cluster: ControlPlane) -> Iterator[None]:
         unavailable(str(problem))
     applied = [f"--filename={file}" for file in files]
     cluster.kubectl("apply", "--server-side", *applied)
-    wait_until(lambda: cluster.api.answers(f"/apis/{WORKLOADS}/workloads"), "the CRD to be served", 60)
+    wait_until(
+        lambda: cluster.api.answers(f"/apis/{WORKLOADS}/workloads"), "the CRD to be served", 60
+    )
     yield
     cluster.kubectl("delete", *applied)
 
@@ -204,7 +237,9 @@ def hold_back(api: Client, namespace: str, name: str) -> None:
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}}
     made = api.expect(
-        "POST", f"/apis/batch/v1/namespaces/{namespace}/jobs", {**job, "spec": {"suspend": True, "template": template}}
+        "POST",
+        f"/apis/batch/v1/namespaces/{namespace}/jobs",
+        {**job, "spec": {"suspend": True, "template": template}},
     )
     uid = made["metadata"]["uid"]
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}
@@ -215,20 +250,39 @@ def hold_back(api: Client, namespace: str, name: str) -> None:
         "ownerReferences": [owner],
     }
     spec = {"queueName": "team", "podSets": [{"name": "main", "count": 2, "template": template}]}
-    api.expect("POST", path, {"apiVersion": WORKLOADS, "kind": "Workload", "metadata": metadata, "spec": spec})
-    told = {"type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota", "message": SAID}
+    api.expect(
+        "POST",
+        path,
+        {"apiVersion": WORKLOADS, "kind": "Workload", "metadata": metadata, "spec": spec},
+    )
+    told = {
+        "type": "QuotaReserved",
+        "status": "False",
+        "reason": "WaitingForQuota",
+        "message": SAID,
+    }
     conditions = [{**told, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
     api.expect("PATCH", f"{path}/job-{name}-a1b2c/status", {"status": {"conditions": conditions}})
 
 
-def test_a_user_is_told_why_kueue_holds_a_job_back(user: User, switch: None, kueue: None, api: Client) -> None:
+def test_a_user_is_told_why_kueue_holds_a_job_back(
+    user: User, switch: None, kueue: None, api: Client
+) -> None:
     hold_back(api, user.namespace, "roberta")
-    wait_until(lambda: user.client.answers(f"/apis/{WORKLOADS}/namespaces/{user.namespace}/workloads"), "the role", 30)
+    wait_until(
+        lambda: user.client.answers(f"/apis/{WORKLOADS}/namespaces/{user.namespace}/workloads"),
+        "the role",
+        30,
+    )
     where = ("-n", user.namespace)
     explained = user.run("explain", "job/roberta", *where, "-o", "json")
     assert explained.returncode == 1, explained.stderr
     [first, *others] = json.loads(explained.stdout)["findings"]
-    assert (first["level"], first["code"], first["subject"]) == ("fail", "kueue-waiting", "Workload job-roberta-a1b2c")
+    assert (first["level"], first["code"], first["subject"]) == (
+        "fail",
+        "kueue-waiting",
+        "Workload job-roberta-a1b2c",
+    )
     assert first["message"] == f"Kueue does not admit Job roberta (LocalQueue team) yet: {SAID}"
     assert {each["code"] for each in others} <= {"unread"}
     shown = json.loads(user.run("status", *where, "-o", "json").stdout)
@@ -236,9 +290,13 @@ def test_a_user_is_told_why_kueue_holds_a_job_back(user: User, switch: None, kue
     assert (held["members"], held["first"]) == (0, first)
 
 
-def test_who_may_not_read_workloads_is_told_so(kueue: None, cluster: ControlPlane, user: User, api: Client) -> None:
+def test_who_may_not_read_workloads_is_told_so(
+    kueue: None, cluster: ControlPlane, user: User, api: Client
+) -> None:
     role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": {"name": "few"}}
-    rules = [{"apiGroups": [""], "resources": ["pods", "events", "namespaces"], "verbs": ["get", "list"]}]
+    rules = [
+        {"apiGroups": [""], "resources": ["pods", "events", "namespaces"], "verbs": ["get", "list"]}
+    ]
     few = cluster.create_namespace(f"test-few-{user.namespace}", {names.PROFILE: "shared"})
     api.ensure({**role, "rules": rules}, few)
     binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": {"name": "few"}}
@@ -247,7 +305,9 @@ def test_who_may_not_read_workloads_is_told_so(kueue: None, cluster: ControlPlan
     api.ensure({**binding, "roleRef": reference, "subjects": [account]}, few)
     hold_back(api, few, "roberta")
     token = cluster.service_account_token(few, "default")
-    wait_until(lambda: cluster.client(token).answers(f"/api/v1/namespaces/{few}/pods"), "the role", 30)
+    wait_until(
+        lambda: cluster.client(token).answers(f"/api/v1/namespaces/{few}/pods"), "the role", 30
+    )
     done = user.run("explain", "job/roberta", "-n", few, "-o", "json", token=token)
     if done.returncode == 2:
         assert "nor may Kueue's Workloads be read" in done.stderr
@@ -256,11 +316,18 @@ def test_who_may_not_read_workloads_is_told_so(kueue: None, cluster: ControlPlan
         assert "answered 403" in told["Kueue's Workloads"]
 
 
-def test_the_api_server_keeps_the_definition_as_check_knows_it(cluster: ControlPlane, api: Client) -> None:
+def test_the_api_server_keeps_the_definition_as_check_knows_it(
+    cluster: ControlPlane, api: Client
+) -> None:
     name = custom_resource_definition()["metadata"]["name"]
-    found = read_definition(api.expect("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"))
+    found = read_definition(
+        api.expect("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
+    )
     [finding] = check_definition(found, is_needed=True)
-    assert (finding.level, finding.message) == ("ok", "is established, with the schema of this version")
+    assert (finding.level, finding.message) == (
+        "ok",
+        "is established, with the schema of this version",
+    )
 
 
 def test_aggregates_no_right_to_write() -> None:

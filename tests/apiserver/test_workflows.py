@@ -16,7 +16,9 @@ SCRIPTS = (".ci/run", "tests/setup.sh")
 
 def test_actionlint_finds_nothing() -> None:
     done = subprocess.run(
-        [program("actionlint"), f"-shellcheck={shellcheck()}", *WORKFLOWS], capture_output=True, text=True
+        [program("actionlint"), f"-shellcheck={shellcheck()}", *WORKFLOWS],
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
@@ -34,7 +36,11 @@ def test_actions_are_named_by_commit_with_their_version_beside_them() -> None:
         for line in path.read_text().splitlines()
         if "uses:" in line
     ]
-    others = {each for each in uses if re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each) is None}
+    others = {
+        each
+        for each in uses
+        if re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each) is None
+    }
     assert others == {"./.github/workflows/ci.yml"}
 
 

@@ -28,7 +28,9 @@ class Failure(NamedTuple):
 class Traffic:
     """Dry-run creates of pods that must be injected, *per_second* of them, from entering the block until it is left."""
 
-    def __init__(self, api: Client, namespace: str, per_second: float = 50.0, threads: int = 4) -> None:
+    def __init__(
+        self, api: Client, namespace: str, per_second: float = 50.0, threads: int = 4
+    ) -> None:
         self.seconds: list[float] = []
         self.failures: list[Failure] = []
         self._api, self._namespace = api, namespace
@@ -48,7 +50,10 @@ class Traffic:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """End, and wait for what is under way."""
         self._ended.set()
@@ -75,4 +80,8 @@ class Traffic:
         if answer.status != 201:
             return f"{answer.status} {answer.message}"
         mounts = answer.json["spec"]["containers"][0].get("volumeMounts", [])
-        return "" if any(mount["mountPath"] == "/dev/shm" for mount in mounts) else "created without injection"
+        return (
+            ""
+            if any(mount["mountPath"] == "/dev/shm" for mount in mounts)
+            else "created without injection"
+        )

@@ -33,7 +33,9 @@ def installed_command() -> list[str] | None:
 
 def default_configuration() -> dict[str, Any]:
     """Give the MutatingWebhookConfiguration that is shipped, without a clientConfig."""
-    configuration: dict[str, Any] = yaml.safe_load((BASE / "mutating-webhook-configuration.yaml").read_text())
+    configuration: dict[str, Any] = yaml.safe_load(
+        (BASE / "mutating-webhook-configuration.yaml").read_text()
+    )
     for entry in configuration["webhooks"]:
         del entry["clientConfig"]
     return configuration
@@ -96,7 +98,10 @@ class Webhook:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Remove the registration, then stop the server."""
         self._stack.close()
@@ -122,7 +127,9 @@ class Webhook:
 
     def metrics(self) -> str:
         """Give the server's own metrics as text."""
-        return urllib3.request("GET", self.metrics_url + "/metrics", retries=False, timeout=5).data.decode()
+        return urllib3.request(
+            "GET", self.metrics_url + "/metrics", retries=False, timeout=5
+        ).data.decode()
 
     def output(self) -> str:
         """Give all that the server has logged, over restarts too."""
@@ -138,20 +145,29 @@ class Webhook:
         self._folder.mkdir(parents=True, exist_ok=True)
         self.authority.write(self.tls_dir)
         self.control_plane.ensure_shipped("namespace", "rbac-webhook")
-        self.control_plane.kubeconfig(self._folder / "kubeconfig", self.control_plane.service_account_token(*ACCOUNT))
+        self.control_plane.kubeconfig(
+            self._folder / "kubeconfig", self.control_plane.service_account_token(*ACCOUNT)
+        )
         probe = {"name": PROBE_NAMESPACE, "labels": {"fabric-injector.io/profile": "probe"}}
         self.control_plane.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": probe})
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
         self.control_plane.api.ensure(account, PROBE_NAMESPACE)
 
     def _register(self) -> None:
-        client = {"url": f"{self.url}/mutate", "caBundle": base64.b64encode(self.authority.pem).decode()}
+        client = {
+            "url": f"{self.url}/mutate",
+            "caBundle": base64.b64encode(self.authority.pem).decode(),
+        }
         entries = [{**entry, "clientConfig": client} for entry in self.configuration["webhooks"]]
-        self.control_plane.api.expect("POST", CONFIGURATIONS, {**self.configuration, "webhooks": entries})
+        self.control_plane.api.expect(
+            "POST", CONFIGURATIONS, {**self.configuration, "webhooks": entries}
+        )
 
     def _unregister(self) -> None:
         self.control_plane.api.request("DELETE", f"{CONFIGURATIONS}/{self.name}")
-        wait_until(lambda: not self._is_called(), "the API server to forget the webhook", 15, interval=0.05)
+        wait_until(
+            lambda: not self._is_called(), "the API server to forget the webhook", 15, interval=0.05
+        )
 
     def _is_called(self) -> bool:
         before = self.calls()

@@ -70,46 +70,95 @@ class Load:
         subprocess.run([go, "build", "-o", self._binary, "."], cwd=HERE / "load", check=True)
         self._authority = authority
 
-    def run(self, server: Server, seconds: float, rate: float = 0, body: Path = REVIEW) -> dict[str, Any]:
+    def run(
+        self, server: Server, seconds: float, rate: float = 0, body: Path = REVIEW
+    ) -> dict[str, Any]:
         """Post *body* to the server's admission port for some seconds, as `post` does."""
-        return self.post([server.addresses["admission"] + "/mutate?timeout=5s"], body, seconds, rate)
+        return self.post(
+            [server.addresses["admission"] + "/mutate?timeout=5s"], body, seconds, rate
+        )
 
     def post(
-        self, urls: Sequence[str], body: Path, seconds: float, rate: float = 0, workers: int = 8, *options: str
+        self,
+        urls: Sequence[str],
+        body: Path,
+        seconds: float,
+        rate: float = 0,
+        workers: int = 8,
+        *options: str,
     ) -> dict[str, Any]:
         """Post *body* to the URLs in turn for some seconds; end the whole run where a request failed."""
-        command: list[str | Path] = [self._binary, "-url", ",".join(urls), "-ca", self._authority, "-body", body]
-        command += ["-seconds", str(seconds), "-rate", str(rate), "-workers", str(workers), *options]
+        command: list[str | Path] = [
+            self._binary,
+            "-url",
+            ",".join(urls),
+            "-ca",
+            self._authority,
+            "-body",
+            body,
+        ]
+        command += [
+            "-seconds",
+            str(seconds),
+            "-rate",
+            str(rate),
+            "-workers",
+            str(workers),
+            *options,
+        ]
         result = subprocess.run(command, check=True, capture_output=True, timeout=seconds + 60)
         figures: dict[str, Any] = json.loads(result.stdout)
         if figures["errors"]:
-            sys.exit(f"{figures['errors']} of {figures['requests']} requests failed: {figures['firstFail']}")
+            sys.exit(
+                f"{figures['errors']} of {figures['requests']} requests failed: {figures['firstFail']}"
+            )
         return figures
 
 
 def main() -> None:
     """Measure, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each server (default 5)")
-    parser.add_argument("--seconds", type=float, default=4, help="seconds of each measurement, two a round (default 4)")
-    parser.add_argument("--load", type=int, default=0, help="busy processes beside the rounds (default 0)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=4,
+        help="seconds of each measurement, two a round (default 4)",
+    )
+    parser.add_argument(
+        "--load", type=int, default=0, help="busy processes beside the rounds (default 0)"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fabric-injector-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         tls_dir = folder / "tls"
         make_throwaway(tls_dir, now=datetime.now(UTC))
         objects = folder / "objects.json"
-        objects.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(cluster())}))
+        objects.write_text(
+            json.dumps({"apiVersion": "v1", "kind": "List", "items": list(cluster())})
+        )
         load = Load(folder, tls_dir / "ca.crt")
         real = Server(
-            folder / "real.log", f"--profiles={HERE / 'profiles.yaml'}", f"--objects={objects}", f"--tls-dir={tls_dir}"
+            folder / "real.log",
+            f"--profiles={HERE / 'profiles.yaml'}",
+            f"--objects={objects}",
+            f"--tls-dir={tls_dir}",
         )
-        floor = Server(folder / "floor.log", command=(sys.executable, "-m", "tests.bench.floor", str(tls_dir)))
-        servers = [Measured(name, stack.enter_context(one), REVIEW) for name, one in (("real", real), ("floor", floor))]
+        floor = Server(
+            folder / "floor.log", command=(sys.executable, "-m", "tests.bench.floor", str(tls_dir))
+        )
+        servers = [
+            Measured(name, stack.enter_context(one), REVIEW)
+            for name, one in (("real", real), ("floor", floor))
+        ]
         for each in servers:
             wait_until(partial(is_ready, each.server), "readiness")
             each.add("CPU-ms until ready", 1000 * cpu_seconds(each.server))
-            each.add("CPU-ms until ready, with children", 1000 * cpu_seconds(each.server, children=True))
+            each.add(
+                "CPU-ms until ready, with children", 1000 * cpu_seconds(each.server, children=True)
+            )
         if origin := os.environ.get("PEER"):
             servers.append(start_peer(folder, Path(origin), tls_dir, stack))
         for each in servers:
@@ -123,8 +172,12 @@ def main() -> None:
         for each in servers:
             each.add("resident memory at end, MB", memory(each.server, "status", "VmRSS:"))
             each.add("its own share (PSS), MB", memory(each.server, "smaps_rollup", "Pss:"))
-            each.add("memory of a further connection, kB", connection_memory(each, tls_dir / "ca.crt"))
-        print(f"\n{interpreter()}; {os.cpu_count()} processors; {options.load} busy processes beside")
+            each.add(
+                "memory of a further connection, kB", connection_memory(each, tls_dir / "ca.crt")
+            )
+        print(
+            f"\n{interpreter()}; {os.cpu_count()} processors; {options.load} busy processes beside"
+        )
         print_table(*servers)
 
 
@@ -133,7 +186,9 @@ def interpreter() -> str:
     configured = sysconfig.get_config_var("CONFIG_ARGS") or ""
     flags = [flag for flag in ("--enable-optimizations", "--with-lto") if flag in configured]
     built = f"configured with {' and '.join(flags)}" if flags else "configured without PGO and LTO"
-    if not flags and sys.base_prefix == "/usr":  # Debian's rules add them past configure, which tells nobody
+    if (
+        not flags and sys.base_prefix == "/usr"
+    ):  # Debian's rules add them past configure, which tells nobody
         built = "built by the distribution, with what it adds by itself"
     where = os.path.realpath(sys.executable)
     return f"Python {platform.python_version()}, {where}, {built}"
@@ -144,7 +199,9 @@ def busy(number: int) -> Iterator[None]:
     """Keep *number* processes busy, none of them nicer than the servers."""
     with ExitStack() as stack:
         for _ in range(number):
-            process = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+            process = stack.enter_context(
+                subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            )
             stack.callback(process.kill)
         yield
 
@@ -160,15 +217,24 @@ def start_peer(folder: Path, origin: Path, tls_dir: Path, stack: ExitStack) -> M
     annotations["k8s.v1.cni.cncf.io/networks"] = "rails/rail-0,rails/rail-1"
     body = folder / "peer-review.json"
     body.write_text(json.dumps(review))
-    return Measured("peer", stack.enter_context(peer_server(folder, program, tls_dir, networks)), body)
+    return Measured(
+        "peer", stack.enter_context(peer_server(folder, program, tls_dir, networks)), body
+    )
 
 
 def cluster() -> Iterator[dict[str, Any]]:
     """Give the namespaces and networks that the server holds."""
     for number in range(OBJECTS):
-        labels = {"fabric-injector.io/profile": "two-rails", "pod-security.kubernetes.io/enforce": "privileged"}
+        labels = {
+            "fabric-injector.io/profile": "two-rails",
+            "pod-security.kubernetes.io/enforce": "privileged",
+        }
         name = f"team-{number}" if number else "default"
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": labels},
+        }
         config = {"cniVersion": "0.3.1", "name": f"rail-{number}", "type": "host-device"}
         config["ipam"] = {"type": "whereabouts", "range": "192.168.0.0/16"}  # type: ignore[assignment]  # as CNI nests it
         yield {
@@ -210,7 +276,9 @@ def connection_memory(each: Measured, authority: Path) -> float:
     body, headers = each.body.read_bytes(), {"Content-Type": "application/json"}
     before = 0.0
     with ExitStack() as stack:
-        for number in range(2 * CONNECTIONS):  # the first half shows what the process keeps for all of them
+        for number in range(
+            2 * CONNECTIONS
+        ):  # the first half shows what the process keeps for all of them
             if number == CONNECTIONS:
                 before = memory(each.server, "status", "VmRSS:")
             client = http.client.HTTPSConnection("localhost", port, timeout=20, context=context)
@@ -236,7 +304,9 @@ def memory(server: Server, file: str, key: str) -> float:
 
 def print_table(real: Measured, *others: Measured) -> None:
     """Print medians, and the ratios of the real server to each other one."""
-    print(f"\nAdmission of a 2-rail TorchX pod, {OBJECTS} networks and {OBJECTS} namespaces held; medians of rounds\n")
+    print(
+        f"\nAdmission of a 2-rail TorchX pod, {OBJECTS} networks and {OBJECTS} namespaces held; medians of rounds\n"
+    )
     titles = [real.name, *(title for other in others for title in (other.name, f"/ {other.name}"))]
     print(f"{'':<38}" + "".join(f"{title:>10}" for title in titles))
     for figure in real.values:
@@ -244,7 +314,11 @@ def print_table(real: Measured, *others: Measured) -> None:
         line = f"{figure:<38}{ours:>10.2f}"
         for other in others:
             known = figure in other.values
-            line += f"{other.median(figure):>10.2f}{ours / other.median(figure):>10.2f}" if known else f"{'':>20}"
+            line += (
+                f"{other.median(figure):>10.2f}{ours / other.median(figure):>10.2f}"
+                if known
+                else f"{'':>20}"
+            )
         print(line)
 
 

@@ -31,7 +31,9 @@ BOUND = 3.0
 
 def main() -> None:
     """Measure, and print a line for each round."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each kind (default 5)")
     parser.add_argument("--seconds", type=float, default=5, help="seconds of each (default 5)")
     options = parser.parse_args()
@@ -51,8 +53,12 @@ def main() -> None:
                     beside = _latencies(load, server, options.seconds)
                 spent = cpu_seconds(server) - spent
                 rounds.append((*quiet, *beside, beside[1] / quiet[1]))
-                answered = ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))
-                print(f"{_written(rounds[-1])}; dry runs: {answered}; {spent:.1f} CPU-s", flush=True)
+                answered = ", ".join(
+                    f"{count} x {status}" for status, count in sorted(statuses.items())
+                )
+                print(
+                    f"{_written(rounds[-1])}; dry runs: {answered}; {spent:.1f} CPU-s", flush=True
+                )
             medians = tuple(statistics.median(values) for values in zip(*rounds, strict=True))
             print(f"median: {_written(medians)}")
             print(f"most memory: {server.peak_megabytes():.0f} MB")
@@ -82,7 +88,9 @@ def asking(server: Server, bodies: Sequence[bytes], statuses: Counter[int]) -> I
         number = 0
         while not enough.is_set():
             body = bodies[number % len(bodies)]
-            statuses[server.plain("POST", "/dry-run?profile=two-rails", body, timeout=60).status] += 1
+            statuses[
+                server.plain("POST", "/dry-run?profile=two-rails", body, timeout=60).status
+            ] += 1
             number += 1
 
     thread = threading.Thread(target=ask)

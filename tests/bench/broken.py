@@ -79,7 +79,10 @@ def objects() -> list[Object]:
 def reviews() -> list[bytes]:
     """Return whole reviews of every fixture and idiom, and of pods that use every field."""
     found = [pods.load(name) for name in pods.all_names()]
-    found += [hostile.rich(f"pods/{name}.yaml") for name in ("kubeflow-pytorchjob-1", "kubeflow-pytorchjob-0", "lws-1")]
+    found += [
+        hostile.rich(f"pods/{name}.yaml")
+        for name in ("kubeflow-pytorchjob-1", "kubeflow-pytorchjob-0", "lws-1")
+    ]
     found += [pod.before for idiom in IDIOMS.values() for pod in judged(idiom)]
     return [hostile.review(pod) for pod in found]
 
@@ -125,17 +128,27 @@ def _change_request(request: Object, random: Random) -> None:
             ("oldObject", random.choice([pod, None, "a", {"spec": None}])),
             ("uid", random.choice([1, None, "", "x" * 257, [], {"a": 1}, "\u2028", True, 1e300])),
             ("dryRun", random.choice([True, None, "true", 1, {}])),
-            ("resource", random.choice([None, "pods", {"group": "", "version": "v1", "resource": "nodes"}])),
+            (
+                "resource",
+                random.choice([None, "pods", {"group": "", "version": "v1", "resource": "nodes"}]),
+            ),
             ("kind", random.choice([None, 1, {"kind": "Node"}])),
             ("userInfo", {"username": "x" * 1000, "groups": [None]}),
             ("name", random.choice([None, "", "x" * 5000, 1, "\u202e"])),
-            ("object", random.choice([None, [], "", 1, {}, {"spec": {}}, {"metadata": None, "spec": None}, [pod]])),
+            (
+                "object",
+                random.choice(
+                    [None, [], "", 1, {}, {"spec": {}}, {"metadata": None, "spec": None}, [pod]]
+                ),
+            ),
             ("options", {"kind": "CreateOptions", "dryRun": ["All"]}),
         ]
     )
     request[key] = value
     if isinstance(request["object"], dict) and random.random() < 0.2:
-        request["object"]["status"] = random.choice([None, [], {"phase": "Running"}, {"phase": 1}, "a", {"podIP": {}}])
+        request["object"]["status"] = random.choice(
+            [None, [], {"phase": "Running"}, {"phase": 1}, "a", {"podIP": {}}]
+        )
 
 
 def _changed_bytes(body: bytes, random: Random) -> bytes:
@@ -152,7 +165,9 @@ def _changed_bytes(body: bytes, random: Random) -> bytes:
         return body[:place] + random.randbytes(random.randint(1, 20)) + body[place:]
     if kind == 3:  # a part is repeated
         return body[:place] + body[random.randrange(place + 1) :]
-    numbers = [match.span() for match in re.finditer(rb'(?<=":)\d+|(?<=":")\d+(?=")|true|false|null', body)]
+    numbers = [
+        match.span() for match in re.finditer(rb'(?<=":)\d+|(?<=":")\d+(?=")|true|false|null', body)
+    ]
     start, end = random.choice(numbers) if numbers else (place, place)
     digits = random.choice((20, 309, 4300, 5000, 100_000))
     odd = [
@@ -205,7 +220,11 @@ def examine(body: bytes, answer: Answerer, random: Random, tally: Counter[str]) 
         return f"two answers: {first.status} {first.body[:2000]!r} and {second.status} {second.body[:2000]!r}"
     if first.status in (400, 503):
         tally[str(first.status)] += 1
-        return "" if first.body and (first.status == 400 or first.retry) else f"{first.status} without a reason"
+        return (
+            ""
+            if first.body and (first.status == 400 or first.retry)
+            else f"{first.status} without a reason"
+        )
     if first.status != 200:
         return f"status {first.status}: {first.body[-2000:].decode(errors='replace')}"
     review, response = orjson.loads(body), orjson.loads(first.body)["response"]
@@ -233,7 +252,9 @@ def examine(body: bytes, answer: Answerer, random: Random, tally: Counter[str]) 
     review["request"]["object"] = changed
     for again in answer(_written(review)):
         if again.status != 200:
-            return f"its pod is answered {again.status}: {again.body[-2000:].decode(errors='replace')}"
+            return (
+                f"its pod is answered {again.status}: {again.body[-2000:].decode(errors='replace')}"
+            )
         repeated = orjson.loads(again.body)["response"]
         if not repeated["allowed"]:
             return f"its pod is denied: {repeated['status']['message']}"
@@ -252,7 +273,9 @@ def _written(review: Object) -> bytes:
 def apply(pod: Any, operations: list[Object]) -> Any:
     """Apply a patch of adds, replaces and removes as RFC 6902 says, to *pod* itself."""
     for operation in operations:
-        *path, last = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
+        *path, last = [
+            part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]
+        ]
         holder = pod
         for part in path:
             holder = holder[int(part)] if isinstance(holder, list) else holder[part]
@@ -274,7 +297,9 @@ def apply(pod: Any, operations: list[Object]) -> Any:
     return pod
 
 
-def work(texts: list[bytes], seed: int, count: int, make: Callable[[], Answerer], reports: Any) -> None:
+def work(
+    texts: list[bytes], seed: int, count: int, make: Callable[[], Answerer], reports: Any
+) -> None:
     """Examine *count* reviews, and tell the parent now and then."""
     breaker, random, answer = Breaker(texts, seed), Random(seed), make()
     tally: Counter[str] = Counter()
@@ -315,7 +340,12 @@ class _Client:
             kept = self._connection is not None
             try:
                 return [_told(reply) for reply in self._ask_twice(body)]
-            except (ConnectionError, ssl.SSLEOFError, http.client.BadStatusLine, http.client.IncompleteRead):
+            except (
+                ConnectionError,
+                ssl.SSLEOFError,
+                http.client.BadStatusLine,
+                http.client.IncompleteRead,
+            ):
                 if self._connection is not None:
                     self._connection.close()
                     self._connection = None
@@ -348,20 +378,31 @@ def _read(stream: Any) -> Reply:
     while (line := stream.readline().strip()) != b"":
         name, _, value = line.decode("latin-1").partition(":")
         headers[name.lower()] = value.strip()
-    return Reply(int(status.split()[1]), headers, stream.read(int(headers.get("content-length", 0))))
+    return Reply(
+        int(status.split()[1]), headers, stream.read(int(headers.get("content-length", 0)))
+    )
 
 
 def _told(reply: Reply) -> Told:
     return Told(reply.status, reply.body, reply.headers.get("retry-after", ""))
 
 
-def run(what: str, texts: list[bytes], count: int, seed: int, processes: int, make: Callable[[], Answerer]) -> int:
+def run(
+    what: str,
+    texts: list[bytes],
+    count: int,
+    seed: int,
+    processes: int,
+    make: Callable[[], Answerer],
+) -> int:
     """Examine *count* reviews in so many processes, show how far it is, and return how many faults were found."""
     context = multiprocessing.get_context("fork")
     reports: Any = context.Queue()
     shares = [count // processes + (number < count % processes) for number in range(processes)]
     workers = [
-        context.Process(target=work, args=(texts, seed * 1000 + number, share, make, reports), daemon=True)
+        context.Process(
+            target=work, args=(texts, seed * 1000 + number, share, make, reports), daemon=True
+        )
         for number, share in enumerate(shares)
     ]
     for worker in workers:
@@ -381,7 +422,10 @@ def run(what: str, texts: list[bytes], count: int, seed: int, processes: int, ma
         if time.monotonic() - shown > 20 or done == count:
             shown = time.monotonic()
             seconds = shown - started
-            print(f"{what}: {done:,} of {count:,}, {seconds:.0f} s, {faults} faults, {dict(tally)}", flush=True)
+            print(
+                f"{what}: {done:,} of {count:,}, {seconds:.0f} s, {faults} faults, {dict(tally)}",
+                flush=True,
+            )
     for worker in workers:
         worker.join()
     return faults
@@ -394,11 +438,17 @@ def serve_and_run(texts: list[bytes], count: int, seed: int, processes: int) -> 
         make_throwaway(place, now=datetime.now(UTC))
         (place / "profiles.yaml").write_text(forged.PROFILES)
         (place / "objects.yaml").write_text(yaml.safe_dump_all(objects()))
-        options = (f"--profiles={place / 'profiles.yaml'}", f"--objects={place / 'objects.yaml'}", f"--tls-dir={place}")
+        options = (
+            f"--profiles={place / 'profiles.yaml'}",
+            f"--objects={place / 'objects.yaml'}",
+            f"--tls-dir={place}",
+        )
         with Server(place / "log", *options) as server:
             with closing(server.client(place / "ca.crt")) as client:
                 port = int(client.port)
-            faults = run("https", texts, count, seed, processes, partial(over_http, port, place / "ca.crt"))
+            faults = run(
+                "https", texts, count, seed, processes, partial(over_http, port, place / "ca.crt")
+            )
             errors = server.lines("internal error")
             print(
                 f"server: ended: {server.ended()}, {len(errors)} internal errors, {server.peak_megabytes():.0f} MB at most"
@@ -408,7 +458,9 @@ def serve_and_run(texts: list[bytes], count: int, seed: int, processes: int) -> 
 
 def main() -> None:
     """Run both, and end with 1 where a fault was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=1_600_000, help="reviews for the function")
     parser.add_argument("--sample", type=int, default=100_000, help="reviews over HTTPS")
     parser.add_argument("--seed", type=int, default=1)

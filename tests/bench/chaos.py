@@ -28,11 +28,19 @@ SETTLE_SECONDS = 180.0
 
 def main() -> None:
     """Do it, and print what was done."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=50, help="how many processes are killed (default 50)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--kills", type=int, default=50, help="how many processes are killed (default 50)"
+    )
     parser.add_argument("--jobs", type=int, default=64, help="jobs of four pods (default 64)")
-    parser.add_argument("--replicas", type=int, default=3, help="controllers, of which one leads (default 3)")
-    parser.add_argument("--seed", type=int, default=None, help="repeat the choices of an earlier run")
+    parser.add_argument(
+        "--replicas", type=int, default=3, help="controllers, of which one leads (default 3)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=None, help="repeat the choices of an earlier run"
+    )
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     chance = random.Random(seed)
@@ -43,10 +51,15 @@ def main() -> None:
             plane.create_namespace(namespace, LABELLED)
         command = [sys.executable, "-m", "webhook"]
         replicas = [
-            stack.enter_context(Controller(plane, folder / f"controller-{number}", command, LEASE_NAMESPACE))
+            stack.enter_context(
+                Controller(plane, folder / f"controller-{number}", command, LEASE_NAMESPACE)
+            )
             for number in range(options.replicas)
         ]
-        jobs = [Job(plane.api, f"chaos-{number % NAMESPACES}", f"job{number}") for number in range(options.jobs)]
+        jobs = [
+            Job(plane.api, f"chaos-{number % NAMESPACES}", f"job{number}")
+            for number in range(options.jobs)
+        ]
         churn = Churn(jobs, 4, random.Random(seed + 1))
         say(f"seed {seed}: creating {options.jobs} jobs of 4 pods")
         for job in jobs:
@@ -65,7 +78,9 @@ def main() -> None:
                 "killed": _listed(killed),
                 "meanwhile": _listed(churn.done),
                 "the Lease changed hands": f"{_transitions(plane)} times",
-                "all right after the last kill": "never" if wrong else f"{time.monotonic() - ended:.1f} s",
+                "all right after the last kill": "never"
+                if wrong
+                else f"{time.monotonic() - ended:.1f} s",
                 "members with a wrong address": f"{len(wrong)} of {len(jobs) * 4}",
             }
             | judge(audit, jobs),
@@ -74,11 +89,15 @@ def main() -> None:
             sys.exit(f"not told where rank 0 of their job is: {wrong[:5]}")
 
 
-def kill(plane: ControlPlane, replicas: list[Controller], kills: int, chance: random.Random) -> Counter[str]:
+def kill(
+    plane: ControlPlane, replicas: list[Controller], kills: int, chance: random.Random
+) -> Counter[str]:
     """Kill one process after the other, and start again what has ended."""
     killed: Counter[str] = Counter()
     for _ in range(kills):
-        until = time.monotonic() + min(MOST_PAUSE_SECONDS, chance.expovariate(1 / MEAN_PAUSE_SECONDS))
+        until = time.monotonic() + min(
+            MOST_PAUSE_SECONDS, chance.expovariate(1 / MEAN_PAUSE_SECONDS)
+        )
         while time.monotonic() < until:
             revive(replicas)
             time.sleep(0.1)

@@ -28,7 +28,9 @@ class Churn(threading.Thread):
         """Change something every now and then."""
         while not self.ended.wait(self._chance.uniform(0.0, 0.4)):
             job = self._chance.choice(self._jobs)
-            kind = self._chance.choice(("rank 0 created anew", "rank 0's sandbox rebuilt", "worker created anew"))
+            kind = self._chance.choice(
+                ("rank 0 created anew", "rank 0's sandbox rebuilt", "worker created anew")
+            )
             if kind == "rank 0's sandbox rebuilt":
                 self.move(job)
             elif kind == "rank 0 created anew":

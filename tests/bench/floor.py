@@ -24,7 +24,9 @@ def allow(body: bytes, came_at: float = 0.0) -> Answer:
     request = orjson.loads(body)["request"]
     response = {"uid": request["uid"], "allowed": True}
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
-    return Answer(orjson.dumps(review), None, request["uid"], request["namespace"], request["name"], False)
+    return Answer(
+        orjson.dumps(review), None, request["uid"], request["namespace"], request["name"], False
+    )
 
 
 def main(tls_dir: Path) -> None:

@@ -46,7 +46,10 @@ SHAPES = 200
 SEED = 15
 ROUNDS = 5
 CONNECTIONS, FLOODS = 60, 5
-REVIEW = Path(__file__).parents[1] / "fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
+REVIEW = (
+    Path(__file__).parents[1]
+    / "fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
+)
 SHORT = 500_000
 SHORT_ROUNDS = 20
 """Of a body below SHORT: its times are so small that the best of three is chance."""
@@ -95,18 +98,30 @@ class Figures(NamedTuple):
 
 def main() -> None:
     """Measure, and print a line for each shape."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pod", default="pods/kubeflow-pytorchjob-1.yaml", help="fixture to start from")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--pod", default="pods/kubeflow-pytorchjob-1.yaml", help="fixture to start from"
+    )
     parser.add_argument("--profile", default="full", choices=("full", "plain"))
     parser.add_argument("--only", default="", help="regular expression of the shapes to measure")
-    parser.add_argument("--shapes", type=int, default=SHAPES, help=f"how many to measure, 0: all (default {SHAPES})")
+    parser.add_argument(
+        "--shapes", type=int, default=SHAPES, help=f"how many to measure, 0: all (default {SHAPES})"
+    )
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the sample (default {SEED})")
     told = " ".join(map(str, BYTES))
-    parser.add_argument("--bytes", type=int, nargs="+", default=BYTES, help=f"sizes of a review (default {told})")
+    parser.add_argument(
+        "--bytes", type=int, nargs="+", default=BYTES, help=f"sizes of a review (default {told})"
+    )
     parser.add_argument("--worst", type=int, default=0, help="print so many of the worst alone")
     parser.add_argument("--no-flood", action="store_true", help="leave out the whole server")
     options = parser.parse_args()
-    shapes = [each for each in hostile.shapes(hostile.rich(options.pod)) if re.search(options.only, each[0])]
+    shapes = [
+        each
+        for each in hostile.shapes(hostile.rich(options.pod))
+        if re.search(options.only, each[0])
+    ]
     if options.shapes:
         shapes = sample(shapes, options.shapes, options.seed)
     ordinary = hostile.review(hostile.rich(options.pod))
@@ -118,7 +133,9 @@ def main() -> None:
     if not options.no_flood:
         measure_server()
     if exceeding:
-        sys.exit(f"{exceeding} shapes cost more than an ordinary pod and {BOUND:g} times what reading them costs")
+        sys.exit(
+            f"{exceeding} shapes cost more than an ordinary pod and {BOUND:g} times what reading them costs"
+        )
 
 
 def sample(shapes: Sequence[Shape], count: int, seed: int) -> list[Shape]:
@@ -135,7 +152,9 @@ def measure_shapes(
 ) -> list[Figures]:
     """Return the figures of each shape; print them, or the *worst*, and how many are above what."""
     heads = " ".join([f"{each:>8}" for each in ("answer", "read", "ordinary")])
-    print(f"{'excess':>7} {'ratio':>7} {heads} {'MB':>7} {'bytes':>8}  outcome, shape; times in milliseconds")
+    print(
+        f"{'excess':>7} {'ratio':>7} {heads} {'MB':>7} {'bytes':>8}  outcome, shape; times in milliseconds"
+    )
     found = []
     for name, build in shapes:
         found.append(measure(name, sized(build, size), ordinary, answer))
@@ -199,7 +218,11 @@ def answering(profile: str) -> Callable[[bytes], Cost]:
             outcome = verdict.reason if verdict else "allowed"
         except WebhookError as error:
             outcome = type(error).__name__
-        return Cost(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, outcome)
+        return Cost(
+            time.process_time() - started,
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            outcome,
+        )
 
     return answer
 
@@ -214,7 +237,9 @@ def measure_server() -> None:
         with Server(folder / "log", *options) as server:
             for _ in range(FLOODS):
                 statuses = flood(server, authority, requests, CONNECTIONS)
-                answered = ", ".join(f"{count} x {status or 'none'}" for status, count in sorted(statuses.items()))
+                answered = ", ".join(
+                    f"{count} x {status or 'none'}" for status, count in sorted(statuses.items())
+                )
                 print(
                     f"{CONNECTIONS} connections x 3 MB: {answered}; most memory {server.peak_megabytes():.0f} MB, "
                     f"now {server.resident_megabytes():.0f} MB",

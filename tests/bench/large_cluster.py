@@ -24,7 +24,10 @@ def serve_apart(module: str, *arguments: str) -> Iterator[tuple[str, int, Path]]
     In a process of its own: the memory of this one would count as the command's, which is forked from it.
     """
     server = subprocess.Popen(
-        [sys.executable, "-m", module, "--serve", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", module, "--serve", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     with server, tempfile.TemporaryDirectory(prefix="fabric-injector-bench-") as name:
         assert server.stdin is not None
@@ -48,7 +51,9 @@ def managed(pod: Object) -> Object:
 def _paths(value: object) -> Object:
     if isinstance(value, list):
         return {f'k:{{"name":"{number}"}}': _paths(each) for number, each in enumerate(value)}
-    return {f"f:{key}": _paths(each) for key, each in value.items()} if isinstance(value, dict) else {}
+    return (
+        {f"f:{key}": _paths(each) for key, each in value.items()} if isinstance(value, dict) else {}
+    )
 
 
 def run(url: str, folder: Path, *command: str) -> tuple[float, float, float, Object]:
@@ -61,7 +66,16 @@ def run(url: str, folder: Path, *command: str) -> tuple[float, float, float, Obj
     }
     (folder / "config").write_text(yaml.safe_dump(config))
     environ = {**os.environ, "KUBECONFIG": str(folder / "config"), "KUBERNETES_SERVICE_HOST": ""}
-    arguments = [sys.executable, "-m", "webhook", *command, "--profiles", str(folder / "profiles.yaml"), "-o", "json"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "webhook",
+        *command,
+        "--profiles",
+        str(folder / "profiles.yaml"),
+        "-o",
+        "json",
+    ]
     begin = time.monotonic()
     with (folder / "answer").open("wb") as answer:
         process = subprocess.Popen(arguments, env=environ, stdout=answer)

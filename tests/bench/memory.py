@@ -49,10 +49,15 @@ STORED = f"/registry/pods/{NAMESPACE}"
 
 def main() -> None:
     """Measure, and print what was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pods", type=int, default=100_000, help="pods in all (default 100000)")
     parser.add_argument(
-        "--changes", type=int, default=5_000, help="pods that are changed during the watch (default 5000)"
+        "--changes",
+        type=int,
+        default=5_000,
+        help="pods that are changed during the watch (default 5000)",
     )
     options = parser.parse_args()
     with bench_place("memory") as (folder, stack):
@@ -62,7 +67,11 @@ def main() -> None:
         with running(plane, folder / "before"):
             report("no pods", "VmRSS")
             create(plane)
-            wait_until(lambda: names.MASTER_ADDR in served(plane)["annotations"], "the pod to be told its address", 60)
+            wait_until(
+                lambda: names.MASTER_ADDR in served(plane)["annotations"],
+                "the pod to be told its address",
+                60,
+            )
         copied = fill(plane, options.pods)
         with running(plane, folder / "beside"):
             report(f"{options.pods} pods, listed", "VmRSS")
@@ -91,7 +100,10 @@ def report(title: str, key: str) -> None:
     """Print this figure of the processes of both; all of the webhook's are in one container."""
     webhook, controller = usage.megabytes("webhook", key), usage.megabytes("controller", key)
     each = " + ".join(f"{part:.0f}" for part in webhook)
-    print(f"{title:<32} webhook {sum(webhook):4.0f} MB ({each}), controller {sum(controller):4.0f} MB", flush=True)
+    print(
+        f"{title:<32} webhook {sum(webhook):4.0f} MB ({each}), controller {sum(controller):4.0f} MB",
+        flush=True,
+    )
 
 
 def create(plane: ControlPlane) -> None:
@@ -99,7 +111,10 @@ def create(plane: ControlPlane) -> None:
     pod = as_sent(json.loads(REVIEW.read_text())["request"]["object"], name=NAME)
     plane.api.expect("POST", PODS, pod)
     attached = {"name": "rails/rail-0", "interface": "net1", "ips": ["10.0.0.1"], "dns": {}}
-    status = [{"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True}, attached]
+    status = [
+        {"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True},
+        attached,
+    ]
     body = {
         "metadata": {"annotations": {names.NETWORK_STATUS: json.dumps(status, indent=4)}},
         "status": {"phase": "Running", "podIP": "10.244.0.7", "podIPs": [{"ip": "10.244.0.7"}]},
@@ -134,16 +149,27 @@ def fill(plane: ControlPlane, count: int) -> list[str]:
             (NAME, name),
             (APP, app),
             (uid, f"{uid[:-12]}{number:012d}"),
-            *([(f"{names.RENDEZVOUS}\x12\x06master", f"{names.RENDEZVOUS}\x12\x06worker")] if member else []),
+            *(
+                [(f"{names.RENDEZVOUS}\x12\x06master", f"{names.RENDEZVOUS}\x12\x06worker")]
+                if member
+                else []
+            ),
         ):
             value = value.replace(old.encode(), new.encode())
         written.append(name)
-        puts.append({"requestPut": {"key": _base64(f"{STORED}/{name}".encode()), "value": _base64(value)}})
+        puts.append(
+            {"requestPut": {"key": _base64(f"{STORED}/{name}".encode()), "value": _base64(value)}}
+        )
         if len(puts) == AT_ONCE or number == count - 1:
             etcd.expect("POST", "/v3/kv/txn", {"success": puts})
             puts = []
     jobs = -(-count // MEMBERS)
-    wait_until(lambda: count_masters(plane) == jobs, f"the API server to serve {jobs} ranks 0", 600, interval=1)
+    wait_until(
+        lambda: count_masters(plane) == jobs,
+        f"the API server to serve {jobs} ranks 0",
+        600,
+        interval=1,
+    )
     found = plane.api.expect("GET", f"{PODS}?limit=1")["metadata"]["remainingItemCount"] + 1
     if found != count:
         sys.exit(f"the API server serves {found} pods of {count}")
@@ -160,7 +186,9 @@ def count_masters(plane: ControlPlane) -> int:
 def limit(kind: str) -> str:
     """Give the memory limit of a Deployment that is shipped."""
     (deployment,) = yaml.safe_load_all((BASE / f"deployment-{kind}.yaml").read_text())
-    return str(deployment["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"])
+    return str(
+        deployment["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"]
+    )
 
 
 def _base64(value: bytes) -> str:

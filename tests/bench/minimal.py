@@ -13,7 +13,13 @@ from urllib.parse import urlsplit
 
 
 def patch_all(
-    url: str, authority: Path, token: str, namespace: str, pods: Sequence[str], value: str, connections: int
+    url: str,
+    authority: Path,
+    token: str,
+    namespace: str,
+    pods: Sequence[str],
+    value: str,
+    connections: int,
 ) -> float:
     """Patch one annotation of each pod's status over as many kept-alive connections; return the seconds. Raises AssertionError."""
     context = ssl.create_default_context(cafile=authority)
@@ -28,15 +34,21 @@ def patch_all(
     def work(mine: Sequence[str]) -> None:
         connection = http.client.HTTPSConnection(host, context=context, timeout=30)
         for pod in mine:
-            body = json.dumps({"metadata": {"annotations": {"example.com/a": value, "example.com/b": value}}})
-            connection.request("PATCH", f"/api/v1/namespaces/{namespace}/pods/{pod}/status", body, headers)
+            body = json.dumps(
+                {"metadata": {"annotations": {"example.com/a": value, "example.com/b": value}}}
+            )
+            connection.request(
+                "PATCH", f"/api/v1/namespaces/{namespace}/pods/{pod}/status", body, headers
+            )
             response = connection.getresponse()
             response.read()
             if response.status != 200:
                 failures.append(f"{pod}: {response.status}")
         connection.close()
 
-    threads = [Thread(target=work, args=(pods[number::connections],)) for number in range(connections)]
+    threads = [
+        Thread(target=work, args=(pods[number::connections],)) for number in range(connections)
+    ]
     begun = time.monotonic()
     for thread in threads:
         thread.start()

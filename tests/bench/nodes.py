@@ -33,7 +33,10 @@ COMMAND = [sys.executable, "-m", "webhook"]
 COMPONENTS = ("webhook", "controller")
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/fabric-injector/endpointslices"
 ZONE = "topology.kubernetes.io/zone"
-ZONES: Mapping[str, list[dict[str, str]]] = {"without zones": [{}, {}], "in two zones": [{ZONE: "a"}, {ZONE: "b"}]}
+ZONES: Mapping[str, list[dict[str, str]]] = {
+    "without zones": [{}, {}],
+    "in two zones": [{ZONE: "a"}, {ZONE: "b"}],
+}
 MOST_SECONDS = {1: 60.0, 2: 100.0}
 """After the death of a node with so many of the two replicas, until the last create fails."""
 QUIET_SECONDS = 20.0
@@ -43,12 +46,20 @@ THREADS = 40
 
 def main() -> None:
     """Do it, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--rollouts", type=int, default=20, help="of both Deployments, for each kind of nodes (default 20)"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--deaths", type=int, default=1, help="of a node with one replica, and of one with both (default 1)"
+        "--rollouts",
+        type=int,
+        default=20,
+        help="of both Deployments, for each kind of nodes (default 20)",
+    )
+    parser.add_argument(
+        "--deaths",
+        type=int,
+        default=1,
+        help="of a node with one replica, and of one with both (default 1)",
     )
     parser.add_argument("--rate", type=float, default=30, help="creates a second (default 30)")
     options = parser.parse_args()
@@ -56,13 +67,19 @@ def main() -> None:
         plane = stack.enter_context(ControlPlane(folder / "plane"))
         plane.start_controller_manager()
         plane.start_scheduler()
-        shipped = [each for each in yaml.safe_load_all(install_yaml().read_text()) if "Webhook" not in each["kind"]]
+        shipped = [
+            each
+            for each in yaml.safe_load_all(install_yaml().read_text())
+            if "Webhook" not in each["kind"]
+        ]
         plane.kubectl("apply", "--server-side", "--filename=-", input=yaml.safe_dump_all(shipped))
         numbers = itertools.count()
         lines, faults = {}, []
         for kind, labels in ZONES.items():
             together = count_together(plane.api, numbers, labels, options.rollouts)
-            lines[f"{options.rollouts} rollouts on two nodes {kind}"] = f"{together} with both replicas on one node"
+            lines[f"{options.rollouts} rollouts on two nodes {kind}"] = (
+                f"{together} with both replicas on one node"
+            )
             faults += [kind] if together else []
         with Node(plane.api, next(numbers)):
             count = sum(len(roll(plane.api)) for _ in range(options.rollouts))
@@ -86,7 +103,9 @@ def roll(api: Client) -> list[list[str]]:
     return [each.wait(120) for each in both]
 
 
-def count_together(api: Client, numbers: Iterator[int], labels: list[dict[str, str]], rollouts: int) -> int:
+def count_together(
+    api: Client, numbers: Iterator[int], labels: list[dict[str, str]], rollouts: int
+) -> int:
     """Roll out on two nodes, one far larger than the other; count how often a Deployment's pods lay on one node."""
     with ExitStack() as stack:
         for each, cpu in zip(labels, ("64", "2"), strict=True):
@@ -98,7 +117,9 @@ def count_together(api: Client, numbers: Iterator[int], labels: list[dict[str, s
         return together
 
 
-def deaths(service: Service, numbers: Iterator[int], rate: float) -> Iterator[tuple[int, str, float]]:
+def deaths(
+    service: Service, numbers: Iterator[int], rate: float
+) -> Iterator[tuple[int, str, float]]:
     """Let a node with one replica die, then one with both; yield how many it had, what it cost, and for how long."""
     api, webhook = service.plane.api, Deployed(service.plane.api, "webhook")
 
@@ -111,7 +132,11 @@ def deaths(service: Service, numbers: Iterator[int], rate: float) -> Iterator[tu
         wait_for_replicas(service, webhook)
         assert set(webhook.nodes()) == {first.name, second.name}
         yield 1, *let_die(api, traffic, second)
-        wait_until(lambda: webhook.nodes() == [first.name] * 2, "the replica of the dead node to be replaced", 180)
+        wait_until(
+            lambda: webhook.nodes() == [first.name] * 2,
+            "the replica of the dead node to be replaced",
+            180,
+        )
         # Were it still there, two of three nodes would be dead then, of which the controller manager evicts nothing.
         api.expect("DELETE", f"/api/v1/nodes/{second.name}")
         wait_for_replicas(service, webhook)
@@ -134,7 +159,10 @@ def let_die(api: Client, traffic: Traffic, node: Node) -> tuple[str, float]:
     addresses = ready_addresses(api)
     node.die()
     wait_until(
-        lambda: ready_addresses(api) != addresses, "the endpoints of the dead node to be removed", 120, interval=0.2
+        lambda: ready_addresses(api) != addresses,
+        "the endpoints of the dead node to be removed",
+        120,
+        interval=0.2,
     )
     removed = time.monotonic() - died
     wait_until(lambda: is_quiet(api, traffic), "creates to succeed", 240, interval=0.5)
@@ -153,7 +181,9 @@ def is_quiet(api: Client, traffic: Traffic) -> bool:
 
 def ready_addresses(api: Client) -> frozenset[str]:
     """Give the addresses that the Service sends connections to."""
-    found = api.expect("GET", f"{SLICES}?labelSelector=kubernetes.io/service-name%3Dfabric-injector")["items"]
+    found = api.expect(
+        "GET", f"{SLICES}?labelSelector=kubernetes.io/service-name%3Dfabric-injector"
+    )["items"]
     endpoints = [endpoint for each in found for endpoint in each.get("endpoints") or ()]
     return frozenset(each["addresses"][0] for each in endpoints if each["conditions"].get("ready"))
 

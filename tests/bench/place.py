@@ -23,5 +23,8 @@ def bench_place(name: str, *programs: str) -> Iterator[tuple[Path, ExitStack]]:
             binary(program)
     except AssetsUnavailable as problem:
         sys.exit(str(problem))
-    with tempfile.TemporaryDirectory(prefix=f"fabric-injector-{name}-") as folder, ExitStack() as stack:
+    with (
+        tempfile.TemporaryDirectory(prefix=f"fabric-injector-{name}-") as folder,
+        ExitStack() as stack,
+    ):
         yield Path(folder), stack

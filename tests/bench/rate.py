@@ -92,7 +92,9 @@ class Bench:
         prepare(self.plane)
         profiles = folder / "profiles.yaml"
         profiles.write_text((HERE / "profiles.yaml").read_text() + PROBED)
-        self.replicas = [stack.enter_context(_replica(self.plane, folder, profiles, name)) for name in REPLICAS]
+        self.replicas = [
+            stack.enter_context(_replica(self.plane, folder, profiles, name)) for name in REPLICAS
+        ]
         authorities = [self.plane.ca, *(replica.tls_dir / "ca.crt" for replica in self.replicas)]
         (folder / "authorities").write_bytes(b"".join(path.read_bytes() for path in authorities))
         self._load = Load(folder, folder / "authorities")
@@ -107,7 +109,11 @@ class Bench:
         patched = ("-holds", '"patchType":"JSONPatch"')
         spaces = [f"{self.plane.url}/api/v1/namespaces/{name}/pods" for name in REPLICAS]
         dry = [f"{url}?dryRun=All" for url in spaces]
-        self.direct = Way([f"{each.url}/mutate?timeout=5s" for each in self.replicas], folder / "review.json", patched)
+        self.direct = Way(
+            [f"{each.url}/mutate?timeout=5s" for each in self.replicas],
+            folder / "review.json",
+            patched,
+        )
         self.admitted = Way(dry, folder / "pod.json", injected)
         self.stored = Way(spaces, folder / "pod.json", injected)
         self.uninjected = Way([dry[0].replace("/one/", "/plain/")], folder / "pod.json", plain)
@@ -138,17 +144,26 @@ class Bench:
     def calls(self) -> dict[str, dict[float, float]]:
         """Count calls of the webhook by the seconds that they took at most, as the API server and as the replicas say."""
         seen = {"API server's own": _buckets(self.plane.api.expect("GET", "/metrics"), CALLS)}
-        seen["replicas' own"] = _buckets("\n".join(replica.metrics() for replica in self.replicas), OURS)
+        seen["replicas' own"] = _buckets(
+            "\n".join(replica.metrics() for replica in self.replicas), OURS
+        )
         return seen
 
 
 def main() -> None:
     """Measure, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=3, help="rounds of all rows (default 3)")
-    parser.add_argument("--seconds", type=float, default=5, help="seconds of each row in a round (default 5)")
     parser.add_argument(
-        "--rate", type=float, default=0, help="highest rate to take shares of (default: as measured first)"
+        "--seconds", type=float, default=5, help="seconds of each row in a round (default 5)"
+    )
+    parser.add_argument(
+        "--rate",
+        type=float,
+        default=0,
+        help="highest rate to take shares of (default: as measured first)",
     )
     options = parser.parse_args()
     with bench_place("rate") as (folder, stack):
@@ -180,7 +195,10 @@ def measure(bench: Bench, highest: float) -> Iterator[dict[str, dict[float, floa
         before = bench.calls()
         bench.run(f"dry run, {share:.0%} of the highest", bench.admitted, share * highest)
     after = bench.calls()
-    yield {who: {le: count - before[who].get(le, 0) for le, count in found.items()} for who, found in after.items()}
+    yield {
+        who: {le: count - before[who].get(le, 0) for le, count in found.items()}
+        for who, found in after.items()
+    }
 
 
 def print_rows(rows: Iterable[Row]) -> None:
@@ -193,7 +211,11 @@ def print_rows(rows: Iterable[Row]) -> None:
     )
     for row in rows:
         line = f"{row.title:<42}{row['rate']:>7.0f}{row['p50']:>8.1f}{row['p99']:>8.1f}"
-        print(line + "".join(f"{row[program]:>16.2f}" for program in PROGRAMS) + f"{row.cost:>8.2f}{row.busy:>7.2f}")
+        print(
+            line
+            + "".join(f"{row[program]:>16.2f}" for program in PROGRAMS)
+            + f"{row.cost:>8.2f}{row.busy:>7.2f}"
+        )
 
 
 def print_calls(counted: Sequence[dict[str, dict[float, float]]]) -> None:
@@ -203,7 +225,9 @@ def print_calls(counted: Sequence[dict[str, dict[float, float]]]) -> None:
         total = {le: sum(each[who].get(le, 0) for each in counted) for le in counted[0][who]}
         calls = max(total.values())
         shares = ", ".join(
-            f"{found / calls:.2%} within {1000 * le:g} ms" for le, found in sorted(total.items()) if le <= 0.1
+            f"{found / calls:.2%} within {1000 * le:g} ms"
+            for le, found in sorted(total.items())
+            if le <= 0.1
         )
         print(f"  {who:<20}{calls:.0f} calls: {shares}")
 
@@ -211,37 +235,57 @@ def print_calls(counted: Sequence[dict[str, dict[float, float]]]) -> None:
 def print_model(rows: dict[str, Row]) -> None:
     """Fit the model on one core, compare it with what was measured on all, and print what it says of more."""
     fitted = rows["one core, dry run"].cost
-    print(f"\nModel: an admission takes {fitted:.2f} CPU-ms, as on one core, whatever the rate and the number of cores")
+    print(
+        f"\nModel: an admission takes {fitted:.2f} CPU-ms, as on one core, whatever the rate and the number of cores"
+    )
     print(f"  {'checked against':<40}{'modelled':>10}{'measured':>10}{'error':>8}")
     whole = rows["dry run"]
     steady = [rows[f"dry run, {share:.0%} of the highest"] for share in SHARES]
     pairs = [(f"admissions/s on {whole.busy:.2f} cores", 1000 * whole.busy / fitted, whole["rate"])]
-    pairs += [(f"cores busy at {row['rate']:.0f}/s", row["rate"] * fitted / 1000, row.busy) for row in steady]
+    pairs += [
+        (f"cores busy at {row['rate']:.0f}/s", row["rate"] * fitted / 1000, row.busy)
+        for row in steady
+    ]
     for what, modelled, measured in pairs:
         print(f"  {what:<40}{modelled:>10.2f}{measured:>10.2f}{modelled / measured - 1:>8.0%}")
     error = max(abs(modelled / measured - 1) for _, modelled, measured in pairs[:1])
-    kept = [row for row in steady if row["p99"] < MOST_MILLISECONDS and row["rate"] > 0.95 * row["wanted"]]
+    kept = [
+        row
+        for row in steady
+        if row["p99"] < MOST_MILLISECONDS and row["rate"] > 0.95 * row["wanted"]
+    ]
     if not kept:
-        print(f"  no steady rate had a p99 below {MOST_MILLISECONDS} ms: this says nothing about {WANTED}/s")
+        print(
+            f"  no steady rate had a p99 below {MOST_MILLISECONDS} ms: this says nothing about {WANTED}/s"
+        )
         return
     best = max(kept, key=lambda row: row["rate"])
     share = best.busy / (os.cpu_count() or 1)
     needed = WANTED * max(fitted, best.cost) / 1000 / share
-    print(f"\n  p99 {best['p99']:.1f} ms at {best['rate']:.0f}/s with {share:.0%} of the cores busy")
+    print(
+        f"\n  p99 {best['p99']:.1f} ms at {best['rate']:.0f}/s with {share:.0%} of the cores busy"
+    )
     print(
         f"  {WANTED}/s at the same share needs {needed:.1f} cores for API server, etcd, webhook and client (modelled, +-{error:.0%})"
     )
     direct = rows["both replicas, no API server"]
-    print(f"  of them {WANTED * whole['webhook'] / 1000:.2f} for both replicas: a replica uses one core at most,")
+    print(
+        f"  of them {WANTED * whole['webhook'] / 1000:.2f} for both replicas: a replica uses one core at most,"
+    )
     print(f"  and two take {2000 / whole['webhook']:.0f}/s at {whole['webhook']:.2f} CPU-ms")
-    print(f"  ({direct['rate']:.0f}/s were measured without API server, beside the client on this machine)")
+    print(
+        f"  ({direct['rate']:.0f}/s were measured without API server, beside the client on this machine)"
+    )
 
 
 def prepare(plane: ControlPlane) -> None:
     """Make the networks, and namespaces: one for each replica, and one that the webhook is not asked about."""
     plane.create_namespace("rails")
     for network in cluster():
-        if network["metadata"].get("namespace") == "rails" and network["metadata"]["name"] in ("rail-0", "rail-1"):
+        if network["metadata"].get("namespace") == "rails" and network["metadata"]["name"] in (
+            "rail-0",
+            "rail-1",
+        ):
             plane.api.ensure(network)
     privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
     for name in REPLICAS:
@@ -253,7 +297,11 @@ def _replica(plane: ControlPlane, folder: Path, profiles: Path, name: str) -> We
     """Give a replica with a configuration of its own, by which it is asked about all namespaces but those of the others."""
     configuration: dict[str, Any] = default_configuration()
     configuration["metadata"]["name"] += f"-{name}"
-    others = {"key": REPLICA, "operator": "NotIn", "values": [each for each in REPLICAS if each != name]}
+    others = {
+        "key": REPLICA,
+        "operator": "NotIn",
+        "values": [each for each in REPLICAS if each != name],
+    }
     for entry in configuration["webhooks"]:
         entry["name"] = f"{name}.{entry['name']}"
         entry.setdefault("namespaceSelector", {}).setdefault("matchExpressions", []).append(others)
@@ -263,7 +311,9 @@ def _replica(plane: ControlPlane, folder: Path, profiles: Path, name: str) -> We
 def _buckets(text: str, metric: str) -> dict[float, float]:
     """Sum the buckets of a histogram over all series, by their upper bound in seconds."""
     found: dict[float, float] = {}
-    for bound, count in re.findall(rf'^{metric}_bucket{{.*?le="([^"]+)".*?}} (\S+)$', text, re.MULTILINE):
+    for bound, count in re.findall(
+        rf'^{metric}_bucket{{.*?le="([^"]+)".*?}} (\S+)$', text, re.MULTILINE
+    ):
         found[float(bound)] = found.get(float(bound), 0) + float(count)
     return found
 

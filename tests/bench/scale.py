@@ -42,7 +42,10 @@ class Controller:
         self._port = free_port()
         self._command = [sys.executable, "-m", "webhook", "control", "--certificates=none"]
         self._command.append(f"--metrics-listen=127.0.0.1:{self._port}")
-        self._environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(folder / "controller.kubeconfig"))}
+        self._environment = {
+            **os.environ,
+            "KUBECONFIG": str(plane.kubeconfig(folder / "controller.kubeconfig")),
+        }
         self._log = folder / "controller.log"
         self.start()
 
@@ -61,7 +64,9 @@ class Controller:
             ).data.decode()
         except urllib3.exceptions.HTTPError:
             return -1.0
-        return next((float(line.split()[-1]) for line in text.splitlines() if line.startswith(name)), -1.0)
+        return next(
+            (float(line.split()[-1]) for line in text.splitlines() if line.startswith(name)), -1.0
+        )
 
     def published(self) -> float:
         """Count its successful writes."""
@@ -69,7 +74,9 @@ class Controller:
 
     def cpu_seconds(self) -> float:
         """Return the processor time that it has used."""
-        fields = Path(f"/proc/{self._server.process.pid}/stat").read_text().rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{self._server.process.pid}/stat").read_text().rpartition(")")[2].split()
+        )
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
@@ -79,9 +86,15 @@ class Controller:
 
 def main() -> None:
     """Measure, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--members", type=int, default=10_000, help="members of the large job (default 10000)")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds, each beside one of the floor (default 3)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--members", type=int, default=10_000, help="members of the large job (default 10000)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="rounds, each beside one of the floor (default 3)"
+    )
     options = parser.parse_args()
     with bench_place("scale", "kwok") as (folder, stack):
         flags = ("--max-requests-inflight=800", "--max-mutating-requests-inflight=400")
@@ -90,7 +103,9 @@ def main() -> None:
         controller = Controller(plane, folder)
         stack.callback(controller.stop)
         stack.callback(start_kwok(plane, folder).stop)
-        measure_job(plane, controller, f"one job of {options.members}", [options.members], options.rounds)
+        measure_job(
+            plane, controller, f"one job of {options.members}", [options.members], options.rounds
+        )
         measure_job(plane, controller, "64 jobs of 16", [16] * 64, options.rounds)
 
 
@@ -99,21 +114,38 @@ def start_kwok(plane: ControlPlane, folder: Path) -> Server:
     for number in range(NODES):
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"kwok-{number}"}}
         plane.api.expect("POST", "/api/v1/nodes", node)
-    command = [str(binary("kwok")), "--manage-all-nodes", f"--config={Path(__file__).with_name('kwok.yaml')}"]
-    command += [f"--kubeconfig={plane.kubeconfig(folder / 'kwok.kubeconfig')}", "--server-address=127.0.0.1:0"]
+    command = [
+        str(binary("kwok")),
+        "--manage-all-nodes",
+        f"--config={Path(__file__).with_name('kwok.yaml')}",
+    ]
+    command += [
+        f"--kubeconfig={plane.kubeconfig(folder / 'kwok.kubeconfig')}",
+        "--server-address=127.0.0.1:0",
+    ]
     return Server([*command, "--v=WARN"], folder / "kwok.log")
 
 
-def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: Sequence[int], rounds: int) -> None:
+def measure_job(
+    plane: ControlPlane, controller: Controller, title: str, sizes: Sequence[int], rounds: int
+) -> None:
     """Create the jobs, move their ranks 0 in rounds, and print what it took."""
     namespace = plane.create_namespace(f"scale-{len(sizes)}", {names.PROFILE: "shared"})
     jobs = {f"job{number}": size for number, size in enumerate(sizes)}
     pods = [f"{job}-{rank}" for job, size in jobs.items() for rank in range(size)]
     say(f"{title}: creating {len(pods)} pods")
     path = f"/api/v1/namespaces/{namespace}/pods"
-    in_parallel(lambda pod: plane.api.expect("POST", path, manifest(pod)), [pod for pod in pods if pod[-2:] != "-0"])
+    in_parallel(
+        lambda pod: plane.api.expect("POST", path, manifest(pod)),
+        [pod for pod in pods if pod[-2:] != "-0"],
+    )
     pending = f"{path}?fieldSelector=status.phase%3DPending&limit=1"
-    wait_until(lambda: not plane.api.expect("GET", pending)["items"], "KWOK to run the workers", 600, interval=1)
+    wait_until(
+        lambda: not plane.api.expect("GET", pending)["items"],
+        "KWOK to run the workers",
+        600,
+        interval=1,
+    )
     witness = Witness(plane.url, plane.ca, plane.token, namespace)
     values: dict[str, list[float]] = {"seconds": [], "floor": [], "cpu": []}
     for turn in range(rounds + 1):  # in the first, KWOK gives rank 0 its address
@@ -123,13 +155,17 @@ def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: 
         if turn:
             in_parallel(lambda job: report(plane, namespace, f"{job}-0", address), list(jobs))  # noqa: B023  # called at once
         else:
-            in_parallel(lambda job: plane.api.expect("POST", path, manifest(f"{job}-0")), list(jobs))
+            in_parallel(
+                lambda job: plane.api.expect("POST", path, manifest(f"{job}-0")), list(jobs)
+            )
         seconds = witness.wait(address, len(pods), 300) - begun
         cpu = controller.cpu_seconds() - cpu
         time.sleep(1)  # the last answers reach it
         extra = controller.published() - before - len(pods)
         controller.stop()  # it shall not weigh on the floor
-        floor = patch_all(plane.url, plane.ca, plane.token, namespace, pods, f"turn-{turn}", MOST_AT_ONCE)
+        floor = patch_all(
+            plane.url, plane.ca, plane.token, namespace, pods, f"turn-{turn}", MOST_AT_ONCE
+        )
         controller.start()
         time.sleep(1)
         extra += controller.published()  # of a new process
@@ -151,8 +187,13 @@ def measure_job(plane: ControlPlane, controller: Controller, title: str, sizes: 
     print(f"  rank 0's status to the last member's address  {median['seconds']:.2f} s")
     print(f"  patches a second                              {len(pods) / median['seconds']:.0f}")
     print(f"  floor: bare patches a second                  {len(pods) / median['floor']:.0f}")
-    print(f"  share of the floor's rate                     {median['floor'] / median['seconds']:.2f}")
-    print(f"  controller's CPU-ms for each patch            {1000 * median['cpu'] / len(pods):.2f}", flush=True)
+    print(
+        f"  share of the floor's rate                     {median['floor'] / median['seconds']:.2f}"
+    )
+    print(
+        f"  controller's CPU-ms for each patch            {1000 * median['cpu'] / len(pods):.2f}",
+        flush=True,
+    )
 
 
 def manifest(name: str) -> dict[str, Any]:
@@ -164,9 +205,14 @@ def manifest(name: str) -> dict[str, Any]:
         names.WAITS_FOR: "master-addr" if int(rank) else "master-addr,local-addr",
         names.NETWORKS: "default/rdma-net",
         names.CONTAINER: "main",
-        names.STATUS: json.dumps({"profile": "rdma-shared", "injected": ["networks", "devices", "rendezvous"]}),
+        names.STATUS: json.dumps(
+            {"profile": "rdma-shared", "injected": ["networks", "devices", "rendezvous"]}
+        ),
     }
-    spec = {"containers": [{"name": "main", "image": "example.com/train:1"}], "nodeName": f"kwok-{int(rank) % NODES}"}
+    spec = {
+        "containers": [{"name": "main", "image": "example.com/train:1"}],
+        "nodeName": f"kwok-{int(rank) % NODES}",
+    }
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -179,7 +225,13 @@ def report(plane: ControlPlane, namespace: str, pod: str, address: str) -> None:
     """Write network-status as Multus does."""
     status = [
         {"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True, "dns": {}},
-        {"name": "default/rdma-net", "interface": "net1", "ips": [address], "mac": "02:00:00:00:00:01", "dns": {}},
+        {
+            "name": "default/rdma-net",
+            "interface": "net1",
+            "ips": [address],
+            "mac": "02:00:00:00:00:01",
+            "dns": {},
+        },
     ]
     body = {"metadata": {"annotations": {names.NETWORK_STATUS: json.dumps(status, indent=4)}}}
     plane.api.expect("PATCH", f"/api/v1/namespaces/{namespace}/pods/{pod}/status", body)

@@ -74,4 +74,6 @@ def besiegers(server: Server, authority: Path) -> Iterator[None]:
 
 
 def _listed(figures: list[float]) -> str:
-    return f"{statistics.median(figures):.1f} (rounds: {', '.join(f'{each:.1f}' for each in figures)})"
+    return (
+        f"{statistics.median(figures):.1f} (rounds: {', '.join(f'{each:.1f}' for each in figures)})"
+    )

@@ -86,7 +86,9 @@ class Cluster:
     def __init__(self, world: World, options: argparse.Namespace) -> None:
         self.world, self.options = world, options
         self.webhook = Station(world, "webhook", options.webhooks, options.admission_ms / 1000)
-        self.api = Station(world, "API servers", options.api_servers * options.api_cores, options.write_ms / 1000)
+        self.api = Station(
+            world, "API servers", options.api_servers * options.api_cores, options.write_ms / 1000
+        )
         self.etcd = Station(world, "etcd", 1, 1 / options.etcd_writes)
         self.events = Station(world, "controller", 1, options.event_ms / 1000)
         self.delays: list[float] = []
@@ -123,7 +125,9 @@ class Cluster:
 
         def bound(rank: int) -> None:
             sandbox = self.world.chance.expovariate(1 / self.options.sandbox)
-            self.world.after(sandbox, lambda: self.write(lambda: self.write(lambda: reported(rank))))
+            self.world.after(
+                sandbox, lambda: self.write(lambda: self.write(lambda: reported(rank)))
+            )
 
         def created(left: int) -> None:
             nonlocal missing
@@ -152,21 +156,48 @@ class Cluster:
 
 def main() -> None:
     """Run the model, and print what it shows."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     number = parser.add_argument
     number("--pods", type=int, default=100_000)
     number("--jobs", type=int, default=1000)
-    number("--window", type=float, default=120, help="seconds within which all jobs are created (default 120)")
+    number(
+        "--window",
+        type=float,
+        default=120,
+        help="seconds within which all jobs are created (default 120)",
+    )
     number("--webhooks", type=int, default=2, help="replicas (default 2)")
-    number("--admission-ms", type=float, default=1.1, help="processor time of one admission (default 1.1)")
+    number(
+        "--admission-ms",
+        type=float,
+        default=1.1,
+        help="processor time of one admission (default 1.1)",
+    )
     number("--api-servers", type=int, default=3)
     number("--api-cores", type=int, default=8, help="cores of each API server (default 8)")
-    number("--write-ms", type=float, default=3.0, help="processor time of one write in the API server (default 3)")
-    number("--etcd-writes", type=float, default=5000, help="writes a second that etcd takes (default 5000)")
     number(
-        "--event-ms", type=float, default=0.5, help="controller's processor time for an event or a write (default 0.5)"
+        "--write-ms",
+        type=float,
+        default=3.0,
+        help="processor time of one write in the API server (default 3)",
     )
-    number("--sandbox", type=float, default=1.0, help="mean seconds of making a sandbox (default 1)")
+    number(
+        "--etcd-writes",
+        type=float,
+        default=5000,
+        help="writes a second that etcd takes (default 5000)",
+    )
+    number(
+        "--event-ms",
+        type=float,
+        default=0.5,
+        help="controller's processor time for an event or a write (default 0.5)",
+    )
+    number(
+        "--sandbox", type=float, default=1.0, help="mean seconds of making a sandbox (default 1)"
+    )
     number("--seed", type=int, default=1)
     options = parser.parse_args()
     world = World(options.seed)
@@ -176,12 +207,17 @@ def main() -> None:
         pods = size + (job < rest)
         world.after(world.chance.uniform(0, options.window), partial(cluster.start_job, pods))
     world.run()
-    print(f"{options.pods} pods, {options.jobs} jobs within {options.window:g} s: all done after {world.now:.0f} s")
+    print(
+        f"{options.pods} pods, {options.jobs} jobs within {options.window:g} s: all done after {world.now:.0f} s"
+    )
     print(f"{'':<14}{'servers':>9}{'busy':>8}{'longest queue':>16}")
     for station in cluster.stations():
         busy = station.used / station.servers / world.now
         print(f"{station.name:<14}{station.servers:>9}{busy:>8.0%}{station.longest_queue:>16}")
-    for what, values in (("admission", cluster.admissions), ("address known to written", cluster.delays)):
+    for what, values in (
+        ("admission", cluster.admissions),
+        ("address known to written", cluster.delays),
+    ):
         cuts = statistics.quantiles(values, n=100)
         print(f"{what}: p50 {cuts[49]:.3f} s, p99 {cuts[98]:.3f} s, longest {max(values):.3f} s")
     first = max(cluster.stations(), key=lambda station: station.used / station.servers)

@@ -34,12 +34,22 @@ KUBELET_SECONDS = 0.5
 
 def main() -> None:
     """Do it, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rotations", type=int, default=10, help="new CAs, each with a new leaf (default 10)")
-    parser.add_argument("--rollouts", type=int, default=5, help="replacements of both replicas (default 5)")
-    parser.add_argument("--ends", type=int, default=20, help="single replicas that get SIGTERM (default 20)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rotations", type=int, default=10, help="new CAs, each with a new leaf (default 10)"
+    )
+    parser.add_argument(
+        "--rollouts", type=int, default=5, help="replacements of both replicas (default 5)"
+    )
+    parser.add_argument(
+        "--ends", type=int, default=20, help="single replicas that get SIGTERM (default 20)"
+    )
     parser.add_argument("--rate", type=float, default=50, help="admissions a second (default 50)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds beside stalled connections (default 5)")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="rounds beside stalled connections (default 5)"
+    )
     options = parser.parse_args()
     with bench_place("soak") as (folder, stack):
         plane = stack.enter_context(ControlPlane(folder / "plane"))
@@ -49,7 +59,9 @@ def main() -> None:
         report = Report(traffic)
         with report.phase("the first certificate of the controller", 1):
             stack.enter_context(kubelet(plane.api, service.tls_dir, KUBELET_SECONDS))
-            stack.enter_context(Controller(plane, folder / "controller", HURRIED, ACCOUNT[0], "--certificates=self"))
+            stack.enter_context(
+                Controller(plane, folder / "controller", HURRIED, ACCOUNT[0], "--certificates=self")
+            )
             await_secret(plane, service, None)
         with report.phase("rotations of CA and leaf", options.rotations):
             repeat(options.rotations, lambda: rotate(plane, service, folder))
@@ -74,7 +86,11 @@ class Report:
     def phase(self, what: str, count: int) -> Iterator[None]:
         """Note the difference that the block makes."""
         say(f"{count} x {what}")
-        admitted, failed, begun = self.traffic.admitted, len(self.traffic.failures), time.monotonic()
+        admitted, failed, begun = (
+            self.traffic.admitted,
+            len(self.traffic.failures),
+            time.monotonic(),
+        )
         yield
         admitted, failed = self.traffic.admitted - admitted, len(self.traffic.failures) - failed
         seconds = time.monotonic() - begun
@@ -82,7 +98,9 @@ class Report:
 
     def print(self, rate: float, siege: dict[str, str]) -> None:
         """Print all."""
-        p50, p99 = (statistics.quantiles(self.traffic.seconds, n=100)[each] * 1000 for each in (49, 98))
+        p50, p99 = (
+            statistics.quantiles(self.traffic.seconds, n=100)[each] * 1000 for each in (49, 98)
+        )
         load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
         say_how_it_went(
             f"soak at {rate:g} admissions a second, {os.cpu_count()} processors, load average {load} at the end",
@@ -114,7 +132,11 @@ def rotate(plane: ControlPlane, service: Service, folder: Path) -> None:
 def await_secret(plane: ControlPlane, service: Service, before: bytes | None) -> None:
     """Wait until the replicas serve another certificate than *before*."""
     reloads = [replica.output().count("certificate reloaded") for replica in service.replicas]
-    wait_until(lambda: secret(plane.api).get("tls.crt", before) != before, "a new certificate in the Secret", 120)
+    wait_until(
+        lambda: secret(plane.api).get("tls.crt", before) != before,
+        "a new certificate in the Secret",
+        120,
+    )
     wait_until(
         lambda: all(
             replica.output().count("certificate reloaded") > count

@@ -37,23 +37,35 @@ SCENES = {
 
 def main() -> None:
     """Measure, and print what was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--members", type=int, default=1024, help="members of the good job (default 1024)")
-    parser.add_argument("--pods", type=int, default=500, help="pods whose list is measured (default 500; 0: not)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--members", type=int, default=1024, help="members of the good job (default 1024)"
+    )
+    parser.add_argument(
+        "--pods", type=int, default=500, help="pods whose list is measured (default 500; 0: not)"
+    )
     parser.add_argument("--only", default="", help="only the scenes that contain this text")
     options = parser.parse_args()
     with bench_place("starve") as (folder, _):
         for number, (title, (count, labels, shapes)) in enumerate(SCENES.items()):
             if options.only in title:
                 with ControlPlane(folder / str(number)) as plane:
-                    measure(plane, folder / str(number), title, (count, labels, shapes), options.members)
+                    measure(
+                        plane, folder / str(number), title, (count, labels, shapes), options.members
+                    )
         if options.pods:
             with ControlPlane(folder / "lists") as plane:
                 measure_lists(plane, folder / "lists", options.pods)
 
 
 def measure(
-    plane: ControlPlane, folder: Path, title: str, scene: tuple[int, dict[str, str], list[str]], members: int
+    plane: ControlPlane,
+    folder: Path,
+    title: str,
+    scene: tuple[int, dict[str, str], list[str]],
+    members: int,
 ) -> None:
     """Tell the good job its address beside the hostile pods, which lack theirs from the beginning."""
     count, labels, shapes = scene
@@ -62,7 +74,12 @@ def measure(
     created = [victim.master, *(f"{victim.name}-{rank}" for rank in range(1, members))]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(victim.create_pod, created))
-    create(plane.api, plane.create_namespace("hostile", labels), [SHAPES[shape] for shape in shapes], of_each=count)
+    create(
+        plane.api,
+        plane.create_namespace("hostile", labels),
+        [SHAPES[shape] for shape in shapes],
+        of_each=count,
+    )
     with Controller(plane, folder / "controller", COMMAND, "lease") as controller:
         controller.wait_until_leading(60)
         begun = time.monotonic()
@@ -84,7 +101,9 @@ def measure_lists(plane: ControlPlane, folder: Path, count: int) -> None:
         create(plane.api, space, [SHAPES["one value"]], of_each=pods)
         with ExitStack() as stack:
             stack.enter_context(Webhook(plane, folder / f"webhook-{pods}", profiles, COMMAND))
-            controller = stack.enter_context(Controller(plane, folder / f"controller-{pods}", COMMAND, "lease"))
+            controller = stack.enter_context(
+                Controller(plane, folder / f"controller-{pods}", COMMAND, "lease")
+            )
             controller.wait_until_leading(60)
             found = ", ".join(f"{kind} {peak:.0f} MB" for kind, peak in sorted(peaks()))
             print(f"{title:50} {found}", flush=True)
@@ -95,7 +114,9 @@ def peaks() -> Iterator[tuple[str, float]]:
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             words = (entry / "cmdline").read_bytes().decode().split("\0")
-            status = dict(line.split(":\t", 1) for line in (entry / "status").read_text().splitlines())
+            status = dict(
+                line.split(":\t", 1) for line in (entry / "status").read_text().splitlines()
+            )
         except OSError:
             continue
         if words[1:3] == ["-m", "webhook"] and int(status["PPid"]) == os.getpid():

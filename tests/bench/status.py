@@ -30,10 +30,14 @@ _NUMBERED = ("RANK", "PET_NODE_RANK")
 
 def main() -> None:
     """Measure, and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--members", type=int, default=50, help="pods of a job (default 50)")
     parser.add_argument("--jobs", type=int, default=200, help="jobs (default 200)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often it is measured (default 3)")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="how often it is measured (default 3)"
+    )
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -43,7 +47,10 @@ def main() -> None:
     with serve_apart(__spec__.name, *arguments) as (url, weight, folder):
         (folder / "profiles.yaml").write_text(PROFILES)
         pods = options.members * options.jobs
-        print(f"{pods:,} pods of {options.jobs:,} jobs, {weight / pods / 1024:.1f} KB each", flush=True)
+        print(
+            f"{pods:,} pods of {options.jobs:,} jobs, {weight / pods / 1024:.1f} KB each",
+            flush=True,
+        )
         for number in range(options.rounds):
             seconds, cpu, memory, found = run(url, folder, "status", "-A")
             assert found["summary"]["jobs"] == options.jobs, found["summary"]
@@ -67,20 +74,34 @@ def fill(server: FakeApiServer, members: int, jobs: int) -> int:
     scene = Scene(members - 1)
     for number in range(_SPACES):
         server.put(NAMESPACES, f"team-{number}", labels=scene.labels)
-    server.put(NETWORKS, "rdma-net", "default", spec={"config": json.dumps({"type": "macvlan", "ipam": {"type": "x"}})})
+    server.put(
+        NETWORKS,
+        "rdma-net",
+        "default",
+        spec={"config": json.dumps({"type": "macvlan", "ipam": {"type": "x"}})},
+    )
     for number in range(members * jobs // _ON_A_NODE + 1):
         each = node(f"node-{number}")
-        server.put(NODES, each["metadata"]["name"], labels=each["metadata"]["labels"], status=each["status"])
+        server.put(
+            NODES,
+            each["metadata"]["name"],
+            labels=each["metadata"]["labels"],
+            status=each["status"],
+        )
     lease = "/apis/coordination.k8s.io/v1/leases"
     assert scene.lease is not None
     server.put(lease, "fabric-injector", "fabric-injector", spec=scene.lease["spec"])
     weight = 0
     for place, each in enumerate(cluster(scene, jobs)):
         pod = as_served(scattered(each, place, place % members), place)
-        metadata = {key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")}
+        metadata = {
+            key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")
+        }
         own = pod["metadata"]
         metadata["managedFields"] = [managed(pod)]
-        put = server.put(PODS, own["name"], own["namespace"], spec=pod["spec"], status=pod["status"], **metadata)
+        put = server.put(
+            PODS, own["name"], own["namespace"], spec=pod["spec"], status=pod["status"], **metadata
+        )
         weight += len(json.dumps(put))
     return weight
 
@@ -107,9 +128,15 @@ def cluster(scene: Scene, jobs: int) -> Iterator[Object]:
     owner = next(pod["metadata"]["ownerReferences"][0]["uid"] for pod in json.loads(running))
     for number in range(jobs):
         text = waiting if number % 10 == 9 else running
-        for old, new in ((key, "KEY"), (owner, f"uid-of-{number:05d}"), ('"uid-', f'"uid-{number:05d}-')):
+        for old, new in (
+            (key, "KEY"),
+            (owner, f"uid-of-{number:05d}"),
+            ('"uid-', f'"uid-{number:05d}-'),
+        ):
             text = text.replace(old, new)
-        text = text.replace("bert", f"train-{number:05d}").replace(SPACE, f"team-{number % _SPACES}")
+        text = text.replace("bert", f"train-{number:05d}").replace(
+            SPACE, f"team-{number % _SPACES}"
+        )
         found = recognise(json.loads(text)[0])
         assert isinstance(found, TrainingPod)
         assert found.rendezvous is not None

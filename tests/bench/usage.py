@@ -51,7 +51,9 @@ def cpu_seconds() -> Counter[str]:
 
 def megabytes(program: str, key: str = "VmRSS") -> list[float]:
     """Give this figure of each process of a program, the largest first."""
-    return sorted((each.megabytes(key) for each in processes() if each.program == program), reverse=True)
+    return sorted(
+        (each.megabytes(key) for each in processes() if each.program == program), reverse=True
+    )
 
 
 def pin(cores: Set[int]) -> None:

@@ -41,7 +41,9 @@ class Witness:
         with self._changed:
             while (found := self._pods_by_address[address]) < pods:
                 if not self._changed.wait(deadline - time.monotonic()):
-                    raise TimeoutError(f"{found} of {pods} pods were told {address} within {seconds:g} s")
+                    raise TimeoutError(
+                        f"{found} of {pods} pods were told {address} within {seconds:g} s"
+                    )
             return time.monotonic()
 
     def _list(self, **query: str) -> Any:
@@ -56,9 +58,14 @@ class Witness:
                 found = self._list()
                 version = found["metadata"]["resourceVersion"]
                 annotations = (
-                    (pod["metadata"]["name"], pod["metadata"].get("annotations", {})) for pod in found["items"]
+                    (pod["metadata"]["name"], pod["metadata"].get("annotations", {}))
+                    for pod in found["items"]
                 )
-                self._see((name, told[names.MASTER_ADDR]) for name, told in annotations if names.MASTER_ADDR in told)
+                self._see(
+                    (name, told[names.MASTER_ADDR])
+                    for name, told in annotations
+                    if names.MASTER_ADDR in told
+                )
 
     def _watch(self, version: str) -> None:
         response = self._pool.request(
@@ -73,7 +80,9 @@ class Witness:
             while piece := response.read1(1 << 16):
                 *lines, rest = (rest + piece).split(b"\n")
                 found = ((_NAME.search(line), _TOLD.search(line)) for line in lines)
-                self._see((name[1].decode(), told[1].decode()) for name, told in found if name and told)
+                self._see(
+                    (name[1].decode(), told[1].decode()) for name, told in found if name and told
+                )
 
     def _see(self, found: Iterable[tuple[str, str]]) -> None:
         with self._changed:

@@ -58,7 +58,9 @@ def running(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
     with ExitStack() as stack:
         second = stack.enter_context(node.another(SECOND))
         webhook = stack.enter_context(Webhook(plane, folder / "webhook", None, command))
-        controller = stack.enter_context(Controller(plane, folder / "controller", command, ACCOUNT[0]))
+        controller = stack.enter_context(
+            Controller(plane, folder / "controller", command, ACCOUNT[0])
+        )
         controller.wait_until_leading()
         installer = Installer(node, folder)
         yield Running(

@@ -13,8 +13,18 @@ HOLD = {"HOLD_SECONDS": "600"}
 
 def batch_job(size: int = 2, **pod: Any) -> Object:
     """Give an indexed Job ddp; *pod*: more fields of its pods' spec."""
-    spec = {"subdomain": "ddp", "restartPolicy": "Never", "containers": [_container("ddp-0.ddp")], **pod}
-    job = {"completions": size, "parallelism": size, "completionMode": "Indexed", "template": {"spec": spec}}
+    spec = {
+        "subdomain": "ddp",
+        "restartPolicy": "Never",
+        "containers": [_container("ddp-0.ddp")],
+        **pod,
+    }
+    job = {
+        "completions": size,
+        "parallelism": size,
+        "completionMode": "Indexed",
+        "template": {"spec": spec},
+    }
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "ddp"}, "spec": job}
 
 
@@ -23,14 +33,29 @@ def volcano_job(size: int = 2) -> Object:
     pod = {"restartPolicy": "Never", "containers": [_container("ddp-trainer-0.ddp")]}
     task = {"name": "trainer", "replicas": size, "template": {"spec": pod}}
     plugins: dict[str, Any] = {"svc": [], "env": []}
-    spec = {"schedulerName": "volcano", "queue": "default", "minAvailable": size, "plugins": plugins, "tasks": [task]}
-    return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "ddp"}, "spec": spec}
+    spec = {
+        "schedulerName": "volcano",
+        "queue": "default",
+        "minAvailable": size,
+        "plugins": plugins,
+        "tasks": [task],
+    }
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "ddp"},
+        "spec": spec,
+    }
 
 
 def _container(rank_zero: str) -> Object:
     written = {"MASTER_ADDR": rank_zero, **HOLD}
     env: list[Object] = [{"name": name, "value": value} for name, value in written.items()]
-    index = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
+    index = {
+        "fieldRef": {
+            "fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+        }
+    }
     env.append({"name": "RANK_HERE", "valueFrom": index})
     return {
         "name": "trainer",

@@ -39,7 +39,9 @@ class Running(NamedTuple):
 class Site:
     """One namespace; leaving `with site.undo` starts again what was stopped, and removes the namespace with its pods."""
 
-    def __init__(self, running: Running, folder: Path, profile: str | None, labels: dict[str, str]) -> None:
+    def __init__(
+        self, running: Running, folder: Path, profile: str | None, labels: dict[str, str]
+    ) -> None:
         """Create the namespace with the label of the profile, None: without, and these labels."""
         self.node, self.api = running.node, running.node.api
         self.webhook, self.controller = running.webhook, running.controller
@@ -50,7 +52,9 @@ class Site:
         plane = self.node.control_plane
         self.name = plane.create_namespace(f"broken-{uuid4().hex[:8]}", own | labels)
         self.undo.callback(self._remove)
-        self.api.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "user"}}, self.name)
+        self.api.ensure(
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "user"}}, self.name
+        )
         reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": USERS_ROLE}
         account = {"kind": "ServiceAccount", "name": "user", "namespace": self.name}
         binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": {"name": "user"}}
@@ -75,7 +79,9 @@ class Site:
     def pods(self) -> list[Pod]:
         """Give the pods of the namespace that do not end, by name."""
         found = self.api.expect("GET", f"/api/v1/namespaces/{self.name}/pods")["items"]
-        return [Pod(self.api, one, 0.0) for one in found if "deletionTimestamp" not in one["metadata"]]
+        return [
+            Pod(self.api, one, 0.0) for one in found if "deletionTimestamp" not in one["metadata"]
+        ]
 
     def wait_for_pods(self, count: int) -> list[Pod]:
         """Wait until there are as many, and give them."""
@@ -85,7 +91,11 @@ class Site:
     def events(self, kind: str) -> list[Object]:
         """Give the Warnings about objects of this kind."""
         found = self.api.expect("GET", f"/api/v1/namespaces/{self.name}/events")["items"]
-        return [one for one in found if one["type"] == "Warning" and one["involvedObject"]["kind"] == kind]
+        return [
+            one
+            for one in found
+            if one["type"] == "Warning" and one["involvedObject"]["kind"] == kind
+        ]
 
     def wait_for_event(self, kind: str, text: str) -> Object:
         """Wait until a Warning about an object of this kind contains the text, and give it."""
@@ -143,7 +153,9 @@ class Site:
         command = installed_command()
         assert command is not None
         environment = {**os.environ, "KUBECONFIG": str(self._kubeconfig)}
-        return subprocess.run([*command, *words], capture_output=True, text=True, timeout=120, env=environment)
+        return subprocess.run(
+            [*command, *words], capture_output=True, text=True, timeout=120, env=environment
+        )
 
     def _start_controller(self) -> None:
         """Start the controller unless it runs: it ends by itself where the machine has stood still for longer than its Lease."""
@@ -160,7 +172,10 @@ class Site:
     def _remove(self) -> None:
         self.api.request("DELETE", f"/api/v1/namespaces/{self.name}")
         for group in ("batch/v1", "batch.volcano.sh/v1alpha1"):
-            self.api.request("DELETE", f"/apis/{group}/namespaces/{self.name}/jobs/ddp?propagationPolicy=Background")
+            self.api.request(
+                "DELETE",
+                f"/apis/{group}/namespaces/{self.name}/jobs/ddp?propagationPolicy=Background",
+            )
         self.node.end_pods(self.name)
         pods = f"/api/v1/namespaces/{self.name}/pods"
         wait_until(lambda: not self.api.expect("GET", pods)["items"], "its pods to end", SECONDS)

@@ -95,9 +95,20 @@ def quota_refuses_after_the_webhook_came_back(site: Site, situation: Situation) 
 
 def _quota(site: Site, devices: int) -> None:
     hard = {f"requests.{DEVICE}": str(devices)}
-    site.give({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "devices"}, "spec": {"hard": hard}})
+    site.give(
+        {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "devices"},
+            "spec": {"hard": hard},
+        }
+    )
     path = f"/api/v1/namespaces/{site.name}/resourcequotas/devices"
-    wait_until(lambda: "used" in site.api.expect("GET", path).get("status", {}), "the quota to be counted", SECONDS)
+    wait_until(
+        lambda: "used" in site.api.expect("GET", path).get("status", {}),
+        "the quota to be counted",
+        SECONDS,
+    )
 
 
 def network_is_gone(site: Site, situation: Situation) -> str:
@@ -116,7 +127,9 @@ def no_address_is_left(site: Site, situation: Situation) -> str:
     copy_network(site.api, f"{site.name}/own-net", addresses=1)
     pods = jobs.start_pods(site.api, [*manifests.pytorchjob()], site.name)
     site.wait_for_event("Pod", "no IP addresses available")
-    wait_until(lambda: any(pod.fabric_address() for pod in pods), "the pod that has the address", SECONDS)
+    wait_until(
+        lambda: any(pod.fabric_address() for pod in pods), "the pod that has the address", SECONDS
+    )
     return PYTORCHJOB
 
 
@@ -124,13 +137,21 @@ def devices_are_taken(site: Site, situation: Situation) -> str:
     """Each pod takes 60 of the 100 devices of a node, and there are three pods on two nodes."""
     site.give(manifests.batch_job(3))
     pods = site.wait_for_pods(3)
-    wait_until(lambda: any(_unschedulable(pod) for pod in pods), "the scheduler to find no node", SECONDS)
-    wait_until(lambda: sum(bool(pod.fabric_address()) for pod in pods) == 2, "two pods that have theirs", SECONDS)
+    wait_until(
+        lambda: any(_unschedulable(pod) for pod in pods), "the scheduler to find no node", SECONDS
+    )
+    wait_until(
+        lambda: sum(bool(pod.fabric_address()) for pod in pods) == 2,
+        "two pods that have theirs",
+        SECONDS,
+    )
     return JOB
 
 
 def image_has_no_shell(site: Site, situation: Situation) -> str:
-    pods = jobs.start_pods(site.api, [*manifests.pytorchjob(image=NO_SHELL, command=["python", "train.py"])], site.name)
+    pods = jobs.start_pods(
+        site.api, [*manifests.pytorchjob(image=NO_SHELL, command=["python", "train.py"])], site.name
+    )
     for pod in pods:
         pod.wait(_wait_cannot_start, "its wait step to be refused by the runtime")
     return PYTORCHJOB
@@ -141,7 +162,9 @@ def rank_zeros_sandbox_is_rebuilt(site: Site, situation: Situation) -> str:
     master, worker = _trained(site)
     before = master.fabric_address()
     site.containerd(master).kill_sandbox(master.uid)
-    master.wait(lambda _: master.fabric_address() not in ("", before), "another address of its new sandbox")
+    master.wait(
+        lambda _: master.fabric_address() not in ("", before), "another address of its new sandbox"
+    )
     worker.wait_for_annotation(names.MASTER_ADDR, master.fabric_address())
     master.wait(lambda pod: _restarted(pod, "pytorch"), "its training container in the new sandbox")
     return PYTORCHJOB
@@ -184,7 +207,9 @@ def rank_zero_came_before_the_label(site: Site, situation: Situation) -> str:
     first.wait_until_running("pytorch")
     site.label("shared")
     wait_until(
-        lambda: names.JOB in site.api.create(worker, site.name, dry_run=True).json["metadata"]["labels"],
+        lambda: (
+            names.JOB in site.api.create(worker, site.name, dry_run=True).json["metadata"]["labels"]
+        ),
         "the webhook to know the label",
     )
     [late] = jobs.start_pods(site.api, [worker], site.name)
@@ -239,7 +264,9 @@ def _trained(site: Site, **changes: object) -> list[Pod]:
 
 def _grow_old(pod: Pod) -> None:
     begun = datetime.fromisoformat(pod.created["metadata"]["creationTimestamp"])
-    wait_until(lambda: datetime.now(UTC) - begun > YOUNG, f"{pod.name} to be older than {YOUNG}", 60)
+    wait_until(
+        lambda: datetime.now(UTC) - begun > YOUNG, f"{pod.name} to be older than {YOUNG}", 60
+    )
 
 
 def _gated(site: Site) -> list[Pod]:
@@ -256,27 +283,45 @@ def _ungate(site: Site, pods: list[Pod]) -> None:
 
 def _unschedulable(pod: Pod) -> bool:
     conditions = pod.get()["status"].get("conditions", [])
-    return any(one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable" for one in conditions)
+    return any(
+        one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable" for one in conditions
+    )
 
 
 def _wait_cannot_start(pod: Object) -> bool:
     state = container_state(pod, names.WAIT_CONTAINER)
-    return "terminated" in state or state.get("waiting", {}).get("reason") in ("CrashLoopBackOff", "RunContainerError")
+    return "terminated" in state or state.get("waiting", {}).get("reason") in (
+        "CrashLoopBackOff",
+        "RunContainerError",
+    )
 
 
 def _restarted(pod: Object, container: str) -> bool:
     statuses = pod["status"].get("containerStatuses", [])
-    return any(one["name"] == container and one["restartCount"] and "running" in one["state"] for one in statuses)
+    return any(
+        one["name"] == container and one["restartCount"] and "running" in one["state"]
+        for one in statuses
+    )
 
 
 def _not_on(node: str) -> Object:
-    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [node]}]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    term = {
+        "matchExpressions": [
+            {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [node]}
+        ]
+    }
+    return {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}
+        }
+    }
 
 
 def _limit_range(site: Site, limits: Object) -> None:
     spec = {"limits": [{"type": "Container", **limits}]}
-    site.give({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}, "spec": spec})
+    site.give(
+        {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}, "spec": spec}
+    )
 
 
 _REFUSED = {
@@ -329,26 +374,57 @@ SITUATIONS: Mapping[str, Situation] = {
         ("Job ddp", "exceeded quota: devices"),
         ("raise the ResourceQuota",),
     ),
-    "network gone": Situation(network_is_gone, Code.NETWORK_MISSING, ("own-net",), ("create",), profile="own"),
+    "network gone": Situation(
+        network_is_gone, Code.NETWORK_MISSING, ("own-net",), ("create",), profile="own"
+    ),
     "no address left": Situation(
-        no_address_is_left, Code.ADDRESSES_EXHAUSTED, ("own-net", "no"), ("enlarge the range",), profile="own"
+        no_address_is_left,
+        Code.ADDRESSES_EXHAUSTED,
+        ("own-net", "no"),
+        ("enlarge the range",),
+        profile="own",
     ),
     "devices taken": Situation(
-        devices_are_taken, Code.RESOURCE_TAKEN, (f"Insufficient {DEVICE}",), ("free", DEVICE), profile="many"
+        devices_are_taken,
+        Code.RESOURCE_TAKEN,
+        (f"Insufficient {DEVICE}",),
+        ("free", DEVICE),
+        profile="many",
     ),
-    "no shell": Situation(image_has_no_shell, Code.CONTAINER_NOT_STARTING, ("wait step",), ("no sh", "waitImage")),
-    "sandbox rebuilt": Situation(rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)),
-    "rank 0 moved": Situation(rank_zero_has_moved, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)),
-    "rank 0 missing": Situation(rank_zero_is_missing, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)),
-    "rank 0 never came": Situation(rank_zero_never_came, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)),
+    "no shell": Situation(
+        image_has_no_shell, Code.CONTAINER_NOT_STARTING, ("wait step",), ("no sh", "waitImage")
+    ),
+    "sandbox rebuilt": Situation(
+        rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)
+    ),
+    "rank 0 moved": Situation(
+        rank_zero_has_moved, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)
+    ),
+    "rank 0 missing": Situation(
+        rank_zero_is_missing, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)
+    ),
+    "rank 0 never came": Situation(
+        rank_zero_never_came, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)
+    ),
     "rank 0 before the label": Situation(
-        rank_zero_came_before_the_label, Code.WEBHOOK_MISSED, ("bert-master-0",), ("restart the job",), profile=None
+        rank_zero_came_before_the_label,
+        Code.WEBHOOK_MISSED,
+        ("bert-master-0",),
+        ("restart the job",),
+        profile=None,
     ),
     "wait over": Situation(
-        wait_is_over, Code.WAIT_GAVE_UP, ("bert-worker-0", "gave up"), ("no pod bert-master-0",), profile="impatient"
+        wait_is_over,
+        Code.WAIT_GAVE_UP,
+        ("bert-worker-0", "gave up"),
+        ("no pod bert-master-0",),
+        profile="impatient",
     ),
     "controller dead": Situation(
-        controller_is_dead, Code.LEASE_STALE, ("Lease", "was renewed last"), ("is the controller running?",)
+        controller_is_dead,
+        Code.LEASE_STALE,
+        ("Lease", "was renewed last"),
+        ("is the controller running?",),
     ),
     "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, ("IPC_LOCK",), ("run as root",)),
     "LimitRange lowers memory": Situation(

@@ -24,7 +24,9 @@ def test_the_situation_is_named_first(name: str, running: Running, tmp_path: Pat
     first = found["findings"][0]
     assert first["code"] == str(situation.code), screen
     assert first["level"] in ("fail", "warn"), screen
-    assert [word for word in situation.says if word not in f"{first['subject']}: {first['message']}"] == [], screen
+    assert [
+        word for word in situation.says if word not in f"{first['subject']}: {first['message']}"
+    ] == [], screen
     assert [word for word in situation.do if word not in first["action"]] == [], screen
     members = found["members"]
     if members and all(each["phase"] in FINISHED for each in members):

@@ -11,7 +11,15 @@ from typing import TypeVar
 from cryptography import x509
 
 from certs.bundle import read_bundle
-from certs.pem import fingerprint, is_pair, is_signed_by, is_valid, read_authorities, read_certificates, read_key
+from certs.pem import (
+    fingerprint,
+    is_pair,
+    is_signed_by,
+    is_valid,
+    read_authorities,
+    read_certificates,
+    read_key,
+)
 from certs.rotation import Kind, Policy, Rotation, advance
 from certs.trust import View
 
@@ -88,18 +96,30 @@ class Simulation:
 
     def served(self) -> list[x509.Certificate]:
         """Return what replicas may serve now: each keeps the last pair that it could use."""
-        held = visible(self.secrets, self.now, REPLICA_LATE, lambda data: usable_leaf(data, self.now) is not None)
-        return [leaf for data in held if (leaf := usable_leaf(data, self.now))]  # what has ended serves nobody
+        held = visible(
+            self.secrets,
+            self.now,
+            REPLICA_LATE,
+            lambda data: usable_leaf(data, self.now) is not None,
+        )
+        return [
+            leaf for data in held if (leaf := usable_leaf(data, self.now))
+        ]  # what has ended serves nobody
 
     def check(self) -> None:
         """Fail where some API server would refuse some replica now."""
         for leaf in self.served():
             for ca_bundle in visible(self.ca_bundles, self.now, API_SERVER_LATE, bool):
                 signers = signers_of(leaf, ca_bundle)
-                assert any(is_valid(each, self.now) for each in signers), (self.now, self.changes[-6:])
+                assert any(is_valid(each, self.now) for each in signers), (
+                    self.now,
+                    self.changes[-6:],
+                )
 
 
-def visible(history: list[tuple[datetime, T]], now: datetime, late: timedelta, usable: Callable[[T], bool]) -> list[T]:
+def visible(
+    history: list[tuple[datetime, T]], now: datetime, late: timedelta, usable: Callable[[T], bool]
+) -> list[T]:
     """Return the versions that a reader may hold who sees each one up to *late* after it was written."""
     held = []
     for at, value in reversed(history):

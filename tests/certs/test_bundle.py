@@ -20,12 +20,23 @@ from tests.certs.simulation import DAY, NAMES, NOW
 AUTHORITY = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)
 OTHER = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)
 LEAF = issue_serving(AUTHORITY, "fabric-injector", dns_names=NAMES, now=NOW, lifetime=30 * DAY)
-WHOLE = {"tls.crt": LEAF.certificate, "tls.key": LEAF.key, "ca.crt": AUTHORITY.certificate, "ca.key": AUTHORITY.key}
+WHOLE = {
+    "tls.crt": LEAF.certificate,
+    "tls.key": LEAF.key,
+    "ca.crt": AUTHORITY.certificate,
+    "ca.key": AUTHORITY.key,
+}
 
 
 def pem(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, passphrase: bytes = b"") -> bytes:
-    encryption = serialization.BestAvailableEncryption(passphrase) if passphrase else serialization.NoEncryption()
-    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+    encryption = (
+        serialization.BestAvailableEncryption(passphrase)
+        if passphrase
+        else serialization.NoEncryption()
+    )
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
+    )
 
 
 def parts(bundle: Bundle) -> tuple[bool, bool, int]:
@@ -43,24 +54,38 @@ def test_reads_a_whole_one() -> None:
     ("change", "found"),
     [
         pytest.param({"tls.crt": b""}, (False, True, 1), id="no certificate"),
-        pytest.param({"tls.crt": LEAF.certificate[:300]}, (False, True, 1), id="half a certificate"),
-        pytest.param({"tls.crt": AUTHORITY.certificate, "tls.key": AUTHORITY.key}, (False, True, 1), id="CA as leaf"),
+        pytest.param(
+            {"tls.crt": LEAF.certificate[:300]}, (False, True, 1), id="half a certificate"
+        ),
+        pytest.param(
+            {"tls.crt": AUTHORITY.certificate, "tls.key": AUTHORITY.key},
+            (False, True, 1),
+            id="CA as leaf",
+        ),
         pytest.param({"tls.key": AUTHORITY.key}, (False, True, 1), id="another key"),
         pytest.param({"ca.crt": OTHER.certificate}, (False, False, 1), id="another authority"),
         pytest.param({"ca.crt": b"garbage"}, (False, False, 0), id="no authority"),
         pytest.param({"ca.crt": LEAF.certificate}, (False, False, 0), id="a leaf as authority"),
-        pytest.param({"ca.key": b"-----BEGIN PRIVATE KEY-----"}, (True, False, 1), id="half a CA key"),
+        pytest.param(
+            {"ca.key": b"-----BEGIN PRIVATE KEY-----"}, (True, False, 1), id="half a CA key"
+        ),
         pytest.param({"ca.key": OTHER.key}, (True, False, 1), id="another CA's key"),
         pytest.param(
-            {"ca.crt": b"# ours\n" + OTHER.certificate + b"\xff\n" + AUTHORITY.certificate}, (True, True, 2), id="two"
+            {"ca.crt": b"# ours\n" + OTHER.certificate + b"\xff\n" + AUTHORITY.certificate},
+            (True, True, 2),
+            id="two",
         ),
         pytest.param({"ca.crt": AUTHORITY.certificate * 3}, (True, True, 1), id="one three times"),
         pytest.param(
-            {"rotation.json": b'{"leavesEnd": [], "left": {}, "settled": "yes"}'}, (True, True, 1), id="record"
+            {"rotation.json": b'{"leavesEnd": [], "left": {}, "settled": "yes"}'},
+            (True, True, 1),
+            id="record",
         ),
     ],
 )
-def test_leaves_out_what_does_not_fit(change: dict[str, bytes], found: tuple[bool, bool, int]) -> None:
+def test_leaves_out_what_does_not_fit(
+    change: dict[str, bytes], found: tuple[bool, bool, int]
+) -> None:
     assert parts(read_bundle({**WHOLE, **change})) == found
 
 
@@ -73,13 +98,17 @@ def test_finds_in_the_live_bundle_what_the_secret_lost() -> None:
 def test_assumes_to_the_safe_side_what_is_not_recorded() -> None:
     bundle = read_bundle({**WHOLE, "ca.crt": AUTHORITY.certificate + OTHER.certificate})
     ends = {each.certificate.serial_number: each.leaves_end for each in bundle.authorities}
-    (own,), (other,) = read_certificates(AUTHORITY.certificate), read_certificates(OTHER.certificate)
+    (own,), (other,) = (
+        read_certificates(AUTHORITY.certificate),
+        read_certificates(OTHER.certificate),
+    )
     assert ends == {own.serial_number: NOW + 30 * DAY, other.serial_number: NOW + 365 * DAY}
 
 
 def test_reads_the_same_whatever_the_order_of_the_authorities() -> None:
     one, other = (
-        {"ca.crt": first + second} for first, second in permutations((AUTHORITY.certificate, OTHER.certificate))
+        {"ca.crt": first + second}
+        for first, second in permutations((AUTHORITY.certificate, OTHER.certificate))
     )
     assert read_bundle(one) == read_bundle(other)
 
@@ -90,10 +119,15 @@ def test_reads_the_same_whatever_the_order_of_the_authorities() -> None:
         st.binary(max_size=200)
         | st.sampled_from([*WHOLE.values(), OTHER.certificate, OTHER.key])
         | st.recursive(
-            st.none() | st.booleans() | st.sampled_from(["", "a", 7, -1.5]) | st.just("9999-12-31T23:59:59-23:59"),
+            st.none()
+            | st.booleans()
+            | st.sampled_from(["", "a", 7, -1.5])
+            | st.just("9999-12-31T23:59:59-23:59"),
             lambda inner: (
                 st.lists(inner, max_size=3)
-                | st.dictionaries(st.sampled_from(["leavesEnd", "left", "settled", "a"]), inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(["leavesEnd", "left", "settled", "a"]), inner, max_size=3
+                )
             ),
         ).map(lambda value: json.dumps(value).encode()),
     ),
@@ -108,7 +142,9 @@ def test_reads_anything(data: dict[str, bytes], published: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [b"", b"\x00", pem(ec.generate_private_key(ec.SECP256R1()), b"secret")], ids=["empty", "nil", "locked"]
+    "key",
+    [b"", b"\x00", pem(ec.generate_private_key(ec.SECP256R1()), b"secret")],
+    ids=["empty", "nil", "locked"],
 )
 def test_takes_no_other_key(key: bytes) -> None:
     assert read_key(key) is None

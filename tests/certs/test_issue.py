@@ -15,7 +15,10 @@ from certs.issue import KeyPair, issue_authority, issue_serving
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 YEAR, MONTH = timedelta(days=365), timedelta(days=30)
-NAMES = ("fabric-injector.fabric-injector-system.svc", "fabric-injector.fabric-injector-system.svc.cluster.local")
+NAMES = (
+    "fabric-injector.fabric-injector-system.svc",
+    "fabric-injector.fabric-injector-system.svc.cluster.local",
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,12 @@ def authority() -> KeyPair:
 @pytest.fixture(scope="module")
 def serving(authority: KeyPair) -> KeyPair:
     return issue_serving(
-        authority, "fabric-injector", dns_names=NAMES, ip_addresses=("127.0.0.1", "::1"), now=NOW, lifetime=MONTH
+        authority,
+        "fabric-injector",
+        dns_names=NAMES,
+        ip_addresses=("127.0.0.1", "::1"),
+        now=NOW,
+        lifetime=MONTH,
     )
 
 
@@ -40,7 +48,9 @@ def verify(authority: KeyPair, serving: KeyPair, name: str, at: datetime) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_issues_what_a_strict_verifier_accepts(authority: KeyPair, serving: KeyPair, name: str) -> None:
+def test_issues_what_a_strict_verifier_accepts(
+    authority: KeyPair, serving: KeyPair, name: str
+) -> None:
     verify(authority, serving, name, NOW)
 
 
@@ -59,7 +69,9 @@ def test_is_refused_for(authority: KeyPair, serving: KeyPair, name: str, at: dat
 
 def test_is_refused_with_another_authority_of_the_same_name(serving: KeyPair) -> None:
     with pytest.raises(VerificationError):
-        verify(issue_authority("fabric-injector CA", now=NOW, lifetime=YEAR), serving, NAMES[0], NOW)
+        verify(
+            issue_authority("fabric-injector CA", now=NOW, lifetime=YEAR), serving, NAMES[0], NOW
+        )
 
 
 def test_makes_an_authority_that_signs_leaves_only(authority: KeyPair) -> None:
@@ -67,8 +79,15 @@ def test_makes_an_authority_that_signs_leaves_only(authority: KeyPair) -> None:
     basic = found.extensions.get_extension_for_class(x509.BasicConstraints)
     usage = found.extensions.get_extension_for_class(x509.KeyUsage)
     assert (basic.critical, basic.value.ca, basic.value.path_length) == (True, True, 0)
-    assert (usage.critical, usage.value.key_cert_sign, usage.value.digital_signature) == (True, True, False)
-    assert (found.not_valid_before_utc, found.not_valid_after_utc) == (NOW - timedelta(minutes=5), NOW + YEAR)
+    assert (usage.critical, usage.value.key_cert_sign, usage.value.digital_signature) == (
+        True,
+        True,
+        False,
+    )
+    assert (found.not_valid_before_utc, found.not_valid_after_utc) == (
+        NOW - timedelta(minutes=5),
+        NOW + YEAR,
+    )
 
 
 def test_makes_a_leaf_for_servers_only(authority: KeyPair, serving: KeyPair) -> None:
@@ -80,15 +99,22 @@ def test_makes_a_leaf_for_servers_only(authority: KeyPair, serving: KeyPair) -> 
     assert list(extended) == [ExtendedKeyUsageOID.SERVER_AUTH]
     names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == list(NAMES)
-    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == [
+        "127.0.0.1",
+        "::1",
+    ]
     key = found.public_key()
     assert isinstance(key, ec.EllipticCurvePublicKey)
     assert isinstance(key.curve, ec.SECP256R1)
 
 
 def test_links_leaf_and_authority_by_key_identifiers(authority: KeyPair, serving: KeyPair) -> None:
-    signer = certificate(authority).extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-    signed_by = certificate(serving).extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
+    signer = (
+        certificate(authority).extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    )
+    signed_by = (
+        certificate(serving).extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
+    )
     assert signed_by.key_identifier == signer.digest
 
 
@@ -104,7 +130,9 @@ def test_refuses_an_expired_authority(authority: KeyPair) -> None:
 
 
 def test_never_repeats_a_serial_number(authority: KeyPair) -> None:
-    leaves = [issue_serving(authority, "one", dns_names=NAMES, now=NOW, lifetime=MONTH) for _ in range(20)]
+    leaves = [
+        issue_serving(authority, "one", dns_names=NAMES, now=NOW, lifetime=MONTH) for _ in range(20)
+    ]
     assert len({certificate(leaf).serial_number for leaf in leaves}) == 20
 
 

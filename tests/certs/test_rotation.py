@@ -36,7 +36,10 @@ def authorities(simulation: Simulation) -> tuple[x509.Certificate, ...]:
 def test_issues_everything_at_once_where_nothing_is_trusted() -> None:
     simulation = Simulation()
     simulation.turn()
-    assert [change.split(" until")[0] for change in simulation.changes] == ["new CA", "new serving certificate"]
+    assert [change.split(" until")[0] for change in simulation.changes] == [
+        "new CA",
+        "new serving certificate",
+    ]
     store = PolicyBuilder().store(Store([*authorities(simulation)])).time(NOW)
     store.build_server_verifier(x509.DNSName(NAME)).verify(simulation.leaf, [])
     assert simulation.leaf.not_valid_after_utc == NOW + 30 * DAY
@@ -190,7 +193,11 @@ def test_finds_its_authority_in_the_bundle_where_the_secret_lost_it(settled: Sim
     before, ca_bundle = settled.leaf, settled.ca_bundle
     settled.write({**settled.secret, "ca.crt": b"garbage"})
     settled.turn()
-    assert (settled.leaf, settled.ca_bundle, settled.secret["ca.crt"]) == (before, ca_bundle, ca_bundle)
+    assert (settled.leaf, settled.ca_bundle, settled.secret["ca.crt"]) == (
+        before,
+        ca_bundle,
+        ca_bundle,
+    )
 
 
 def test_replaces_a_leaf_whose_key_is_garbage(settled: Simulation) -> None:
@@ -222,7 +229,9 @@ def test_reads_back_what_it_writes(settled: Simulation) -> None:
     assert read_bundle(step.bundle.data()) == step.bundle
 
 
-def test_takes_no_certificate_that_another_authority_of_the_same_name_signed(settled: Simulation) -> None:
+def test_takes_no_certificate_that_another_authority_of_the_same_name_signed(
+    settled: Simulation,
+) -> None:
     other = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)
     forged: KeyPair = issue_serving(other, "x", dns_names=NAMES, now=NOW, lifetime=30 * DAY)
     settled.write({**settled.secret, "tls.crt": forged.certificate, "tls.key": forged.key})

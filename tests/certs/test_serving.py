@@ -100,7 +100,9 @@ def test_keeps_the_old_pair_until_the_new_one_is_whole(directory: Path, renewed:
     old = leaf(directory)
     for name in ("tls.crt", "ca.crt"):
         replace(directory, renewed, name)
-        with pytest.raises(CertificateError, match=r"tls\.key: the key belongs to another certificate"):
+        with pytest.raises(
+            CertificateError, match=r"tls\.key: the key belongs to another certificate"
+        ):
             certificate.poll(LATER)
         assert served(certificate) == old
     replace(directory, renewed, "tls.key")
@@ -120,7 +122,9 @@ def _write_half(directory: Path) -> None:
 def _lock_key(directory: Path) -> None:
     key = serialization.load_pem_private_key((directory / "tls.key").read_bytes(), None)
     encryption = serialization.BestAvailableEncryption(b"secret")
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+    pem = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
+    )
     (directory / "tls.key").write_bytes(pem)
 
 
@@ -139,7 +143,9 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("damage", "message"), BROKEN)
-def test_refuses_to_start_with(directory: Path, damage: Callable[[Path], None], message: str) -> None:
+def test_refuses_to_start_with(
+    directory: Path, damage: Callable[[Path], None], message: str
+) -> None:
     damage(directory)
     with pytest.raises(CertificateError, match=message):
         ServingCertificate(directory)
@@ -184,7 +190,9 @@ def test_loads_no_cryptography_library() -> None:
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
 
 
-def test_is_trusted_by_who_trusts_its_authority_and_calls_its_name(directory: Path, renewed: Path) -> None:
+def test_is_trusted_by_who_trusts_its_authority_and_calls_its_name(
+    directory: Path, renewed: Path
+) -> None:
     certificate = ServingCertificate(directory)
     own, other = (path.read_bytes() for path in (directory / "ca.crt", renewed / "ca.crt"))
     for ca_bundle in (own, other + own, b"# \xc3\xa4 \xff\n" + own):
@@ -203,7 +211,9 @@ def test_is_trusted_by_who_trusts_its_authority_and_calls_its_name(directory: Pa
         pytest.param("garbage", "localhost", "not what caBundle trusts", id="garbage"),
     ],
 )
-def test_tells_why_it_is_not_trusted(directory: Path, renewed: Path, ca_bundle: str, host: str, message: str) -> None:
+def test_tells_why_it_is_not_trusted(
+    directory: Path, renewed: Path, ca_bundle: str, host: str, message: str
+) -> None:
     pem = {"own": directory / "ca.crt", "other": renewed / "ca.crt"}
     content = pem[ca_bundle].read_bytes() if ca_bundle in pem else ca_bundle.encode()
     assert message in ServingCertificate(directory).distrust(content, host)

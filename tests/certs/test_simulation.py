@@ -33,7 +33,10 @@ def damaged(
         case 2:
             return {key: value for key, value in secret.items() if chance.random() < 0.5}
         case _:
-            return {key: chance.choice(GARBAGE) if chance.random() < 0.5 else secret.get(key, b"") for key in KEYS}
+            return {
+                key: chance.choice(GARBAGE) if chance.random() < 0.5 else secret.get(key, b"")
+                for key in KEYS
+            }
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -46,17 +49,25 @@ def test_never_serves_what_some_api_server_refuses(seed: int, faults: float) -> 
     while simulation.now < NOW + 400 * DAY:
         hurry = quiet < 12
         simulation.now += (
-            timedelta(seconds=chance.uniform(1, 25)) if hurry else timedelta(hours=chance.expovariate(1 / 30))
+            timedelta(seconds=chance.uniform(1, 25))
+            if hurry
+            else timedelta(hours=chance.expovariate(1 / 30))
         )
         simulation.check()
         if chance.random() < faults:
-            simulation.write(damaged(chance, simulation.secret, [data for _, data in simulation.secrets]))
+            simulation.write(
+                damaged(chance, simulation.secret, [data for _, data in simulation.secrets])
+            )
             simulation.check()
         written = len(simulation.secrets) + len(simulation.ca_bundles)
         asked = chance.choice([*Kind]) if chance.random() < 0.02 else None
         waiting = simulation.turn(asked, publish=chance.random() < 0.9).waiting
         simulation.check()
-        quiet = 0 if len(simulation.secrets) + len(simulation.ca_bundles) != written or waiting else quiet + 1
+        quiet = (
+            0
+            if len(simulation.secrets) + len(simulation.ca_bundles) != written or waiting
+            else quiet + 1
+        )
     simulation.run(3 * MINUTE)
     assert simulation.served()
     assert simulation.leaf.not_valid_after_utc > simulation.now + 9 * DAY
@@ -64,7 +75,9 @@ def test_never_serves_what_some_api_server_refuses(seed: int, faults: float) -> 
 
 
 @pytest.mark.parametrize(
-    ("authority", "leaf"), [(90 * MINUTE, 30 * MINUTE), (DAY, 365 * DAY), (7 * DAY, 7 * DAY)], ids=str
+    ("authority", "leaf"),
+    [(90 * MINUTE, 30 * MINUTE), (DAY, 365 * DAY), (7 * DAY, 7 * DAY)],
+    ids=str,
 )
 def test_holds_for_short_and_odd_lifetimes(authority: timedelta, leaf: timedelta) -> None:
     simulation = Simulation(policy=Policy(authority_lifetime=authority, leaf_lifetime=leaf))

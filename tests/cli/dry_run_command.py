@@ -32,9 +32,14 @@ def write_files(folder: Path) -> None:
     (folder / "pod.yaml").write_text(yaml.safe_dump(POD))
 
 
-def call(*arguments: str, stdin: str | bytes | None = None, env: dict[str, str] | None = None) -> Result:
+def call(
+    *arguments: str, stdin: str | bytes | None = None, env: dict[str, str] | None = None
+) -> Result:
     return CliRunner().invoke(
-        main, ["dry-run", *arguments], input=stdin, env={"KUBERNETES_SERVICE_HOST": "", **(env or {})}
+        main,
+        ["dry-run", *arguments],
+        input=stdin,
+        env={"KUBERNETES_SERVICE_HOST": "", **(env or {})},
     )
 
 
@@ -46,7 +51,9 @@ def offline(folder: Path, *arguments: str, stdin: str | bytes | None = None) -> 
 def kubeconfig(folder: Path, server: FakeApiServer, namespace: str = "") -> dict[str, str]:
     config = {
         "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": namespace}}],
+        "contexts": [
+            {"name": "c", "context": {"cluster": "c", "user": "u", "namespace": namespace}}
+        ],
         "clusters": [{"name": "c", "cluster": {"server": server.url}}],
         "users": [{"name": "u", "user": {"token": "secret-token"}}],
     }

@@ -40,7 +40,9 @@ def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_issues_what_the_server_takes(tmp_path: Path) -> None:
-    result = run("issue", "--out", tmp_path / "tls", "--dns", "a.b.svc", "--ip", "::1", "--days", "7")
+    result = run(
+        "issue", "--out", tmp_path / "tls", "--dns", "a.b.svc", "--ip", "::1", "--days", "7"
+    )
     assert result.exit_code == 0, result.output
     serving = ServingCertificate(tmp_path / "tls")
     assert timedelta(days=6, hours=23) < serving.not_after - datetime.now(UTC) <= timedelta(days=7)
@@ -154,10 +156,15 @@ def test_needs_a_cluster_for(command: str) -> None:
 def test_tells_that_there_is_no_secret(cluster: Cluster, command: str) -> None:
     del cluster.objects[SECRET]
     result = run(command)
-    assert (result.exit_code, "Secret fabric-injector/fabric-injector-tls does not exist" in result.output) == (2, True)
+    assert (
+        result.exit_code,
+        "Secret fabric-injector/fabric-injector-tls does not exist" in result.output,
+    ) == (2, True)
 
 
-@pytest.mark.parametrize(("options", "kind"), [((), "serving"), (("--authority",), "authority")], ids=["leaf", "CA"])
+@pytest.mark.parametrize(
+    ("options", "kind"), [((), "serving"), (("--authority",), "authority")], ids=["leaf", "CA"]
+)
 def test_asks_the_controller(cluster: Cluster, options: tuple[str, ...], kind: str) -> None:
     before = cluster.secret
     result = run("rotate", *options)

@@ -38,10 +38,15 @@ def test_help_and_completion_of_commands_import_none_of_them() -> None:
         "print(*[item.value for item in ShellComplete(main, {}, 'fabric-injector', '').get_completions([], 's')])\n"
         "print(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
     *_, completed, modules = done.stdout.splitlines()
     assert completed.split() == ["serve", "status"]
-    assert {name for name in modules.split() if name.startswith("webhook")} == {"webhook", "webhook.cli"}
+    assert {name for name in modules.split() if name.startswith("webhook")} == {
+        "webhook",
+        "webhook.cli",
+    }
 
 
 HEAVY = (
@@ -76,7 +81,9 @@ def each_command() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("words", each_command(), ids=" ".join)
-def test_help_and_completion_of_options_import_nothing_that_the_work_needs(words: tuple[str, ...]) -> None:
+def test_help_and_completion_of_options_import_nothing_that_the_work_needs(
+    words: tuple[str, ...],
+) -> None:
     script = (
         "import sys; from click.shell_completion import ShellComplete; from webhook.cli import main\n"
         f"words = {words!r}\n"
@@ -84,7 +91,9 @@ def test_help_and_completion_of_options_import_nothing_that_the_work_needs(words
         "print(*[item.value for item in ShellComplete(main, {}, 'fabric-injector', '').get_completions([*words], '--')])\n"
         "print(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
     assert done.stdout.startswith("Usage:")
     *_, completed, modules = done.stdout.splitlines()
     assert "--help" in completed.split()
@@ -112,8 +121,12 @@ def test_runs_the_wait_step_without_listing_it() -> None:
 def test_the_wait_step_imports_little() -> None:
     """It starts in each member of a job, and shares the members' memory limit."""
     script = "import sys; from webhook.cli import imported; imported('wait'); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
     ours = {
-        name for name in done.stdout.split() if name.startswith(("webhook", "certs", "flask", "pydantic", "urllib3"))
+        name
+        for name in done.stdout.split()
+        if name.startswith(("webhook", "certs", "flask", "pydantic", "urllib3"))
     }
     assert ours == {"webhook", "webhook.cli", "webhook.cli.wait"}

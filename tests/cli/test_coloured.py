@@ -36,7 +36,16 @@ def test_colours_a_diff_on_a_terminal() -> None:
         Decision("networks", Outcome.INJECTED, Reason.ADDED, "annotation " + "long " * 40),
         Decision("istio", Outcome.SKIPPED, Reason.NO_SIDECAR, "[red]no sidecar"),
     )
-    allowed = PodResult("Pod/p", "ml", POD, after, True, profile="rdma", decisions=decisions, warnings=("[x] careful",))
+    allowed = PodResult(
+        "Pod/p",
+        "ml",
+        POD,
+        after,
+        True,
+        profile="rdma",
+        decisions=decisions,
+        warnings=("[x] careful",),
+    )
     denied = PodResult("Pod/[b]q", "ml", POD, POD, False, "never")
     text = coloured(DryRun((allowed, denied), (Ignored("ConfigMap/x", "holds no pod template"),)))
     assert "\x1b[32m+  labels:\x1b[0m" in text

@@ -51,7 +51,12 @@ def test_the_configuration_is_followed_and_its_last_good_content_stays(
     assert look() == Multus(namespace_isolation=True)
     path.write_text(FAULTY)
     assert [look(), look()] == [Multus(namespace_isolation=True)] * 2
-    assert caplog.text.count(f"configuration not read, the last good one stays: {path}: line 3: {FAULT}") == 1
+    assert (
+        caplog.text.count(
+            f"configuration not read, the last good one stays: {path}: line 3: {FAULT}"
+        )
+        == 1
+    )
     path.unlink()
     assert look() == Multus()
 
@@ -88,7 +93,9 @@ def test_the_configuration_is_read_in_another_process(tmp_path: Path) -> None:
         "run.run = lambda _, reading: print(reading.settings().multus.namespace_isolation, *sys.modules) or True\n"
         f"main(['control', '--config={path}'])"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
     isolated, *modules = done.stdout.split()
     assert isolated == "True"
     assert [name for name in modules if name.startswith("pydantic")] == []

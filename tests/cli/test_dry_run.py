@@ -26,14 +26,23 @@ def test_prints_a_diff_without_colours(folder: Path) -> None:
 def test_prints_the_document(folder: Path) -> None:
     result = offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "json")
     document = json.loads(result.stdout)
-    assert [pod["name"] for pod in document["pods"]] == ["train-t4rcs9x6sv1m-train-0-0", "train-t4rcs9x6sv1m-train-1-0"]
+    assert [pod["name"] for pod in document["pods"]] == [
+        "train-t4rcs9x6sv1m-train-0-0",
+        "train-t4rcs9x6sv1m-train-1-0",
+    ]
     assert all(pod["allowed"] for pod in document["pods"])
 
 
 def test_prints_patches_and_pods(folder: Path) -> None:
-    patches = json.loads(offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "patch").stdout)
+    patches = json.loads(
+        offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "patch").stdout
+    )
     assert all(entry["patch"] for entry in patches)
-    pods = list(yaml.safe_load_all(offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "pod").stdout))
+    pods = list(
+        yaml.safe_load_all(
+            offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "pod").stdout
+        )
+    )
     assert [pod["metadata"]["labels"][names.RENDEZVOUS] for pod in pods] == ["master", "worker"]
 
 
@@ -62,7 +71,12 @@ def test_reads_many_files(folder: Path) -> None:
 def test_reads_the_manifests_of_a_folder_as_kubectl_does(folder: Path) -> None:
     inside = folder / "all" / "inside"
     inside.mkdir(parents=True)
-    for place, name in ((inside.parent, "b.yml"), (inside.parent, "a.json"), (inside, "c.yaml"), (inside, "d.txt")):
+    for place, name in (
+        (inside.parent, "b.yml"),
+        (inside.parent, "a.json"),
+        (inside, "c.yaml"),
+        (inside, "d.txt"),
+    ):
         (place / name).write_text(json.dumps({**POD, "metadata": {"name": name[0]}}))
 
     def names_of(*arguments: str) -> list[str]:
@@ -77,7 +91,9 @@ def test_reads_the_manifests_of_a_folder_as_kubectl_does(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["Pod", "ConfigMap"])
 def test_refuses_a_manifest_of_another_namespace_in_kubectls_words(folder: Path, kind: str) -> None:
-    manifest = yaml.safe_dump_all([POD, {**POD, "kind": kind, "metadata": {"name": "q", "namespace": "plain"}}])
+    manifest = yaml.safe_dump_all(
+        [POD, {**POD, "kind": kind, "metadata": {"name": "q", "namespace": "plain"}}]
+    )
     result = offline(folder, "-f", "-", "-n", "research", stdin=manifest)
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -94,13 +110,27 @@ def test_finds_a_runtime_in_another_file(folder: Path) -> None:
         "kind": "ClusterTrainingRuntime",
         "metadata": {"name": "own"},
     }
-    job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "t"}}
+    job = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "t"},
+    }
     template = {"spec": {"template": {"spec": {"containers": [{"name": "node", "image": "own"}]}}}}
     spec = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": template}]}}}
     (folder / "runtime.yaml").write_text(yaml.safe_dump({**runtime, "spec": spec}))
-    (folder / "job.yaml").write_text(yaml.safe_dump({**job, "spec": {"runtimeRef": {"name": "own"}}}))
+    (folder / "job.yaml").write_text(
+        yaml.safe_dump({**job, "spec": {"runtimeRef": {"name": "own"}}})
+    )
     result = offline(
-        folder, "-f", str(folder / "job.yaml"), "-f", str(folder / "runtime.yaml"), "--namespace", "plain", "-o", "json"
+        folder,
+        "-f",
+        str(folder / "job.yaml"),
+        "-f",
+        str(folder / "runtime.yaml"),
+        "--namespace",
+        "plain",
+        "-o",
+        "json",
     )
     [pod] = json.loads(result.stdout)["pods"]
     assert pod["pod"]["spec"]["containers"][0]["image"] == "own"
@@ -115,7 +145,9 @@ def test_ends_with_1_where_a_pod_is_denied(folder: Path) -> None:
 def test_ends_with_2_where_a_template_is_broken(folder: Path) -> None:
     broken = {**POD, "spec": {"containers": {"name": "m"}}}
     (folder / "broken.yaml").write_text(yaml.safe_dump_all([broken, POD]))
-    result = offline(folder, "-f", str(folder / "broken.yaml"), "--namespace", "plain", "-o", "json")
+    result = offline(
+        folder, "-f", str(folder / "broken.yaml"), "--namespace", "plain", "-o", "json"
+    )
     assert result.exit_code == 2
     assert len(json.loads(result.stdout)["pods"]) == 1
     assert "Pod/p: pod.spec.containers: expected a list" in result.stderr
@@ -163,15 +195,27 @@ WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
         "a: 1\nb: c: d",
         "standard input: line 2, column 5: not valid YAML: mapping values are not allowed",
     ),
-    "no UTF-8": (["-f", "-"], b"a: 1\nb: \xff", "standard input: line 2, column 4: the byte 0xff is not UTF-8"),
+    "no UTF-8": (
+        ["-f", "-"],
+        b"a: 1\nb: \xff",
+        "standard input: line 2, column 4: the byte 0xff is not UTF-8",
+    ),
     "nothing": (["-f", "-"], "", "standard input: expected a manifest, found nothing"),
-    "an unknown output": (["-f", "-", "-o", "yaml"], "", "'yaml' is not one of 'json', 'diff', 'patch', 'pod'"),
+    "an unknown output": (
+        ["-f", "-", "-o", "yaml"],
+        "",
+        "'yaml' is not one of 'json', 'diff', 'patch', 'pod'",
+    ),
     "an unknown profile": (
         ["-f", TORCHX, "--profile", "x"],
         None,
         "--profile x: no profile is named so; use one of: rdma-shared, none",
     ),
-    "server and profiles": (["-f", "-", "--server"], "", "--server asks the cluster, which has its own"),
+    "server and profiles": (
+        ["-f", "-", "--server"],
+        "",
+        "--server asks the cluster, which has its own",
+    ),
 }
 
 
@@ -186,8 +230,14 @@ def test_ends_with_2_where_the_command_or_its_input_is_wrong(
 
 
 def test_takes_the_profiles_among_the_objects(folder: Path) -> None:
-    profiles = to_objects((folder / "profiles.yaml").read_text().replace("rdma/hca", "rdma/as-object"))
-    settings = {"apiVersion": "config.fabric-injector.io/v1alpha1", "kind": "Configuration", "multus": {}}
+    profiles = to_objects(
+        (folder / "profiles.yaml").read_text().replace("rdma/hca", "rdma/as-object")
+    )
+    settings = {
+        "apiVersion": "config.fabric-injector.io/v1alpha1",
+        "kind": "Configuration",
+        "multus": {},
+    }
     objects = [*yaml.safe_load_all((folder / "objects.yaml").read_text()), settings, *profiles]
     (folder / "all.yaml").write_text(yaml.safe_dump_all(objects))
     result = call("-f", TORCHX, "-n", "research", "--objects", str(folder / "all.yaml"))
@@ -252,7 +302,9 @@ def test_shows_examples_in_its_help() -> None:
     assert "FABRIC_INJECTOR_DRY_RUN_NAMESPACE" in result.stdout
     told = " ".join(result.stdout.split())
     assert "Exit status: 0 all pods are allowed, 1 some pod is denied, 2" in told
-    assert "3 a workload is half injected or cannot meet; of several, 2 counts first, then 1" in told
+    assert (
+        "3 a workload is half injected or cannot meet; of several, 2 counts first, then 1" in told
+    )
 
 
 def half_injected() -> str:
@@ -286,7 +338,10 @@ def test_a_job_that_cannot_meet_ends_with_status_3_unless_something_is_worse(fol
     assert offline(folder, *job, stdin=half_injected() + denied).exit_code == 1
     assert offline(folder, *job, stdin=half_injected() + denied + "---\n7\n").exit_code == 2
     assert offline(folder, *job, stdin=half_injected() + "---\n7\n").exit_code == 2
-    assert offline(folder, *job, "-o", "json", "--require-injection", stdin=half_injected()).exit_code == 3
+    assert (
+        offline(folder, *job, "-o", "json", "--require-injection", stdin=half_injected()).exit_code
+        == 3
+    )
 
 
 def allowing(folder: Path, file: str, path: str, *objects: object) -> None:
@@ -299,9 +354,12 @@ def allowing(folder: Path, file: str, path: str, *objects: object) -> None:
 
 
 @pytest.mark.parametrize("form", ["objects", "short"])
-def test_the_configuration_among_the_objects_counts_beside_profiles_without_one(folder: Path, form: str) -> None:
+def test_the_configuration_among_the_objects_counts_beside_profiles_without_one(
+    folder: Path, form: str
+) -> None:
     short = (
-        PROFILES + "    volumes: [{name: s, hostPath: {path: /sys}}]\n    mounts: [{name: s, mountPath: /hostsys}]\n"
+        PROFILES
+        + "    volumes: [{name: s, hostPath: {path: /sys}}]\n    mounts: [{name: s, mountPath: /hostsys}]\n"
     )
     objects = to_objects(short)
     (folder / "profiles.yaml").write_text(short if form == "short" else yaml.safe_dump_all(objects))
@@ -313,7 +371,10 @@ def test_the_configuration_among_the_objects_counts_beside_profiles_without_one(
     allowing(folder, "profiles.yaml", "/dev", *objects)
     result = offline(folder, *job)
     assert "hostPath /sys is not in allowed.hostPaths" in result.stdout
-    assert result.stderr == f"the Configuration in --objects is not used: {folder / 'profiles.yaml'} has one itself\n"
+    assert (
+        result.stderr
+        == f"the Configuration in --objects is not used: {folder / 'profiles.yaml'} has one itself\n"
+    )
     assert result.exit_code == 1
 
 
@@ -333,8 +394,14 @@ def test_says_the_next_step_where_nothing_is_injected(folder: Path) -> None:
     (folder / "objects.yaml").write_text(yaml.safe_dump_all([space("research"), NETWORK]))
     result = offline(folder, "-f", TORCHX, "--namespace", "research")
     assert result.exit_code == 0
-    assert result.stderr == "next: kubectl label namespace research fabric-injector.io/profile=rdma-shared\n"
-    assert offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection").exit_code == 1
+    assert (
+        result.stderr
+        == "next: kubectl label namespace research fabric-injector.io/profile=rdma-shared\n"
+    )
+    assert (
+        offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection").exit_code
+        == 1
+    )
     (folder / "profiles.yaml").write_text(TWO_PROFILES)
     told = offline(folder, "-f", TORCHX, "--namespace", "research").stderr
     assert told.endswith("fabric-injector.io/profile=PROFILE; PROFILE is one of: rdma, typo\n")
@@ -344,12 +411,19 @@ def test_says_the_next_step_where_a_namespace_only_observes(folder: Path) -> Non
     labels = {names.PROFILE: "rdma-shared", names.MODE: "observe"}
     (folder / "objects.yaml").write_text(yaml.safe_dump_all([space("research", **labels), NETWORK]))
     result = offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection")
-    assert (result.exit_code, result.stderr) == (1, "next: kubectl label namespace research fabric-injector.io/mode-\n")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "next: kubectl label namespace research fabric-injector.io/mode-\n",
+    )
 
 
 def test_requires_an_injection(folder: Path) -> None:
     result = offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection")
     assert (result.exit_code, result.stderr) == (0, "")
     (folder / "single.yaml").write_text(yaml.safe_dump(POD))
-    result = offline(folder, "-f", str(folder / "single.yaml"), "--namespace", "research", "--require-injection")
-    assert (result.exit_code, result.stderr) == (1, ""), "it needs no fabric, and no label would change that"
+    result = offline(
+        folder, "-f", str(folder / "single.yaml"), "--namespace", "research", "--require-injection"
+    )
+    assert (result.exit_code, result.stderr) == (1, ""), (
+        "it needs no fabric, and no label would change that"
+    )

@@ -36,7 +36,9 @@ def put_cluster(server: FakeApiServer) -> None:
     server.put(FABRIC_PROFILES, "rdma-shared", spec={"networks": networks})
 
 
-def test_reads_the_installed_profiles_and_the_kubeconfigs_namespace(folder: Path, server: FakeApiServer) -> None:
+def test_reads_the_installed_profiles_and_the_kubeconfigs_namespace(
+    folder: Path, server: FakeApiServer
+) -> None:
     put_cluster(server)
     result = call("-f", TORCHX, "-o", "json", env=kubeconfig(folder, server, namespace="research"))
     assert result.exit_code == 0, result.output
@@ -55,10 +57,14 @@ def test_leaves_out_an_object_with_a_fault_and_says_so(folder: Path, server: Fak
     faults, settings = result.stderr.splitlines()
     assert faults.startswith("FabricProfile other: spec.later: is not a field")
     assert faults.endswith("; it is left out here")
-    assert settings.startswith("ConfigMap fabric-injector/fabric-injector-config cannot be read, so Multus is taken")
+    assert settings.startswith(
+        "ConfigMap fabric-injector/fabric-injector-config cannot be read, so Multus is taken"
+    )
 
 
-def test_reads_the_file_of_a_webhook_that_was_given_one(folder: Path, server: FakeApiServer) -> None:
+def test_reads_the_file_of_a_webhook_that_was_given_one(
+    folder: Path, server: FakeApiServer
+) -> None:
     put_cluster(server)
     server.misbehave("get", DEPLOYMENT, lambda exchange: exchange.answer(200, deployment()))
     data = {"f.yaml": PROFILES.replace("rdma/hca", "rdma/in-file")}
@@ -72,7 +78,11 @@ def test_reads_the_file_of_a_webhook_that_was_given_one(folder: Path, server: Fa
 
 def deployment() -> dict[str, Any]:
     mounts = [{"name": "p", "mountPath": "/p"}]
-    container = {"name": "webhook", "args": ["serve", "--profiles=/p/f.yaml"], "volumeMounts": mounts}
+    container = {
+        "name": "webhook",
+        "args": ["serve", "--profiles=/p/f.yaml"],
+        "volumeMounts": mounts,
+    }
     pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "mine"}}]}
     metadata = {"name": "fabric-injector-webhook", "namespace": "fabric-injector"}
     return {"metadata": metadata, "spec": {"template": {"spec": pod}}}
@@ -85,8 +95,14 @@ def deployment() -> dict[str, Any]:
             text(404, NOT_INSTALLED),
             "no CustomResourceDefinition fabricprofiles.fabric-injector.io, which the manifests hold",
         ),
-        (status(401, "who are you"), "answered 401: who are you; give --profiles FILE, or --server"),
-        (lambda exchange: exchange.answer(200, {"items": 3}), "answered with no list: items is not a list"),
+        (
+            status(401, "who are you"),
+            "answered 401: who are you; give --profiles FILE, or --server",
+        ),
+        (
+            lambda exchange: exchange.answer(200, {"items": 3}),
+            "answered with no list: items is not a list",
+        ),
     ],
 )
 def test_says_why_the_installed_profiles_cannot_be_used(
@@ -94,7 +110,9 @@ def test_says_why_the_installed_profiles_cannot_be_used(
 ) -> None:
     put_cluster(server)
     group = {"preferredVersion": {"groupVersion": "fabric-injector.io/v1alpha1"}}
-    server.misbehave("get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group))
+    server.misbehave(
+        "get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group)
+    )
     server.misbehave("list", FABRIC_PROFILES, answer)
     result = call("-f", TORCHX, env=kubeconfig(folder, server))
     assert result.exit_code == 2
@@ -104,7 +122,9 @@ def test_says_why_the_installed_profiles_cannot_be_used(
 def test_names_the_role_that_lets_profiles_be_read(folder: Path, server: FakeApiServer) -> None:
     put_cluster(server)
     group = {"preferredVersion": {"groupVersion": "fabric-injector.io/v1alpha1"}}
-    server.misbehave("get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group))
+    server.misbehave(
+        "get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group)
+    )
     server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
     result = call("-f", TORCHX, env=kubeconfig(folder, server))
     assert result.exit_code == 2
@@ -112,11 +132,22 @@ def test_names_the_role_that_lets_profiles_be_read(folder: Path, server: FakeApi
     assert "ask for ClusterRole fabric-injector-profile-viewer" in result.stderr
 
 
-def test_asks_the_cluster_about_namespaces_and_networks(folder: Path, server: FakeApiServer) -> None:
+def test_asks_the_cluster_about_namespaces_and_networks(
+    folder: Path, server: FakeApiServer
+) -> None:
     server.put(NAMESPACES, "research", labels={names.PROFILE: "rdma-shared"})
     config = '{"type": "macvlan", "ipam": {"type": "nv-ipam"}}'
     server.put(NETWORKS, "rdma-net", "default", spec={"config": config})
-    arguments = ("-f", TORCHX, "--namespace", "research", "--profiles", str(folder / "profiles.yaml"), "-o", "json")
+    arguments = (
+        "-f",
+        TORCHX,
+        "--namespace",
+        "research",
+        "--profiles",
+        str(folder / "profiles.yaml"),
+        "-o",
+        "json",
+    )
     result = call(*arguments, env=kubeconfig(folder, server))
     assert result.exit_code == 0, result.output
     assert all(pod["patch"] for pod in json.loads(result.stdout)["pods"])
@@ -125,15 +156,31 @@ def test_asks_the_cluster_about_namespaces_and_networks(folder: Path, server: Fa
 
 def test_says_when_the_cluster_cannot_be_asked(folder: Path, server: FakeApiServer) -> None:
     server.misbehave("get", f"{NAMESPACES}/research", *[status(403, "no such right")] * 9)
-    arguments = ("-f", TORCHX, "--namespace", "research", "--profiles", str(folder / "profiles.yaml"))
+    arguments = (
+        "-f",
+        TORCHX,
+        "--namespace",
+        "research",
+        "--profiles",
+        str(folder / "profiles.yaml"),
+    )
     result = call(*arguments, env=kubeconfig(folder, server))
     assert result.exit_code == 2
-    assert "answered 403: no such right; --server lets the cluster decide, with fewer rights" in result.stderr
+    assert (
+        "answered 403: no such right; --server lets the cluster decide, with fewer rights"
+        in result.stderr
+    )
 
 
-def test_goes_on_without_a_network_that_may_not_be_read(folder: Path, server: FakeApiServer) -> None:
+def test_goes_on_without_a_network_that_may_not_be_read(
+    folder: Path, server: FakeApiServer
+) -> None:
     put_cluster(server)
-    server.misbehave("get", f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net", *REFUSED)
+    server.misbehave(
+        "get",
+        f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net",
+        *REFUSED,
+    )
     result = call("-f", TORCHX, "-o", "json", env=kubeconfig(folder, server, namespace="research"))
     assert result.exit_code == 0, result.output
     assert all("rdma/hca" in json.dumps(pod["pod"]) for pod in json.loads(result.stdout)["pods"])
@@ -141,10 +188,15 @@ def test_goes_on_without_a_network_that_may_not_be_read(folder: Path, server: Fa
     assert told.startswith(
         "networks that you may not read are taken to exist, to give addresses and to name no device of"
     )
-    assert ": default/rdma-net; ask for get of network-attachment-definitions there, or let --server" in told
+    assert (
+        ": default/rdma-net; ask for get of network-attachment-definitions there, or let --server"
+        in told
+    )
 
 
-def test_goes_on_without_no_network_that_cannot_be_read(folder: Path, server: FakeApiServer) -> None:
+def test_goes_on_without_no_network_that_cannot_be_read(
+    folder: Path, server: FakeApiServer
+) -> None:
     put_cluster(server)
     path = f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net"
     server.misbehave("get", path, *[status(500, "broken")] * 9)

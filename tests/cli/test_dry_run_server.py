@@ -19,13 +19,27 @@ def admit(exchange: Exchange) -> None:
     pod["metadata"].setdefault("labels", {})[names.JOB] = "job-1"
     pod["metadata"]["labels"][names.RENDEZVOUS] = "worker"
     pod["metadata"].setdefault("annotations", {})[names.STATUS] = '{"profile":"rdma-shared"}'
-    pod["spec"] |= {"dnsPolicy": "ClusterFirst", "schedulerName": pod["spec"].get("schedulerName", "default-scheduler")}
-    exchange.answer(201, {**pod, "status": {"phase": "Pending"}}, Warning='299 - "say \\"no\\"", 299 - "twice"')
+    pod["spec"] |= {
+        "dnsPolicy": "ClusterFirst",
+        "schedulerName": pod["spec"].get("schedulerName", "default-scheduler"),
+    }
+    exchange.answer(
+        201, {**pod, "status": {"phase": "Pending"}}, Warning='299 - "say \\"no\\"", 299 - "twice"'
+    )
 
 
 def test_sends_each_pod_to_the_cluster(folder: Path, server: FakeApiServer) -> None:
     server.misbehave("POST", "/api/v1/namespaces/research/pods", admit, admit)
-    result = call("-f", TORCHX, "--namespace", "research", "--server", "-o", "json", env=kubeconfig(folder, server))
+    result = call(
+        "-f",
+        TORCHX,
+        "--namespace",
+        "research",
+        "--server",
+        "-o",
+        "json",
+        env=kubeconfig(folder, server),
+    )
     assert result.exit_code == 0, result.output
     first, _ = json.loads(result.stdout)["pods"]
     assert (first["system"], first["job"], first["rendezvous"], first["profile"]) == (
@@ -37,9 +51,14 @@ def test_sends_each_pod_to_the_cluster(folder: Path, server: FakeApiServer) -> N
     assert first["warnings"] == ['say "no"', "twice"]
     [workload] = json.loads(result.stdout)["workloads"]
     assert (workload["source"], workload["roles"]) == ("Job/train-t4rcs9x6sv1m", {"worker": 2})
-    assert {operation["path"].split("/")[2] for operation in first["patch"]} == {"labels", "annotations"}
+    assert {operation["path"].split("/")[2] for operation in first["patch"]} == {
+        "labels",
+        "annotations",
+    }
     assert "dnsPolicy" not in first["pod"]["spec"]
-    assert [(request.method, request.query) for request in server.requests] == [("POST", {"dryRun": "All"})] * 2
+    assert [(request.method, request.query) for request in server.requests] == [
+        ("POST", {"dryRun": "All"})
+    ] * 2
     assert json.loads(server.requests[0].body)["metadata"]["name"] == "train-t4rcs9x6sv1m-train-0-0"
 
 
@@ -67,28 +86,39 @@ def test_sends_a_saved_pod_as_a_new_one(folder: Path, server: FakeApiServer) -> 
     ],
     ids=["denied", "forbidden", "there already", "no namespace"],
 )
-def test_takes_a_refusal_as_a_denial(folder: Path, server: FakeApiServer, code: int, answer: str, message: str) -> None:
+def test_takes_a_refusal_as_a_denial(
+    folder: Path, server: FakeApiServer, code: int, answer: str, message: str
+) -> None:
     server.misbehave("POST", "/api/v1/namespaces/default/pods", status(code, answer))
     result = call("-f", str(folder / "pod.yaml"), "--server", env=kubeconfig(folder, server))
     assert result.exit_code == 1
     assert message in result.stdout
 
 
-def test_an_account_that_may_create_no_pods_has_no_verdict(folder: Path, server: FakeApiServer) -> None:
-    answer = (
-        'pods "p" is forbidden: User "ann" cannot create resource "pods" in API group "" in the namespace "default"'
-    )
+def test_an_account_that_may_create_no_pods_has_no_verdict(
+    folder: Path, server: FakeApiServer
+) -> None:
+    answer = 'pods "p" is forbidden: User "ann" cannot create resource "pods" in API group "" in the namespace "default"'
     server.misbehave("POST", "/api/v1/namespaces/default/pods", status(403, answer))
     result = call("-f", str(folder / "pod.yaml"), "--server", env=kubeconfig(folder, server))
     assert result.exit_code == 2
-    assert f"{answer}; --server creates pods in a dry run, which needs the right to create them" in result.stderr
+    assert (
+        f"{answer}; --server creates pods in a dry run, which needs the right to create them"
+        in result.stderr
+    )
 
 
 @pytest.mark.parametrize(
-    ("code", "message"), [(401, "log in to the cluster again"), (500, "failed calling webhook")], ids=str
+    ("code", "message"),
+    [(401, "log in to the cluster again"), (500, "failed calling webhook")],
+    ids=str,
 )
-def test_takes_no_answer_as_no_denial(folder: Path, server: FakeApiServer, code: int, message: str) -> None:
-    server.misbehave("POST", "/api/v1/namespaces/default/pods", status(code, "failed calling webhook"))
+def test_takes_no_answer_as_no_denial(
+    folder: Path, server: FakeApiServer, code: int, message: str
+) -> None:
+    server.misbehave(
+        "POST", "/api/v1/namespaces/default/pods", status(code, "failed calling webhook")
+    )
     result = call("-f", str(folder / "pod.yaml"), "--server", env=kubeconfig(folder, server))
     assert result.exit_code == 2
     assert message in result.stderr

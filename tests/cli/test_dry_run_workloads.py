@@ -24,22 +24,39 @@ GROUPS = {
     "/apis/kubeflow.org": ["v2beta1", "v1"],
     "/apis/trainer.kubeflow.org": ["v1alpha1"],
 }
-COMMAND = ["torchrun", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=$(MASTER_ADDR):29500", "train.py"]
+COMMAND = [
+    "torchrun",
+    "--nnodes=2",
+    "--rdzv-backend=c10d",
+    "--rdzv-endpoint=$(MASTER_ADDR):29500",
+    "train.py",
+]
 
 
 def template(name: str = "pytorch", **changes: Any) -> dict[str, Any]:
-    container = {"name": name, "image": "i", "command": COMMAND, "resources": {"limits": {"nvidia.com/gpu": "8"}}}
+    container = {
+        "name": name,
+        "image": "i",
+        "command": COMMAND,
+        "resources": {"limits": {"nvidia.com/gpu": "8"}},
+    }
     return {"spec": {"containers": [container], **changes}}
 
 
 def pytorch_job(**changes: Any) -> dict[str, Any]:
     types = {"Master": 1, "Worker": 3}
     pod = template(**changes)
-    return {"pytorchReplicaSpecs": {each: {"replicas": number, "template": pod} for each, number in types.items()}}
+    return {
+        "pytorchReplicaSpecs": {
+            each: {"replicas": number, "template": pod} for each, number in types.items()
+        }
+    }
 
 
 def owned_by(version: str, kind: str, name: str) -> list[dict[str, Any]]:
-    return [{"apiVersion": version, "kind": kind, "name": name, "uid": f"u-{name}", "controller": True}]
+    return [
+        {"apiVersion": version, "kind": kind, "name": name, "uid": f"u-{name}", "controller": True}
+    ]
 
 
 @pytest.fixture
@@ -50,7 +67,10 @@ def cluster(server: FakeApiServer) -> FakeApiServer:
     server.groups.update(GROUPS)
     server.put(PYTORCH_JOBS, "bert", "research", spec=pytorch_job())
     server.put(
-        DEPLOYMENTS, "web", "research", spec={"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}}
+        DEPLOYMENTS,
+        "web",
+        "research",
+        spec={"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}},
     )
     server.put(PYTORCH_JOBS, "llama", "team", spec=pytorch_job())
     server.put(PYTORCH_JOBS, "opt", "quiet", spec=pytorch_job())
@@ -79,7 +99,9 @@ def test_prints_a_line_for_each_workload_and_a_sum(folder: Path, cluster: FakeAp
     ]
 
 
-def test_a_profile_is_tried_where_the_namespace_names_none(folder: Path, cluster: FakeApiServer) -> None:
+def test_a_profile_is_tried_where_the_namespace_names_none(
+    folder: Path, cluster: FakeApiServer
+) -> None:
     result = call("-A", "--profile", "rdma-shared", env=kubeconfig(folder, cluster))
     assert result.exit_code == 0, result.output
     assert ["team", "PyTorchJob/llama", "injected"] in [row[:3] for row in lines(result.stdout)]
@@ -91,19 +113,29 @@ def test_one_namespace_takes_rights_in_it_alone(folder: Path, cluster: FakeApiSe
     result = call("-n", "research", env=kubeconfig(folder, cluster))
     assert "PyTorchJob/bert" in result.stdout
     assert "llama" not in result.stdout
-    listed = [each.path for each in cluster.requests if each.path.endswith(("/pytorchjobs", "/pods", "/jobs"))]
+    listed = [
+        each.path
+        for each in cluster.requests
+        if each.path.endswith(("/pytorchjobs", "/pods", "/jobs"))
+    ]
     assert listed
     assert all("/namespaces/research/" in path for path in listed)
 
 
-def test_what_a_workload_of_the_list_made_is_not_shown_again(folder: Path, cluster: FakeApiServer) -> None:
+def test_what_a_workload_of_the_list_made_is_not_shown_again(
+    folder: Path, cluster: FakeApiServer
+) -> None:
     pod = template()["spec"]
     for number in range(2):
         owner = owned_by("kubeflow.org/v1", "PyTorchJob", "bert")
         cluster.put(PODS, f"bert-worker-{number}", "research", spec=pod, ownerReferences=owner)
     replica_set = {"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}}
     cluster.put(
-        REPLICA_SETS, "web-5", "research", spec=replica_set, ownerReferences=owned_by("apps/v1", "Deployment", "web")
+        REPLICA_SETS,
+        "web-5",
+        "research",
+        spec=replica_set,
+        ownerReferences=owned_by("apps/v1", "Deployment", "web"),
     )
     cluster.put(
         JOBS,
@@ -123,7 +155,9 @@ def test_what_a_workload_of_the_list_made_is_not_shown_again(folder: Path, clust
     assert "tune" in other, "two pods of an owner that is not listed are one line"
 
 
-def test_a_pod_that_would_be_denied_is_status_1_and_says_why(folder: Path, cluster: FakeApiServer) -> None:
+def test_a_pod_that_would_be_denied_is_status_1_and_says_why(
+    folder: Path, cluster: FakeApiServer
+) -> None:
     label = {names.PROFILE: "no-such-profile"}
     denied = {"replicas": 1, "template": {"metadata": {"labels": label}, **template()}}
     cluster.put(DEPLOYMENTS, "typo", "research", spec=denied)
@@ -134,10 +168,16 @@ def test_a_pod_that_would_be_denied_is_status_1_and_says_why(folder: Path, clust
     assert "no-such-profile" in row[3]
 
 
-def test_a_trainjob_is_completed_by_the_runtime_of_the_cluster(folder: Path, cluster: FakeApiServer) -> None:
+def test_a_trainjob_is_completed_by_the_runtime_of_the_cluster(
+    folder: Path, cluster: FakeApiServer
+) -> None:
     node = {"name": "node", "template": {"spec": {"template": template("node")}}}
     policy = {"numNodes": 5, "torch": {}}
-    cluster.put(RUNTIMES, "ours", spec={"mlPolicy": policy, "template": {"spec": {"replicatedJobs": [node]}}})
+    cluster.put(
+        RUNTIMES,
+        "ours",
+        spec={"mlPolicy": policy, "template": {"spec": {"replicatedJobs": [node]}}},
+    )
     cluster.put(TRAIN_JOBS, "gpt", "research", spec={"runtimeRef": {"name": "ours"}})
     result = call("-A", env=kubeconfig(folder, cluster))
     [row] = [row for row in lines(result.stdout) if row[1] == "TrainJob/gpt"]
@@ -145,7 +185,9 @@ def test_a_trainjob_is_completed_by_the_runtime_of_the_cluster(folder: Path, clu
     assert "ClusterTrainingRuntime" not in result.stdout
 
 
-def test_names_what_may_not_be_listed_and_what_is_not_installed(folder: Path, cluster: FakeApiServer) -> None:
+def test_names_what_may_not_be_listed_and_what_is_not_installed(
+    folder: Path, cluster: FakeApiServer
+) -> None:
     cluster.misbehave("get", JOBS, status(403, "no such right"))
     result = call("-A", env=kubeconfig(folder, cluster))
     refused, absent = result.stderr.splitlines()
@@ -156,7 +198,9 @@ def test_names_what_may_not_be_listed_and_what_is_not_installed(folder: Path, cl
     assert "PyTorchJob/bert" in result.stdout
 
 
-def test_a_broken_object_is_named_and_the_others_count(folder: Path, cluster: FakeApiServer) -> None:
+def test_a_broken_object_is_named_and_the_others_count(
+    folder: Path, cluster: FakeApiServer
+) -> None:
     cluster.put(PYTORCH_JOBS, "odd", "research", spec={}, status={"conditions": "none"})
     result = call("-A", env=kubeconfig(folder, cluster))
     assert "pytorchjobs/odd: cannot be read" in result.stderr

@@ -14,7 +14,9 @@ from webhook.cli import imported, kubectl_plugin, main
 TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
 
 
-def test_usage_names_what_was_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_names_what_was_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["/usr/local/bin/kubectl-fabric_injector", "explain"])
     with pytest.raises(SystemExit) as left:
         kubectl_plugin()
@@ -37,7 +39,9 @@ def command_named(words: tuple[str, ...]) -> click.Command:
 
 
 @pytest.mark.parametrize("words", [*TALKERS, ("check",)], ids=" ".join)
-def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(words: tuple[str, ...]) -> None:
+def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(
+    words: tuple[str, ...],
+) -> None:
     spelled = {spelling: each for each in command_named(words).params for spelling in each.opts}
     system = spelled["--system-namespace"]
     assert isinstance(system, click.Option)
@@ -48,19 +52,34 @@ def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(wor
     told = spelled["-n"]
     assert isinstance(told, click.Option)
     is_same = told is system
-    meaning = "in explain and dry-run" if is_same else "else at all" if words == ("check",) else "else the kubeconfig's"
+    meaning = (
+        "in explain and dry-run"
+        if is_same
+        else "else at all"
+        if words == ("check",)
+        else "else the kubeconfig's"
+    )
     assert meaning in str(told.help)
 
 
 @pytest.mark.parametrize("words", [*TALKERS, ("check",)], ids=" ".join)
-def test_the_installations_namespace_has_one_name_in_the_environment_too(words: tuple[str, ...]) -> None:
+def test_the_installations_namespace_has_one_name_in_the_environment_too(
+    words: tuple[str, ...],
+) -> None:
     result = CliRunner().invoke(main, [*words, "--help"], terminal_width=200)
-    assert f"FABRIC_INJECTOR_{'_'.join(words).upper().replace('-', '_')}_SYSTEM_NAMESPACE" in result.output
+    assert (
+        f"FABRIC_INJECTOR_{'_'.join(words).upper().replace('-', '_')}_SYSTEM_NAMESPACE"
+        in result.output
+    )
 
 
 @pytest.mark.parametrize("words", TALKERS, ids=" ".join)
-def test_a_kubeconfig_that_is_not_there_is_a_plain_error(words: tuple[str, ...], tmp_path: Path) -> None:
-    (tmp_path / "pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}")
+def test_a_kubeconfig_that_is_not_there_is_a_plain_error(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "pod.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}"
+    )
     given = ["-f", str(tmp_path / "pod.yaml"), "--server"] if words == ("dry-run",) else []
     given += ["job/train"] if words == ("explain",) else []
     result = CliRunner().invoke(main, [*words, *given, "--kubeconfig", str(tmp_path / "absent")])

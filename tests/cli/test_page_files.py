@@ -20,7 +20,9 @@ FORBIDDEN = re.compile(
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_is_small_and_harmless(path: Path) -> None:
-    text = path.read_text().replace("http://www.w3.org/2000/svg", "")  # a name, which nobody fetches
+    text = path.read_text().replace(
+        "http://www.w3.org/2000/svg", ""
+    )  # a name, which nobody fetches
     if path.name == "key.js":
         text = text.replace(
             "sessionStorage", ""
@@ -30,7 +32,11 @@ def test_is_small_and_harmless(path: Path) -> None:
 
 
 def test_reads_all_that_is_shipped() -> None:
-    shipped = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file() and path.suffix != ".py"}
+    shipped = {
+        str(path.relative_to(FOLDER))
+        for path in FOLDER.rglob("*")
+        if path.is_file() and path.suffix != ".py"
+    }
     shipped = {path for path in shipped if "__pycache__" not in path}
     assert set(read_page()) == shipped | {"demo/torchx-pods.yaml"}
 

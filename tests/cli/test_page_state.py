@@ -64,7 +64,9 @@ def test_describes_the_parts_that_a_profile_gives() -> None:
     sidecars: [{name: s, image: a/b, env: {A: b}, mounts: [{name: sys, mountPath: /sys}], capabilities: [NET_ADMIN]}]
     quantities: [{resource: a/b, byNodeType: {big: 4}}]
 """
-    [found] = [each for each in document(text=f"profiles:{parts}")["profiles"] if each["name"] == "parts"]
+    [found] = [
+        each for each in document(text=f"profiles:{parts}")["profiles"] if each["name"] == "parts"
+    ]
     assert json.loads(json.dumps(found))["settings"] == {
         "volumes": [{"name": "sys", "hostPath": {"path": "/sys"}}, {"name": "tmp", "emptyDir": {}}],
         "sidecars": [
@@ -76,7 +78,13 @@ def test_describes_the_parts_that_a_profile_gives() -> None:
                 "capabilities": ["NET_ADMIN"],
             }
         ],
-        "quantities": [{"resource": "a/b", "byNodeType": {"big": 4}, "nodeLabel": "node.kubernetes.io/instance-type"}],
+        "quantities": [
+            {
+                "resource": "a/b",
+                "byNodeType": {"big": 4},
+                "nodeLabel": "node.kubernetes.io/instance-type",
+            }
+        ],
     }
 
 
@@ -109,11 +117,26 @@ def test_describes_networks() -> None:
 
 
 def test_describes_jobs_by_their_live_ranks_0() -> None:
-    new, old = ({"kind": "Pod", **pod(name, addr=addr)} for name, addr in (("new", None), ("old", "10.0.0.1")))
+    new, old = (
+        {"kind": "Pod", **pod(name, addr=addr)}
+        for name, addr in (("new", None), ("old", "10.0.0.1"))
+    )
     gone = {"kind": "Pod", **pod("gone", deletionTimestamp="2026-01-01T00:00:00Z")}
     assert document(old, new, gone)["jobs"] == [
-        {"namespace": "ml", "job": "j", "pod": "new", "created": "2026-01-01T00:00:00Z", "address": ""},
-        {"namespace": "ml", "job": "j", "pod": "old", "created": "2026-01-01T00:00:00Z", "address": "10.0.0.1"},
+        {
+            "namespace": "ml",
+            "job": "j",
+            "pod": "new",
+            "created": "2026-01-01T00:00:00Z",
+            "address": "",
+        },
+        {
+            "namespace": "ml",
+            "job": "j",
+            "pod": "old",
+            "created": "2026-01-01T00:00:00Z",
+            "address": "10.0.0.1",
+        },
     ]
 
 

@@ -33,13 +33,23 @@ def test_lists_each_with_source_date_images_and_what_verified_means() -> None:
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_tells_all_of_each_to_programs(form: str) -> None:
-    read: Any = json.loads(out("-o", "json")) if form == "json" else yaml.safe_load(out("-o", "yaml"))
+    read: Any = (
+        json.loads(out("-o", "json")) if form == "json" else yaml.safe_load(out("-o", "yaml"))
+    )
     assert [preset["name"] for preset in read] == preset_names()
     for preset in read:
         assert preset["profile"]["kind"] == "FabricProfile"
         assert preset["sources"][0]["url"].startswith("https://")
         assert isinstance(preset["sources"][0]["date"], str)
-        assert set(preset) >= {"verified", "note", "images", "allowed", "change", "adds", "leavesOut"}
+        assert set(preset) >= {
+            "verified",
+            "note",
+            "images",
+            "allowed",
+            "change",
+            "adds",
+            "leavesOut",
+        }
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -49,7 +59,9 @@ def test_prints_a_profile_for_kubectl_apply(name: str) -> None:
     [printed] = yaml.safe_load_all(text)
     assert printed == json.loads(out(name, "-o", "json"))
     assert printed["metadata"]["name"] == name
-    comment = " ".join(line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#"))
+    comment = " ".join(
+        line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#")
+    )
     [preset] = [preset for preset in read_presets() if preset.name == name]
     assert f"Verified: {preset.about['verified']}. {preset.about['note'].strip()}" in comment
     for source in preset.about["sources"]:
@@ -62,8 +74,12 @@ def test_the_comment_tells_what_the_configuration_must_allow_as_yaml() -> None:
     head = out("gke-tcpxo").partition("apiVersion:")[0].splitlines()
     start = next(index for index, line in enumerate(head) if "must allow" in line)
     allowed = yaml.safe_load("\n".join(line.removeprefix("#") for line in head[start + 1 :]))
-    assert "(Helm: value allowed; else config.yaml of ConfigMap fabric-injector-config)" in head[start]
-    assert allowed["allowed"]["sidecarImages"] == ["us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev"]
+    assert (
+        "(Helm: value allowed; else config.yaml of ConfigMap fabric-injector-config)" in head[start]
+    )
+    assert allowed["allowed"]["sidecarImages"] == [
+        "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev"
+    ]
     assert "/dev/aperture_devices" in allowed["allowed"]["hostPaths"]
 
 

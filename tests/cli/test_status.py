@@ -26,7 +26,10 @@ from webhook.diagnose.status.status import StatusReading, look_at_all
 
 CONFIG = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "whereabouts"}})
 RENEWED = {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": ago(seconds=2)}
-LEASE: Object = {"metadata": {"name": "fabric-injector", "namespace": "fabric-injector"}, "spec": RENEWED}
+LEASE: Object = {
+    "metadata": {"name": "fabric-injector", "namespace": "fabric-injector"},
+    "spec": RENEWED,
+}
 
 
 def reading(*scenes: Scene, **changes: Any) -> StatusReading:
@@ -39,7 +42,8 @@ def reading(*scenes: Scene, **changes: Any) -> StatusReading:
         "claims": {} if first.claims is None else {SPACE: first.claims},
         "claim_templates": {} if first.claim_templates is None else {SPACE: first.claim_templates},
         **{
-            key: getattr(first, key) for key in ("nodes", "networks", "profiles", "lease", "lease_key", "device_offers")
+            key: getattr(first, key)
+            for key in ("nodes", "networks", "profiles", "lease", "lease_key", "device_offers")
         },
         "workloads": [each for scene in scenes for each in scene.workloads],
     }
@@ -67,7 +71,12 @@ def test_a_claim_that_is_not_allocated() -> None:
 
 def second(scene: Scene) -> Scene:
     """Return the same job under another name."""
-    text = json.dumps(scene.pods).replace("bert", "albert").replace('"uid-', '"uid-b').replace("3f0c7f2e", "4f0c7f2e")
+    text = (
+        json.dumps(scene.pods)
+        .replace("bert", "albert")
+        .replace('"uid-', '"uid-b')
+        .replace("3f0c7f2e", "4f0c7f2e")
+    )
     pods = json.loads(text)
     found = recognise(pods["albert-master-0"])
     assert isinstance(found, TrainingPod)
@@ -110,7 +119,13 @@ def is_not_indexed(scene: Scene) -> None:
     """A Job's pods have GPUs and start torchrun, and no rank: nothing is injected, which looks like a mistake."""
     scene.pods = {"bert-x7k2p": scene.created(1)}
     pod = scene.pods["bert-x7k2p"]
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "bert", "uid": "u-job", "controller": True}
+    owner = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": "bert",
+        "uid": "u-job",
+        "controller": True,
+    }
     labels = {"batch.kubernetes.io/job-name": "bert", "batch.kubernetes.io/controller-uid": "u-job"}
     pod["metadata"] |= {"name": "bert-x7k2p", "ownerReferences": [owner], "labels": labels}
     pod["spec"]["containers"][0] |= {"command": ["torchrun", "--nnodes=2", "train.py"], "env": []}
@@ -146,9 +161,7 @@ def leads_nobody(scene: Scene) -> None:
 
 
 def is_refused(scene: Scene) -> None:
-    message = (
-        'Error creating: admission webhook "pods.fabric-injector.io" denied the request: pod bert-worker-2: no network'
-    )
+    message = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: pod bert-worker-2: no network'
     scene.events.append(event("PyTorchJob", "bert", "FailedCreatePod", message, at=ago(seconds=1)))
 
 
@@ -163,9 +176,7 @@ def is_gated_by_kueue(scene: Scene) -> None:
 def is_suspended_by_kueue(scene: Scene) -> None:
     for pod in scene.pods.values():
         pod["status"]["phase"] = "Failed"
-    text = (
-        "Preempted to accommodate a workload (UID: unknown, JobUID: unknown) due to prioritization in the ClusterQueue"
-    )
+    text = "Preempted to accommodate a workload (UID: unknown, JobUID: unknown) due to prioritization in the ClusterQueue"
     scene.workloads.append(workload(("Evicted", "True", "Preempted", text)))
     scene.pods["bert-master-0"]["status"]["phase"] = "Pending"
     del scene.pods["bert-master-0"]["spec"]["nodeName"]
@@ -231,8 +242,12 @@ def test_leaves_out_what_does_not_look_as_if_it_trained(change: Object) -> None:
     scene = Scene()
     is_not_indexed(scene)
     [pod] = scene.pods.values()
-    pod["metadata"]["labels"] |= {key: value for key, value in change.items() if key == names.PROFILE}
-    pod["spec"]["containers"][0] |= {key: value for key, value in change.items() if key != names.PROFILE}
+    pod["metadata"]["labels"] |= {
+        key: value for key, value in change.items() if key == names.PROFILE
+    }
+    pod["spec"]["containers"][0] |= {
+        key: value for key, value in change.items() if key != names.PROFILE
+    }
     assert look_at_all(reading(scene)) == []
 
 
@@ -242,7 +257,10 @@ def test_an_owner_that_can_create_no_pod() -> None:
     scene.events[0]["involvedObject"]["name"] = "roberta"
     scene.events.append(event("ReplicaSet", "web", "FailedCreate", "exceeded quota: x"))
     found = look_at_all(reading(scene))
-    assert [(job.name, job.members, job.is_failing) for job in found] == [("roberta", 0, True), ("bert", 4, False)]
+    assert [(job.name, job.members, job.is_failing) for job in found] == [
+        ("roberta", 0, True),
+        ("bert", 4, False),
+    ]
     assert found[0].first is not None
     assert found[0].first.message.startswith("a pod of it was refused: no network")
 
@@ -255,7 +273,9 @@ def test_an_owner_that_can_create_no_pod_is_told_where_a_profile_is_asked_for() 
     assert [job.name for job in look_at_all(reading(scene))] == ["roberta", "bert"]
     sandbox = event("Pod", "other-0", "FailedCreatePodSandBox", "no network", source="kubelet")
     scene.events[:] = [sandbox]
-    assert [job.name for job in look_at_all(reading(scene))] == ["bert"], "a pod of no job that is known is no owner"
+    assert [job.name for job in look_at_all(reading(scene))] == ["bert"], (
+        "a pod of no job that is known is no owner"
+    )
 
 
 def test_a_job_that_kueue_has_not_let_make_a_pod() -> None:
@@ -264,7 +284,9 @@ def test_a_job_that_kueue_has_not_let_make_a_pod() -> None:
     waiting = ("QuotaReserved", "False", "Pending", text)
     other.workloads.append(workload(waiting, owner=("PyTorchJob", "roberta")))
     admitted = ("QuotaReserved", "True", "QuotaReserved", ""), ("Admitted", "True", "Admitted", "")
-    other.workloads += [workload(*admitted, owner=("PyTorchJob", name)) for name in ("bert", "begun")]
+    other.workloads += [
+        workload(*admitted, owner=("PyTorchJob", name)) for name in ("bert", "begun")
+    ]
     other.workloads.append(workload(waiting, owner=("Pod", "a-pod-of-a-group")))
     found = look_at_all(reading(scene, other))
     assert [(job.name, job.members, job.is_failing) for job in found] == [
@@ -289,18 +311,28 @@ def test_lists_the_workloads_of_kueue_where_it_is_installed(profiles: Path) -> N
     without = json.loads(invoke(connection, *arguments).stdout)
     connection.objects["/apis/kueue.x-k8s.io/v1beta1/workloads"] = scene.workloads
     document = json.loads(invoke(connection, *arguments).stdout)
-    connection.spoil = lambda request, *answer: (403, b"{}") if request.endswith("/workloads") else answer
+    connection.spoil = lambda request, *answer: (
+        (403, b"{}") if request.endswith("/workloads") else answer
+    )
     refused = json.loads(invoke(connection, *arguments).stdout)
     told = [
         [each["problem"] for each in read["unread"] if each["what"] == "Kueue's Workloads"]
         for read in (absent, without, document, refused)
     ]
-    assert ["this cluster serves no kueue.x-k8s.io, and a pod has its gate" in each for each in told[0]] == [True]
-    assert ["/apis/kueue.x-k8s.io/v1beta1 serves no workloads" in each for each in told[1]] == [True]
+    assert [
+        "this cluster serves no kueue.x-k8s.io, and a pod has its gate" in each for each in told[0]
+    ] == [True]
+    assert ["/apis/kueue.x-k8s.io/v1beta1 serves no workloads" in each for each in told[1]] == [
+        True
+    ]
     assert told[2] == []
     assert ["answered 403" in each for each in told[3]] == [True]
-    assert "resource rdma/hca unavailable in ClusterQueue" in document["jobs"][0]["first"]["message"]
-    assert {read["jobs"][0]["first"]["code"] for read in (absent, without, document, refused)} == {"scheduling-gated"}
+    assert (
+        "resource rdma/hca unavailable in ClusterQueue" in document["jobs"][0]["first"]["message"]
+    )
+    assert {read["jobs"][0]["first"]["code"] for read in (absent, without, document, refused)} == {
+        "scheduling-gated"
+    }
 
 
 def test_without_events_the_pods_tell() -> None:
@@ -316,9 +348,9 @@ def cluster(*scenes: Scene) -> HostileConnection:
         "/api/v1/namespaces": [{"metadata": {"name": SPACE, "labels": scenes[0].labels}}],
         "/api/v1/nodes": scenes[0].nodes,
         "/api/v1/events": [each for scene in scenes for each in scene.events],
-        "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net": scenes[0].networks[
-            "default", "rdma-net"
-        ],
+        "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net": scenes[
+            0
+        ].networks["default", "rdma-net"],
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": LEASE,
     }
     return HostileConnection(objects, SPACE)
@@ -335,7 +367,9 @@ def invoke(connection: HostileConnection, *arguments: str, **env: str) -> Result
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "connect_to_cluster", lambda: connection)
         # as on a terminal, where click passes on what begins with an escape
-        return CliRunner().invoke(main, ["status", *arguments], env={"NO_COLOR": "1", **env}, color=True)
+        return CliRunner().invoke(
+            main, ["status", *arguments], env={"NO_COLOR": "1", **env}, color=True
+        )
 
 
 def test_the_table_and_the_document(profiles: Path) -> None:
@@ -344,14 +378,25 @@ def test_the_table_and_the_document(profiles: Path) -> None:
     connection = cluster(scene, second(Scene()))
     result = invoke(connection, "-A", "--profiles", str(profiles))
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS", "FIRST", "FINDING"]
+    assert lines[0].split() == [
+        "NAMESPACE",
+        "JOB",
+        "PHASE",
+        "MEMBERS",
+        "WAITS",
+        "ADDRESS",
+        "FIRST",
+        "FINDING",
+    ]
     assert lines[1].startswith("research   bert    Running  3/4      -      -")
     assert "fail job bert-" in lines[1]
     assert "has no rank-0 pod" in lines[1]
     assert lines[2].split()[:3] == ["research", "albert", "Running"]
     assert lines[-1].startswith("code: rank-zero-missing; what one means: ")
     assert result.exit_code == 1
-    document = json.loads(invoke(connection, "-A", "--profiles", str(profiles), "-o", "json").stdout)
+    document = json.loads(
+        invoke(connection, "-A", "--profiles", str(profiles), "-o", "json").stdout
+    )
     assert document["summary"] == {"jobs": 2, "failing": 1}
     assert document["jobs"][0]["first"]["code"] == "rank-zero-missing"
     assert document["jobs"][1]["first"] is None
@@ -360,7 +405,11 @@ def test_the_table_and_the_document(profiles: Path) -> None:
 def test_lists_each_kind_once(profiles: Path) -> None:
     connection = cluster(Scene(), second(Scene()))
     invoke(connection, "-A", "--profiles", str(profiles))
-    listed = [request for request in connection.asked if request.split("?")[0].endswith(("/pods", "/nodes", "/events"))]
+    listed = [
+        request
+        for request in connection.asked
+        if request.split("?")[0].endswith(("/pods", "/nodes", "/events"))
+    ]
     assert len(listed) == 3, connection.asked
 
 
@@ -382,7 +431,10 @@ def test_says_that_there_is_no_job(profiles: Path) -> None:
     scene.pods = {}
     result = invoke(cluster(scene), "-A", "--profiles", str(profiles))
     assert result.exit_code == 0
-    assert "no job in any namespace is injected, or trains where a profile is asked for" in result.stdout
+    assert (
+        "no job in any namespace is injected, or trains where a profile is asked for"
+        in result.stdout
+    )
 
 
 def test_says_that_the_only_job_has_ended(profiles: Path) -> None:
@@ -392,7 +444,10 @@ def test_says_that_the_only_job_has_ended(profiles: Path) -> None:
     connection = cluster(scene)
     result = invoke(connection, "-A", "--profiles", str(profiles))
     assert result.exit_code == 0
-    assert f"no job in any namespace has a live pod; 1 injected job has ended there: {SPACE}/bert" in result.stdout
+    assert (
+        f"no job in any namespace has a live pod; 1 injected job has ended there: {SPACE}/bert"
+        in result.stdout
+    )
 
 
 def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -407,7 +462,9 @@ def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert max(map(len, lines)) <= columns
         assert any("fail job" in line for line in lines)
     monkeypatch.delenv("NO_COLOR")
-    assert any("\x1b[31mfail" in line for line in status_text.status_table(found, with_namespace=True))
+    assert any(
+        "\x1b[31mfail" in line for line in status_text.status_table(found, with_namespace=True)
+    )
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
@@ -422,7 +479,9 @@ def test_a_watch_keeps_its_lines_for_the_codes(
     status_text.print_status(found, (), "", most=12)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) < 12
-    assert " ".join(lines).endswith("code: rank-zero-missing; what one means: fabric-injector check --explain CODE")
+    assert " ".join(lines).endswith(
+        "code: rank-zero-missing; what one means: fabric-injector check --explain CODE"
+    )
 
 
 def test_a_change_names_its_code(capsys: pytest.CaptureFixture[str]) -> None:
@@ -434,7 +493,10 @@ def test_a_change_names_its_code(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def watch(
-    connection: HostileConnection, profiles: Path, *between: Callable[[], None], output: str = "table"
+    connection: HostileConnection,
+    profiles: Path,
+    *between: Callable[[], None],
+    output: str = "table",
 ) -> tuple[Result, list[float]]:
     """Run --watch; between two looks do one thing after the other, then press Ctrl-C. Return how long it would have rested too."""
     rests: list[float] = []
@@ -455,7 +517,14 @@ def test_a_watch_tells_changes_and_ends_with_the_last_look(profiles: Path) -> No
     scene = Scene()
     connection = cluster(scene)
     pods = connection.objects["/api/v1/pods"]
-    result, _ = watch(connection, profiles, lambda: None, lambda: pods.remove(scene.master), pods.clear, output="json")
+    result, _ = watch(
+        connection,
+        profiles,
+        lambda: None,
+        lambda: pods.remove(scene.master),
+        pods.clear,
+        output="json",
+    )
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(line["name"], (line.get("first") or {}).get("code")) for line in lines[:2]] == [
         ("bert", None),
@@ -486,7 +555,9 @@ def test_a_watch_goes_on_while_the_api_server_is_away(profiles: Path) -> None:
     assert "answered 503" in result.stderr
 
 
-def test_a_watch_rests_nine_times_as_long_as_it_looks(profiles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watch_rests_nine_times_as_long_as_it_looks(
+    profiles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = iter((0.0, 0.5, 100.0, 103.0))
     monkeypatch.setattr(command, "monotonic", lambda: next(clock))
     _, rests = watch(cluster(Scene()), profiles, lambda: None)
@@ -508,7 +579,8 @@ def has_just_ended(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "code"), [(has_just_been_made, Code.SCHEDULER_SILENT), (has_just_ended, Code.MEMBERS_LINGER)]
+    ("trouble", "code"),
+    [(has_just_been_made, Code.SCHEDULER_SILENT), (has_just_ended, Code.MEMBERS_LINGER)],
 )
 def test_what_time_alone_makes_a_fault(trouble: Callable[[Scene], None], code: Code) -> None:
     scene = Scene()
@@ -526,7 +598,9 @@ def test_programs_read_null_for_what_is_not_known() -> None:
     for pod in scene.pods.values():
         scene.unschedule(pod, "0/2 nodes are available: 2 Insufficient rdma/hca.")
         environment = pod["spec"]["containers"][0]["env"]
-        environment[:] = [each for each in environment if each["name"] not in ("PET_NNODES", "WORLD_SIZE")]
+        environment[:] = [
+            each for each in environment if each["name"] not in ("PET_NNODES", "WORLD_SIZE")
+        ]
     [job] = [each.as_json() for each in look_at_all(reading(scene))]
     absent = ("expected", "waits_seconds", "address")
     assert {key: job[key] for key in absent} == dict.fromkeys(absent)

@@ -61,7 +61,11 @@ class Differences:
             before, after = (side["answers"].get(profile, {_ABSENT: ""}) for side in (old, new))
             [kind], [later] = before, after
             self.sums.update(
-                ["answers", later, *(["changed"] if after.get("allowed", new["pod"]) != new["pod"] else [])]
+                [
+                    "answers",
+                    later,
+                    *(["changed"] if after.get("allowed", new["pod"]) != new["pod"] else []),
+                ]
             )
             if kind != later:
                 self.add(f"{kind} → {later}", profile, where, before, after)
@@ -74,21 +78,33 @@ class Differences:
         print(*(f"{count:,} {what}" for what, count in self.sums.items()), sep=", ")
         causes = sorted(self.profiles.items(), key=lambda cause: -cause[1].total())
         for cause, profiles in causes[: None if is_full else 40]:
-            print(f"{profiles.total():7,} {cause}:", *(f"{name} {count}" for name, count in profiles.most_common()))
-            print(*(f"{'':8}{example}" for example in self.examples[cause][: None if is_full else 2]), sep="\n")
-        print(f"{sum(profiles.total() for _, profiles in causes):,} differences of {len(causes):,} causes")
+            print(
+                f"{profiles.total():7,} {cause}:",
+                *(f"{name} {count}" for name, count in profiles.most_common()),
+            )
+            print(
+                *(f"{'':8}{example}" for example in self.examples[cause][: None if is_full else 2]),
+                sep="\n",
+            )
+        print(
+            f"{sum(profiles.total() for _, profiles in causes):,} differences of {len(causes):,} causes"
+        )
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Yield path and both values of each field that differs. Elements of lists that have names are compared by name."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in {**old, **new}:
-            yield from differences(old.get(key, _ABSENT), new.get(key, _ABSENT), f"{path}.{key}" if path else key)
+            yield from differences(
+                old.get(key, _ABSENT), new.get(key, _ABSENT), f"{path}.{key}" if path else key
+            )
     elif (olds := _named(old)) and (news := _named(new)):
         if [name for name in olds if name in news] != [name for name in news if name in olds]:
             yield f"{path} order", [*olds], [*news]
         for name in {**olds, **news}:
-            yield from differences(olds.get(name, _ABSENT), news.get(name, _ABSENT), f"{path}[{name}]")
+            yield from differences(
+                olds.get(name, _ABSENT), news.get(name, _ABSENT), f"{path}[{name}]"
+            )
     elif old != new or type(old) is not type(new):
         yield _CONTAINER.sub(r"\1[]", path), old, new
 
@@ -112,7 +128,9 @@ def _by_name(pods: list[Line]) -> dict[str, Line]:
 
 def _answers(side: Path, files: list[str]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.compare.answers", *files]
-    return subprocess.Popen(command, cwd=side, env={**os.environ, "PYTHONPATH": str(side)}, stdout=subprocess.PIPE)
+    return subprocess.Popen(
+        command, cwd=side, env={**os.environ, "PYTHONPATH": str(side)}, stdout=subprocess.PIPE
+    )
 
 
 def compare(base: Path, files: list[str]) -> Differences:
@@ -122,13 +140,17 @@ def compare(base: Path, files: list[str]) -> Differences:
         for before, after in zip(old.stdout or (), new.stdout or (), strict=False):
             found.compare(json.loads(before), json.loads(after))
     if old.returncode or new.returncode:
-        sys.exit(f"answers.py ended with {old.returncode} in the commit, {new.returncode} in the checkout")
+        sys.exit(
+            f"answers.py ended with {old.returncode} in the commit, {new.returncode} in the checkout"
+        )
     return found
 
 
 def main(commit: str, *words: str) -> int:
     """Check the commit out into a temporary folder, compare, print."""
-    paths = sorted(path for word in words if word != "-v" for path in Path(word).resolve().rglob("*"))
+    paths = sorted(
+        path for word in words if word != "-v" for path in Path(word).resolve().rglob("*")
+    )
     files = [str(path) for path in paths if path.suffix in (".yaml", ".yml", ".json")]
     archive = subprocess.run(["git", "-C", ROOT, "archive", commit], stdout=subprocess.PIPE)
     if archive.returncode:

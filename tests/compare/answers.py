@@ -58,7 +58,9 @@ def read_profiles() -> Profiles:
         written["profiles"][preset.name] = preset.profile["spec"]
         for key, values in preset.allowed.items():
             written["allowed"][key] = sorted({*written["allowed"][key], *values})
-    return replace(parse_profiles(yaml.safe_dump(written)), own_image="registry.example.com/fabric-injector:1")
+    return replace(
+        parse_profiles(yaml.safe_dump(written)), own_image="registry.example.com/fabric-injector:1"
+    )
 
 
 def answer_file(file: Path, profiles: Profiles, world: World) -> dict[str, Any]:
@@ -73,14 +75,21 @@ def answer_file(file: Path, profiles: Profiles, world: World) -> dict[str, Any]:
         for world.profile in profiles.profiles:
             answers[world.profile] = _answer(template, profiles, world)
         name = f"{template.source} {podspec.display_name(template.pod)}"
-        found.append({"name": name, "pod": template.pod, "replicas": template.replicas, "answers": answers})
+        found.append(
+            {"name": name, "pod": template.pod, "replicas": template.replicas, "answers": answers}
+        )
     return {"pods": found}
 
 
 def _answer(template: Template, profiles: Profiles, world: World) -> Object:
     """Return the pod as it leaves admission, or how it is denied."""
     resource = {"group": "", "version": "v1", "resource": "pods"}
-    request = {"uid": "1", "operation": "CREATE", "resource": resource, "namespace": template.namespace}
+    request = {
+        "uid": "1",
+        "operation": "CREATE",
+        "resource": resource,
+        "namespace": template.namespace,
+    }
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
     body = orjson.dumps({**review, "request": {**request, "object": template.pod}})
     try:
@@ -91,7 +100,9 @@ def _answer(template: Template, profiles: Profiles, world: World) -> Object:
         return {"crashed": repr(error)}
     if not response["allowed"]:
         return {"denied": response["status"]["message"]}
-    pod: Object = jsonpatch.apply_patch(template.pod, orjson.loads(b64decode(response.get("patch", "W10="))))
+    pod: Object = jsonpatch.apply_patch(
+        template.pod, orjson.loads(b64decode(response.get("patch", "W10=")))
+    )
     annotations = (pod.get("metadata") or {}).get("annotations") or {}
     if annotations.pop(names.STATUS, None) is not None and not annotations:
         del pod["metadata"]["annotations"]
@@ -103,5 +114,8 @@ if __name__ == "__main__":
     for file in sys.argv[1:]:
         print(json.dumps({"file": file, **answer_file(Path(file), profiles, world)}), flush=True)
     explained = {name: explain(scene().reading).findings for name, scene in SCENES.items()}
-    told = {name: [(one.topic, one.level, one.subject) for one in found] for name, found in explained.items()}
+    told = {
+        name: [(one.topic, one.level, one.subject) for one in found]
+        for name, found in explained.items()
+    }
     print(json.dumps({"file": "the scenes of explain", "pods": [], "explained": told}))

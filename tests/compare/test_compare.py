@@ -28,12 +28,20 @@ spec:
 
 def test_finds_what_differs_and_where(tmp_path: Path) -> None:
     files = []
-    for name, text in {"allowed.yaml": JOB % "rails", "denied.yaml": JOB % "'[{]'", "refused.yaml": "a: ["}.items():
+    for name, text in {
+        "allowed.yaml": JOB % "rails",
+        "denied.yaml": JOB % "'[{]'",
+        "refused.yaml": "a: [",
+    }.items():
         (tmp_path / name).write_text(text)
         files.append(str(tmp_path / name))
     commit = tmp_path / "commit"
     for name in ("webhook", "certs", "tests"):
-        shutil.copytree(ROOT / name, commit / name, ignore=shutil.ignore_patterns("tools", "*.so", "__pycache__"))
+        shutil.copytree(
+            ROOT / name,
+            commit / name,
+            ignore=shutil.ignore_patterns("tools", "*.so", "__pycache__"),
+        )
     for name, line in {
         "core/names": 'SHM_MOUNT_PATH = "/shm"',
         "__init__": '__version__ = "of the status annotation"',
@@ -47,7 +55,9 @@ def test_finds_what_differs_and_where(tmp_path: Path) -> None:
     assert set(found.profiles) == {f"{container}[/shm]", f"{container}[/dev/shm]"}
     assert found.profiles[f"{container}[/shm]"]["full"] == 2
     assert "everyone" not in found.profiles[f"{container}[/shm]"]
-    assert found.examples[f"{container}[/shm]"][0].startswith(f"{files[0]} Job/train spec.template train-0-")
+    assert found.examples[f"{container}[/shm]"][0].startswith(
+        f"{files[0]} Job/train spec.template train-0-"
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,10 +92,22 @@ def test_a_pod_that_one_side_makes_is_a_difference() -> None:
         ({"a": 1}, {"a": 1}, []),
         ({"a": 1}, {"a": True}, ["a"]),
         ({"a": None}, {}, ["a"]),
-        ({"env": [{"name": "A", "value": "1"}]}, {"env": [{"name": "A", "value": "2"}]}, ["env[A].value"]),
-        ({"env": [{"name": "A"}, {"name": "B"}]}, {"env": [{"name": "B"}, {"name": "A"}]}, ["env order"]),
+        (
+            {"env": [{"name": "A", "value": "1"}]},
+            {"env": [{"name": "A", "value": "2"}]},
+            ["env[A].value"],
+        ),
+        (
+            {"env": [{"name": "A"}, {"name": "B"}]},
+            {"env": [{"name": "B"}, {"name": "A"}]},
+            ["env order"],
+        ),
         ({"env": [{"name": "A"}, {"name": "A"}]}, {"env": [{"name": "A"}]}, ["env"]),
-        ({"containers": [{"name": "main", "image": "a"}]}, {"containers": [{"name": "main"}]}, ["containers[].image"]),
+        (
+            {"containers": [{"name": "main", "image": "a"}]},
+            {"containers": [{"name": "main"}]},
+            ["containers[].image"],
+        ),
     ],
 )
 def test_names_the_field_that_differs(old: object, new: object, paths: list[str]) -> None:

@@ -38,7 +38,8 @@ def writes(cluster: Cluster) -> list[tuple[str, str]]:
 def signer_is_trusted(cluster: Cluster) -> bool:
     (leaf,) = read_certificates(cluster.secret["tls.crt"])
     return all(
-        any(is_signed_by(leaf, each) for each in read_authorities(ca_bundle)) for ca_bundle in cluster.ca_bundles
+        any(is_signed_by(leaf, each) for each in read_authorities(ca_bundle))
+        for ca_bundle in cluster.ca_bundles
     )
 
 
@@ -60,13 +61,19 @@ def test_writes_nothing_when_nothing_is_due(cluster: Cluster, replica: Replica) 
     assert writes(cluster) == before
 
 
-def test_issues_a_certificate_before_there_is_a_configuration(caplog: pytest.LogCaptureFixture) -> None:
+def test_issues_a_certificate_before_there_is_a_configuration(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.INFO)
     cluster = Cluster()
     Replica(cluster).run(5 * MINUTE)
     assert read_certificates(cluster.secret["tls.crt"])
     assert writes(cluster) == [("POST", SECRET.rsplit("/", 1)[0])]
-    told = [record.message for record in caplog.records if "there is no MutatingWebhookConfiguration" in record.message]
+    told = [
+        record.message
+        for record in caplog.records
+        if "there is no MutatingWebhookConfiguration" in record.message
+    ]
     assert told == ["certificates: there is no MutatingWebhookConfiguration zz-fabric-injector yet"]
     cluster.configure(b"")
     Replica(cluster).turn()
@@ -141,13 +148,17 @@ def test_repairs_a_key(cluster: Cluster, replica: Replica, key: str, value: byte
     cluster.change_secret(**{key: value})
     replica.run(4 * MINUTE)
     assert signer_is_trusted(cluster)
-    assert all(cluster.secret[name] for name in ("tls.crt", "tls.key", "ca.crt", "ca.key", "rotation.json"))
+    assert all(
+        cluster.secret[name] for name in ("tls.crt", "tls.key", "ca.crt", "ca.key", "rotation.json")
+    )
     before = writes(cluster)
     replica.run(MINUTE)
     assert writes(cluster) == before
 
 
-@pytest.mark.parametrize("annotation", ["cert-manager.io/inject-ca-from", "service.beta.openshift.io/inject-cabundle"])
+@pytest.mark.parametrize(
+    "annotation", ["cert-manager.io/inject-ca-from", "service.beta.openshift.io/inject-cabundle"]
+)
 def test_leaves_a_configuration_that_somebody_else_keeps(
     cluster: Cluster, caplog: pytest.LogCaptureFixture, annotation: str
 ) -> None:
@@ -160,7 +171,10 @@ def test_leaves_a_configuration_that_somebody_else_keeps(
 
 
 def test_leaves_a_secret_that_cert_manager_keeps(cluster: Cluster) -> None:
-    cluster.put(SECRET, {"metadata": {"annotations": {"cert-manager.io/certificate-name": "fabric-injector"}}})
+    cluster.put(
+        SECRET,
+        {"metadata": {"annotations": {"cert-manager.io/certificate-name": "fabric-injector"}}},
+    )
     Replica(cluster).run(MINUTE)
     assert writes(cluster) == []
 
@@ -182,7 +196,9 @@ def test_two_controllers_race_for_the_first_secret(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("at", range(4))
-def test_never_takes_back_what_another_controller_published(cluster: Cluster, replica: Replica, at: int) -> None:
+def test_never_takes_back_what_another_controller_published(
+    cluster: Cluster, replica: Replica, at: int
+) -> None:
     """A controller that stands still between any two of its requests, while another rotates, changes nothing."""
     other = Replica(cluster)
     other.run(MINUTE)
@@ -216,8 +232,12 @@ def test_counts_a_new_leader_s_time_anew(cluster: Cluster, replica: Replica) -> 
     assert cluster.secret["tls.crt"] != before
 
 
-@pytest.mark.parametrize("error", [timedelta(minutes=-6), timedelta(hours=1)], ids=["late", "early"])
-def test_issues_nothing_by_a_wrong_clock(cluster: Cluster, caplog: pytest.LogCaptureFixture, error: timedelta) -> None:
+@pytest.mark.parametrize(
+    "error", [timedelta(minutes=-6), timedelta(hours=1)], ids=["late", "early"]
+)
+def test_issues_nothing_by_a_wrong_clock(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, error: timedelta
+) -> None:
     cluster.clock_error = error
     Replica(cluster).run(MINUTE)
     assert writes(cluster) == []
@@ -244,7 +264,9 @@ def test_issues_for_whom_the_configuration_calls(cluster: Cluster) -> None:
         "https://Ä/",
         "https://a.b",
     ]
-    cluster.put(CONFIGURATION, {"webhooks": [{"name": "x", "clientConfig": {"url": url}} for url in urls]})
+    cluster.put(
+        CONFIGURATION, {"webhooks": [{"name": "x", "clientConfig": {"url": url}} for url in urls]}
+    )
     replica = Replica(cluster)
     replica.run(MINUTE)
     (leaf,) = read_certificates(cluster.secret["tls.crt"])
@@ -252,7 +274,9 @@ def test_issues_for_whom_the_configuration_calls(cluster: Cluster) -> None:
     assert len(replica.writes) == 2
 
 
-def test_runs_in_a_thread_until_it_is_stopped(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_runs_in_a_thread_until_it_is_stopped(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     failures = [RequestFailed("GET answered 403: no", 403), ValueError("odd")]
 
     def fail_at_first(_method: str, _path: str) -> None:
@@ -271,13 +295,21 @@ def test_runs_in_a_thread_until_it_is_stopped(cluster: Cluster, caplog: pytest.L
 
 
 @pytest.mark.parametrize(
-    "obj", [{}, {"metadata": 1, "webhooks": {}}, {"webhooks": [None, {"clientConfig": {"caBundle": "%"}}]}], ids=repr
+    "obj",
+    [
+        {},
+        {"metadata": 1, "webhooks": {}},
+        {"webhooks": [None, {"clientConfig": {"caBundle": "%"}}]},
+    ],
+    ids=repr,
 )
 def test_reads_a_configuration_that_holds_anything(obj: dict[str, object]) -> None:
     assert all(not entry.ca_bundle for entry in read_webhook_configuration(obj).entries)
 
 
-def test_is_not_confused_by_authorities_of_somebody_else(cluster: Cluster, replica: Replica) -> None:
+def test_is_not_confused_by_authorities_of_somebody_else(
+    cluster: Cluster, replica: Replica
+) -> None:
     foreign = issue_authority("other", now=NOW, lifetime=365 * DAY).certificate
     cluster.configure(cluster.ca_bundles[0] + foreign, cluster.ca_bundles[0])
     replica.turn()

@@ -63,8 +63,13 @@ class World:
         )
 
     def serve(self, *versions: str) -> None:
-        listed = [{"groupVersion": f"resource.k8s.io/{version}", "version": version} for version in versions]
-        answer = text(200, json.dumps({"versions": listed})) if versions else text(404, NOT_INSTALLED)
+        listed = [
+            {"groupVersion": f"resource.k8s.io/{version}", "version": version}
+            for version in versions
+        ]
+        answer = (
+            text(200, json.dumps({"versions": listed})) if versions else text(404, NOT_INSTALLED)
+        )
         self.server.misbehave("get", GROUP, *[answer] * 50)
 
     def profiles(self, **found: Profile | None) -> None:
@@ -77,14 +82,32 @@ class World:
         claim = {"name": "fabric-nic", "resourceClaimTemplateName": template}
         spec = {"containers": [{"name": "c"}], "resourceClaims": [claim]}
         self.server.put(
-            PODS, name, namespace, uid=f"uid-{name}", labels={"fabric-injector.io/claims": "referenced"}, spec=spec
+            PODS,
+            name,
+            namespace,
+            uid=f"uid-{name}",
+            labels={"fabric-injector.io/claims": "referenced"},
+            spec=spec,
         )
 
     def foreign(
-        self, namespace: str, spec: Any = None, *, labels: Any = None, name: str = NAME, uid: str = "uid-foreign"
+        self,
+        namespace: str,
+        spec: Any = None,
+        *,
+        labels: Any = None,
+        name: str = NAME,
+        uid: str = "uid-foreign",
     ) -> None:
         labels = LABELS if labels is None else labels
-        self.server.put(self.templates, name, namespace, uid=uid, labels=labels, spec=spec or template_spec(RAIL))
+        self.server.put(
+            self.templates,
+            name,
+            namespace,
+            uid=uid,
+            labels=labels,
+            spec=spec or template_spec(RAIL),
+        )
 
     def made(self, namespace: str = "") -> int:
         return len(self.server.asked("PATCH", f"{GROUP}/v1/namespaces/{namespace}"))
@@ -116,20 +139,36 @@ def cards(*claims: ProfileClaim, **tweaks: Any) -> Profile:
 
 def test_makes_one_in_each_namespace_of_the_profile(world: World) -> None:
     world.profiles(cards=cards(), plain=profile(name="plain"))
-    world.named = {"ml": "cards", "team": "cards", "web": "plain", "kube-system": "cards", "fabric-injector": "cards"}
+    world.named = {
+        "ml": "cards",
+        "team": "cards",
+        "web": "plain",
+        "kube-system": "cards",
+        "fabric-injector": "cards",
+    }
     with running(world.keeper):
         wait_until(lambda: world.there() == {("ml", NAME), ("team", NAME)}, "the templates")
         [request] = world.server.asked("PATCH", f"{GROUP}/v1/namespaces/ml")
-        assert json.loads(request.body) == {"apiVersion": "resource.k8s.io/v1", **make_template("ml", NIC)}
+        assert json.loads(request.body) == {
+            "apiVersion": "resource.k8s.io/v1",
+            **make_template("ml", NIC),
+        }
         assert request.query == {"fieldManager": "fabric-injector", "force": "true"}
         assert request.headers["Content-Type"] == "application/apply-patch+yaml"
         world.named = {"ml": "cards", "team": "cards", "new": "cards"}
         world.keeper.wake()
-        wait_until(lambda: ("new", NAME) in world.there(), "the one of a namespace that was labelled later")
+        wait_until(
+            lambda: ("new", NAME) in world.there(), "the one of a namespace that was labelled later"
+        )
         assert world.made() == 3
         [listed] = world.server.asked("list", CLAIM_TEMPLATES)
-        assert listed.query["labelSelector"] == "app.kubernetes.io/managed-by=fabric-injector,fabric-injector.io/claim"
-        assert "PartialObjectMetadata" in listed.headers["Accept"], "what others write in them is not read"
+        assert (
+            listed.query["labelSelector"]
+            == "app.kubernetes.io/managed-by=fabric-injector,fabric-injector.io/claim"
+        )
+        assert "PartialObjectMetadata" in listed.headers["Accept"], (
+            "what others write in them is not read"
+        )
 
 
 def test_makes_it_again_when_somebody_deletes_it(world: World) -> None:
@@ -147,7 +186,9 @@ def test_makes_what_a_pod_of_another_namespace_names(world: World) -> None:
     with running(world.keeper):
         world.pod("other-0", "web")
         world.pod("train-0", "ml")
-        wait_until(lambda: world.there() == {("ml", NAME)}, "the template of the pod that may have it")
+        wait_until(
+            lambda: world.there() == {("ml", NAME)}, "the template of the pod that may have it"
+        )
 
 
 def test_removes_it_a_while_after_nobody_needs_it(world: World) -> None:
@@ -179,7 +220,13 @@ def test_leaves_alone_what_is_not_ours(world: World) -> None:
     world.named = {"ml": "cards", "team": "cards"}
     world.foreign("ml", uid="uid-1")  # our name and labels, and another content
     world.foreign("team", labels={}, uid="uid-2")  # our name alone
-    world.foreign("web", template_spec(RAIL), name="fabric-injector-nic-0123456789abcdef", labels={}, uid="uid-3")
+    world.foreign(
+        "web",
+        template_spec(RAIL),
+        name="fabric-injector-nic-0123456789abcdef",
+        labels={},
+        uid="uid-3",
+    )
     world.foreign("web", template_spec(NIC), name="nic", uid="uid-4")
     before = world.there()
     with running(world.keeper):
@@ -187,7 +234,9 @@ def test_leaves_alone_what_is_not_ours(world: World) -> None:
         world.keeper.wake()
         wait_until(lambda: ("new", NAME) in world.there(), "a look")
         world.pass_by(2 * UNNEEDED_SECONDS)
-        wait_until(lambda: ("ml", NAME) not in world.there(), "the end of what says that it is ours")
+        wait_until(
+            lambda: ("ml", NAME) not in world.there(), "the end of what says that it is ours"
+        )
     assert world.there() == (before - {("ml", NAME)}) | {("new", NAME)}
 
 
@@ -198,13 +247,18 @@ def test_one_that_cannot_be_made_holds_up_no_other_of_its_namespace(
     world.named = {"ml": "cards"}
     world.foreign("ml", labels={})
     with running(world.keeper):
-        wait_until(lambda: ("ml", template_name(RAIL)) in world.there(), "the template of the other claim")
+        wait_until(
+            lambda: ("ml", template_name(RAIL)) in world.there(), "the template of the other claim"
+        )
         wait_until(lambda: f"ml/{NAME} is not made: " in caplog.text, "the complaint")
 
 
 def test_keeps_a_bounded_part_of_what_a_pod_names() -> None:
     claims = [
-        {"name": f"fabric-{number}", "resourceClaimTemplateName": f"fabric-injector-x-{number:016x}"}
+        {
+            "name": f"fabric-{number}",
+            "resourceClaimTemplateName": f"fabric-injector-x-{number:016x}",
+        }
         for number in range(10_000)
     ]
     kept = module._read_pod({"metadata": {"name": "p"}, "spec": {"resourceClaims": claims}})
@@ -218,12 +272,17 @@ def test_one_whose_labels_somebody_removed_is_ours_again(world: World) -> None:
     world.foreign("ml", template_spec(NIC), labels={})
     with running(world.keeper):
         wait_until(
-            lambda: world.server._collections[CLAIM_TEMPLATES].objects["ml", NAME]["metadata"]["labels"] == LABELS,
+            lambda: (
+                world.server._collections[CLAIM_TEMPLATES].objects["ml", NAME]["metadata"]["labels"]
+                == LABELS
+            ),
             "its labels",
         )
 
 
-def test_keeps_what_pods_of_a_deleted_profile_and_of_one_that_cannot_be_used_need(world: World) -> None:
+def test_keeps_what_pods_of_a_deleted_profile_and_of_one_that_cannot_be_used_need(
+    world: World,
+) -> None:
     """A webhook serves on with the last content of either."""
     world.profiles(cards=cards(), other=profile(name="other", claims=(RAIL,)))
     world.named = {"ml": "cards", "team": "other"}
@@ -242,15 +301,22 @@ def test_keeps_what_pods_of_a_deleted_profile_and_of_one_that_cannot_be_used_nee
     assert both < world.there()
 
 
-@pytest.mark.parametrize("answer", [status(403, "exceeded quota"), status(500), status(429, "slow"), hang])
+@pytest.mark.parametrize(
+    "answer", [status(403, "exceeded quota"), status(500), status(429, "slow"), hang]
+)
 def test_one_that_cannot_be_made_is_tried_again_and_told_once(
-    world: World, answer: Behaviour, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    world: World,
+    answer: Behaviour,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(module, "REQUEST_SECONDS", 0.3)
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
     world.profiles(cards=cards())
     world.named = {"a": "cards", "b": "cards"}
-    world.server.misbehave("PATCH", f"{GROUP}/v1/namespaces/a/resourceclaimtemplates/{NAME}", answer, answer)
+    world.server.misbehave(
+        "PATCH", f"{GROUP}/v1/namespaces/a/resourceclaimtemplates/{NAME}", answer, answer
+    )
     with running(world.keeper):
         wait_until(lambda: world.there() == {("a", NAME), ("b", NAME)}, "both templates")
     assert (world.made("a/"), world.made("b/")) == (3, 1)
@@ -270,13 +336,18 @@ def test_only_who_leads_asks_or_writes(world: World) -> None:
         wait_until(lambda: world.there() == {("ml", NAME)}, "the template")
 
 
-def test_a_cluster_without_claims_is_told_of_once(server: FakeApiServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_cluster_without_claims_is_told_of_once(
+    server: FakeApiServer, caplog: pytest.LogCaptureFixture
+) -> None:
     server.misbehave("get", GROUP, *[text(404, NOT_INSTALLED)] * 9)
     world = World(server)
     world.profiles(cards=cards())
     world.named = {"ml": "cards"}
     with running(world.keeper):
-        wait_until(lambda: "the cluster serves neither resource.k8s.io/v1 nor v1beta2" in caplog.text, "the word")
+        wait_until(
+            lambda: "the cluster serves neither resource.k8s.io/v1 nor v1beta2" in caplog.text,
+            "the word",
+        )
         world.keeper.wake()
     assert not server.asked("list")
     assert not server.asked("watch")
@@ -292,7 +363,9 @@ def test_writes_in_the_version_that_is_served(world: World, server: FakeApiServe
     world.profiles(cards=cards())
     world.named = {"ml": "cards"}
     with running(world.keeper):
-        wait_until(lambda: bool(server.asked("PATCH", f"{GROUP}/v1beta2/namespaces/ml")), "the template")
+        wait_until(
+            lambda: bool(server.asked("PATCH", f"{GROUP}/v1beta2/namespaces/ml")), "the template"
+        )
     made = json.loads(server.asked("PATCH")[0].body)
     assert made["apiVersion"] == "resource.k8s.io/v1beta2"
     assert made["spec"] == template_spec(NIC)

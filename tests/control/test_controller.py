@@ -38,15 +38,23 @@ class World:
 
     def put(self, name: str, address: str = "", created: str = "2026-01-01T00:00:00Z") -> None:
         role = "master" if name.startswith("m") else "worker"
-        self.server.put(PODS, **member_pod(name, role, address=address, creationTimestamp=created)["metadata"])
+        self.server.put(
+            PODS, **member_pod(name, role, address=address, creationTimestamp=created)["metadata"]
+        )
 
     def told(self) -> dict[str, str]:
         """Give the last address of rank 0 that was written to each pod."""
         return {name: address for name, address in self.writes() if address}
 
     def writes(self) -> list[tuple[str, str]]:
-        written = [(one.path.split("/")[-2], json.loads(one.body)) for one in self.server.asked("PATCH", NAMESPACES)]
-        return [(name, body["metadata"]["annotations"].get(names.MASTER_ADDR, "")) for name, body in written]
+        written = [
+            (one.path.split("/")[-2], json.loads(one.body))
+            for one in self.server.asked("PATCH", NAMESPACES)
+        ]
+        return [
+            (name, body["metadata"]["annotations"].get(names.MASTER_ADDR, ""))
+            for name, body in written
+        ]
 
 
 @pytest.fixture
@@ -71,12 +79,16 @@ def test_publishes_nothing_before_all_pods_are_known(world: World) -> None:
     world.put("m-b", "10.0.0.2", created="2026-01-01T00:00:09Z")
     with running(world):
         wait_until(lambda: len(world.told()) >= 200, "the addresses", 60)
-    assert {address for _, address in world.writes() if address} == {"10.0.0.2"}, "the older rank 0 does not count"
+    assert {address for _, address in world.writes() if address} == {"10.0.0.2"}, (
+        "the older rank 0 does not count"
+    )
 
 
 def test_publishes_the_address_that_gke_tells_on_the_pod(world: World) -> None:
     asked = {names.ADDRESS_SOURCE: "gke"}
-    told = {names.GKE_POD_IPS: '[{"networkName":"rdma-1","ip":"10.2.0.1"},{"networkName":"rdma-0","ip":"10.1.0.1"}]'}
+    told = {
+        names.GKE_POD_IPS: '[{"networkName":"rdma-1","ip":"10.2.0.1"},{"networkName":"rdma-0","ip":"10.1.0.1"}]'
+    }
     for name, role, annotations in (("m-a", "master", {**asked, **told}), ("w-1", "worker", asked)):
         pod = member_pod(name, role, network="rdma-0@eth1/any", annotations=annotations)
         world.server.put(PODS, **pod["metadata"])
@@ -159,7 +171,9 @@ def put_pod(world: World, name: str, uid: str = "", job: str = "j-1") -> None:
     world.server.put(PODS, **pod["metadata"])
 
 
-def put_claim(world: World, pod: str, *ips: str, uid: str = "", name: str = "", namespace: str = "ml") -> None:
+def put_claim(
+    world: World, pod: str, *ips: str, uid: str = "", name: str = "", namespace: str = "ml"
+) -> None:
     """Write a claim as scheduler and driver leave it, for the pod of this uid; without *ips*, before the driver has written."""
     device = {"driver": "dra.net", "pool": "n", "device": "d"}
     told = [{**device, "networkData": {"interfaceName": "net1", "ips": list(ips)}}] if ips else []
@@ -173,7 +187,9 @@ def put_claim(world: World, pod: str, *ips: str, uid: str = "", name: str = "", 
 
 
 def asked_for_claims(world: World) -> int:
-    return len(world.server.asked("list", "/apis/resource.k8s.io")) + len(world.server.asked("get", CLAIMS))
+    return len(world.server.asked("list", "/apis/resource.k8s.io")) + len(
+        world.server.asked("get", CLAIMS)
+    )
 
 
 def test_publishes_the_address_that_a_claim_tells_early_late_and_again(world: World) -> None:
@@ -186,12 +202,17 @@ def test_publishes_the_address_that_a_claim_tells_early_late_and_again(world: Wo
         put_claim(world, "m")
         put_claim(world, "m", "10.1.0.2/24", uid="uid-of-another")
         put_claim(world, "m", "10.1.0.3/24")
-        wait_until(lambda: world.told() == {"m": "10.1.0.3", "w": "10.1.0.3"}, "that of the next allocation")
+        wait_until(
+            lambda: world.told() == {"m": "10.1.0.3", "w": "10.1.0.3"},
+            "that of the next allocation",
+        )
         world.server.delete(PODS, "m", "ml")
         put_pod(world, "m", uid="again")
         put_claim(world, "m", "10.1.0.4/24", uid="again", name="m-other")
         wait_until(lambda: world.told()["w"] == "10.1.0.4", "that of the pod of the same name")
-    assert "10.1.0.2" not in {address for _, address in world.writes()}, "it is no claim of this pod's"
+    assert "10.1.0.2" not in {address for _, address in world.writes()}, (
+        "it is no claim of this pod's"
+    )
 
 
 def test_follows_the_version_that_the_cluster_serves(world: World) -> None:
@@ -199,7 +220,10 @@ def test_follows_the_version_that_the_cluster_serves(world: World) -> None:
     put_pod(world, "m")
     path = RESOURCE_CLAIMS.replace("/v1/", "/v1beta2/")
     with running(world):
-        wait_until(lambda: any(request.path == path for request in world.server.requests), "a request for them")
+        wait_until(
+            lambda: any(request.path == path for request in world.server.requests),
+            "a request for them",
+        )
     assert not world.server.asked("list", RESOURCE_CLAIMS)
 
 
@@ -212,7 +236,9 @@ def test_nobody_asks_for_claims_while_no_pod_needs_them(world: World) -> None:
         assert asked_for_claims(world) == 0
 
 
-def test_a_cluster_without_claims_harms_nothing(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_cluster_without_claims_harms_nothing(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     put_pod(world, "m-claim", job="j-2")
     world.put("m", "10.0.0.1")
     with running(world):
@@ -233,7 +259,9 @@ def test_claims_that_may_not_be_listed_are_said_and_harm_nothing(
         wait_until(lambda: "watch of resourceclaims" in caplog.text, "the warning")
 
 
-def test_keeps_nothing_of_claims_that_tell_no_address_or_are_of_other_namespaces(server: FakeApiServer) -> None:
+def test_keeps_nothing_of_claims_that_tell_no_address_or_are_of_other_namespaces(
+    server: FakeApiServer,
+) -> None:
     told: list[Key] = []
     watch = ClaimWatch(Connection(Credentials("test", server.url)), told.extend)
     server.groups[CLAIMS] = ["v1"]
@@ -247,7 +275,10 @@ def test_keeps_nothing_of_claims_that_tell_no_address_or_are_of_other_namespaces
         assert watch.told("ml", "m", "uid-m")
         assert watch.told("ml", "m", "another") == watch.told("elsewhere", "far", "uid-far") == ""
         watch.need("elsewhere")
-        wait_until(lambda: watch.told("elsewhere", "far", "uid-far"), "that of the namespace that is needed now")
+        wait_until(
+            lambda: watch.told("elsewhere", "far", "uid-far"),
+            "that of the namespace that is needed now",
+        )
         server.delete(RESOURCE_CLAIMS, "m-nic", "ml")
         wait_until(lambda: not watch.told("ml", "m", "uid-m"), "that it is gone")
     finally:

@@ -87,7 +87,13 @@ def test_creates_a_warning_about_the_pod(bench: Bench) -> None:
     assert event == {
         "apiVersion": "v1",
         "kind": "Event",
-        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "ml", "name": "bert-0", "uid": "1f7a"},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": "ml",
+            "name": "bert-0",
+            "uid": "1f7a",
+        },
         "type": "Warning",
         "reason": REASON,
         "message": "pod bert-0: no address on net1",
@@ -140,7 +146,10 @@ def test_goes_on_with_the_event_of_a_former_process(bench: Bench) -> None:
     following = Bench(bench.server)
     following.recorder.record(POD, REASON, "y")
     following.assert_sent(3)
-    assert bench.server.sent[2][::2] == ("PATCH", {"lastTimestamp": "2026-11-21T12:00:00Z", "message": "y"})
+    assert bench.server.sent[2][::2] == (
+        "PATCH",
+        {"lastTimestamp": "2026-11-21T12:00:00Z", "message": "y"},
+    )
     following.at = 600.0
     following.recorder.record(POD, REASON, "z")
     following.assert_sent(4)
@@ -228,14 +237,18 @@ def test_gives_up_in_the_end_and_tells_it_when_it_is_seen_again(bench: Bench) ->
     assert len(bench.server.kept) == 1
 
 
-def test_does_not_insist_where_it_is_refused(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+def test_does_not_insist_where_it_is_refused(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     bench.server.refusals = [403, 403]
     bench.recorder.record(POD, REASON, "x")
     bench.recorder.record(POD, "OtherInterface", "x")
     bench.assert_sent(2)
     assert bench.recorder.dropped == 2
     assert bench.pauses == []
-    warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    warnings = [
+        record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING
+    ]
     assert warnings == [f"Event: POST {PATH} answered 403: no role"]
 
 

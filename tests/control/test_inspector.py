@@ -62,14 +62,18 @@ class World:
         assert message
         self.told.append((pod.name, reason))
 
-    def settle(self, job: tuple[str, str], rank_zero: Member | None, fates: Mapping[str, Fate]) -> None:
+    def settle(
+        self, job: tuple[str, str], rank_zero: Member | None, fates: Mapping[str, Fate]
+    ) -> None:
         self.decided["/".join(job)] = dict(fates)
         for unit in self.jobs.settle(job, rank_zero, fates):
             publication = self.jobs.publication(unit)
             assert publication is not None
             self.jobs.wrote(publication)
 
-    def add(self, name: str, *, bound: bool = True, role: str = "worker", age: float = 0.0, **more: Any) -> None:
+    def add(
+        self, name: str, *, bound: bool = True, role: str = "worker", age: float = 0.0, **more: Any
+    ) -> None:
         """Put a pod there that has existed, and been bound, for *age* seconds; *status* is its network-status."""
         created = (START + timedelta(seconds=self.seconds - age)).strftime("%Y-%m-%dT%H:%M:%SZ")
         told, namespace = more.pop("status", ""), more.pop("namespace", "ml")
@@ -90,8 +94,14 @@ class World:
 
     def add_whole(self, pod: dict[str, Any]) -> None:
         """Put a pod there that carries no label of ours."""
-        parts = {key: value for key, value in pod["metadata"].items() if key not in ("resourceVersion", "namespace")}
-        self.server.put(PODS, **{**parts, "namespace": "ml"}, spec=pod["spec"], status={"phase": "Running"})
+        parts = {
+            key: value
+            for key, value in pod["metadata"].items()
+            if key not in ("resourceVersion", "namespace")
+        }
+        self.server.put(
+            PODS, **{**parts, "namespace": "ml"}, spec=pod["spec"], status={"phase": "Running"}
+        )
 
     def after(self, seconds: float) -> list[tuple[str, str]]:
         """Let time go by, do one round, and give what was told in it."""
@@ -181,7 +191,9 @@ def test_lists_that_fail_count_and_come_after_others_in_the_next_round(world: Wo
         world.server.misbehave("get", f"{NAMESPACES}/{space}/pods", *[status(503, "later")] * 10)
     world.add("w-1", age=300)
     assert world.after(0) == []
-    assert len(world.server.requests) == MOST_REQUESTS, "those that fail are as many as others may be"
+    assert len(world.server.requests) == MOST_REQUESTS, (
+        "those that fail are as many as others may be"
+    )
     told = [one for _ in range(2) for one in world.after(5)]
     assert ("w-1", "NoSecondaryAddress") in told
 
@@ -209,7 +221,9 @@ def test_a_pod_that_cannot_be_judged_does_not_keep_others_from_it(
     assert "pod ml/bad: cannot be judged" in caplog.text
 
 
-def test_a_member_with_an_address_whose_rank_zero_is_starting_costs_no_request(world: World) -> None:
+def test_a_member_with_an_address_whose_rank_zero_is_starting_costs_no_request(
+    world: World,
+) -> None:
     world.add("w-1", age=300, status=ADDRESS)
     world.add("m", role="master", bound=False)
     assert world.after(50) == []
@@ -224,7 +238,12 @@ def test_the_pods_of_a_namespace_are_listed_once_for_all_its_jobs_and_members(wo
     world.add_whole(master)
     for number in range(2 * PAGE_SIZE):
         job = part.rendezvous.job if number % 2 else f"missing-{number}"
-        world.add(f"w-{number:03}", job=job, status=ADDRESS, annotations={names.MASTER_NAME: f"zero-{number}"})
+        world.add(
+            f"w-{number:03}",
+            job=job,
+            status=ADDRESS,
+            annotations={names.MASTER_NAME: f"zero-{number}"},
+        )
     assert world.after(0) == []
     told = world.after(FIRST_LOOK_SECONDS)
     assert told == [("w-001", "RankZeroNotInjected")]
@@ -246,7 +265,9 @@ def test_a_hundred_jobs_at_once_meet_by_name_within_half_a_minute_of_the_time_wh
     for number in range(100):
         space = f"ml-{number}" if spread else "ml"
         marks = {names.MASTER_NAME: f"zero-{number}"}
-        world.add(f"w-{number}", job=f"j-{number}", namespace=space, status=ADDRESS, annotations=marks)
+        world.add(
+            f"w-{number}", job=f"j-{number}", namespace=space, status=ADDRESS, annotations=marks
+        )
     rounds = 0
     while (
         any(world.jobs.publication(unit) for unit in world.jobs.units())
@@ -263,7 +284,13 @@ def test_a_hundred_jobs_at_once_meet_by_name_within_half_a_minute_of_the_time_wh
 def test_a_clock_that_is_wrong_lets_nobody_wait_longer_or_less(world: World, hours: int) -> None:
     world.behind = hours * 3600.0
     world.add("w-1", status=ADDRESS, annotations={names.MASTER_NAME: "zero"})
-    world.add("zero-2", job="j-2", role="master", status=NOT_ATTACHED, annotations={names.WAITS_FOR: "master-addr"})
+    world.add(
+        "zero-2",
+        job="j-2",
+        role="master",
+        status=NOT_ATTACHED,
+        annotations={names.WAITS_FOR: "master-addr"},
+    )
     world.add("new", job="j-3")
     first: dict[object, float] = {}
     for _ in range(30):
@@ -282,11 +309,15 @@ def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(inspector, "MOST_PAGES", 2)
     for number in range(3 * PAGE_SIZE):
         name = f"other-{number}"
-        world.server.put(PODS, name, "ml", uid=name, labels={"app": "web"}, spec={"nodeName": "n-1"})
+        world.server.put(
+            PODS, name, "ml", uid=name, labels={"app": "web"}, spec={"nodeName": "n-1"}
+        )
     return world
 
 
-def test_in_a_namespace_too_large_to_list_a_hundred_jobs_are_told_the_name_as_soon(large: World) -> None:
+def test_in_a_namespace_too_large_to_list_a_hundred_jobs_are_told_the_name_as_soon(
+    large: World,
+) -> None:
     for number in range(100):
         marks = {names.MASTER_NAME: f"zero-{number}.svc"}
         large.add(f"w-{number}", job=f"j-{number}", status=ADDRESS, annotations=marks)
@@ -314,9 +345,16 @@ def test_in_a_namespace_too_large_to_list_a_rank_zero_without_our_label_is_found
     assert part.rendezvous is not None
     alone = pods.minimal_pod(metadata={"name": "zero"})
     alone["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
-    of_operator = {key: master["metadata"]["labels"][key] for key in ("training.kubeflow.org/job-name",)}
+    of_operator = {
+        key: master["metadata"]["labels"][key] for key in ("training.kubeflow.org/job-name",)
+    }
     key = part.rendezvous.job
-    large.add("w-1", job=key, status=ADDRESS, labels={names.JOB: key, names.RENDEZVOUS: "worker", **of_operator})
+    large.add(
+        "w-1",
+        job=key,
+        status=ADDRESS,
+        labels={names.JOB: key, names.RENDEZVOUS: "worker", **of_operator},
+    )
     large.add("w-2", job="j-2", status=ADDRESS, annotations={names.MASTER_NAME: "zero.svc"})
     large.add("w-3", job="j-3", status=ADDRESS, annotations={names.MASTER_NAME: "zero-3.svc"})
     large.add("zero-3", job="j-3", role="master", status=NOT_ATTACHED)

@@ -46,7 +46,9 @@ def read_here(specs: Mapping[str, Any]) -> dict[str, Content]:
         try:
             found[name] = Content(read_profile(name, spec))
         except ProfilesError as error:
-            found[name] = Content(None, "; ".join(f"{each.path}: {each.message}" for each in error.problems))
+            found[name] = Content(
+                None, "; ".join(f"{each.path}: {each.message}" for each in error.problems)
+            )
     return found
 
 
@@ -83,7 +85,14 @@ class World:
         return read_here(specs)
 
     def put(self, name: str = "a", generation: int = 1, spec: Any = None, **more: Any) -> None:
-        self.server.put(FABRIC_PROFILES, name, uid=f"uid-{name}", generation=generation, spec=spec or SHARED, **more)
+        self.server.put(
+            FABRIC_PROFILES,
+            name,
+            uid=f"uid-{name}",
+            generation=generation,
+            spec=spec or SHARED,
+            **more,
+        )
 
     def network(self, name: str = "rdma", namespace: str = "default", **annotations: str) -> None:
         self.server.put(NETWORKS, name, namespace, annotations=annotations, spec={"config": CONFIG})
@@ -94,14 +103,18 @@ class World:
 
     def writes(self, name: str = "a") -> list[dict[str, Any]]:
         return [
-            json.loads(one.body)["status"] for one in self.server.asked("PATCH", f"{FABRIC_PROFILES}/{name}/status")
+            json.loads(one.body)["status"]
+            for one in self.server.asked("PATCH", f"{FABRIC_PROFILES}/{name}/status")
         ]
 
     def told(self, name: str = "a") -> dict[str, str]:
         """Give the reason of each condition that was written last, before it its status."""
         written = self.writes(name)
         return (
-            {each["type"]: f"{each['status']} {each['reason']}" for each in written[-1]["conditions"]}
+            {
+                each["type"]: f"{each['status']} {each['reason']}"
+                for each in written[-1]["conditions"]
+            }
             if written
             else {}
         )
@@ -109,7 +122,8 @@ class World:
     def asked(self) -> dict[str, int]:
         """Count the lists so far."""
         return {
-            path.rpartition("/")[2]: len(self.server.asked("list", path)) for path in (NETWORKS, NODES, DEVICE_CLASSES)
+            path.rpartition("/")[2]: len(self.server.asked("list", path))
+            for path in (NETWORKS, NODES, DEVICE_CLASSES)
         }
 
 
@@ -130,7 +144,11 @@ def running(statuses: ProfileStatus) -> Iterator[None]:
         statuses.stop()
 
 
-GOOD = {"Ready": "True Usable", "NetworksFound": "True AllFound", "DevicesOffered": "True AllOffered"}
+GOOD = {
+    "Ready": "True Usable",
+    "NetworksFound": "True AllFound",
+    "DevicesOffered": "True AllOffered",
+}
 
 
 def test_writes_what_it_found_and_then_nothing_more(world: World) -> None:
@@ -143,12 +161,17 @@ def test_writes_what_it_found_and_then_nothing_more(world: World) -> None:
         (written,) = world.writes()
         assert written["observedGeneration"] == 1
         assert written["namespaces"] == 2
-        assert {each["lastTransitionTime"] for each in written["conditions"]} == {"2026-01-01T00:00:00Z"}
+        assert {each["lastTransitionTime"] for each in written["conditions"]} == {
+            "2026-01-01T00:00:00Z"
+        }
         asked = world.asked()
         for _ in range(3):
             before = len(world.server.asked("list", NETWORKS))
             world.statuses.wake()
-            wait_until(lambda before=before: len(world.server.asked("list", NETWORKS)) > before, "another look")  # type: ignore[misc]
+            wait_until(
+                lambda before=before: len(world.server.asked("list", NETWORKS)) > before,  # type: ignore[misc]
+                "another look",
+            )
         assert len(world.writes()) == 1
         assert asked == {"network-attachment-definitions": 1, "nodes": 1, "deviceclasses": 0}, (
             "our own write wakes nobody"
@@ -161,12 +184,17 @@ def test_follows_generation_networks_and_labels(world: World) -> None:
     world.put(spec={"networks": [{"network": "rdma", "resource": "rdma/hca"}]})
     world.node("n", rdma__hca="8")
     with running(world.statuses):
-        wait_until(lambda: world.told().get("NetworksFound") == "Unknown NoNamespace", "the first status")
+        wait_until(
+            lambda: world.told().get("NetworksFound") == "Unknown NoNamespace", "the first status"
+        )
         assert world.told()["Ready"] == "True Usable"
         world.date = datetime(2026, 1, 2, tzinfo=UTC)
         world.named = {"ml": "a", "kube-system": "a", "fabric-injector": "a"}
         world.statuses.wake()
-        wait_until(lambda: world.told().get("NetworksFound") == "False NetworkMissing", "the missing network")
+        wait_until(
+            lambda: world.told().get("NetworksFound") == "False NetworkMissing",
+            "the missing network",
+        )
         last = world.writes()[-1]
         assert last["namespaces"] == 3
         times = {each["type"]: each["lastTransitionTime"] for each in last["conditions"]}
@@ -196,9 +224,13 @@ def test_follows_how_multus_is_configured(world: World) -> None:
         wait_until(lambda: world.told() == GOOD, "the first status")
         world.settings = ClusterSettings(Multus(namespace_isolation=True))
         world.statuses.wake()
-        wait_until(lambda: world.told().get("Ready") == "False NetworkIsolated", "the other configuration")
+        wait_until(
+            lambda: world.told().get("Ready") == "False NetworkIsolated", "the other configuration"
+        )
         assert world.told()["NetworksFound"] == "False NetworkIsolated"
-        world.settings = ClusterSettings(Multus(namespace_isolation=True, global_namespaces=("rails",)))
+        world.settings = ClusterSettings(
+            Multus(namespace_isolation=True, global_namespaces=("rails",))
+        )
         world.statuses.wake()
         wait_until(lambda: world.told() == GOOD, "one that lets the pods have it")
 
@@ -221,7 +253,9 @@ def test_content_that_is_refused_stands_beside_good_ones(world: World) -> None:
     assert world.told("bad")["Ready"] == "False ContentRefused"
     assert "spec.networks[0].resource" in world.writes("bad")[0]["conditions"][0]["message"]
     assert world.told("empty")["Ready"] == "True Usable"
-    assert world.asked() == {"network-attachment-definitions": 0, "nodes": 0, "deviceclasses": 0}, "nobody needs them"
+    assert world.asked() == {"network-attachment-definitions": 0, "nodes": 0, "deviceclasses": 0}, (
+        "nobody needs them"
+    )
 
 
 def test_of_two_profiles_with_the_same_pod_labels_the_later_is_not_ready(world: World) -> None:
@@ -229,17 +263,27 @@ def test_of_two_profiles_with_the_same_pod_labels_the_later_is_not_ready(world: 
         world.put(name, spec={"podLabels": {"team": "vision" if name != "c" else "speech"}})
     with running(world.statuses):
         wait_until(lambda: all(world.told(name) for name in "abc"), "all")
-    assert [world.told(name)["Ready"] for name in "abc"] == ["True Usable", "False PodLabelsTaken", "True Usable"]
+    assert [world.told(name)["Ready"] for name in "abc"] == [
+        "True Usable",
+        "False PodLabelsTaken",
+        "True Usable",
+    ]
     assert "a has the same" in world.writes("b")[0]["conditions"][0]["message"]
 
 
-def test_a_content_that_nobody_could_read_is_read_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_content_that_nobody_could_read_is_read_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.put()
     failed = {"a": Content(None, "the process has ended", is_read=False)}
     answers = [failed, failed]
-    monkeypatch.setattr(World, "contents", lambda _self, specs: answers.pop() if answers else read_here(specs))
+    monkeypatch.setattr(
+        World, "contents", lambda _self, specs: answers.pop() if answers else read_here(specs)
+    )
     with running(World(world.server).writer(period_seconds=3600, unsound_seconds=0.05)):
-        wait_until(lambda: world.told().get("Ready", "").startswith("Unknown NotRead"), "the failure")
+        wait_until(
+            lambda: world.told().get("Ready", "").startswith("Unknown NotRead"), "the failure"
+        )
         wait_until(lambda: world.told().get("Ready", "").startswith("False"), "the content")
 
 
@@ -253,7 +297,11 @@ def test_writes_nothing_and_asks_nothing_while_another_leads(world: World) -> No
         world.statuses.wake()
         before = world.questions
         wait_until(lambda: world.questions > before + 2, "more looks at the Lease")
-        assert world.asked() == {"network-attachment-definitions": 0, "nodes": 0, "deviceclasses": 0}
+        assert world.asked() == {
+            "network-attachment-definitions": 0,
+            "nodes": 0,
+            "deviceclasses": 0,
+        }
         world.leads = True
         wait_until(lambda: world.told() == GOOD, "the status")
     assert len(world.writes()) == 1
@@ -273,7 +321,10 @@ def test_a_status_that_somebody_else_changed_is_put_right(world: World) -> None:
     world.put(spec={"pods": "all"})
     with running(world.statuses):
         wait_until(lambda: len(world.writes()) == 1, "the status")
-        world.put(spec={"pods": "all"}, status={"namespaces": 7, "conditions": [{"type": "Other", "status": "True"}]})
+        world.put(
+            spec={"pods": "all"},
+            status={"namespaces": 7, "conditions": [{"type": "Other", "status": "True"}]},
+        )
         wait_until(lambda: len(world.writes()) == 2, "it once more")
         assert [each["type"] for each in world.writes()[-1]["conditions"]] == [
             "Ready",
@@ -286,7 +337,9 @@ def test_a_status_that_somebody_else_changed_is_put_right(world: World) -> None:
 @pytest.mark.parametrize(
     "answer", [status(409, "modified"), status(503, "down"), status(429, "slow"), status(500, "x")]
 )
-def test_a_write_that_fails_is_tried_again(world: World, answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_is_tried_again(
+    world: World, answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", answer)
     world.put(spec={"pods": "all"})
     with running(world.statuses):
@@ -294,7 +347,9 @@ def test_a_write_that_fails_is_tried_again(world: World, answer: Any, monkeypatc
     assert world.told()["Ready"] == "True Usable"
 
 
-def test_one_profile_that_is_refused_or_gone_stops_no_other(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_one_profile_that_is_refused_or_gone_stops_no_other(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", status(422, "no"))
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/b/status", status(404, "gone"))
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/c/status", *[status(503, "down")] * 100)
@@ -308,7 +363,9 @@ def test_one_profile_that_is_refused_or_gone_stops_no_other(world: World, caplog
     assert "FabricProfile b" not in caplog.text
 
 
-def test_stops_looking_at_nodes_once_each_device_was_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stops_looking_at_nodes_once_each_device_was_found(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "NODES_A_PAGE", 5)
     world.server.groups["/apis/resource.k8s.io"] = ["v1"]
     world.network()
@@ -319,14 +376,23 @@ def test_stops_looking_at_nodes_once_each_device_was_found(world: World, monkeyp
         wait_until(lambda: world.told() == GOOD, "the status")
         assert world.asked()["nodes"] == 2, "the second page holds it"
         world.put("b", spec={"resources": {"rdma/other": 1}})
-        wait_until(lambda: world.told("b").get("DevicesOffered") == "False NoNodeOffers", "what no node offers")
-        assert world.asked() == {"network-attachment-definitions": 2, "nodes": 12, "deviceclasses": 1}
+        wait_until(
+            lambda: world.told("b").get("DevicesOffered") == "False NoNodeOffers",
+            "what no node offers",
+        )
+        assert world.asked() == {
+            "network-attachment-definitions": 2,
+            "nodes": 12,
+            "deviceclasses": 1,
+        }
 
 
 def test_a_device_class_that_offers_the_resource_makes_it_unknown(world: World) -> None:
     world.server.groups["/apis/resource.k8s.io"] = ["v1"]
     cel = {"cel": {"expression": "device.attributes['x'].fast"}}
-    world.server.put(DEVICE_CLASSES, "nic", spec={"extendedResourceName": "rdma/hca", "selectors": [cel]})
+    world.server.put(
+        DEVICE_CLASSES, "nic", spec={"extendedResourceName": "rdma/hca", "selectors": [cel]}
+    )
     world.network()
     world.put()
     with running(world.statuses):
@@ -339,7 +405,11 @@ def test_devices_that_claims_give_are_counted(world: World) -> None:
     world.server.put(DEVICE_CLASSES, "nic", spec={"extendedResourceName": "rdma/hca"})
     pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
     devices = [{"name": f"d-{number}"} for number in range(4)]
-    world.server.put(DEVICE_SLICES, "n-1", spec={"driver": "d", "nodeName": "n", "pool": pool, "devices": devices})
+    world.server.put(
+        DEVICE_SLICES,
+        "n-1",
+        spec={"driver": "d", "nodeName": "n", "pool": pool, "devices": devices},
+    )
     world.node("n")
     world.network()
     world.put()
@@ -373,7 +443,9 @@ def test_an_api_server_that_is_down_for_a_moment_changes_no_status(world: World)
     assert len(world.writes()) == 1
 
 
-def test_what_the_api_server_does_not_answer_for_long_is_unknown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_api_server_does_not_answer_for_long_is_unknown(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "PATIENCE", 1)
     world.server.misbehave("list", NODES, *[status(500, "broken")] * 20)
     world.network()
@@ -441,12 +513,23 @@ def test_the_controller_tells_which_namespaces_name_which_profile(server: FakeAp
     pods = Pods(server)
     assert pods.controller.profiles_named() is None
     server.put(NAMESPACES, "team", labels={names.PROFILE: "rails"})
-    server.put(NAMESPACES, "ending", labels={names.PROFILE: "rails"}, deletionTimestamp="2026-01-01T00:00:00Z")
+    server.put(
+        NAMESPACES,
+        "ending",
+        labels={names.PROFILE: "rails"},
+        deletionTimestamp="2026-01-01T00:00:00Z",
+    )
     server.put(NAMESPACES, "other", labels={})
     pods.controller.start()
     try:
-        wait_until(lambda: pods.controller.profiles_named() == {"ml": "shared", "team": "rails"}, "the namespaces")
+        wait_until(
+            lambda: pods.controller.profiles_named() == {"ml": "shared", "team": "rails"},
+            "the namespaces",
+        )
         server.put(NAMESPACES, "team", labels={names.PROFILE: "shared"})
-        wait_until(lambda: pods.controller.profiles_named() == {"ml": "shared", "team": "shared"}, "the other label")
+        wait_until(
+            lambda: pods.controller.profiles_named() == {"ml": "shared", "team": "shared"},
+            "the other label",
+        )
     finally:
         pods.controller.stop()

@@ -44,7 +44,9 @@ class World:
         self.add(UNIT)
 
     def add(self, unit: Unit) -> None:
-        self.lacking[unit] = Publication(unit.namespace, unit.name, "uid-1", {names.MASTER_ADDR: "10.0.0.1"})
+        self.lacking[unit] = Publication(
+            unit.namespace, unit.name, "uid-1", {names.MASTER_ADDR: "10.0.0.1"}
+        )
         self.queue.add([unit])
 
     def turn(self) -> None:
@@ -90,14 +92,18 @@ def test_writes_the_annotations_of_one_uid_and_says_so(server: FakeApiServer, wo
     world.now += 2.0
     world.turn()
     [request] = server.requests
-    assert json.loads(request.body) == {"metadata": {"uid": "uid-1", "annotations": {names.MASTER_ADDR: "10.0.0.1"}}}
+    assert json.loads(request.body) == {
+        "metadata": {"uid": "uid-1", "annotations": {names.MASTER_ADDR: "10.0.0.1"}}
+    }
     assert request.headers["Content-Type"] == "application/merge-patch+json"
     assert [one.name for one in world.written] == ["fluid-0"]
     assert world.results == [(Result.PUBLISHED, 2.0)]
     assert len(world.queue) == 0
 
 
-def test_sends_nothing_where_nothing_lacks_and_where_it_may_not_write(server: FakeApiServer, world: World) -> None:
+def test_sends_nothing_where_nothing_lacks_and_where_it_may_not_write(
+    server: FakeApiServer, world: World
+) -> None:
     world.leads = False
     world.turn()
     world.leads, world.lacking = True, {}
@@ -107,7 +113,9 @@ def test_sends_nothing_where_nothing_lacks_and_where_it_may_not_write(server: Fa
     assert len(world.queue) == 0
 
 
-def test_a_server_that_asks_to_wait_holds_all_and_adds_no_wait_of_our_own(server: FakeApiServer, world: World) -> None:
+def test_a_server_that_asks_to_wait_holds_all_and_adds_no_wait_of_our_own(
+    server: FakeApiServer, world: World
+) -> None:
     server.misbehave("PATCH", PATH, *[status(429, "slow down", Retry_After="3")] * 5)
     for _ in range(5):
         world.turn()
@@ -119,16 +127,24 @@ def test_a_server_that_asks_to_wait_holds_all_and_adds_no_wait_of_our_own(server
     assert [result for result, _ in world.results] == [Result.THROTTLED] * 5
 
 
-@pytest.mark.parametrize("headers", [{}, {"Retry_After": "Wed, 21 Oct 2026 07:28:00 GMT"}, {"Retry_After": "999999"}])
-def test_a_wait_without_a_usable_time_is_bounded(server: FakeApiServer, world: World, headers: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "headers", [{}, {"Retry_After": "Wed, 21 Oct 2026 07:28:00 GMT"}, {"Retry_After": "999999"}]
+)
+def test_a_wait_without_a_usable_time_is_bounded(
+    server: FakeApiServer, world: World, headers: dict[str, str]
+) -> None:
     server.misbehave("PATCH", PATH, status(429, "slow down", **headers))
     world.turn()
     assert 1.0 <= world.waits_seconds <= 30.0
 
 
 @pytest.mark.parametrize("body", [invalid("metadata.uid"), None])
-def test_a_pod_that_is_gone_or_another_is_left(server: FakeApiServer, world: World, body: object) -> None:
-    answer = status(404, "not found") if body is None else lambda exchange: exchange.answer(422, body)
+def test_a_pod_that_is_gone_or_another_is_left(
+    server: FakeApiServer, world: World, body: object
+) -> None:
+    answer = (
+        status(404, "not found") if body is None else lambda exchange: exchange.answer(422, body)
+    )
     server.misbehave("PATCH", PATH, answer)
     world.turn()
     assert [result for result, _ in world.results] == [Result.GONE]
@@ -137,9 +153,17 @@ def test_a_pod_that_is_gone_or_another_is_left(server: FakeApiServer, world: Wor
 
 @pytest.mark.parametrize(
     ("code", "result"),
-    [(409, Result.FAILED), (403, Result.REFUSED), (401, Result.REFUSED), (500, Result.FAILED), (503, Result.FAILED)],
+    [
+        (409, Result.FAILED),
+        (403, Result.REFUSED),
+        (401, Result.REFUSED),
+        (500, Result.FAILED),
+        (503, Result.FAILED),
+    ],
 )
-def test_a_failure_is_tried_again_ever_later(server: FakeApiServer, world: World, code: int, result: Result) -> None:
+def test_a_failure_is_tried_again_ever_later(
+    server: FakeApiServer, world: World, code: int, result: Result
+) -> None:
     server.misbehave("PATCH", PATH, *[status(code, "no")] * 12)
     pauses = []
     for _ in range(12):
@@ -152,20 +176,26 @@ def test_a_failure_is_tried_again_ever_later(server: FakeApiServer, world: World
     server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
     world.turn()
     assert world.results[-1][0] is Result.PUBLISHED
-    assert world.results[-1][1] == sum(pauses), "the delay counts from when it could have been published"
+    assert world.results[-1][1] == sum(pauses), (
+        "the delay counts from when it could have been published"
+    )
     assert world.publisher._failures == {}
 
 
 def test_a_refusal_that_only_mentions_a_uid_is_no_other_pod(
     server: FakeApiServer, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.misbehave("PATCH", PATH, *[lambda exchange: exchange.answer(422, invalid("metadata.annotations"))] * 2)
+    server.misbehave(
+        "PATCH", PATH, *[lambda exchange: exchange.answer(422, invalid("metadata.annotations"))] * 2
+    )
     world.turn()
     world.now += world.waits_seconds
     world.turn()
     assert [result for result, _ in world.results] == [Result.REFUSED] * 2
     assert len(world.queue) == 1
-    assert caplog.text.count("pod ml/fluid-0: address not published") == 1, "told once, not at each try"
+    assert caplog.text.count("pod ml/fluid-0: address not published") == 1, (
+        "told once, not at each try"
+    )
 
 
 def test_no_server_holds_all_for_a_moment_and_loses_nothing() -> None:
@@ -180,7 +210,9 @@ def test_no_server_holds_all_for_a_moment_and_loses_nothing() -> None:
     assert world.queue.get() == (OTHER, 100.0)
 
 
-@pytest.mark.parametrize("behaviour", [lambda exchange: exchange.cut(), status(500, "no"), status(504, "timeout")])
+@pytest.mark.parametrize(
+    "behaviour", [lambda exchange: exchange.cut(), status(500, "no"), status(504, "timeout")]
+)
 def test_a_write_without_an_answer_holds_its_namespace_and_no_other(
     server: FakeApiServer, world: World, behaviour: Behaviour
 ) -> None:
@@ -193,7 +225,9 @@ def test_a_write_without_an_answer_holds_its_namespace_and_no_other(
     assert world.queue.get() == (OTHER, 100.0)
 
 
-def test_writes_that_hang_in_two_namespaces_hold_up_no_other(server: FakeApiServer, world: World) -> None:
+def test_writes_that_hang_in_two_namespaces_hold_up_no_other(
+    server: FakeApiServer, world: World
+) -> None:
     """Every one of the bad pods' writes hangs; those of another namespace are all told meanwhile."""
     released = threading.Event()
 
@@ -204,7 +238,9 @@ def test_writes_that_hang_in_two_namespaces_hold_up_no_other(server: FakeApiServ
     bad = [Unit(f"bad-{number % 2}", f"j-{number}", f"p-{number}") for number in range(40)]
     good = [Unit("good", "j", f"p-{number}") for number in range(200)]
     for unit in bad:
-        server.misbehave("PATCH", f"/api/v1/namespaces/{unit.namespace}/pods/{unit.name}/status", hang)
+        server.misbehave(
+            "PATCH", f"/api/v1/namespaces/{unit.namespace}/pods/{unit.name}/status", hang
+        )
     for unit in good:
         path = f"/api/v1/namespaces/good/pods/{unit.name}/status"
         server.misbehave("PATCH", path, lambda exchange: exchange.answer(200, {"metadata": {}}))
@@ -213,7 +249,11 @@ def test_writes_that_hang_in_two_namespaces_hold_up_no_other(server: FakeApiServ
         world.add(unit)
     world.publisher.start()
     try:
-        wait_until(lambda: sum(one.namespace == "good" for one in world.written) == 200, "the good pods", 20)
+        wait_until(
+            lambda: sum(one.namespace == "good" for one in world.written) == 200,
+            "the good pods",
+            20,
+        )
         assert not released.is_set()
         assert 2 <= len([one for one in server.asked("PATCH") if "/bad-" in one.path]) <= 4
     finally:
@@ -221,11 +261,15 @@ def test_writes_that_hang_in_two_namespaces_hold_up_no_other(server: FakeApiServ
         world.publisher.stop()
 
 
-def test_threads_outlive_failures_that_nobody_thought_of(server: FakeApiServer, world: World) -> None:
+def test_threads_outlive_failures_that_nobody_thought_of(
+    server: FakeApiServer, world: World
+) -> None:
     server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
     world.failure = ZeroDivisionError("unexpected")
     world.publisher.start()
-    wait_until(lambda: world.publisher._failures.get(UNIT) and not world.queue._working, "the failure")
+    wait_until(
+        lambda: world.publisher._failures.get(UNIT) and not world.queue._working, "the failure"
+    )
     world.failure = None
     with world.queue._changed:
         world.now += 60.0

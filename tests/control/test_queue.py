@@ -55,7 +55,10 @@ def test_many_namespaces_of_slow_writes_hold_up_no_quick_one_and_else_nobody_res
     now = 60.0
     queue.add(slow)
     queue.add(unit("quick", "j", str(number)) for number in range(3))
-    assert Counter(one.namespace.partition("-")[0] for one in take(MOST_SLOW + 2)) == {"slow": MOST_SLOW, "quick": 2}
+    assert Counter(one.namespace.partition("-")[0] for one in take(MOST_SLOW + 2)) == {
+        "slow": MOST_SLOW,
+        "quick": 2,
+    }
     queue.done(unit("quick", "j", "0"), failed=False)
     assert take(1) == [unit("quick", "j", "2")]
     assert len(take(20 - MOST_SLOW)) == 20 - MOST_SLOW, "nobody who is quick waits"

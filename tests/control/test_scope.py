@@ -54,7 +54,9 @@ def world() -> Iterator[World]:
 
 
 def put(world: World, name: str, namespace: str, address: str = "") -> None:
-    pod = member_pod(name, "master" if name.startswith("m") else "worker", address=address)["metadata"]
+    pod = member_pod(name, "master" if name.startswith("m") else "worker", address=address)[
+        "metadata"
+    ]
     world.server.put(PODS, **{**pod, "namespace": namespace})
 
 
@@ -71,7 +73,11 @@ def test_nothing_is_done_in_a_namespace_without_the_label_until_it_has_it(world:
         assert controller.namespaces_passed_over() == 1
         assert controller.pods_waiting() == 2
         world.server.put(NAMESPACES, "evil", labels={names.PROFILE: "shared"})
-        wait_until(lambda: world.told().get("w-evil") == "10.6.6.6", "the addresses where the label came later", 20)
+        wait_until(
+            lambda: world.told().get("w-evil") == "10.6.6.6",
+            "the addresses where the label came later",
+            20,
+        )
         assert controller.namespaces_passed_over() == 0
     assert len(world.server.asked("list", PODS)) == 1, "the others are not listed again"
 
@@ -90,14 +96,20 @@ def test_a_job_is_served_to_its_end_where_the_label_is_removed_while_it_waits(wo
         world.server.end_watches()
         wait_until(lambda: len(world.server.asked("list", PODS)) == 2, "the second list", 20)
         world.put("m-a", "10.0.0.2")
-        wait_until(lambda: world.told() == {"m-a": "10.0.0.2", "w-a": "10.0.0.2"}, "the new addresses", 20)
+        wait_until(
+            lambda: world.told() == {"m-a": "10.0.0.2", "w-a": "10.0.0.2"}, "the new addresses", 20
+        )
 
 
-def test_publishes_nothing_while_it_is_not_known_which_namespaces_are_labelled(world: World) -> None:
+def test_publishes_nothing_while_it_is_not_known_which_namespaces_are_labelled(
+    world: World,
+) -> None:
     world.server.misbehave("list", NAMESPACES, *[status(403, "may not list namespaces")] * 2)
     world.put("m-a", "10.0.0.1")
     with running(world) as controller:
-        wait_until(lambda: "may not list namespaces" in controller.checks()["namespaces"], "the problem")
+        wait_until(
+            lambda: "may not list namespaces" in controller.checks()["namespaces"], "the problem"
+        )
         assert world.server.asked("list", PODS) == []
         wait_until(lambda: world.told() == {"m-a": "10.0.0.1"}, "the address", 20)
         assert controller.checks() == {"namespaces": "", "pods": ""}
@@ -105,7 +117,9 @@ def test_publishes_nothing_while_it_is_not_known_which_namespaces_are_labelled(w
 
 @contextmanager
 def opted_in(server: FakeApiServer, world: World) -> Iterator[Controller]:
-    controller = Controller(Connection(Credentials("test", server.url)), world, world, pod_opt_in=True)
+    controller = Controller(
+        Connection(Credentials("test", server.url)), world, world, pod_opt_in=True
+    )
     controller.start()
     yield controller
     controller.stop()

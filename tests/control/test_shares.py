@@ -26,7 +26,9 @@ def begun(found: Shares, namespace: str, now: float = 0.0) -> int:
     return count
 
 
-def turn(found: Shares, namespace: str, now: float, *, failed: bool | None = None, seconds: float = 0.0) -> None:
+def turn(
+    found: Shares, namespace: str, now: float, *, failed: bool | None = None, seconds: float = 0.0
+) -> None:
     found.begin(namespace, now)
     found.end(namespace, now, failed=failed, seconds=seconds)
 
@@ -47,7 +49,9 @@ def test_a_namespace_of_slow_writes_has_little_while_quick_ones_wait_and_else_it
     for _ in range(20):
         turn(found, "ml", 0.0, failed=False)
     turn(found, "ml", 0.0, failed=False, seconds=SLOW_SECONDS)
-    assert found.rest_seconds("ml", SLOW_SECONDS) == SLOW_SECONDS, "it rests twice as long as it wrote"
+    assert found.rest_seconds("ml", SLOW_SECONDS) == SLOW_SECONDS, (
+        "it rests twice as long as it wrote"
+    )
     assert begun(found, "ml", 2 * SLOW_SECONDS) == 1
     assert found.rest_seconds("ml", 0.0, quick_wait=False) == 0.0
     found.end("ml", 9.0, failed=False)

@@ -48,12 +48,24 @@ ODD: list[Any] = [
     "localhost",
     "$$(MASTER_ADDR)",
     "$(MASTER_ADDR).svc:29500",
-    *sorted(value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)),
+    *sorted(
+        value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)
+    ),
     [{"name": names.WAIT_CONTAINER, "image": "a"}],
     [{"name": names.WAIT_VOLUME, "emptyDir": {}}],
     [{"name": names.ENV_MASTER_NAME, "value": ""}],
-    [{"name": "MASTER_ADDR", "value": "$$(MASTER_ADDR)"}, {"name": names.ENV_MASTER_NAME, "value": "$(MASTER_ADDR)"}],
-    [{"name": "MASTER_ADDR", "valueFrom": {"fieldRef": {"fieldPath": f"metadata.annotations['{names.MASTER_ADDR}']"}}}],
+    [
+        {"name": "MASTER_ADDR", "value": "$$(MASTER_ADDR)"},
+        {"name": names.ENV_MASTER_NAME, "value": "$(MASTER_ADDR)"},
+    ],
+    [
+        {
+            "name": "MASTER_ADDR",
+            "valueFrom": {
+                "fieldRef": {"fieldPath": f"metadata.annotations['{names.MASTER_ADDR}']"}
+            },
+        }
+    ],
 ]
 
 
@@ -68,7 +80,13 @@ def deep(depth: int) -> Any:
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """List the paths of all nodes of a JSON value but the root."""
     found = []
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, child in items:
         found.append((*path, key))
         found += places(child, (*path, key))
@@ -132,20 +150,43 @@ def _odd_value(text: str, random: Random) -> str:
     parts = text.split('"')
     place = random.randrange(1, len(parts) - 1, 2)
     odd = random.choice(
-        ["\\ud800", "\\udc00x", "\\u0000", "x" * 300_000, "\\u202e", "$(A)$(A)", "${X:=a}:1", "[{", "a/b@c"]
+        [
+            "\\ud800",
+            "\\udc00x",
+            "\\u0000",
+            "x" * 300_000,
+            "\\u202e",
+            "$(A)$(A)",
+            "${X:=a}:1",
+            "[{",
+            "a/b@c",
+        ]
     )
     return '"'.join([*parts[:place], odd, *parts[place + 1 :]])
 
 
 def _odd_token(text: str, random: Random) -> str:
     token = random.choice(["null", "true", "false"])
-    odd = random.choice(["NaN", "-Infinity", "1e999", "1" * 400, "-0", "[" * 5000, '{"a":' * 5000, '[{"name":null}]'])
+    odd = random.choice(
+        [
+            "NaN",
+            "-Infinity",
+            "1e999",
+            "1" * 400,
+            "-0",
+            "[" * 5000,
+            '{"a":' * 5000,
+            '[{"name":null}]',
+        ]
+    )
     return text.replace(token, odd, random.randint(1, 3))
 
 
 def _repeated_key(text: str, random: Random) -> str:
     key = random.choice(["object", "metadata", "spec", "containers", "labels", "uid", "env"])
-    return text.replace(f'"{key}":', f'"{key}": {random.choice(["null", "[]", "{}", "1"])}, "{key}":', 1)
+    return text.replace(
+        f'"{key}":', f'"{key}": {random.choice(["null", "[]", "{}", "1"])}, "{key}":', 1
+    )
 
 
 CHANGES: list[Callable[[str, Random], str]] = [

@@ -28,7 +28,12 @@ def network(name: str = "default/rail-0", **tweaks: Any) -> NetworkDefinition:
 
 
 def attachment(
-    name: str = "default/rail-0", interface: str = "net1", *, default: bool = False, resource: str = "", **tweaks: Any
+    name: str = "default/rail-0",
+    interface: str = "net1",
+    *,
+    default: bool = False,
+    resource: str = "",
+    **tweaks: Any,
 ) -> Attachment:
     """Return an attachment of ``network(name, **tweaks)`` that counts one of *resource*."""
     resources = ((resource, 1),) if resource else ()
@@ -112,6 +117,10 @@ def message(decisions: Iterable[Decision], outcome: Outcome) -> str:
 
 def volume_at(pod: Object, path: str, container: int = 0) -> Object:
     """Return the volume that the container mounts at exactly *path*."""
-    [name] = [one["name"] for one in pod["spec"]["containers"][container]["volumeMounts"] if one["mountPath"] == path]
+    [name] = [
+        one["name"]
+        for one in pod["spec"]["containers"][container]["volumeMounts"]
+        if one["mountPath"] == path
+    ]
     [volume] = [one for one in pod["spec"]["volumes"] if one["name"] == name]
     return dict(volume)

@@ -60,7 +60,13 @@ profiles:
     rendezvous: {enabled: false}
     claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]
 """
-SPACES = {"plain": {}, "full": {}, "everyone": {}, "installed": {names.POD_SECURITY_ENFORCE: "baseline"}, "own": {}}
+SPACES = {
+    "plain": {},
+    "full": {},
+    "everyone": {},
+    "installed": {names.POD_SECURITY_ENFORCE: "baseline"},
+    "own": {},
+}
 """The namespaces, each with the profile of its name, and their further labels."""
 
 _VOLUMES = (names.WAIT_VOLUME, names.NCCL_CONF_VOLUME, names.SHM_VOLUME, f"{names.SHM_VOLUME}-2")
@@ -90,7 +96,12 @@ _VARIABLES = (
     "LEADER",
     "NCCL_DEBUG",
 )
-_ANNOTATIONS = (*names.OWN_ANNOTATIONS, names.NETWORKS, names.CONTAINER, names.ISTIO_EXCLUDE_INTERFACES)
+_ANNOTATIONS = (
+    *names.OWN_ANNOTATIONS,
+    names.NETWORKS,
+    names.CONTAINER,
+    names.ISTIO_EXCLUDE_INTERFACES,
+)
 _COMMANDS = (
     ["torchrun", "train.py"],
     ["python3", "train.py"],
@@ -139,7 +150,9 @@ def _lists(pod: Object) -> list[list[Any]]:
     """Return the lists of named things."""
     spec = pod.get("spec") or {}
     found = [spec.get(key) for key in ("containers", "initContainers", "volumes")]
-    found += [container.get(key) for container in _containers(pod) for key in ("env", "volumeMounts")]
+    found += [
+        container.get(key) for container in _containers(pod) for key in ("env", "volumeMounts")
+    ]
     return [each for each in found if each]
 
 
@@ -166,7 +179,9 @@ def _rename(pod: Object, random: Random) -> None:
     if lists := _lists(pod):
         items = random.choice(lists)
         others = [item["name"] for item in items]
-        random.choice(items)["name"] = random.choice([*others, *_VOLUMES, *_VARIABLES, names.WAIT_CONTAINER])
+        random.choice(items)["name"] = random.choice(
+            [*others, *_VOLUMES, *_VARIABLES, names.WAIT_CONTAINER]
+        )
 
 
 def _exchange(pod: Object, random: Random) -> None:
@@ -190,7 +205,11 @@ def _add_volume(pod: Object, random: Random) -> None:
         {},
     ]
     spec = pod.setdefault("spec", {})
-    _put(_listed(spec, "volumes"), {"name": random.choice(_VOLUMES), **copy.deepcopy(random.choice(sources))}, random)
+    _put(
+        _listed(spec, "volumes"),
+        {"name": random.choice(_VOLUMES), **copy.deepcopy(random.choice(sources))},
+        random,
+    )
 
 
 def _add_mount(pod: Object, random: Random) -> None:
@@ -203,8 +222,18 @@ def _add_mount(pod: Object, random: Random) -> None:
 def _value(pod: Object, random: Random) -> Object:
     entries = [entry for container in _containers(pod) for entry in container.get("env") or ()]
     name = random.choice([*_VARIABLES, *(entry["name"] for entry in entries)])
-    literal = random.choice(("", "localhost", "bert-worker-0", "10.0.0.1", "net1", "=net1", "1", "is_host=0", "a b"))
-    values = ["", literal, f"$({name})", f"$$({name})", f"$({name}):29500", f"{literal}.$({name})", f"{literal}:29500"]
+    literal = random.choice(
+        ("", "localhost", "bert-worker-0", "10.0.0.1", "net1", "=net1", "1", "is_host=0", "a b")
+    )
+    values = [
+        "",
+        literal,
+        f"$({name})",
+        f"$$({name})",
+        f"$({name}):29500",
+        f"{literal}.$({name})",
+        f"{literal}:29500",
+    ]
     values += [entry["value"] for entry in entries if entry.get("value")]
     paths = [f"metadata.annotations['{key}']" for key in _ANNOTATIONS]
     paths += ["metadata.name", "status.podIP", "metadata.labels['example.com/a']"]
@@ -239,14 +268,22 @@ def _change_variable(pod: Object, random: Random) -> None:
 def _add_container(pod: Object, random: Random) -> None:
     spec = pod.setdefault("spec", {})
     there = _containers(pod)
-    name = random.choice((names.WAIT_CONTAINER, names.ISTIO_PROXY_CONTAINER, names.ISTIO_INIT_CONTAINER, "side", ""))
+    name = random.choice(
+        (names.WAIT_CONTAINER, names.ISTIO_PROXY_CONTAINER, names.ISTIO_INIT_CONTAINER, "side", "")
+    )
     more = random.choice(
         (
             {},
             {"restartPolicy": "Always"},
             {"command": ["fabric-injector", "wait", "master-addr"]},
-            {"command": ["sh", "-c", "true", "fabric-injector-wait", "local-addr:own"], "args": ["a"]},
-            {"env": [{"name": names.ENV_NCCL_CONF, "value": "NCCL_DEBUG=INFO"}], "volumeMounts": None},
+            {
+                "command": ["sh", "-c", "true", "fabric-injector-wait", "local-addr:own"],
+                "args": ["a"],
+            },
+            {
+                "env": [{"name": names.ENV_NCCL_CONF, "value": "NCCL_DEBUG=INFO"}],
+                "volumeMounts": None,
+            },
             {"resources": {"limits": {"nvidia.com/gpu": "1", "hugepages-2Mi": "1Gi"}}},
             copy.deepcopy(random.choice(there)) if there else {},
         )
@@ -280,14 +317,18 @@ def _add_annotation(pod: Object, random: Random) -> None:
     metadata = pod.setdefault("metadata", {})
     if not metadata.get("annotations"):
         metadata["annotations"] = {}
-    metadata["annotations"][random.choice(_ANNOTATIONS)] = random.choice((*texts, *statuses, *named))
+    metadata["annotations"][random.choice(_ANNOTATIONS)] = random.choice(
+        (*texts, *statuses, *named)
+    )
 
 
 def _add_label(pod: Object, random: Random) -> None:
     metadata = pod.setdefault("metadata", {})
     if not metadata.get("labels"):
         metadata["labels"] = {}
-    key = random.choice((names.JOB, names.RENDEZVOUS, names.PROFILE, names.ISTIO_INJECT, names.ISTIO_REVISION))
+    key = random.choice(
+        (names.JOB, names.RENDEZVOUS, names.PROFILE, names.ISTIO_INJECT, names.ISTIO_REVISION)
+    )
     metadata["labels"][key] = random.choice((*SPACES, "master", "worker", "true", "none"))
 
 
@@ -321,7 +362,9 @@ def _change_devices(pod: Object, random: Random) -> None:
         held = random.choice(found).setdefault("resources", {})
         if held is not None:
             amounts = ("1", "2", 0, 3, "1Gi", "0", "500m", 1.5)
-            _map(held, random.choice(("limits", "requests")))[random.choice(resources)] = random.choice(amounts)
+            _map(held, random.choice(("limits", "requests")))[random.choice(resources)] = (
+                random.choice(amounts)
+            )
 
 
 def _map(holder: Object, key: str) -> Object:

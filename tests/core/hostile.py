@@ -97,7 +97,9 @@ def rich(name: str = "pods/kubeflow-pytorchjob-1.yaml") -> Object:
         affinity={
             "nodeAffinity": {
                 "requiredDuringSchedulingIgnoredDuringExecution": {
-                    "nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["a"]}]}]
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["a"]}]}
+                    ]
                 }
             }
         },
@@ -114,7 +116,10 @@ def rich(name: str = "pods/kubeflow-pytorchjob-1.yaml") -> Object:
     container = spec["containers"][0]
     container["env"] = [*(container.get("env") or ()), {"name": "NCCL_DEBUG", "value": "INFO"}]
     container["env"].append(
-        {"name": "HEAD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['example.com/a']"}}}
+        {
+            "name": "HEAD",
+            "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['example.com/a']"}},
+        }
     )
     container.update(
         command=["sh", "-c", "torchrun --nnodes 2 --master_addr $MASTER_ADDR train.py"],
@@ -128,7 +133,10 @@ def rich(name: str = "pods/kubeflow-pytorchjob-1.yaml") -> Object:
             "requests": {"cpu": "8", "memory": "64Gi"},
             "claims": [{"name": "gpu"}],
         },
-        securityContext={"capabilities": {"add": ["SYS_PTRACE"], "drop": ["NET_RAW"]}, "runAsUser": 0},
+        securityContext={
+            "capabilities": {"add": ["SYS_PTRACE"], "drop": ["NET_RAW"]},
+            "runAsUser": 0,
+        },
         readinessProbe={"exec": {"command": ["true"]}},
         lifecycle={"preStop": {"exec": {"command": ["true"]}}},
         envFrom=[{"configMapRef": {"name": "a"}}],
@@ -165,7 +173,10 @@ def shapes(pod: Object, texts: Mapping[str, str] = TEXTS) -> Iterator[tuple[str,
         if isinstance(value, list) and value:
             yield f"{where} alike", _replace(pod, path, partial(_repeated, value))
             yield f"{where} distinct", _replace(pod, path, partial(_distinct, value))
-            yield f"{where} empty", _replace(pod, path, partial(_repeated, [*value, _emptied(value[-1])]))
+            yield (
+                f"{where} empty",
+                _replace(pod, path, partial(_repeated, [*value, _emptied(value[-1])])),
+            )
         elif isinstance(value, dict) and path:
             yield f"{where} keys", _replace(pod, path, partial(_with_keys, value))
         elif isinstance(value, str):
@@ -175,7 +186,13 @@ def shapes(pod: Object, texts: Mapping[str, str] = TEXTS) -> Iterator[tuple[str,
 
 def _places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     yield path, value
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, child in items:
         yield from _places(child, (*path, key))
 
@@ -193,7 +210,9 @@ def _renamed(item: Any, number: int) -> Any:
         return f"{item}{number}"
     if not isinstance(item, dict):
         return item
-    return {key: f"{value}-{number}" if key in _IDENTIFYING else value for key, value in item.items()}
+    return {
+        key: f"{value}-{number}" if key in _IDENTIFYING else value for key, value in item.items()
+    }
 
 
 _IDENTIFYING = ("name", "key", "mountPath", "ip", "uid")

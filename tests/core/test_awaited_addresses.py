@@ -27,14 +27,18 @@ profiles:
   devices: {networks: [{network: default/rdma-net}], deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]}
 """
 )
-WORLD = world(namespace("train"), network("default/six", ipam={"type": "whereabouts", "range": "fd00::/64"}))
+WORLD = world(
+    namespace("train"), network("default/six", ipam={"type": "whereabouts", "range": "fd00::/64"})
+)
 ADDRESSES = dict.fromkeys(("any", "name", "fails", "devices"), ("10.0.0.1", "10.0.0.2"))
 SIX = ("fd00::1", "fd00::2")
 
 
 def admit(pod: Object, profile: str) -> Object:
     """Return the pod as the API server stores it."""
-    admitted: Object = json.loads(json.dumps(decide(pod, "train", PROFILES, WORLD, profile=profile).pod))
+    admitted: Object = json.loads(
+        json.dumps(decide(pod, "train", PROFILES, WORLD, profile=profile).pod)
+    )
     metadata = admitted["metadata"]
     metadata.setdefault("name", metadata.get("generateName", "") + "x7k2p")
     metadata |= {"namespace": "train", "uid": "u-1", "creationTimestamp": "2026-01-01T00:00:00Z"}
@@ -74,7 +78,9 @@ def published(pod: Object, address: str, of_rank_zero: str) -> set[str]:
         jobs.update(("train", "zero"), read_member(zero))
     name = pod["metadata"]["name"]
     jobs.update(("train", name), read_member(pod))
-    [lacking] = [found for unit in jobs.units() if unit.name == name and (found := jobs.publication(unit))]
+    [lacking] = [
+        found for unit in jobs.units() if unit.name == name and (found := jobs.publication(unit))
+    ]
     return set(lacking.annotations)
 
 
@@ -135,7 +141,10 @@ def test_a_generated_name_that_starts_with_a_digit_counts_as_one() -> None:
 
 def test_a_rank_that_sets_its_own_address_is_told_none() -> None:
     for name, hostname in (("grp-0", "grp-0"), ("grp-1", "0grp-1")):
-        assert check(pods.add_env(of_group(name, hostname), "PET_LOCAL_ADDR", "10.9.9.9"), "any") is not None
+        assert (
+            check(pods.add_env(of_group(name, hostname), "PET_LOCAL_ADDR", "10.9.9.9"), "any")
+            is not None
+        )
 
 
 @pytest.mark.parametrize(("profile", "unreachable"), [("any", None), ("fails", "fail")])
@@ -159,7 +168,9 @@ def test_a_pod_that_waits_for_another_says_what_holds_where_that_one_never_comes
     ("value", "kept"),
     [("grp-0.$(DOMAIN)", "grp-0.svc.cluster.local"), ("grp-0.$(HIDDEN)", None), ("grp-0", "grp-0")],
 )
-def test_the_name_is_written_as_the_pod_would_have_read_it_or_not_at_all(value: str, kept: str | None) -> None:
+def test_the_name_is_written_as_the_pod_would_have_read_it_or_not_at_all(
+    value: str, kept: str | None
+) -> None:
     pod = pods.drop_env(of_group("grp-1", None), "MASTER_ADDR")
     pods.add_env(pod, "DOMAIN", "svc.cluster.local")
     pods.add_env(pod, "MASTER_ADDR", value)
@@ -178,7 +189,9 @@ def test_a_name_that_names_no_other_pod_is_not_written(name: str) -> None:
 
 
 @pytest.mark.parametrize("is_old", [False, True])
-def test_members_of_webhooks_of_two_versions_meet_by_the_name_that_one_of_them_wrote(is_old: bool) -> None:
+def test_members_of_webhooks_of_two_versions_meet_by_the_name_that_one_of_them_wrote(
+    is_old: bool,
+) -> None:
     jobs, members = Jobs(), {}
     for number in (1, 2):
         pod = admit(of_group(f"grp-{number}", None), "any")

@@ -34,7 +34,8 @@ def first(pod: Object) -> Object:
 
 def _containers(pod: Object, number: int) -> None:
     pod["spec"]["containers"] += [
-        {"name": f"c{index}"} for index in range(number - 1 - len(pod["spec"].get("initContainers") or []))
+        {"name": f"c{index}"}
+        for index in range(number - 1 - len(pod["spec"].get("initContainers") or []))
     ]
 
 
@@ -45,23 +46,33 @@ def _variables(pod: Object, number: int) -> None:
 
 def _words(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
-    first(pod).update(command=["train"], args=["a"] * (number - 3), readinessProbe={"exec": {"command": ["a", "b"]}})
+    first(pod).update(
+        command=["train"],
+        args=["a"] * (number - 3),
+        readinessProbe={"exec": {"command": ["a", "b"]}},
+    )
 
 
 def _hooks(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
     hooks: Object = {f"h{index}": {} for index in range(number - 4)}
-    first(pod).update(command=["a", "b"], args=[], lifecycle={**hooks, "preStop": {"exec": {"command": ["a"]}}})
+    first(pod).update(
+        command=["a", "b"], args=[], lifecycle={**hooks, "preStop": {"exec": {"command": ["a"]}}}
+    )
 
 
 def _mounts(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
-    first(pod)["volumeMounts"] = [{"name": "data", "mountPath": f"/data/{index}"} for index in range(number)]
+    first(pod)["volumeMounts"] = [
+        {"name": "data", "mountPath": f"/data/{index}"} for index in range(number)
+    ]
 
 
 def _block_devices(pod: Object, number: int) -> None:
     _mounts(pod, 1)
-    first(pod)["volumeDevices"] = [{"name": "data", "devicePath": f"/dev/xvd{index}"} for index in range(number - 1)]
+    first(pod)["volumeDevices"] = [
+        {"name": "data", "devicePath": f"/dev/xvd{index}"} for index in range(number - 1)
+    ]
 
 
 def _quantities(pod: Object, number: int) -> None:
@@ -74,7 +85,9 @@ def _quantities(pod: Object, number: int) -> None:
 def _confinements(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
     first(pod).pop("resources", None)
-    first(pod)["securityContext"] = {"seLinuxOptions": {f"k{index}": "v" for index in range(number)}}
+    first(pod)["securityContext"] = {
+        "seLinuxOptions": {f"k{index}": "v" for index in range(number)}
+    }
 
 
 def _selector(pod: Object, number: int) -> None:
@@ -84,7 +97,10 @@ def _selector(pod: Object, number: int) -> None:
 def _files(pod: Object, number: int) -> None:
     half = {"items": [{"path": f"f{index}"} for index in range(number // 2)]}
     other = {"items": [{"path": f"f{index}"} for index in range(number - number // 2)]}
-    pod["spec"]["volumes"] = [{"name": "a", "downwardAPI": half}, {"name": "b", "downwardAPI": other}]
+    pod["spec"]["volumes"] = [
+        {"name": "a", "downwardAPI": half},
+        {"name": "b", "downwardAPI": other},
+    ]
 
 
 def _pod_quantities(pod: Object, number: int) -> None:
@@ -95,12 +111,17 @@ def _pod_quantities(pod: Object, number: int) -> None:
 
 def _characters(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
-    pod["spec"]["containers"] = [{"name": "pytorch", "command": ["train"], "args": ["a" * (number - 12)]}]
+    pod["spec"]["containers"] = [
+        {"name": "pytorch", "command": ["train"], "args": ["a" * (number - 12)]}
+    ]
 
 
 def _commands(pod: Object, number: int) -> None:
     each, rest = divmod(number, 50)
-    too_long = {"name": "long", "command": ["a" * (bounds.COMMAND + 1)]}  # not read, and so not counted
+    too_long = {
+        "name": "long",
+        "command": ["a" * (bounds.COMMAND + 1)],
+    }  # not read, and so not counted
     pod["spec"]["containers"] = [too_long] + [
         {"name": f"c{index}", "command": ["a" * (each + (index < rest))]} for index in range(50)
     ]
@@ -120,7 +141,10 @@ def _volumes(pod: Object, number: int) -> None:
 
 def _owners(pod: Object, number: int) -> None:
     own = pod["metadata"]["ownerReferences"]
-    own += [{"apiVersion": "v1", "kind": "Job", "name": f"o{index}"} for index in range(number - len(own))]
+    own += [
+        {"apiVersion": "v1", "kind": "Job", "name": f"o{index}"}
+        for index in range(number - len(own))
+    ]
 
 
 def _labels(pod: Object, number: int) -> None:
@@ -139,13 +163,17 @@ def _label_characters(pod: Object, number: int) -> None:
 
 
 def _tolerations(pod: Object, number: int) -> None:
-    pod["spec"]["tolerations"] = [{"key": f"k{index}", "operator": "Exists"} for index in range(number)]
+    pod["spec"]["tolerations"] = [
+        {"key": f"k{index}", "operator": "Exists"} for index in range(number)
+    ]
 
 
 def _node_values(pod: Object, number: int) -> None:
     expression = {"key": "k", "operator": "In", "values": ["v"] * (number - 2)}
     required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
-    pod["spec"]["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    pod["spec"]["affinity"] = {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
+    }
 
 
 def _claims(pod: Object, number: int) -> None:
@@ -157,7 +185,9 @@ def _annotations(pod: Object, number: int) -> None:
 
 
 def _networks(pod: Object, number: int) -> None:
-    pod["metadata"].setdefault("annotations", {})[names.NETWORKS] = ",".join(["rails/rail-0"] * number)
+    pod["metadata"].setdefault("annotations", {})[names.NETWORKS] = ",".join(
+        ["rails/rail-0"] * number
+    )
 
 
 def _json_networks(pod: Object, number: int) -> None:
@@ -166,7 +196,9 @@ def _json_networks(pod: Object, number: int) -> None:
 
 
 def _interfaces(pod: Object, number: int) -> None:
-    pod["metadata"].setdefault("annotations", {})[names.ISTIO_EXCLUDE_INTERFACES] = ("a," * number)[:number]
+    pod["metadata"].setdefault("annotations", {})[names.ISTIO_EXCLUDE_INTERFACES] = ("a," * number)[
+        :number
+    ]
 
 
 def _name(pod: Object, number: int) -> None:
@@ -247,7 +279,10 @@ def _left(part: object, number: int) -> str:
 
 
 def _around_containers(pod: Object, number: int) -> None:
-    terms: list[Object] = [{"matchExpressions": [{"key": TEXT}, {"values": [TEXT, TEXT]}]}, {"matchExpressions": []}]
+    terms: list[Object] = [
+        {"matchExpressions": [{"key": TEXT}, {"values": [TEXT, TEXT]}]},
+        {"matchExpressions": []},
+    ]
     files = [{"path": TEXT, "fieldRef": {"fieldPath": TEXT}}] * 2
     parts: Object = {
         "volumes": [
@@ -257,7 +292,11 @@ def _around_containers(pod: Object, number: int) -> None:
         ],
         "nodeSelector": {TEXT: TEXT},
         "tolerations": [{"key": TEXT}, {"value": TEXT}],
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}},
+        "affinity": {
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}
+            }
+        },
         "resourceClaims": [{"name": TEXT}, {"name": TEXT}],
     }
     terms[1]["matchExpressions"] += [{"key": TEXT}, {"values": [_left([parts, TEXT], number)]}]
@@ -274,7 +313,10 @@ def _in_containers(pod: Object, number: int) -> None:
         "env": [
             {"name": TEXT, "value": TEXT},
             {"name": TEXT, "valueFrom": {"secretKeyRef": {"name": TEXT, "key": TEXT}}},
-            {"name": TEXT, "valueFrom": {"secretKeyRef": {"key": TEXT}, "configMapKeyRef": {"name": TEXT}}},
+            {
+                "name": TEXT,
+                "valueFrom": {"secretKeyRef": {"key": TEXT}, "configMapKeyRef": {"name": TEXT}},
+            },
         ],
         "volumeMounts": [{"name": TEXT, "mountPath": TEXT, "subPathExpr": TEXT}] * 2,
         "readinessProbe": run,
@@ -292,7 +334,10 @@ def _in_containers(pod: Object, number: int) -> None:
             "seccompProfile": {TEXT: TEXT},
         },
     }
-    parts = {"resources": {"limits": {TEXT: TEXT}, "requests": {TEXT: TEXT}}, "initContainers": [container, container]}
+    parts = {
+        "resources": {"limits": {TEXT: TEXT}, "requests": {TEXT: TEXT}},
+        "initContainers": [container, container],
+    }
     pod["spec"].update(parts, containers=[{"name": "", "args": [_left(parts, number)]}])
 
 
@@ -345,7 +390,9 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "most", "told"), BOUNDS, ids=lambda value: getattr(value, "__name__", None))
+@pytest.mark.parametrize(
+    ("make", "most", "told"), BOUNDS, ids=lambda value: getattr(value, "__name__", None)
+)
 def test_a_training_pod_beyond_a_bound_is_denied_with_both_numbers(
     make: Callable[[Object, int], None], most: int, told: str
 ) -> None:
@@ -357,20 +404,30 @@ def test_a_training_pod_beyond_a_bound_is_denied_with_both_numbers(
     verdict = decide(pod, "train", PROFILES, WORLD)
     assert (verdict.allowed, verdict.reason, verdict.operations) == (False, Reason.TOO_LARGE, [])
     assert told.format(most + 1) in verdict.message
-    assert verdict.message.endswith("make it smaller, or label it fabric-injector.io/profile=none to leave it alone")
+    assert verdict.message.endswith(
+        "make it smaller, or label it fabric-injector.io/profile=none to leave it alone"
+    )
     assert len(verdict.message) < 1000
 
 
 @pytest.mark.parametrize(
-    ("make", "most"), [each[:2] for each in BOUNDS], ids=lambda value: getattr(value, "__name__", None)
+    ("make", "most"),
+    [each[:2] for each in BOUNDS],
+    ids=lambda value: getattr(value, "__name__", None),
 )
-def test_a_pod_that_is_not_ours_is_never_denied_for_its_size(make: Callable[[Object, int], None], most: int) -> None:
+def test_a_pod_that_is_not_ours_is_never_denied_for_its_size(
+    make: Callable[[Object, int], None], most: int
+) -> None:
     for number in (most + 1, 10 * most):
         pod = pods.load(OURS)
         pod["metadata"].update(labels={"app": "web"}, ownerReferences=[])
         make(pod, number)
         verdict = decide(pod, "train", PROFILES, WORLD)
-        assert (verdict.allowed, verdict.reason, verdict.operations) == (True, Reason.UNKNOWN_SYSTEM, [])
+        assert (verdict.allowed, verdict.reason, verdict.operations) == (
+            True,
+            Reason.UNKNOWN_SYSTEM,
+            [],
+        )
         assert sum(len(each.message) for each in verdict.decisions) < 1000
         pod["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
         assert decide(pod, "train", PROFILES, WORLD).reason == Reason.OPTED_OUT
@@ -402,13 +459,22 @@ SEEN: dict[str, Callable[[int], Object]] = {
         env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "x" * number}}}]
     ),
     "fields of a reference": lambda number: _of_container(
-        env=[{"name": "A", "valueFrom": {"fieldRef": {f"k{index}": None for index in range(number - 4086)}}}]
+        env=[
+            {
+                "name": "A",
+                "valueFrom": {"fieldRef": {f"k{index}": None for index in range(number - 4086)}},
+            }
+        ]
     ),
     "references": lambda number: _of_container(
         env=[{"name": "A", "valueFrom": {f"k{index}": None for index in range(number - 4086)}}]
     ),
-    "an amount": lambda number: _of_container(resources={"limits": {"a": "1" * (number - 1)}, "requests": {}}),
-    "a resource": lambda number: _of_container(resources={"limits": {}, "requests": {"r" * (number - 1): 1}}),
+    "an amount": lambda number: _of_container(
+        resources={"limits": {"a": "1" * (number - 1)}, "requests": {}}
+    ),
+    "a resource": lambda number: _of_container(
+        resources={"limits": {}, "requests": {"r" * (number - 1): 1}}
+    ),
     "a command": lambda number: _of_container(command=["x", "y" * (number - 1)]),
     "args": lambda number: _of_container(args=["x"] * number),
 }
@@ -416,7 +482,9 @@ SEEN: dict[str, Callable[[int], Object]] = {
 
 
 @pytest.mark.parametrize("make", SEEN.values(), ids=SEEN)
-def test_what_is_too_long_is_not_seen_of_a_pod_beyond_a_bound(make: Callable[[int], Object]) -> None:
+def test_what_is_too_long_is_not_seen_of_a_pod_beyond_a_bound(
+    make: Callable[[int], Object],
+) -> None:
     def is_seen(number: int) -> bool:
         pod = make(number)
         part = pod.get("metadata") or pod["spec"]["containers"][0]
@@ -428,7 +496,11 @@ def test_what_is_too_long_is_not_seen_of_a_pod_beyond_a_bound(make: Callable[[in
 
 def test_of_many_parts_the_first_are_seen_of_a_pod_beyond_a_bound() -> None:
     many = {f"r{index}": "1" for index in range(2 * bounds.QUANTITIES)}
-    container = {"env": [{"name": "A"}] * 5_000, "args": ["a"] * 10_000, "resources": {"limits": many}}
+    container = {
+        "env": [{"name": "A"}] * 5_000,
+        "args": ["a"] * 10_000,
+        "resources": {"limits": many},
+    }
     volumes = [{"name": f"v{index}", "emptyDir": {}} for index in range(2 * bounds.VOLUMES)]
     part = bounds.within({"spec": {"containers": [container] * 4, "volumes": volumes}})["spec"]
     assert part["volumes"] == [{"name": f"v{index}"} for index in range(bounds.VOLUMES)]
@@ -439,35 +511,61 @@ def test_of_many_parts_the_first_are_seen_of_a_pod_beyond_a_bound() -> None:
 
 
 def test_of_many_commands_little_is_seen_of_a_pod_beyond_a_bound() -> None:
-    containers = [{"name": f"c{index}", "command": ["a" * 400], "args": ["b" * 100]} for index in range(200)]
+    containers = [
+        {"name": f"c{index}", "command": ["a" * 400], "args": ["b" * 100]} for index in range(200)
+    ]
     seen = bounds.within({"spec": {"containers": containers}})["spec"]["containers"]
-    assert sum(len(word) for each in seen for key in ("command", "args") for word in each.get(key) or ()) == 200 * 100
+    assert (
+        sum(
+            len(word)
+            for each in seen
+            for key in ("command", "args")
+            for word in each.get(key) or ()
+        )
+        == 200 * 100
+    )
 
 
 def test_commands_that_are_too_long_to_be_read_deny_nothing() -> None:
     pod = pods.load(OURS)
-    pod["spec"]["containers"] = [{"name": f"c{index}", "command": ["a" * (bounds.COMMAND + 1)]} for index in range(5)]
+    pod["spec"]["containers"] = [
+        {"name": f"c{index}", "command": ["a" * (bounds.COMMAND + 1)]} for index in range(5)
+    ]
     assert decide(pod, "train", PROFILES, WORLD).reason != Reason.TOO_LARGE
 
 
 def test_many_long_commands_are_each_read_once() -> None:
     pod = pods.load(OURS)
     pod["spec"]["containers"] += [
-        {"name": f"c{index}", "command": ["sh", "-c", f"torchrun --master_addr=$MASTER_ADDR t.py {index} {'a' * 900}"]}
+        {
+            "name": f"c{index}",
+            "command": [
+                "sh",
+                "-c",
+                f"torchrun --master_addr=$MASTER_ADDR t.py {index} {'a' * 900}",
+            ],
+        }
         for index in range(60)
     ]
     assert decide(pod, "train", PROFILES, WORLD).reason == "injected"
-    first, second = [[launchers._script(each) for each in pod["spec"]["containers"]] for _ in range(2)]
+    first, second = [
+        [launchers._script(each) for each in pod["spec"]["containers"]] for _ in range(2)
+    ]
     assert all(one is other is not None for one, other in zip(first, second, strict=True))
 
 
 def test_a_part_without_any_text_is_not_too_long() -> None:
     claims = {"resourceClaims": [{}], "containers": [{"resources": {"claims": [{}]}}]}
-    assert bounds.excess({"metadata": {"ownerReferences": [{}, {"controller": True}]}, "spec": claims}) == ""
+    assert (
+        bounds.excess({"metadata": {"ownerReferences": [{}, {"controller": True}]}, "spec": claims})
+        == ""
+    )
 
 
 @pytest.mark.parametrize("make", [_networks, _json_networks])
-def test_networks_are_counted_before_they_are_looked_up(make: Callable[[Object, int], None]) -> None:
+def test_networks_are_counted_before_they_are_looked_up(
+    make: Callable[[Object, int], None],
+) -> None:
     pod = pods.load(OURS)
     make(pod, MOST_ELEMENTS)
     assert decide(pod, "train", PROFILES, WORLD).allowed
@@ -480,7 +578,10 @@ def test_networks_are_counted_before_they_are_looked_up(make: Callable[[Object, 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('[{"name":"a","x":' + "[" * 9_000 + "]" * 9_000 + "}]", "is nested deeper than is read; leave out"),
+        (
+            '[{"name":"a","x":' + "[" * 9_000 + "]" * 9_000 + "}]",
+            "is nested deeper than is read; leave out",
+        ),
         ("[" + "1," * 4_096 + "1]", "names 4097 networks, and at most 256 are read"),
         (
             '[{"name":"a","x":[' + "1," * 4_097 + "1]}]",
@@ -541,7 +642,10 @@ def test_a_patch_of_too_many_bytes_is_denied(monkeypatch: pytest.MonkeyPatch) ->
     assert (answer.verdict.reason, answer.verdict.operations) == (Reason.TOO_LARGE, [])
     response = json.loads(answer.body)["response"]
     assert response["allowed"] is False
-    assert f"bytes of changes, and at most {bounds.PATCH_BYTES} are made" in response["status"]["message"]
+    assert (
+        f"bytes of changes, and at most {bounds.PATCH_BYTES} are made"
+        in response["status"]["message"]
+    )
     assert len(answer.body) < 2000
 
 
@@ -552,13 +656,27 @@ def test_a_review_that_is_too_long_is_denied_unread_with_its_size() -> None:
     assert answer.verdict is not None
     assert answer.verdict.reason == "injected"
     uid = json.loads(body)["request"]["uid"]
-    for unread in (body.ljust(bounds.REVIEW_BYTES + 1), body[:200].ljust(bounds.REVIEW_BYTES + 1, b"[")):
+    for unread in (
+        body.ljust(bounds.REVIEW_BYTES + 1),
+        body[:200].ljust(bounds.REVIEW_BYTES + 1, b"["),
+    ):
         answer = answer_review(unread, Profiles(), ObjectsWorld(()))
         assert answer.verdict is not None
-        assert (answer.uid, answer.verdict.allowed, answer.verdict.reason) == (uid, False, Reason.TOO_LARGE)
+        assert (answer.uid, answer.verdict.allowed, answer.verdict.reason) == (
+            uid,
+            False,
+            Reason.TOO_LARGE,
+        )
         response = json.loads(answer.body)["response"]
-        assert (response["uid"], response["allowed"], response["status"]["code"]) == (uid, False, 422)
-        assert "the AdmissionReview has 524289 bytes, and at most 524288 are read" in response["status"]["message"]
+        assert (response["uid"], response["allowed"], response["status"]["code"]) == (
+            uid,
+            False,
+            422,
+        )
+        assert (
+            "the AdmissionReview has 524289 bytes, and at most 524288 are read"
+            in response["status"]["message"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -575,11 +693,16 @@ def test_a_review_that_is_too_long_is_denied_unread_with_its_size() -> None:
     ids=["no end", "empty", "escaped", "no text", "another uid", "long", "late"],
 )
 def test_a_review_that_is_too_long_and_has_no_uid_is_no_review(beginning: bytes) -> None:
-    with pytest.raises(MalformedReview, match=r"at most 524288 are read; request.uid does not stand in its first 1024"):
+    with pytest.raises(
+        MalformedReview,
+        match=r"at most 524288 are read; request.uid does not stand in its first 1024",
+    ):
         answer_review(beginning.ljust(bounds.REVIEW_BYTES + 1), PROFILES, WORLD)
 
 
-@pytest.mark.parametrize(("part", "each"), [("{},", 310), ("[],", 185), ("1,", 90), ("{},[],1,", 585)])
+@pytest.mark.parametrize(
+    ("part", "each"), [("{},", 310), ("[],", 185), ("1,", 90), ("{},[],1,", 585)]
+)
 def test_the_memory_of_a_body_is_estimated_from_above(part: str, each: int) -> None:
     """Measured figures; signs beyond the first few are counted piece by piece, and all pieces count."""
     times = 60_000
@@ -600,14 +723,19 @@ def test_a_long_text_is_no_reason_to_refuse_a_body() -> None:
 def test_a_long_name_of_the_request_is_refused(key: str, most: int) -> None:
     value = orjson.loads(hostile.review(pods.plain()))
     value["request"][key] = "a" * (most + 1)
-    with pytest.raises(MalformedReview, match=f"request.{key}: expected at most {most} characters, found {most + 1}"):
+    with pytest.raises(
+        MalformedReview,
+        match=f"request.{key}: expected at most {most} characters, found {most + 1}",
+    ):
         answer_review(orjson.dumps(value), PROFILES, WORLD)
 
 
 def _shapes() -> Iterator[Any]:
     """Yield every list and map of a pod in which everything stands that is read, to be repeated."""
     for name, build in hostile.shapes(hostile.rich()):
-        if name.endswith(("distinct", "alike", "empty", "keys")) and not name.startswith(("status", "spec/affinity")):
+        if name.endswith(("distinct", "alike", "empty", "keys")) and not name.startswith(
+            ("status", "spec/affinity")
+        ):
             yield pytest.param(build, id=name)
 
 
@@ -637,7 +765,11 @@ def test_the_work_grows_no_faster_than_the_pod(build: Callable[[int], Object]) -
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [("spec/containers distinct", 760), ("spec/containers/0/env alike", 38), ("spec/containers/0/command alike", 9)],
+    [
+        ("spec/containers distinct", 760),
+        ("spec/containers/0/env alike", 38),
+        ("spec/containers/0/command alike", 9),
+    ],
     ids=["containers that train", "variables", "words"],
 )
 def test_each_item_is_looked_at_a_few_times_only(name: str, most: int) -> None:
@@ -656,4 +788,7 @@ def test_every_text_that_is_told_is_short() -> None:
         verdict = answer_review(hostile.review(build(300_000)), PROFILES, WORLD).verdict
         assert verdict is not None
         assert len(verdict.message) < 20_000, name
-        assert all(each.outcome is not Outcome.DENIED or len(each.message) < 20_000 for each in verdict.decisions), name
+        assert all(
+            each.outcome is not Outcome.DENIED or len(each.message) < 20_000
+            for each in verdict.decisions
+        ), name

@@ -16,7 +16,14 @@ from webhook.core.claim_templates import (
     template_spec,
     wanted_templates,
 )
-from webhook.core.profiles import ClaimConfig, ClaimConstraint, ClaimRequest, Profile, ProfileClaim, parse_profiles
+from webhook.core.profiles import (
+    ClaimConfig,
+    ClaimConstraint,
+    ClaimRequest,
+    Profile,
+    ProfileClaim,
+    parse_profiles,
+)
 
 NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com", count=2),))
@@ -30,7 +37,10 @@ def test_the_content_is_a_claims_with_what_the_api_server_fills_in() -> None:
             ClaimRequest("gpu", "gpu.nvidia.com", allocation_mode="All", selectors=("true",)),
             ClaimRequest("nic", "dranet.net"),
         ),
-        (ClaimConstraint("resource.kubernetes.io/pcieRoot", ("gpu", "nic")), ClaimConstraint("a/b")),
+        (
+            ClaimConstraint("resource.kubernetes.io/pcieRoot", ("gpu", "nic")),
+            ClaimConstraint("a/b"),
+        ),
         (ClaimConfig("dra.net", '{"interface":{"name":"rail0"}}', ("nic",)),),
     )
     assert template_spec(claim) == {
@@ -47,16 +57,26 @@ def test_the_content_is_a_claims_with_what_the_api_server_fills_in() -> None:
                     },
                     {
                         "name": "nic",
-                        "exactly": {"deviceClassName": "dranet.net", "allocationMode": "ExactCount", "count": 1},
+                        "exactly": {
+                            "deviceClassName": "dranet.net",
+                            "allocationMode": "ExactCount",
+                            "count": 1,
+                        },
                     },
                 ],
                 "constraints": [
-                    {"matchAttribute": "resource.kubernetes.io/pcieRoot", "requests": ["gpu", "nic"]},
+                    {
+                        "matchAttribute": "resource.kubernetes.io/pcieRoot",
+                        "requests": ["gpu", "nic"],
+                    },
                     {"matchAttribute": "a/b"},
                 ],
                 "config": [
                     {
-                        "opaque": {"driver": "dra.net", "parameters": {"interface": {"name": "rail0"}}},
+                        "opaque": {
+                            "driver": "dra.net",
+                            "parameters": {"interface": {"name": "rail0"}},
+                        },
                         "requests": ["nic"],
                     }
                 ],
@@ -73,10 +93,17 @@ def test_the_name_carries_what_the_template_says() -> None:
 
 @pytest.mark.parametrize(
     ("metadata", "is_as_written"),
-    [({}, True), ({"creationTimestamp": None}, True), ({"labels": {"a": "b"}}, False), ("a", False)],
+    [
+        ({}, True),
+        ({"creationTimestamp": None}, True),
+        ({"labels": {"a": "b"}}, False),
+        ("a", False),
+    ],
 )
 def test_metadata_that_says_nothing_is_none(metadata: Any, is_as_written: bool) -> None:
-    assert (stored_spec({"metadata": metadata, **template_spec(NIC)}) == template_spec(NIC)) is is_as_written
+    assert (
+        stored_spec({"metadata": metadata, **template_spec(NIC)}) == template_spec(NIC)
+    ) is is_as_written
 
 
 def test_names_stay_the_same_in_every_version() -> None:
@@ -99,7 +126,10 @@ def test_the_object_carries_our_labels() -> None:
         "metadata": {
             "namespace": "ml",
             "name": NAME,
-            "labels": {"app.kubernetes.io/managed-by": "fabric-injector", "fabric-injector.io/claim": "nic"},
+            "labels": {
+                "app.kubernetes.io/managed-by": "fabric-injector",
+                "fabric-injector.io/claim": "nic",
+            },
         },
         "spec": template_spec(NIC),
     }
@@ -132,7 +162,11 @@ def test_wants_one_in_each_namespace_whose_profile_has_claims() -> None:
         profile(name="plain"),
     )
     namespaces = {"ml": "cards", "a": "few", "b": "few", "c": "plain", "d": "unknown", "e": "none"}
-    assert wanted(*profiles, namespaces=namespaces) == {("ml", NAME), ("ml", RAIL_NAME), ("a", NAME)}
+    assert wanted(*profiles, namespaces=namespaces) == {
+        ("ml", NAME),
+        ("ml", RAIL_NAME),
+        ("a", NAME),
+    }
 
 
 def test_wants_what_a_pod_names_and_its_namespace_may_use() -> None:
@@ -142,7 +176,9 @@ def test_wants_what_a_pod_names_and_its_namespace_may_use() -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_wants_what_a_pod_names_where_one_of_several_profiles_of_the_claim_is_for_its_namespace(order: int) -> None:
+def test_wants_what_a_pod_names_where_one_of_several_profiles_of_the_claim_is_for_its_namespace(
+    order: int,
+) -> None:
     ours = profile(name="ours", claims=(NIC,), allowed_namespaces=frozenset({"ml"}))
     theirs = profile(name="theirs", claims=(NIC,), allowed_namespaces=frozenset({"web"}))
     named = [("ml", NAME), ("web", NAME), ("far", NAME)]

@@ -28,18 +28,52 @@ NAME, ADDRESS = "ddp-0.ddp", "192.168.0.10"
 PROGRAM = """#!/bin/sh
 { printf '%s\\0' "${0##*/}" "$@"; printf '\\1\\0'; } >> "$PROGRAMS"
 """
-PROGRAMS = ("torchrun", "accelerate", "deepspeed", "python3", "mpirun", "nslookup", "getent", "ping")
+PROGRAMS = (
+    "torchrun",
+    "accelerate",
+    "deepspeed",
+    "python3",
+    "mpirun",
+    "nslookup",
+    "getent",
+    "ping",
+)
 SCRIPT = "t.py"
 
 VALUES = [
-    *("$V", '"$V"', "${V}", '"${V}"', "${V:-x}", "${V%%.*}", "$(echo $V)", "`echo $V`", "'$V'", "\\$V", '"\\$V"'),
+    *(
+        "$V",
+        '"$V"',
+        "${V}",
+        '"${V}"',
+        "${V:-x}",
+        "${V%%.*}",
+        "$(echo $V)",
+        "`echo $V`",
+        "'$V'",
+        "\\$V",
+        '"\\$V"',
+    ),
     *("$V$W", "x$V", "\"$V\"''", "$(hostname)", NAME),
 ]
 LAUNCHES = [
-    *("torchrun --nnodes=2 --master_addr={} t.py", "torchrun --master-addr {} --nnodes 2 t.py --lr 1"),
-    *("torchrun --rdzv_endpoint={}:29500 t.py", "torchrun --rdzv_backend c10d --rdzv_endpoint {}:29500 t.py"),
-    *("python3 -m torch.distributed.run --master_addr={} t.py", "accelerate launch --main_process_ip {} t.py"),
-    *("deepspeed --no_ssh --master_addr={} t.py", "exec torchrun --master_addr={} t.py", "A={} torchrun t.py"),
+    *(
+        "torchrun --nnodes=2 --master_addr={} t.py",
+        "torchrun --master-addr {} --nnodes 2 t.py --lr 1",
+    ),
+    *(
+        "torchrun --rdzv_endpoint={}:29500 t.py",
+        "torchrun --rdzv_backend c10d --rdzv_endpoint {}:29500 t.py",
+    ),
+    *(
+        "python3 -m torch.distributed.run --master_addr={} t.py",
+        "accelerate launch --main_process_ip {} t.py",
+    ),
+    *(
+        "deepspeed --no_ssh --master_addr={} t.py",
+        "exec torchrun --master_addr={} t.py",
+        "A={} torchrun t.py",
+    ),
     *(
         "torchrun --nnodes=2 t.py --master_addr={}",
         "python3 t.py --master_addr={}",
@@ -59,7 +93,11 @@ USES = [
         "# nslookup $V",
         'until nslookup "$V"; do sleep 1; done',
     ),
-    *('if [ "$V" = ddp-0.ddp ]; then echo same; fi', 'R=${V%%.*}; [ "$R" = ddp-0 ] && echo zero', "H=$V; ping -c1 $H"),
+    *(
+        'if [ "$V" = ddp-0.ddp ]; then echo same; fi',
+        'R=${V%%.*}; [ "$R" = ddp-0 ] && echo zero',
+        "H=$V; ping -c1 $H",
+    ),
     *(
         "case $V in ddp-0*) echo zero;; esac",
         "for h in $V; do getent hosts $h; done",
@@ -71,7 +109,12 @@ USES = [
         "set -- $V; echo $#",
         'eval "getent hosts $V"',
     ),
-    *("W=/x", "sh -c 'getent hosts $V'", "python3 -c \"connect('$V')\"", "torchrun --standalone prepare.py"),
+    *(
+        "W=/x",
+        "sh -c 'getent hosts $V'",
+        "python3 -c \"connect('$V')\"",
+        "torchrun --standalone prepare.py",
+    ),
 ]
 NESTS = [
     "{}",
@@ -93,7 +136,9 @@ VARIABLES = ["MASTER_ADDR", "HEAD_NODE", "RDZV_ENDPOINT", "LEADER"]
 def texts(draw: st.DrawFn) -> tuple[str, str]:
     """Draw the name of a variable, and a text that gives it to a program in one of many ways."""
     variable = draw(st.sampled_from(VARIABLES))
-    launch = draw(st.sampled_from(LAUNCHES)).format(draw(st.sampled_from(VALUES[:4]) | st.sampled_from(VALUES)))
+    launch = draw(st.sampled_from(LAUNCHES)).format(
+        draw(st.sampled_from(VALUES[:4]) | st.sampled_from(VALUES))
+    )
     uses = st.just("") | st.sampled_from(USES)
     text = "\n".join(filter(None, (draw(uses), launch, draw(uses))))
     for nest in draw(st.lists(st.sampled_from(NESTS), max_size=2)):
@@ -117,7 +162,9 @@ def variables(container: Object) -> dict[str, str]:
     }
 
 
-def run(shell: tuple[str, ...], text: str, env: dict[str, str], folder: Path) -> tuple[str, int, list[list[str]]]:
+def run(
+    shell: tuple[str, ...], text: str, env: dict[str, str], folder: Path
+) -> tuple[str, int, list[list[str]]]:
     """Return what a shell prints, its exit status, and the programs that it started with their arguments."""
     log = folder / "programs"
     log.write_bytes(b"")
@@ -137,7 +184,10 @@ def run(shell: tuple[str, ...], text: str, env: dict[str, str], folder: Path) ->
 
 def with_name(program: list[str]) -> list[str]:
     """Write rank 0's name where a torch launcher's own options hold its address; a script's arguments stay."""
-    if program[0] not in ("torchrun", "accelerate", "deepspeed") and program[1:3] != ["-m", "torch.distributed.run"]:
+    if program[0] not in ("torchrun", "accelerate", "deepspeed") and program[1:3] != [
+        "-m",
+        "torch.distributed.run",
+    ]:
         return program
     end = program.index(SCRIPT) if SCRIPT in program else len(program)
     return [word.replace(ADDRESS, NAME) for word in program[:end]] + program[end:]
@@ -153,7 +203,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@given(drawn=texts(), shell=st.sampled_from(SHELLS), number=st.integers(0, 1), operator=st.booleans())
+@given(
+    drawn=texts(), shell=st.sampled_from(SHELLS), number=st.integers(0, 1), operator=st.booleans()
+)
 @settings(deadline=None, max_examples=60)
 def test_a_command_runs_as_it_did(
     folder: Path, drawn: tuple[str, str], shell: tuple[str, ...], number: int, operator: bool
@@ -161,7 +213,11 @@ def test_a_command_runs_as_it_did(
     variable, text = drawn
     name = "pods/kubeflow-pytorchjob-{}.yaml" if operator else "pods/statefulset-{}.yaml"
     pod = pods.drop_env(pods.load(name.format(number)), "MASTER_ADDR", "PET_MASTER_ADDR", variable)
-    pods.add_env(pods.set_command(pod, *shell, "-c", text), variable, NAME if not operator else "bert-master-0")
+    pods.add_env(
+        pods.set_command(pod, *shell, "-c", text),
+        variable,
+        NAME if not operator else "bert-master-0",
+    )
     after = decide(pod, "train", PROFILES, WORLD).pod
     before, injected = (podspec.containers(one)[0] for one in (pod, after))
     assert podspec.argv(before) == podspec.argv(injected)

@@ -14,7 +14,9 @@ from webhook.core.draft import Draft, pointer
 
 KEYS = st.sampled_from(["a", "b", "a/b", "c~d", "", "e"])
 VALUES = st.one_of(
-    st.text(max_size=3), st.dictionaries(KEYS, st.text(max_size=2), max_size=2), st.lists(st.integers(), max_size=2)
+    st.text(max_size=3),
+    st.dictionaries(KEYS, st.text(max_size=2), max_size=2),
+    st.lists(st.integers(), max_size=2),
 )
 MAPS = [("m",), ("m", "n"), ("spec", "x", "y")]
 LISTS = [("l",), ("spec", "list"), ("spec", "items", 0, "env")]
@@ -38,7 +40,9 @@ PODS: st.SearchStrategy[Any] = st.fixed_dictionaries(
 
 
 @given(PODS, EDITS)
-def test_operations_lead_from_the_input_to_the_result(pod: dict[str, Any], edits: list[tuple[Any, ...]]) -> None:
+def test_operations_lead_from_the_input_to_the_result(
+    pod: dict[str, Any], edits: list[tuple[Any, ...]]
+) -> None:
     before = copy.deepcopy(pod)
     draft = Draft(pod)
     for kind, path, key, value in edits:
@@ -63,7 +67,11 @@ def test_a_new_map_costs_one_operation() -> None:
     for number in range(5):
         draft.set_key(("metadata", "annotations"), f"k{number}", "v")
     assert draft.operations == [
-        {"op": "add", "path": "/metadata/annotations", "value": {f"k{number}": "v" for number in range(5)}}
+        {
+            "op": "add",
+            "path": "/metadata/annotations",
+            "value": {f"k{number}": "v" for number in range(5)},
+        }
     ]
 
 
@@ -136,7 +144,11 @@ def test_a_null_parent_is_replaced() -> None:
     pod = {"items": [None], "m": None}
     draft = Draft(pod)
     draft.set_key(("m",), "k", "v")
-    assert jsonpatch.apply_patch(pod, draft.operations) == draft.pod == {"items": [None], "m": {"k": "v"}}
+    assert (
+        jsonpatch.apply_patch(pod, draft.operations)
+        == draft.pod
+        == {"items": [None], "m": {"k": "v"}}
+    )
 
 
 def test_pointer_escapes_slash_and_tilde() -> None:

@@ -29,7 +29,9 @@ from webhook.dry_run.judge import PodResult, dry_run
 
 FILES = sorted((Path(__file__).parent / "idioms").glob("*.yaml"))
 IDIOMS = {
-    f"{file.stem}: {idiom['idiom']}": idiom for file in FILES for idiom in yaml.safe_load(file.read_text("utf-8"))
+    f"{file.stem}: {idiom['idiom']}": idiom
+    for file in FILES
+    for idiom in yaml.safe_load(file.read_text("utf-8"))
 }
 PROFILES = profiles()
 
@@ -59,9 +61,16 @@ def container(name: str, role: Object) -> Object:
         if isinstance(value, str):
             made["env"].append({"name": key, "value": value})
         elif "field" in value:
-            made["env"].append({"name": key, "valueFrom": {"fieldRef": {"fieldPath": value["field"]}}})
+            made["env"].append(
+                {"name": key, "valueFrom": {"fieldRef": {"fieldPath": value["field"]}}}
+            )
         else:
-            made["env"].append({"name": key, "valueFrom": {"configMapKeyRef": {"name": value["config"], "key": key}}})
+            made["env"].append(
+                {
+                    "name": key,
+                    "valueFrom": {"configMapKeyRef": {"name": value["config"], "key": key}},
+                }
+            )
     if gpus := role.get("gpus", 8):
         made["resources"] = {"limits": {role.get("resource", "nvidia.com/gpu"): str(gpus)}}
     return made
@@ -69,12 +78,20 @@ def container(name: str, role: Object) -> Object:
 
 def template(idiom: Object, role: str, *, name: str = "main") -> Object:
     beside = [container(other, said) for other, said in idiom.get("beside", {}).items()]
-    return {"spec": {"containers": [*beside, container(name, idiom["roles"][role])], **idiom.get("spec", {})}}
+    return {
+        "spec": {
+            "containers": [*beside, container(name, idiom["roles"][role])],
+            **idiom.get("spec", {}),
+        }
+    }
 
 
 def templates(idiom: Object, name: str = "main") -> list[tuple[str, int, Object]]:
     """Return of each role its name, number of pods and template."""
-    return [(role, said.get("replicas", 1), template(idiom, role, name=name)) for role, said in idiom["roles"].items()]
+    return [
+        (role, said.get("replicas", 1), template(idiom, role, name=name))
+        for role, said in idiom["roles"].items()
+    ]
 
 
 def spec_of(idiom: Object) -> tuple[str, Object]:
@@ -86,7 +103,12 @@ def spec_of(idiom: Object) -> tuple[str, Object]:
         size = idiom.get("size", 2)
         if kind == "Job":
             mode = "Indexed" if idiom.get("indexed", True) else "NonIndexed"
-            return "batch/v1", {"completionMode": mode, "completions": size, "parallelism": size, "template": pod}
+            return "batch/v1", {
+                "completionMode": mode,
+                "completions": size,
+                "parallelism": size,
+                "template": pod,
+            }
         return (
             ("v1", pod["spec"])
             if kind == "Pod"
@@ -105,17 +127,27 @@ def spec_of(idiom: Object) -> tuple[str, Object]:
         both = {f"{role}Template": pod for role, _, pod in templates(idiom)}
         return "leaderworkerset.x-k8s.io/v1", {"leaderWorkerTemplate": {"size": 2, **both}}
     if kind == "VolcanoJob":
-        tasks = [{"name": role, "replicas": count, "template": pod} for role, count, pod in templates(idiom)]
+        tasks = [
+            {"name": role, "replicas": count, "template": pod}
+            for role, count, pod in templates(idiom)
+        ]
         return "batch.volcano.sh/v1alpha1", {"tasks": tasks, "plugins": idiom.get("plugins", {})}
     if kind in ("PyTorchJob", "MPIJob", "TFJob"):
         prefix = {"PyTorchJob": "pytorch", "MPIJob": "mpi", "TFJob": "tf"}[kind]
-        specs = {role: {"replicas": count, "template": pod} for role, count, pod in templates(idiom, prefix)}
+        specs = {
+            role: {"replicas": count, "template": pod}
+            for role, count, pod in templates(idiom, prefix)
+        }
         more = {"elasticPolicy": idiom["elastic"]} if "elastic" in idiom else {}
         version = "kubeflow.org/v2beta1" if kind == "MPIJob" else "kubeflow.org/v1"
         return version, {f"{prefix}ReplicaSpecs": specs, **more}
     if kind == "TrainJob":
         [said] = roles.values()
-        trainer = {"numNodes": said["replicas"], "command": said["argv"], "image": "registry.example.com/image:1"}
+        trainer = {
+            "numNodes": said["replicas"],
+            "command": said["argv"],
+            "image": "registry.example.com/image:1",
+        }
         resources = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": "8"}}}
         return "trainer.kubeflow.org/v1alpha1", {
             "runtimeRef": {"name": "torch-distributed"},
@@ -124,16 +156,25 @@ def spec_of(idiom: Object) -> tuple[str, Object]:
     if kind == "RayCluster":
         (_, _, head), (name, count, worker) = templates(idiom)
         group = {"groupName": name, "replicas": count, "rayStartParams": {}, "template": worker}
-        return "ray.io/v1", {"headGroupSpec": {"rayStartParams": {}, "template": head}, "workerGroupSpecs": [group]}
+        return "ray.io/v1", {
+            "headGroupSpec": {"rayStartParams": {}, "template": head},
+            "workerGroupSpecs": [group],
+        }
     if kind == "PodCliqueSet":
         cliques = [
-            {"name": role, "spec": {"replicas": count, "podSpec": pod["spec"]}} for role, count, pod in templates(idiom)
+            {"name": role, "spec": {"replicas": count, "podSpec": pod["spec"]}}
+            for role, count, pod in templates(idiom)
         ]
         groups = [{"name": "model", "cliqueNames": [*roles]}] if idiom.get("group") else []
-        return "grove.io/v1alpha1", {"template": {"cliques": cliques, "podCliqueScalingGroups": groups}}
+        return "grove.io/v1alpha1", {
+            "template": {"cliques": cliques, "podCliqueScalingGroups": groups}
+        }
     assert kind == "StormService"
     shared = {key: idiom[key] for key in ("podGroupSize", "stateful") if key in idiom}
-    listed = [{"name": role, "replicas": count, "template": pod, **shared} for role, count, pod in templates(idiom)]
+    listed = [
+        {"name": role, "replicas": count, "template": pod, **shared}
+        for role, count, pod in templates(idiom)
+    ]
     return "orchestration.aibrix.ai/v1alpha1", {"template": {"spec": {"roles": listed}}}
 
 
@@ -143,13 +184,21 @@ def manifest(idiom: Object) -> str:
         [said] = idiom["roles"].values()
         pods = []
         for index in range(said["replicas"]):
-            labels = {"kueue.x-k8s.io/pod-group-name": "train", "kueue.x-k8s.io/pod-group-pod-index": str(index)}
-            pod = {"metadata": {"name": f"train-{index}", "labels": labels}, **template(idiom, "main")}
+            labels = {
+                "kueue.x-k8s.io/pod-group-name": "train",
+                "kueue.x-k8s.io/pod-group-pod-index": str(index),
+            }
+            pod = {
+                "metadata": {"name": f"train-{index}", "labels": labels},
+                **template(idiom, "main"),
+            }
             pods.append({"apiVersion": "v1", "kind": "Pod", **pod})
         return yaml.safe_dump_all(pods)
     version, spec = spec_of(idiom)
     kind = idiom["kind"].removeprefix("Volcano")
-    return yaml.safe_dump({"apiVersion": version, "kind": kind, "metadata": {"name": "train"}, "spec": spec})
+    return yaml.safe_dump(
+        {"apiVersion": version, "kind": kind, "metadata": {"name": "train"}, "spec": spec}
+    )
 
 
 def outcome(result: PodResult) -> Object:
@@ -165,7 +214,9 @@ def outcome(result: PodResult) -> Object:
 def _what(result: PodResult) -> str:
     if names.STATUS not in podspec.annotations(result.after):
         assert result.before == result.after
-        return "warned" if any(one.outcome is Outcome.WARNED for one in result.decisions) else "alone"
+        return (
+            "warned" if any(one.outcome is Outcome.WARNED for one in result.decisions) else "alone"
+        )
     member = recognise(result.before)
     assert isinstance(member, TrainingPod)
     if not result.rendezvous or member.rendezvous is None:
@@ -176,7 +227,9 @@ def _what(result: PodResult) -> str:
 
 
 def judged(idiom: Object) -> tuple[PodResult, ...]:
-    run = dry_run(manifest(idiom), namespace="train", profile=None, profiles=PROFILES, world=EveryNetwork())
+    run = dry_run(
+        manifest(idiom), namespace="train", profile=None, profiles=PROFILES, world=EveryNetwork()
+    )
     assert not run.is_broken, run.ignored
     return run.pods
 
@@ -187,13 +240,17 @@ def test_an_idiom_comes_out_as_its_author_would_want(name: str) -> None:
     found = judged(idiom)
     assert all(pod.allowed for pod in found), [pod.message for pod in found]
     for pod in found:
-        for before, after in zip(podspec.containers(pod.before), podspec.containers(pod.after), strict=True):
+        for before, after in zip(
+            podspec.containers(pod.before), podspec.containers(pod.after), strict=True
+        ):
             assert podspec.argv(before) == podspec.argv(after), "no text is ever changed"
     equals: dict[Any, set[Any]] = {}
     for pod in found:
         if accelerator := find_pod_accelerator(pod.before):
             equals.setdefault(accelerator, set()).add((pod.system, gains(pod.before, pod.after)))
-    assert all(len(each) == 1 for each in equals.values()), "pods with the same accelerators are treated alike"
+    assert all(len(each) == 1 for each in equals.values()), (
+        "pods with the same accelerators are treated alike"
+    )
     nobody_waits_in_vain((pod.job, pod.rendezvous, pod.after) for pod in found)
     assert [outcome(pod) for pod in found] == idiom["pods"], [pod.decisions for pod in found]
     assert {pod.system for pod in found} == {idiom["system"]}

@@ -60,7 +60,9 @@ def kind(version: str, name: str, **body: Any) -> Object:
 
 def pytorchjob(master: Object, worker: Object) -> Object:
     roles = {"Master": (master, 1), "Worker": (worker, 2)}
-    specs = {role: {"replicas": count, "template": spec(one)} for role, (one, count) in roles.items()}
+    specs = {
+        role: {"replicas": count, "template": spec(one)} for role, (one, count) in roles.items()
+    }
     return kind("kubeflow.org/v1", "PyTorchJob", pytorchReplicaSpecs=specs)
 
 
@@ -71,7 +73,10 @@ def job(container: Object, *more: Object) -> Object:
 
 def jobset(**roles: Object) -> Object:
     replicated = [
-        {"name": role, "template": {"spec": job(one)["spec"] | {"completions": count, "parallelism": count}}}
+        {
+            "name": role,
+            "template": {"spec": job(one)["spec"] | {"completions": count, "parallelism": count}},
+        }
         for count, (role, one) in zip((1, 2), roles.items(), strict=False)
     ]
     return kind("jobset.x-k8s.io/v1alpha2", "JobSet", replicatedJobs=replicated)
@@ -91,7 +96,9 @@ def volcano(**tasks: Object) -> Object:
 
 def lws(leader: Object, worker: Object) -> Object:
     template = {"size": 2, "leaderTemplate": spec(leader), "workerTemplate": spec(worker)}
-    return kind("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", replicas=1, leaderWorkerTemplate=template)
+    return kind(
+        "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", replicas=1, leaderWorkerTemplate=template
+    )
 
 
 def raycluster(head: Object, worker: Object) -> Object:
@@ -120,34 +127,52 @@ HEAD = "ddp-driver-0-0.ddp"
 STAY: list[set[str]] = [set(), set()]
 CASES: dict[str, Case] = {
     "a PyTorchJob whose Master tokenizes alone first": Case(
-        pytorchjob(c(TOKENIZE, "pytorch"), c("torchrun train.py", "pytorch")), [OWN, ZERO], [BOTH, BOTH]
+        pytorchjob(c(TOKENIZE, "pytorch"), c("torchrun train.py", "pytorch")),
+        [OWN, ZERO],
+        [BOTH, BOTH],
     ),
     "a PyTorchJob of an image's own entrypoint": Case(
         pytorchjob(c("", "pytorch"), c("", "pytorch")), [OWN, ZERO], [BOTH, BOTH]
     ),
     "a PyTorchJob whose sidecar stands alone": Case(
-        pytorchjob(c("torchrun t.py", "pytorch"), c("torchrun t.py", "pytorch", PET_STANDALONE="1")),
+        pytorchjob(
+            c("torchrun t.py", "pytorch"), c("torchrun t.py", "pytorch", PET_STANDALONE="1")
+        ),
         [OWN, ZERO],
         [BOTH, BOTH],
     ),
     "a PyTorchJob that meets at etcd": Case(
-        pytorchjob(*[c("torchrun --rdzv_backend=etcd-v2 --rdzv_endpoint=etcd:2379 t.py", "pytorch")] * 2),
+        pytorchjob(
+            *[c("torchrun --rdzv_backend=etcd-v2 --rdzv_endpoint=etcd:2379 t.py", "pytorch")] * 2
+        ),
         [OWN, ZERO],
         [BOTH, BOTH],
     ),
-    "a StatefulSet": Case(statefulset(c(TRAIN, MASTER_ADDR="ddp-0.ddp")), [OWN, ZERO], [{"MASTER_ADDR"}] * 2),
-    "a StatefulSet of an image's own entrypoint": Case(statefulset(c("", MASTER_ADDR="ddp-0.ddp")), STAY, STAY),
-    "a StatefulSet of a script's file": Case(statefulset(c("./run.sh", MASTER_ADDR="ddp-0.ddp")), STAY, STAY),
+    "a StatefulSet": Case(
+        statefulset(c(TRAIN, MASTER_ADDR="ddp-0.ddp")), [OWN, ZERO], [{"MASTER_ADDR"}] * 2
+    ),
+    "a StatefulSet of an image's own entrypoint": Case(
+        statefulset(c("", MASTER_ADDR="ddp-0.ddp")), STAY, STAY
+    ),
+    "a StatefulSet of a script's file": Case(
+        statefulset(c("./run.sh", MASTER_ADDR="ddp-0.ddp")), STAY, STAY
+    ),
     "a StatefulSet of processors": Case(
-        statefulset(c("tail -f log", "log-agent", ""), c(TRAIN, "pytorch", "", MASTER_ADDR="ddp-0.ddp")),
+        statefulset(
+            c("tail -f log", "log-agent", ""), c(TRAIN, "pytorch", "", MASTER_ADDR="ddp-0.ddp")
+        ),
         [OWN, ZERO],
         [{"MASTER_ADDR"}] * 2,
     ),
     "an indexed Job of c10d": Case(
-        job(c("torchrun --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 t.py", HEAD="ddp-0.ddp")), [LOCAL, set()], STAY
+        job(c("torchrun --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 t.py", HEAD="ddp-0.ddp")),
+        [LOCAL, set()],
+        STAY,
     ),
     "an indexed Job whose text names rank 0": Case(
-        job(c("torchrun --rdzv_backend=c10d --rdzv_endpoint=ddp-0.ddp:29500 t.py")), [LOCAL, set()], STAY
+        job(c("torchrun --rdzv_backend=c10d --rdzv_endpoint=ddp-0.ddp:29500 t.py")),
+        [LOCAL, set()],
+        STAY,
     ),
     "an indexed Job that names rank 0 in a subshell": Case(
         job(c("(cd / && python t.py --master_addr ddp-0.ddp-svc)")), STAY, STAY
@@ -174,7 +199,10 @@ CASES: dict[str, Case] = {
         [set(), {"MASTER_ADDR"}, {"MASTER_ADDR"}],
     ),
     "a JobSet whose leader takes its own address": Case(
-        jobset(main=c(TRAIN, MASTER_ADDR={"status.podIP"}), node=c(TRAIN, MASTER_ADDR="ddp-main-0-0.ddp")),
+        jobset(
+            main=c(TRAIN, MASTER_ADDR={"status.podIP"}),
+            node=c(TRAIN, MASTER_ADDR="ddp-main-0-0.ddp"),
+        ),
         [set(), ZERO, ZERO],
         [set(), {"MASTER_ADDR"}, {"MASTER_ADDR"}],
     ),
@@ -185,7 +213,9 @@ CASES: dict[str, Case] = {
         frozenset((0, 1, 2)),
     ),
     "a JobSet of JAX": Case(
-        jobset(workers=c("python t.py", JAX_COORDINATOR_ADDRESS="ddp-workers-0-0.ddp")), [set()], [set()]
+        jobset(workers=c("python t.py", JAX_COORDINATOR_ADDRESS="ddp-workers-0-0.ddp")),
+        [set()],
+        [set()],
     ),
     "a Volcano Job whose master says localhost": Case(
         volcano(
@@ -204,32 +234,66 @@ CASES: dict[str, Case] = {
         [set(), set(), set()],
     ),
     "databases and file servers": Case(
-        statefulset(c("", gpu="", REDIS_MASTER_ADDR="ddp-0.ddp", MASTER_HOST="ddp-0", VOLUME_MASTER_ADDRESS="ddp-0:1")),
+        statefulset(
+            c(
+                "",
+                gpu="",
+                REDIS_MASTER_ADDR="ddp-0.ddp",
+                MASTER_HOST="ddp-0",
+                VOLUME_MASTER_ADDRESS="ddp-0:1",
+            )
+        ),
         STAY,
         STAY,
         frozenset((0, 1)),
     ),
-    "a LeaderWorkerSet of nginx": Case(lws(c("nginx", gpu=""), c("nginx", gpu="")), STAY, STAY, frozenset((0, 1))),
+    "a LeaderWorkerSet of nginx": Case(
+        lws(c("nginx", gpu=""), c("nginx", gpu="")), STAY, STAY, frozenset((0, 1))
+    ),
     "vLLM on a LeaderWorkerSet": Case(
         lws(
-            c("vllm serve m --nnodes 2 --node-rank 0 --master-addr $LWS_LEADER_ADDRESS", VLLM_HOST_IP={"status.podIP"}),
-            c("vllm serve m --nnodes 2 --node-rank 1 --master-addr $LWS_LEADER_ADDRESS", VLLM_HOST_IP={"status.podIP"}),
+            c(
+                "vllm serve m --nnodes 2 --node-rank 0 --master-addr $LWS_LEADER_ADDRESS",
+                VLLM_HOST_IP={"status.podIP"},
+            ),
+            c(
+                "vllm serve m --nnodes 2 --node-rank 1 --master-addr $LWS_LEADER_ADDRESS",
+                VLLM_HOST_IP={"status.podIP"},
+            ),
         ),
         STAY,
         STAY,
     ),
     "SGLang on a LeaderWorkerSet": Case(
-        lws(*[c("python3 -m sglang.launch_server --dist-init-addr $(LWS_LEADER_ADDRESS):20000 --nnodes 2")] * 2),
+        lws(
+            *[
+                c(
+                    "python3 -m sglang.launch_server --dist-init-addr $(LWS_LEADER_ADDRESS):20000 --nnodes 2"
+                )
+            ]
+            * 2
+        ),
         STAY,
         STAY,
     ),
     "Ray on a LeaderWorkerSet": Case(
-        lws(c("ray start --head --block"), c("ray start --address=$(LWS_LEADER_ADDRESS):6379 --block")), STAY, STAY
+        lws(
+            c("ray start --head --block"),
+            c("ray start --address=$(LWS_LEADER_ADDRESS):6379 --block"),
+        ),
+        STAY,
+        STAY,
     ),
     "KServe's look-up on a LeaderWorkerSet": Case(
-        lws(*[c("DP_ADDRESS=$(getent hosts $LWS_LEADER_ADDRESS | cut -d' ' -f1); vllm serve m")] * 2), STAY, STAY
+        lws(
+            *[c("DP_ADDRESS=$(getent hosts $LWS_LEADER_ADDRESS | cut -d' ' -f1); vllm serve m")] * 2
+        ),
+        STAY,
+        STAY,
     ),
-    "TPUs": Case(job(c(TRAIN, gpu="google.com/tpu", MASTER_ADDR="ddp-0.ddp")), STAY, STAY, frozenset((0, 1))),
+    "TPUs": Case(
+        job(c(TRAIN, gpu="google.com/tpu", MASTER_ADDR="ddp-0.ddp")), STAY, STAY, frozenset((0, 1))
+    ),
     "a Ray head without accelerator": Case(
         raycluster(c("ray start --head", "ray-head", ""), c("ray start", "ray-worker")),
         STAY,
@@ -237,7 +301,9 @@ CASES: dict[str, Case] = {
         frozenset((0,)),
     ),
     "a user's settings of the rendezvous": Case(
-        pytorchjob(*[c("torchrun t.py", "pytorch", PET_RDZV_CONF="join_timeout=1800")] * 2), [OWN, ZERO], [BOTH, BOTH]
+        pytorchjob(*[c("torchrun t.py", "pytorch", PET_RDZV_CONF="join_timeout=1800")] * 2),
+        [OWN, ZERO],
+        [BOTH, BOTH],
     ),
 }
 NAMES_STAY = [
@@ -267,7 +333,9 @@ for number, text in enumerate(NAMES_STAY):
 
 
 def judge(manifest: Object) -> tuple[PodResult, ...]:
-    found = dry_run(json.dumps(manifest), namespace="train", profile=None, profiles=PROFILES, world=WORLD)
+    found = dry_run(
+        json.dumps(manifest), namespace="train", profile=None, profiles=PROFILES, world=WORLD
+    )
     assert found.ignored == ()
     return found.pods
 
@@ -306,14 +374,21 @@ def nobody_waits_in_vain(found: Iterable[tuple[str, str, Object]]) -> None:
 def test_a_job_is_decided_as_one(name: str) -> None:
     case = CASES[name]
     found = judge(case.manifest)
-    assert [pod.allowed for pod in found] == [True] * len(case.waits), [pod.message for pod in found]
+    assert [pod.allowed for pod in found] == [True] * len(case.waits), [
+        pod.message for pod in found
+    ]
     for pod in found:
-        for before, after in zip(podspec.containers(pod.before), podspec.containers(pod.after), strict=True):
+        for before, after in zip(
+            podspec.containers(pod.before), podspec.containers(pod.after), strict=True
+        ):
             assert podspec.argv(before) == podspec.argv(after), "no text is ever changed"
     left_alone = {number for number, pod in enumerate(found) if pod.before == pod.after}
     assert left_alone == case.left_alone
     counted = [pod for number, pod in enumerate(found) if number not in left_alone]
-    assert len({gains(pod.before, pod.after) for pod in counted if find_pod_accelerator(pod.before)}) <= 1
+    assert (
+        len({gains(pod.before, pod.after) for pod in counted if find_pod_accelerator(pod.before)})
+        <= 1
+    )
     assert len({(pod.system, pod.profile) for pod in counted}) <= 1
     assert [needs(pod.after) for pod in found] == case.waits, [pod.decisions for pod in found]
     given = [published(pod.after) - {"PET_LOCAL_ADDR"} for pod in found]
@@ -340,21 +415,36 @@ def test_a_text_that_looks_like_one_node_changes_nothing(text: str, on_all: bool
     said = text.format(TRAIN)
     other = said if on_all else TRAIN
     for odd, plain in (
-        (pytorchjob(c(said, "pytorch"), c(other, "pytorch")), pytorchjob(c(TRAIN, "pytorch"), c(TRAIN, "pytorch"))),
+        (
+            pytorchjob(c(said, "pytorch"), c(other, "pytorch")),
+            pytorchjob(c(TRAIN, "pytorch"), c(TRAIN, "pytorch")),
+        ),
         (
             jobset(driver=c(said, MASTER_ADDR=HEAD), workers=c(other, MASTER_ADDR=HEAD)),
             jobset(driver=c(TRAIN, MASTER_ADDR=HEAD), workers=c(TRAIN, MASTER_ADDR=HEAD)),
         ),
     ):
-        expected = [(pod.job, pod.rendezvous, needs(pod.after), published(pod.after)) for pod in judge(plain)]
-        assert [(pod.job, pod.rendezvous, needs(pod.after), published(pod.after)) for pod in judge(odd)] == expected
+        expected = [
+            (pod.job, pod.rendezvous, needs(pod.after), published(pod.after))
+            for pod in judge(plain)
+        ]
+        assert [
+            (pod.job, pod.rendezvous, needs(pod.after), published(pod.after)) for pod in judge(odd)
+        ] == expected
 
 
 @pytest.mark.parametrize("leader", ["driver", "main", "node", "rank0", "trainer", "head"])
 def test_the_leader_of_a_jobset_or_volcano_job_may_have_any_name(leader: str) -> None:
     host = {"jobset": f"ddp-{leader}-0-0.ddp", "volcano": f"ddp-{leader}-0.ddp"}
     for system, make in (("jobset", jobset), ("volcano", volcano)):
-        found = judge(make(**{leader: c(TRAIN, MASTER_ADDR="localhost"), "others": c(TRAIN, MASTER_ADDR=host[system])}))
+        found = judge(
+            make(
+                **{
+                    leader: c(TRAIN, MASTER_ADDR="localhost"),
+                    "others": c(TRAIN, MASTER_ADDR=host[system]),
+                }
+            )
+        )
         assert [needs(pod.after) for pod in found] == [set(), ZERO, ZERO]
         assert len({pod.job for pod in found}) == 1
         nobody_waits_in_vain((pod.job, pod.rendezvous, pod.after) for pod in found)
@@ -402,7 +492,12 @@ def admit(job: list[str], edited: set[int], text: str) -> list[Verdict]:
     for number, name in enumerate(job):
         pod = pods.load(name)
         found.append(
-            decide(pods.set_command(pod, "bash", "-c", text) if number in edited else pod, "train", PROFILES, WORLD)
+            decide(
+                pods.set_command(pod, "bash", "-c", text) if number in edited else pod,
+                "train",
+                PROFILES,
+                WORLD,
+            )
         )
     return found
 
@@ -413,7 +508,9 @@ def admit(job: list[str], edited: set[int], text: str) -> list[Verdict]:
     text=st.lists(st.sampled_from(SCRAPS), max_size=4).map("".join) | st.text(max_size=40),
 )
 @settings(deadline=None, max_examples=300)
-def test_one_members_text_decides_only_about_its_own_variables(job: list[str], number: int, text: str) -> None:
+def test_one_members_text_decides_only_about_its_own_variables(
+    job: list[str], number: int, text: str
+) -> None:
     before = admit(job, set(), "")
     by_torchx = before[0].system == "torchx"  # it writes one text for all replicas of a role
     after = admit(job, {0, 1} if by_torchx else {number}, text)
@@ -431,14 +528,23 @@ def test_each_fixture_job_is_one_job() -> None:
         assert len({(one.system, one.job) for one in found}) == 1
 
 
-@pytest.mark.parametrize("job", [job for job in JOBS if admit(job, set(), "")[0].job], ids=lambda job: job[0])
+@pytest.mark.parametrize(
+    "job", [job for job in JOBS if admit(job, set(), "")[0].job], ids=lambda job: job[0]
+)
 def test_the_controller_publishes_what_admitted_members_wait_for(job: list[str]) -> None:
     jobs, published, own = Jobs(), dict[str, dict[str, str]](), ("192.168.0.10", "192.168.0.11")
     members = []
     for number, verdict in enumerate(admit(job, set(), "")):
-        metadata = {**verdict.pod["metadata"], "name": f"pod-{number}", "uid": f"uid-{number}", "namespace": "train"}
+        metadata = {
+            **verdict.pod["metadata"],
+            "name": f"pod-{number}",
+            "uid": f"uid-{number}",
+            "namespace": "train",
+        }
         network, _, rest = metadata["annotations"][names.RENDEZVOUS_NETWORK].partition("@")
-        status = json.dumps([{"name": network, "interface": rest.partition("/")[0], "ips": [own[number]]}])
+        status = json.dumps(
+            [{"name": network, "interface": rest.partition("/")[0], "ips": [own[number]]}]
+        )
         metadata["annotations"] = {**metadata["annotations"], names.NETWORK_STATUS: status}
         members.append(needs(verdict.pod))
         jobs.update(("train", metadata["name"]), read_member({"metadata": metadata}))
@@ -457,7 +563,9 @@ def of_trainjob(number: int, role: str, text: str) -> Object:
     pod = pods.load(f"pods/kubeflow-trainer-{number}.yaml")
     pods.drop_env(pod, *(entry["name"] for entry in pod["spec"]["containers"][0]["env"]))
     pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"] = role
-    pod["spec"]["volumes"] = [{"name": "mpi-ssh-auth", "secret": {"secretName": "llama-mpi-ssh-auth"}}]
+    pod["spec"]["volumes"] = [
+        {"name": "mpi-ssh-auth", "secret": {"secretName": "llama-mpi-ssh-auth"}}
+    ]
     return pods.set_command(pod, "bash", "-c", text)
 
 
@@ -485,14 +593,22 @@ profiles:
 
 @pytest.mark.parametrize(
     ("profile", "waits", "moves"),
-    [("shared", [OWN, ZERO], [BOTH, BOTH]), ("name", [LOCAL, ZERO], [set(), BOTH]), ("without", STAY, STAY)],
+    [
+        ("shared", [OWN, ZERO], [BOTH, BOTH]),
+        ("name", [LOCAL, ZERO], [set(), BOTH]),
+        ("without", STAY, STAY),
+    ],
 )
 def test_a_profile_may_set_or_leave_what_torchrun_is_told(
     profile: str, waits: list[set[str]], moves: list[set[str]]
 ) -> None:
     zero, one = (
         decide(
-            pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml"), "train", PROFILE_OF_ITS_OWN, WORLD, profile=profile
+            pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml"),
+            "train",
+            PROFILE_OF_ITS_OWN,
+            WORLD,
+            profile=profile,
         )
         for number in (0, 1)
     )

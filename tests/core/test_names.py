@@ -44,5 +44,12 @@ def test_names_are_pinned() -> None:
 def test_every_own_key_is_set_or_removed() -> None:
     set_by_user = {names.PROFILE, names.MODE, names.CONTAINER, names.ROTATE}
     of_templates = {names.CLAIM}
-    ours = {value for value in vars(names).values() if isinstance(value, str) and value.startswith(names.PREFIX)}
-    assert ours - {names.PREFIX} - set_by_user - of_templates == {*names.OWN_LABELS, *names.OWN_ANNOTATIONS}
+    ours = {
+        value
+        for value in vars(names).values()
+        if isinstance(value, str) and value.startswith(names.PREFIX)
+    }
+    assert ours - {names.PREFIX} - set_by_user - of_templates == {
+        *names.OWN_LABELS,
+        *names.OWN_ANNOTATIONS,
+    }

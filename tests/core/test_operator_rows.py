@@ -16,6 +16,8 @@ PROFILES, WORLD = profiles(), world()
 def test_pods_wait_for_what_the_row_says(name: str) -> None:
     needs = []
     for manifest in ROWS[name].manifests:
-        found = dry_run(json.dumps(manifest), namespace="train", profile=None, profiles=PROFILES, world=WORLD)
+        found = dry_run(
+            json.dumps(manifest), namespace="train", profile=None, profiles=PROFILES, world=WORLD
+        )
         needs += [sorted(wait.needs(pod.after)) for pod in found.pods if pod.before != pod.after]
     assert sorted(needs) == sorted(sorted(each) for each in ROWS[name].waits)

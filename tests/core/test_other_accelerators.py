@@ -18,7 +18,9 @@ GPU = "nvidia.com/gpu"
 
 
 def judge(*asked: Object, labels: dict[str, str] | None = None, **spec: Any) -> Verdict:
-    containers = [{"name": f"c{index}", "image": "i", "resources": each} for index, each in enumerate(asked)]
+    containers = [
+        {"name": f"c{index}", "image": "i", "resources": each} for index, each in enumerate(asked)
+    ]
     pod: Object = {
         "metadata": {"name": "a", "namespace": "train", "labels": labels or {}},
         "spec": {"containers": containers, **spec},
@@ -38,7 +40,12 @@ def judge(*asked: Object, labels: dict[str, str] | None = None, **spec: Any) -> 
 def test_a_pod_with_that_number_gets_it(asked: list[Object]) -> None:
     verdict = judge(*asked)
     assert verdict.operations
-    assert decide(verdict.pod, "train", PROFILES, ObjectsWorld([namespace("train", profile="fabric")])).operations == []
+    assert (
+        decide(
+            verdict.pod, "train", PROFILES, ObjectsWorld([namespace("train", profile="fabric")])
+        ).operations
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +54,10 @@ def test_a_pod_with_that_number_gets_it(asked: list[Object]) -> None:
         ([{"limits": {GPU: 2}}], "2 accelerators"),
         ([{"limits": {GPU: 16}}], "16 accelerators"),
         ([{"limits": {GPU: 4}}, {"limits": {GPU: 4}}], "4 accelerators"),
-        ([{"limits": {GPU: 8, "amd.com/gpu": 8}}], "nvidia.com/gpu in a number that is not certain"),
+        (
+            [{"limits": {GPU: 8, "amd.com/gpu": 8}}],
+            "nvidia.com/gpu in a number that is not certain",
+        ),
     ],
 )
 def test_another_number_is_left_alone_with_a_warning(asked: list[Object], found: str) -> None:
@@ -64,7 +74,9 @@ def test_another_number_is_left_alone_with_a_warning(asked: list[Object], found:
 def test_a_pod_without_accelerators_that_does_not_train_is_left_alone_silently() -> None:
     verdict = judge({"limits": {"cpu": 1}})
     assert verdict.operations == []
-    assert [(one.outcome, one.reason) for one in verdict.decisions] == [(Outcome.SKIPPED, Reason.OTHER_ACCELERATORS)]
+    assert [(one.outcome, one.reason) for one in verdict.decisions] == [
+        (Outcome.SKIPPED, Reason.OTHER_ACCELERATORS)
+    ]
 
 
 def test_a_training_pod_without_accelerators_is_left_alone_with_a_warning() -> None:
@@ -76,5 +88,7 @@ def test_a_training_pod_without_accelerators_is_left_alone_with_a_warning() -> N
     }
     verdict = judge({}, labels=labels)
     assert verdict.operations == []
-    assert [(one.outcome, one.reason) for one in verdict.decisions] == [(Outcome.WARNED, Reason.OTHER_ACCELERATORS)]
+    assert [(one.outcome, one.reason) for one in verdict.decisions] == [
+        (Outcome.WARNED, Reason.OTHER_ACCELERATORS)
+    ]
     assert "asks for none" in verdict.decisions[0].message

@@ -26,7 +26,9 @@ PROFILES = parse_profiles(TEXT)
 SRIOV = {"feature/sriov": "true"}
 
 
-def chosen(labels: dict[str, str] | None, of_namespace: str | None = "fabric", override: str | None = None) -> str:
+def chosen(
+    labels: dict[str, str] | None, of_namespace: str | None = "fabric", override: str | None = None
+) -> str:
     space = Namespace("train", {names.PROFILE: of_namespace} if of_namespace else {})
     found = select_profile({"metadata": {"name": "a", "labels": labels}}, space, PROFILES, override)
     return found.name if isinstance(found, Profile) else found.decision.reason
@@ -66,7 +68,12 @@ def test_a_pod_that_two_profiles_want_is_denied_with_both() -> None:
 
 def test_a_pod_that_two_profiles_want_is_told_only_those_that_its_namespace_may_use() -> None:
     mine = PROFILES.profiles["sriov"]
-    theirs = replace(mine, name="secret", pod_labels={"feature/green": "true"}, allowed_namespaces=frozenset({"x"}))
+    theirs = replace(
+        mine,
+        name="secret",
+        pod_labels={"feature/green": "true"},
+        allowed_namespaces=frozenset({"x"}),
+    )
     profiles = Profiles(profiles={"sriov": mine, "secret": theirs})
     pod = {"metadata": {"name": "a", "labels": {**SRIOV, "feature/green": "true"}}}
     with pytest.raises(Denied, match=f"label the pod {names.PROFILE} with sriov$"):
@@ -92,9 +99,16 @@ def test_skips_are_none_of_the_profiles() -> None:
     assert isinstance(select_profile({"metadata": {}}, Namespace("train"), PROFILES, None), Skip)
 
 
-def test_only_profiles_that_have_a_label_of_the_pod_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    each = [f"  p{number}: {{podLabels: {{fabric: fast, feature/team: t{number}}}}}" for number in range(1000)]
-    using = parse_profiles("\n".join(["profiles:", "  fabric: {}", "  alone: {podLabels: {fabric: fast}}", *each]))
+def test_only_profiles_that_have_a_label_of_the_pod_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    each = [
+        f"  p{number}: {{podLabels: {{fabric: fast, feature/team: t{number}}}}}"
+        for number in range(1000)
+    ]
+    using = parse_profiles(
+        "\n".join(["profiles:", "  fabric: {}", "  alone: {podLabels: {fabric: fast}}", *each])
+    )
     compared = []
     is_chosen_by = Profile.is_chosen_by
 

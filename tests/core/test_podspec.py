@@ -22,7 +22,13 @@ def test_sidecars_run_beside_the_containers() -> None:
         ([{"name": "B", "value": "1"}], None),
         ([{"name": "A"}], ""),
         ([{"name": "A", "value": "1"}, {"name": "A", "value": "2"}], "2"),
-        ([{"name": "A", "value": "1"}, {"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}], None),
+        (
+            [
+                {"name": "A", "value": "1"},
+                {"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            ],
+            None,
+        ),
     ],
 )
 def test_the_last_entry_of_a_variable_counts(entries: list[Object], value: str | None) -> None:

@@ -19,7 +19,9 @@ def test_takes_a_dns_label(text: str) -> None:
     assert is_dns_label(text)
 
 
-@pytest.mark.parametrize("text", ["", "A", "a.b", "a_b", "-a", "a-", "a" * 64, "a\n", "é"], ids=repr)
+@pytest.mark.parametrize(
+    "text", ["", "A", "a.b", "a_b", "-a", "a-", "a" * 64, "a\n", "é"], ids=repr
+)
 def test_refuses_what_is_no_dns_label(text: str) -> None:
     assert not is_dns_label(text)
 
@@ -29,17 +31,23 @@ def test_takes_a_dns_subdomain(text: str) -> None:
     assert is_dns_subdomain(text)
 
 
-@pytest.mark.parametrize("text", ["", ".", "a..b", ".a", "a.", "a.-b", LONGEST_DOMAIN + "a", "a\n"], ids=repr)
+@pytest.mark.parametrize(
+    "text", ["", ".", "a..b", ".a", "a.", "a.-b", LONGEST_DOMAIN + "a", "a\n"], ids=repr
+)
 def test_refuses_what_is_no_dns_subdomain(text: str) -> None:
     assert not is_dns_subdomain(text)
 
 
-@pytest.mark.parametrize("text", ["a", "A_b.C-9", "a.b/c", "rdma/A", f"{LONGEST_DOMAIN}/{'b' * 63}"])
+@pytest.mark.parametrize(
+    "text", ["a", "A_b.C-9", "a.b/c", "rdma/A", f"{LONGEST_DOMAIN}/{'b' * 63}"]
+)
 def test_takes_a_label_key(text: str) -> None:
     assert is_label_key(text)
 
 
-@pytest.mark.parametrize("text", ["", "/a", "a/", "a/b/c", "A/b", "a/-b", "_a", "a" * 64, "a/b\n"], ids=repr)
+@pytest.mark.parametrize(
+    "text", ["", "/a", "a/", "a/b/c", "A/b", "a/-b", "_a", "a" * 64, "a/b\n"], ids=repr
+)
 def test_refuses_what_is_no_label_key(text: str) -> None:
     assert not is_label_key(text)
 

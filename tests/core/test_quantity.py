@@ -100,7 +100,14 @@ def test_refuses_what_the_api_server_refuses(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(8, 8), (-3, -3), (2**70, 2**70), (0.1, Fraction(1, 10)), (1e22, 10**22), (2.5, Fraction(5, 2))],
+    [
+        (8, 8),
+        (-3, -3),
+        (2**70, 2**70),
+        (0.1, Fraction(1, 10)),
+        (1e22, 10**22),
+        (2.5, Fraction(5, 2)),
+    ],
 )
 def test_reads_a_json_number_by_its_text(value: float, expected: Fraction) -> None:
     assert parse_quantity(value) == expected
@@ -113,7 +120,9 @@ def test_refuses_a_json_value_that_is_no_number(value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [("16Gi", 2**34), (8, 8), (None, 0), ("", 0), ("x", 0), (True, 0), ({}, 0)], ids=repr
+    ("value", "expected"),
+    [("16Gi", 2**34), (8, 8), (None, 0), ("", 0), ("x", 0), (True, 0), ({}, 0)],
+    ids=repr,
 )
 def test_takes_what_is_stored_and_no_quantity_for_zero(value: object, expected: int) -> None:
     assert stored_quantity(value) == expected

@@ -26,7 +26,9 @@ PROFILES = profiles()
 POD_RESOURCE = {"group": "", "version": "v1", "resource": "pods"}
 
 
-def judge(pod: Object, cluster: ObjectsWorld | None = None, using: Profiles = PROFILES, **options: Any) -> Verdict:
+def judge(
+    pod: Object, cluster: ObjectsWorld | None = None, using: Profiles = PROFILES, **options: Any
+) -> Verdict:
     """Decide, having checked what holds for every decision: input untouched, patch applies, a second pass changes nothing."""
     cluster = cluster or world()
     before = copy.deepcopy(pod)
@@ -51,7 +53,9 @@ def review(pod: object, **request: Any) -> bytes:
         "dryRun": False,
         **request,
     }
-    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": fields}).encode()
+    return json.dumps(
+        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": fields}
+    ).encode()
 
 
 def respond(body: bytes, cluster: ObjectsWorld | None = None) -> Object:
@@ -69,7 +73,9 @@ def test_every_real_pod_is_allowed_and_judged_the_same_twice(name: str, profile:
     verdict = judge(pods.load(name), world(profile=profile))
     assert verdict.allowed
     assert verdict.profile == profile
-    assert (verdict.reason == "injected") == (profile == "everything" or "mpijob-launcher" not in name)
+    assert (verdict.reason == "injected") == (
+        profile == "everything" or "mpijob-launcher" not in name
+    )
 
 
 def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
@@ -78,7 +84,11 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
     metadata = verdict.pod["metadata"]
     assert metadata["annotations"][names.NETWORKS] == "rails/rail-0,rails/rail-1"
     for part in ("limits", "requests"):
-        assert {key: container["resources"][part][key] for key in container["resources"][part] if "rail" in key} == {
+        assert {
+            key: container["resources"][part][key]
+            for key in container["resources"][part]
+            if "rail" in key
+        } == {
             "nvidia.com/rail_0": "1",
             "nvidia.com/rail_1": "1",
         }
@@ -93,7 +103,9 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
     assert status["profile"] == "rails"
     assert verdict.revision == status["revision"] == PROFILES.profiles["rails"].revision
     assert verdict.told[:2] == ["networks:injected", "pod-annotations:skipped"]
-    assert {"networks", "devices", "ipc-lock", "rendezvous", "environment"} <= set(status["injected"])
+    assert {"networks", "devices", "ipc-lock", "rendezvous", "environment"} <= set(
+        status["injected"]
+    )
     assert judge(verdict.pod, world(profile="rails")).reason == "unchanged"
     assert status["skipped"] == {}, "nobody asked for node selectors or a sidecar"
 
@@ -112,7 +124,9 @@ profiles:
     told = {decision.step: decision.outcome for decision in verdict.decisions}
     assert told["shared-memory"] is told["nccl-conf"] is Outcome.INJECTED
     again = judge(verdict.pod, using=profiles(text))
-    assert {decision.step: decision.outcome for decision in again.decisions}["nccl-conf"] is Outcome.KEPT
+    assert {decision.step: decision.outcome for decision in again.decisions}[
+        "nccl-conf"
+    ] is Outcome.KEPT
 
 
 def test_our_keys_and_the_network_status_are_never_trusted() -> None:
@@ -124,7 +138,13 @@ def test_our_keys_and_the_network_status_are_never_trusted() -> None:
     found = judge(pod).pod["metadata"]
     assert found["labels"][names.JOB] != "victim-0123456789"
     assert found["labels"][names.RENDEZVOUS] == "worker"
-    for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.NETWORK_STATUS, names.NETWORKS_STATUS):
+    for key in (
+        names.MASTER_ADDR,
+        names.MASTER_HOST,
+        names.LOCAL_ADDR,
+        names.NETWORK_STATUS,
+        names.NETWORKS_STATUS,
+    ):
         assert key not in found["annotations"]
     assert "10.6.6.6" not in json.dumps(found)
     alone = plain(dict(labels))
@@ -154,13 +174,22 @@ def test_a_known_master_is_given_to_a_late_worker_at_once() -> None:
 def skipped(verdict: Verdict, reason: Reason) -> str:
     assert verdict.allowed
     [decision] = verdict.decisions
-    assert (decision.step, decision.outcome, decision.reason) == ("profile", Outcome.SKIPPED, reason)
+    assert (decision.step, decision.outcome, decision.reason) == (
+        "profile",
+        Outcome.SKIPPED,
+        reason,
+    )
     assert verdict.reason == reason
     return decision.message
 
 
 def denied(verdict: Verdict, reason: Reason) -> str:
-    assert (verdict.allowed, verdict.code, verdict.reason, verdict.operations) == (False, 422, reason, [])
+    assert (verdict.allowed, verdict.code, verdict.reason, verdict.operations) == (
+        False,
+        422,
+        reason,
+        [],
+    )
     return verdict.message
 
 
@@ -197,9 +226,13 @@ def test_a_network_without_addresses_gives_no_rendezvous() -> None:
     ("family", "addresses", "name", "everywhere"),
     [
         pytest.param("any", "192.168.0.0/16", "bert-worker-0", False, id="names-come-after-digits"),
-        pytest.param("any", "192.168.0.0/16", "0-bert-worker", True, id="a-name-that-starts-with-a-digit"),
+        pytest.param(
+            "any", "192.168.0.0/16", "0-bert-worker", True, id="a-name-that-starts-with-a-digit"
+        ),
         pytest.param("any", "fd00::/64", "bert-worker-0", True, id="a-network-of-ipv6-alone"),
-        pytest.param("IPv6", "192.168.0.0/16", "bert-worker-0", True, id="ipv6-as-the-profile-says"),
+        pytest.param(
+            "IPv6", "192.168.0.0/16", "bert-worker-0", True, id="ipv6-as-the-profile-says"
+        ),
     ],
 )
 def test_a_worker_gives_its_own_address_where_its_name_could_sort_before_rank_zeros(
@@ -209,7 +242,10 @@ def test_a_worker_gives_its_own_address_where_its_name_could_sort_before_rank_ze
         f"profiles: {{shared: {{networks: [{{network: default/rdma-net}}], rendezvous: {{ipFamily: {family}}}}}}}"
     )
     cluster = ObjectsWorld(
-        [namespace("train"), network("default/rdma-net", ipam={"type": "whereabouts", "range": addresses})]
+        [
+            namespace("train"),
+            network("default/rdma-net", ipam={"type": "whereabouts", "range": addresses}),
+        ]
     )
     pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     pod["metadata"]["name"] = name
@@ -221,7 +257,9 @@ def test_the_status_tells_which_steps_found_what_they_would_have_given() -> None
     pod = pods.load("pods/volcano-pod-1.yaml")
     for name, value in (("NCCL_SOCKET_IFNAME", "=net1"), ("GLOO_SOCKET_IFNAME", "net1")):
         pods.add_env(pod, name, value)
-    status = json.loads(judge(pod, world(profile="rails")).pod["metadata"]["annotations"][names.STATUS])
+    status = json.loads(
+        judge(pod, world(profile="rails")).pod["metadata"]["annotations"][names.STATUS]
+    )
     assert status["kept"] == ["shared-memory", "environment"]
     assert "environment" not in status["injected"]
 
@@ -246,7 +284,10 @@ def test_pods_that_are_left_alone_say_why() -> None:
 
 
 def test_a_pod_of_no_system_is_injected_where_it_or_the_profile_asks() -> None:
-    for verdict in (judge(plain({names.PROFILE: "shared"})), judge(plain(), world(profile="everything"))):
+    for verdict in (
+        judge(plain({names.PROFILE: "shared"})),
+        judge(plain(), world(profile="everything")),
+    ):
         assert verdict.reason == "injected"
         container = verdict.pod["spec"]["containers"][0]
         assert container["resources"]["limits"] == {"rdma/hca": "1"}
@@ -309,7 +350,9 @@ def test_a_pod_on_tpus_is_injected_only_where_it_asks_itself() -> None:
         ("a/b/c", Reason.UNKNOWN_SYSTEM),
     ],
 )
-def test_a_pod_whose_own_annotation_names_the_profiles_network_is_completed(value: str, reason: str) -> None:
+def test_a_pod_whose_own_annotation_names_the_profiles_network_is_completed(
+    value: str, reason: str
+) -> None:
     pod = plain()
     pod["metadata"]["annotations"] = {names.NETWORKS: value}
     verdict = judge(pod, world(network("train/other")))
@@ -321,13 +364,19 @@ def test_a_pod_whose_own_annotation_names_the_profiles_network_is_completed(valu
 def test_pods_that_can_never_work_are_denied_with_what_to_do() -> None:
     torchx = pods.load("pods/volcano-pod-1.yaml")
     message = denied(judge(torchx, world(profile="typo")), Reason.UNKNOWN_PROFILE)
-    assert message.startswith("namespace train: label fabric-injector.io/profile: no profile is named 'typo'; ")
-    assert message.endswith("use one of: everything, rails, shared"), "here-only is not for namespace train"
+    assert message.startswith(
+        "namespace train: label fabric-injector.io/profile: no profile is named 'typo'; "
+    )
+    assert message.endswith("use one of: everything, rails, shared"), (
+        "here-only is not for namespace train"
+    )
     slip = denied(judge(torchx, world(profile="shraed")), Reason.UNKNOWN_PROFILE)
     assert slip.endswith("'shraed'; did you mean shared? use one of: everything, rails, shared")
     labelled = plain({names.PROFILE: "typo"})
     assert "pod plain: label" in denied(judge(labelled), Reason.UNKNOWN_PROFILE)
-    assert "allowedNamespaces" in denied(judge(torchx, world(profile="here-only")), Reason.NAMESPACE_NOT_ALLOWED)
+    assert "allowedNamespaces" in denied(
+        judge(torchx, world(profile="here-only")), Reason.NAMESPACE_NOT_ALLOWED
+    )
     labelled = plain({names.PROFILE: "here-only"})
     assert "pod plain: label" in denied(judge(labelled), Reason.NAMESPACE_NOT_ALLOWED)
     absent = ObjectsWorld([namespace("train")])
@@ -377,7 +426,10 @@ def test_all_networks_that_cannot_be_attached_are_told_but_few_of_very_many() ->
     pod["metadata"]["annotations"][names.NETWORKS] = "default/rdma-net,typo,default/other"
     message = judge(pod).message
     assert "element 2 names network train/typo, which does not exist" in message
-    assert ". Also: annotation k8s.v1.cni.cncf.io/networks: element 3 names network default/other, " in message
+    assert (
+        ". Also: annotation k8s.v1.cni.cncf.io/networks: element 3 names network default/other, "
+        in message
+    )
     asked = []
 
     class Counting(ObjectsWorld):
@@ -401,7 +453,10 @@ def test_a_fault_of_the_profile_is_told_behind_one_of_the_pod() -> None:
     pod = pods.load("pods/volcano-pod-1.yaml")
     pod["metadata"]["annotations"][names.NETWORKS] = "a/b/c"
     verdict = judge(pod, ObjectsWorld([namespace("train")]))
-    assert [each.reason for each in verdict.decisions] == [Reason.BAD_NETWORKS, Reason.NETWORK_ABSENT]
+    assert [each.reason for each in verdict.decisions] == [
+        Reason.BAD_NETWORKS,
+        Reason.NETWORK_ABSENT,
+    ]
 
 
 def test_a_pod_that_only_its_annotation_makes_ours_is_denied_for_that_alone() -> None:
@@ -432,7 +487,12 @@ def test_the_pods_label_is_stronger_than_the_namespaces() -> None:
 
 def test_observe_decides_and_tells_but_changes_and_denies_nothing() -> None:
     verdict = judge(pods.load("pods/volcano-pod-1.yaml"), world(mode="observe"))
-    assert (verdict.allowed, verdict.observed, verdict.operations, verdict.reason) == (True, True, [], "injected")
+    assert (verdict.allowed, verdict.observed, verdict.operations, verdict.reason) == (
+        True,
+        True,
+        [],
+        "injected",
+    )
     assert any("networks would be injected" in warning for warning in verdict.warnings)
     wrong = judge(pods.load("pods/volcano-pod-1.yaml"), world(profile="typo", mode="observe"))
     assert (wrong.allowed, wrong.reason) == (True, Reason.UNKNOWN_PROFILE)
@@ -446,7 +506,10 @@ def test_a_namespace_label_newer_than_the_cache_counts() -> None:
 
     for objects in ([], [namespace("train", None)]):
         cluster = Stale([*objects, network("default/rdma-net")])
-        assert decide(pods.load("pods/volcano-pod-1.yaml"), "train", PROFILES, cluster).reason == "injected"
+        assert (
+            decide(pods.load("pods/volcano-pod-1.yaml"), "train", PROFILES, cluster).reason
+            == "injected"
+        )
 
 
 def test_a_pod_that_names_its_profile_costs_no_request_for_its_namespace() -> None:
@@ -475,7 +538,10 @@ def test_the_answer_carries_a_patch_that_gives_the_pod() -> None:
 
 
 def test_an_unchanged_pod_has_no_patch() -> None:
-    assert respond(review(plain())) == {"uid": "d15da131-33e5-4793-a38e-1c77b3690cde", "allowed": True}
+    assert respond(review(plain())) == {
+        "uid": "d15da131-33e5-4793-a38e-1c77b3690cde",
+        "allowed": True,
+    }
 
 
 def test_a_denial_carries_code_and_message() -> None:
@@ -524,18 +590,29 @@ MALFORMED: list[tuple[bytes, str]] = [
     (b"[" * 100_000, "is not JSON"),
     (b"[]", "expected an AdmissionReview object"),
     (b"{}", "admission.k8s.io/v1"),
-    (b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{}}', "admission.k8s.io/v1"),
-    (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "request: expected an object"),
+    (
+        b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{}}',
+        "admission.k8s.io/v1",
+    ),
+    (
+        b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
+        "request: expected an object",
+    ),
     (review({}, uid=5), "request.uid"),
     (review({}, uid=""), "request.uid"),
     (review({}, namespace=None), "request.namespace"),
-    *((review({}, **{key: 5}), f"request.{key}: expected a string") for key in ("name", "operation", "subResource")),
+    *(
+        (review({}, **{key: 5}), f"request.{key}: expected a string")
+        for key in ("name", "operation", "subResource")
+    ),
     (review(None), "request.object: expected an object, found nothing"),
     (review({"spec": {"containers": 5}}), "request.object.spec.containers"),
 ]
 
 
-@pytest.mark.parametrize(("body", "message"), MALFORMED, ids=[str(index) for index in range(len(MALFORMED))])
+@pytest.mark.parametrize(
+    ("body", "message"), MALFORMED, ids=[str(index) for index in range(len(MALFORMED))]
+)
 def test_what_is_no_review_is_refused_by_name(body: bytes, message: str) -> None:
     with pytest.raises(MalformedReview) as refused:
         answer_review(body, PROFILES, world())
@@ -555,10 +632,13 @@ OWN_VARIABLE: list[Object] = [
 
 @pytest.mark.parametrize("value", OWN_VARIABLE, ids=str)
 @pytest.mark.parametrize(
-    "name", ["pods/kubeflow-pytorchjob-1.yaml", "pods/kubeflow-pytorchjob-0.yaml", "pods/jobset-1.yaml"]
+    "name",
+    ["pods/kubeflow-pytorchjob-1.yaml", "pods/kubeflow-pytorchjob-0.yaml", "pods/jobset-1.yaml"],
 )
 @pytest.mark.parametrize("variable", [names.ENV_MASTER_NAME, "PET_MASTER_ADDR", "MY_MASTER_ADDR"])
-def test_a_second_pass_agrees_whatever_the_user_writes_into_variables(name: str, variable: str, value: Object) -> None:
+def test_a_second_pass_agrees_whatever_the_user_writes_into_variables(
+    name: str, variable: str, value: Object
+) -> None:
     for place in (0, -1):
         pod = pods.load(name)
         entries = pod["spec"]["containers"][0].setdefault("env", [])
@@ -577,14 +657,27 @@ OF_THE_WAIT_STEPS_NAME: dict[str, tuple[str, Object]] = {
     "app": ("containers", {}),
     "init": ("initContainers", {"command": ["sh", "-c", "cp -r /data /scratch"]}),
     "sidecar": ("initContainers", {"restartPolicy": "Always"}),
-    "words-more-than-ours": ("initContainers", {"command": ["python", "-m", "prepare", "data", "master-addr"]}),
-    "ours-with-arguments": ("initContainers", {"command": ["fabric-injector", "wait"], "args": ["local-addr"]}),
-    "ours-beside-the-training": ("initContainers", {"command": ["fabric-injector", "wait"], "restartPolicy": "Always"}),
+    "words-more-than-ours": (
+        "initContainers",
+        {"command": ["python", "-m", "prepare", "data", "master-addr"]},
+    ),
+    "ours-with-arguments": (
+        "initContainers",
+        {"command": ["fabric-injector", "wait"], "args": ["local-addr"]},
+    ),
+    "ours-beside-the-training": (
+        "initContainers",
+        {"command": ["fabric-injector", "wait"], "restartPolicy": "Always"},
+    ),
 }
 
 
-@pytest.mark.parametrize(("kind", "more"), OF_THE_WAIT_STEPS_NAME.values(), ids=OF_THE_WAIT_STEPS_NAME)
-def test_a_container_with_the_name_of_the_wait_step_is_denied_where_there_is_one(kind: str, more: Object) -> None:
+@pytest.mark.parametrize(
+    ("kind", "more"), OF_THE_WAIT_STEPS_NAME.values(), ids=OF_THE_WAIT_STEPS_NAME
+)
+def test_a_container_with_the_name_of_the_wait_step_is_denied_where_there_is_one(
+    kind: str, more: Object
+) -> None:
     container = {"name": names.WAIT_CONTAINER, "image": "registry.example.com/a", **more}
     pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
     pod["spec"][kind].append(container)
@@ -606,7 +699,10 @@ def test_no_broken_review_breaks_the_answer(seed: int) -> None:
     samples = [json.loads(review(pods.load(name))) for name in pods.all_names()]
     outcomes = {"answered": 0, "malformed": 0}
     for _ in range(400):
-        value, cluster = broken(random.choice(samples), random, random.randint(1, 4)), random.choice(clusters)
+        value, cluster = (
+            broken(random.choice(samples), random, random.randint(1, 4)),
+            random.choice(clusters),
+        )
         try:
             answer = answer_review(json.dumps(value).encode(), PROFILES, cluster)
         except (MalformedReview, Unavailable):
@@ -615,16 +711,23 @@ def test_no_broken_review_breaks_the_answer(seed: int) -> None:
         outcomes["answered"] += 1
         response = json.loads(answer.body)["response"]
         if "patch" in response:
-            jsonpatch.apply_patch(value["request"]["object"], json.loads(base64.b64decode(response["patch"])))
+            jsonpatch.apply_patch(
+                value["request"]["object"], json.loads(base64.b64decode(response["patch"]))
+            )
         if answer.verdict is not None and answer.verdict.allowed:
             again = answer_review(
-                json.dumps({**value, "request": {**value["request"], "object": answer.verdict.pod}}).encode(),
+                json.dumps(
+                    {**value, "request": {**value["request"], "object": answer.verdict.pod}}
+                ).encode(),
                 PROFILES,
                 cluster,
             )
             assert again.verdict is not None
             assert (again.verdict.message, again.verdict.operations) == ("", [])
-            assert (again.verdict.job, again.verdict.role) == (answer.verdict.job, answer.verdict.role)
+            assert (again.verdict.job, again.verdict.role) == (
+                answer.verdict.job,
+                answer.verdict.role,
+            )
     assert min(outcomes.values()) > 20, outcomes
 
 

@@ -43,7 +43,10 @@ FIELDS = {
 """All fields of each part. Source: Kubernetes 1.36 API reference, core/v1 and meta/v1."""
 NAMED_FOR_ANOTHER_REASON = {
     "BlockDevice": {"name"},  # of everything else
-    "Container": {"terminationMessagePath", "terminationMessagePolicy"},  # of a container that is added
+    "Container": {
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+    },  # of a container that is added
     "Metadata": {
         "deletionTimestamp",
         "generation",
@@ -66,7 +69,9 @@ def review(pod: Object, namespace: str, **request: Any) -> bytes:
         "options": {"kind": "CreateOptions"},
         **request,
     }
-    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}).encode()
+    return json.dumps(
+        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}
+    ).encode()
 
 
 def answered(body: bytes, *, whole: bool = False) -> Any:
@@ -134,7 +139,10 @@ def test_what_is_no_review_is_told_as_when_read_whole(text: str) -> None:
 
 def test_what_is_left_out_is_what_no_one_reads() -> None:
     body = review(
-        {"metadata": {"name": "a", "managedFields": [{"manager": "kubectl"}]}, "spec": {"dnsPolicy": "Default"}},
+        {
+            "metadata": {"name": "a", "managedFields": [{"manager": "kubectl"}]},
+            "spec": {"dnsPolicy": "Default"},
+        },
         "plain",
     )
     found = decode_fields(body)
@@ -149,7 +157,11 @@ def test_every_field_that_the_core_names_is_decoded(part: str) -> None:
     assert decoded <= set(FIELDS[part].split())
     files = [
         *CORE.glob("*.py"),
-        *(path for wing in ("injection", "networks", "workloads") for path in (CORE / wing).glob("*.py")),
+        *(
+            path
+            for wing in ("injection", "networks", "workloads")
+            for path in (CORE / wing).glob("*.py")
+        ),
     ]
     named = {
         node.value

@@ -16,7 +16,9 @@ from webhook.world.objects import ObjectsWorld
 BEFORE = profiles(
     "profiles: {a: {networks: [{network: f/one}], env: {WHEN: before}}, b: {networks: [{network: f/one}]}}"
 )
-AFTER = profiles("profiles: {a: {networks: [{network: f/two}], env: {WHEN: after}}, b: {networks: [{network: f/one}]}}")
+AFTER = profiles(
+    "profiles: {a: {networks: [{network: f/two}], env: {WHEN: after}}, b: {networks: [{network: f/one}]}}"
+)
 OLD, NEW = BEFORE.profiles["a"], AFTER.profiles["a"]
 
 
@@ -58,7 +60,11 @@ def when(verdict: Verdict) -> str | None:
 
 def test_the_status_names_profile_and_revision() -> None:
     found = status(first())
-    assert (found["profile"], found["revision"], found["chosenBy"]) == ("a", OLD.revision, "namespace")
+    assert (found["profile"], found["revision"], found["chosenBy"]) == (
+        "a",
+        OLD.revision,
+        "namespace",
+    )
     assert "generation" not in found, "of a file"
     of_object = replace(BEFORE, profiles={"a": replace(OLD, generation=7)})
     assert status(first(of_object))["generation"] == 7

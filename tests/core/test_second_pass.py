@@ -57,12 +57,17 @@ def told(verdict: Verdict) -> str:
 def test_no_forged_pod_comes_out_otherwise_the_second_time(seed: int) -> None:
     random = Random(seed)
     samples = [pods.load(name) for name in pods.all_names()]
-    samples += [hostile.rich(name) for name in (WORKER, "pods/kubeflow-pytorchjob-0.yaml", "pods/jobset-1.yaml")]
+    samples += [
+        hostile.rich(name)
+        for name in (WORKER, "pods/kubeflow-pytorchjob-0.yaml", "pods/jobset-1.yaml")
+    ]
     spaces = list(forged.SPACES)
     kinds: Counter[str] = Counter()
     for _ in range(600):
         pod = random.choice(samples)
-        if random.random() < 0.2:  # a manifest saved from a pod that was injected, perhaps elsewhere
+        if (
+            random.random() < 0.2
+        ):  # a manifest saved from a pod that was injected, perhaps elsewhere
             pod = decide(pod, random.choice(spaces), PROFILES, WORLD).pod
         pod = forged.forged(pod, random, random.randint(1, 5))
         try:
@@ -71,18 +76,23 @@ def test_no_forged_pod_comes_out_otherwise_the_second_time(seed: int) -> None:
             kinds["malformed"] += 1
         else:
             verdict = twice(pod, random.choice(spaces))
-            kinds["denied" if not verdict.allowed else "changed" if verdict.operations else "same"] += 1
+            kinds[
+                "denied" if not verdict.allowed else "changed" if verdict.operations else "same"
+            ] += 1
     assert min(kinds[kind] for kind in ("changed", "same", "denied")) > 3, kinds
 
 
 @pytest.mark.parametrize(
-    ("kind", "what"), [("containers", "containers"), ("initContainers", "containers"), ("volumes", "volumes")]
+    ("kind", "what"),
+    [("containers", "containers"), ("initContainers", "containers"), ("volumes", "volumes")],
 )
 def test_a_name_twice_is_denied_where_there_is_something_to_inject(kind: str, what: str) -> None:
     pod = hostile.rich(WORKER)
     pod["spec"][kind].append({**pod["spec"][kind][0]})
     name = pod["spec"][kind][0]["name"]
-    found = f"two {what} are named {name!r}; Kubernetes takes a name once in a pod: give each its own"
+    found = (
+        f"two {what} are named {name!r}; Kubernetes takes a name once in a pod: give each its own"
+    )
     assert told(twice(pod)) == f"pod bert-worker-0: {found}"
     pod["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
     assert twice(pod).allowed, "a pod that is left alone is Kubernetes' to judge"
@@ -104,15 +114,23 @@ def test_a_variable_twice_is_kubernetes_own_way_of_replacing_one() -> None:
 @pytest.mark.parametrize("space", ["plain", "full"])
 @pytest.mark.parametrize(
     ("volume", "path"),
-    [(names.WAIT_VOLUME, "/data"), (names.NCCL_CONF_VOLUME, "/data"), (names.NCCL_CONF_VOLUME, "/dev/shm")],
+    [
+        (names.WAIT_VOLUME, "/data"),
+        (names.NCCL_CONF_VOLUME, "/data"),
+        (names.NCCL_CONF_VOLUME, "/dev/shm"),
+    ],
 )
-def test_a_volume_of_the_users_own_keeps_its_content_or_the_pod_is_denied(space: str, volume: str, path: str) -> None:
+def test_a_volume_of_the_users_own_keeps_its_content_or_the_pod_is_denied(
+    space: str, volume: str, path: str
+) -> None:
     pod = worker(volumeMounts=[{"name": volume, "mountPath": path}])
     pod["spec"]["volumes"] = [{"name": volume, "configMap": {"name": "a"}}]
     verdict = twice(pod, space)
     if volume == names.NCCL_CONF_VOLUME and space == "plain":
         assert podspec.volume_named(verdict.pod, volume) == pod["spec"]["volumes"][0]
-        assert {"name": volume, "mountPath": path} in podspec.mounts(verdict.pod["spec"]["containers"][0])
+        assert {"name": volume, "mountPath": path} in podspec.mounts(
+            verdict.pod["spec"]["containers"][0]
+        )
     else:
         assert f"volume {volume} has the name of" in told(verdict)
         assert verdict.message.endswith("; give it another name")
@@ -127,13 +145,19 @@ def test_a_volume_of_the_name_that_nobody_mounts_gives_way() -> None:
 
 
 def test_our_own_variable_keeps_the_name_whatever_a_command_does_with_it() -> None:
-    pod = worker(command=["torchrun", f"--rdzv-endpoint=$({names.ENV_MASTER_NAME}):29500", "train.py"])
+    pod = worker(
+        command=["torchrun", f"--rdzv-endpoint=$({names.ENV_MASTER_NAME}):29500", "train.py"]
+    )
     container = twice(pod).pod["spec"]["containers"][0]
     assert podspec.env_value(container, names.ENV_MASTER_NAME) == "bert-master-0"
 
 
-@pytest.mark.parametrize("name", [names.ENV_NCCL_SOCKET_IFNAME, names.ENV_MASTER_NAME, "PET_LOCAL_ADDR"])
-def test_a_variable_that_refers_to_one_that_is_added_behind_it_holds_what_it_held(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [names.ENV_NCCL_SOCKET_IFNAME, names.ENV_MASTER_NAME, "PET_LOCAL_ADDR"]
+)
+def test_a_variable_that_refers_to_one_that_is_added_behind_it_holds_what_it_held(
+    name: str,
+) -> None:
     """A reference reaches only what stands before it. Source: kubernetes pkg/kubelet/kubelet_pods.go makeEnvironmentVariables."""
     pod = pods.load("pods/indexed-job-1.yaml")
     env = pod["spec"]["containers"][0]["env"]
@@ -144,7 +168,9 @@ def test_a_variable_that_refers_to_one_that_is_added_behind_it_holds_what_it_hel
 def test_a_variable_that_takes_an_annotation_which_is_written_is_unknown_before_too() -> None:
     pod = pods.load("pods/indexed-job-1.yaml")
     path = f"metadata.annotations['{names.NETWORKS}']"
-    pod["spec"]["containers"][0]["env"] = [{"name": "MASTER_ADDR", "valueFrom": {"fieldRef": {"fieldPath": path}}}]
+    pod["spec"]["containers"][0]["env"] = [
+        {"name": "MASTER_ADDR", "valueFrom": {"fieldRef": {"fieldPath": path}}}
+    ]
     twice(pod)
 
 
@@ -160,14 +186,18 @@ def test_a_users_own_reference_is_taken_for_the_plugins_variable_before_it_is_mo
     pod = pods.load("pods/volcano-pytorch-0.yaml")
     pods.set_command(pod, "bash", "-c", "python3 train.py")
     env = pods.drop_env(pod, "MASTER_ADDR")["spec"]["containers"][0]["env"]
-    env.insert(0, {"name": "MASTER_ADDR", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
+    env.insert(
+        0, {"name": "MASTER_ADDR", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+    )
     twice(pod)
 
 
 def test_a_mount_of_the_users_own_beside_ours_is_seen_at_once() -> None:
     pod = decide(worker(), "own", PROFILES, WORLD).pod
     pod = decide(pod, "full", PROFILES, WORLD).pod
-    pod["spec"]["containers"][0]["volumeMounts"].append({"name": "data", "mountPath": names.NCCL_CONF_PATH})
+    pod["spec"]["containers"][0]["volumeMounts"].append(
+        {"name": "data", "mountPath": names.NCCL_CONF_PATH}
+    )
     decisions = [each for each in twice(pod, "full").decisions if each.step == "nccl-conf"]
     assert [each.reason for each in decisions] == [Reason.USER_VALUE]
 
@@ -181,7 +211,10 @@ def test_a_first_pod_that_is_called_localhost_and_by_name_keeps_both() -> None:
         marks["jobset.sigs.k8s.io/global-replicas"] = "5"
         del marks["jobset.sigs.k8s.io/coordinator"]
     env = pods.drop_env(pod, "MASTER_ADDR")["spec"]["containers"][0]["env"]
-    env += [{"name": "MASTER_ADDR", "value": "ddp-workers-0-0.ddp"}, {"name": "PET_MASTER_ADDR", "value": "localhost"}]
+    env += [
+        {"name": "MASTER_ADDR", "value": "ddp-workers-0-0.ddp"},
+        {"name": "PET_MASTER_ADDR", "value": "localhost"},
+    ]
     verdict = twice(pod)
     assert verdict.pod["spec"]["containers"][0]["env"][: len(env)] == env
 
@@ -192,13 +225,20 @@ def test_a_copy_is_judged_a_few_times_where_the_cluster_changes_with_each_look()
 
         def network(self, namespace: str, name: str) -> NetworkDefinition:
             self.looks += 1
-            return NetworkDefinition(namespace, name, (f"example.com/card-{self.looks}",), has_ipam=True)
+            return NetworkDefinition(
+                namespace, name, (f"example.com/card-{self.looks}",), has_ipam=True
+            )
 
     pod = pods.load("pods/indexed-job-1.yaml")
     source = {"fieldRef": {"fieldPath": f"metadata.annotations['{names.WAIT_ENDS}']"}}
     pod["spec"]["containers"][0]["env"].append({"name": "MASTER_ADDR", "valueFrom": source})
     world = Changing([namespace("train", "shared")])
-    verdict = decide(pod, "train", profiles("profiles: {shared: {networks: [{network: default/rdma-net}]}}"), world)
+    verdict = decide(
+        pod,
+        "train",
+        profiles("profiles: {shared: {networks: [{network: default/rdma-net}]}}"),
+        world,
+    )
     assert verdict.allowed
     assert world.looks == 4
     limits = verdict.pod["spec"]["containers"][0]["resources"]["limits"]

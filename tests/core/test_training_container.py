@@ -22,7 +22,11 @@ TORCH = TrainingPod(system="kubeflow-pytorchjob", container="pytorch")
 
 
 def _pod(*found: Object, annotation: str | None = None, **spec: Any) -> Object:
-    return minimal_pod(*found, annotations={names.CONTAINER: annotation} if annotation is not None else None, **spec)
+    return minimal_pod(
+        *found,
+        annotations={names.CONTAINER: annotation} if annotation is not None else None,
+        **spec,
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,28 +71,40 @@ def _pod(*found: Object, annotation: str | None = None, **spec: Any) -> Object:
             id="accelerator-before-the-systems-name",
         ),
         pytest.param(
-            _pod(_one("a", resources={"limits": None}), _one("b", resources={"requests": {"amd.com/gpu": 1}})),
+            _pod(
+                _one("a", resources={"limits": None}),
+                _one("b", resources={"requests": {"amd.com/gpu": 1}}),
+            ),
             PLAIN,
             None,
             1,
             id="accelerator-in-requests",
         ),
         pytest.param(
-            _pod(_one("a", resources={"limits": {"nvidia.com/gpu": "0"}}), _one("b", resources=GPU)),
+            _pod(
+                _one("a", resources={"limits": {"nvidia.com/gpu": "0"}}), _one("b", resources=GPU)
+            ),
             PLAIN,
             None,
             1,
             id="no-accelerator-is-none",
         ),
         pytest.param(
-            _pod(_one("a", resources={"limits": {"spidernet.io/shared_cx5_gpu1": "1"}}), _one("b", resources=GPU)),
+            _pod(
+                _one("a", resources={"limits": {"spidernet.io/shared_cx5_gpu1": "1"}}),
+                _one("b", resources=GPU),
+            ),
             PLAIN,
             None,
             1,
             id="network-card-beside-a-gpu",
         ),
         pytest.param(
-            _pod(_one("a"), _one("b", resources={"claims": [{"name": "gpu"}]}), _one("c", resources=GPU)),
+            _pod(
+                _one("a"),
+                _one("b", resources={"claims": [{"name": "gpu"}]}),
+                _one("c", resources=GPU),
+            ),
             PLAIN,
             None,
             1,
@@ -117,7 +133,11 @@ def _pod(*found: Object, annotation: str | None = None, **spec: Any) -> Object:
         ),
         pytest.param(_pod(_one("a"), annotation=""), PLAIN, None, 0, id="empty-annotation-is-none"),
         pytest.param(
-            _pod(_one("a"), _one("b"), initContainers=[_one("side", resources=GPU, restartPolicy="Always")]),
+            _pod(
+                _one("a"),
+                _one("b"),
+                initContainers=[_one("side", resources=GPU, restartPolicy="Always")],
+            ),
             PLAIN,
             None,
             0,
@@ -146,7 +166,9 @@ def test_follows_its_own_choice_when_another_injector_adds_a_container() -> None
             id="unknown",
         ),
         pytest.param(
-            _pod(_one("a"), annotation="side", initContainers=[_one("side", restartPolicy="Always")]),
+            _pod(
+                _one("a"), annotation="side", initContainers=[_one("side", restartPolicy="Always")]
+            ),
             "'side' is an init container; write one of a, or remove the annotation",
             id="init-container",
         ),
@@ -161,7 +183,9 @@ def test_denies_an_annotation_that_names_no_container(pod: Object, found: str) -
 
 def test_denies_a_pod_without_containers() -> None:
     with pytest.raises(Denied, match=r"pod train-0: spec\.containers is empty"):
-        choose_container({"metadata": {"name": "train-0"}, "spec": {"containers": None}}, PLAIN, None)
+        choose_container(
+            {"metadata": {"name": "train-0"}, "spec": {"containers": None}}, PLAIN, None
+        )
 
 
 @pytest.mark.parametrize(

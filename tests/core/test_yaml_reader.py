@@ -32,26 +32,41 @@ READ: dict[str, tuple[str, list[Any]]] = {
         "a: 2026-10-26\nb: 2001-12-14T21:59:43.10-05:00",
         [{"a": "2026-10-26", "b": "2001-12-14T21:59:43.10-05:00"}],
     ),
-    "keys are text": ("1: a\ntrue: b\nnull: c\n1.5: d", [{"1": "a", "true": "b", "null": "c", "1.5": "d"}]),
+    "keys are text": (
+        "1: a\ntrue: b\nnull: c\n1.5: d",
+        [{"1": "a", "true": "b", "null": "c", "1.5": "d"}],
+    ),
     "numbers": ("[0x1f, 014, 0o17, 0b11, 1_000, -3, +4, 0]", [[31, 12, 15, 3, 1000, -3, 4, 0]]),
     "fractions": ("[1.5, .5, 1e3, -2.5e-1]", [[1.5, 0.5, 1000.0, -0.25]]),
     "a number of many digits": ("a: " + "9" * 30, [{"a": 1e30}]),
     "a number of too many digits is text": ("a: " + "9" * 6000, [{"a": "9" * 6000}]),
-    "no number at all": ("[.inf, .nan, 1.2.3, -, 1e999]", [[".inf", ".nan", "1.2.3", "-", "1e999"]]),
+    "no number at all": (
+        "[.inf, .nan, 1.2.3, -, 1e999]",
+        [[".inf", ".nan", "1.2.3", "-", "1e999"]],
+    ),
     "constants": ("[yes, Off, ~, null, '', y]", [[True, False, None, None, "", "y"]]),
     "quotes make text": ('["1", \'true\', "~"]', [["1", "true", "~"]]),
     "tags": ("[!!str 5, !!int '5', !!binary aGk=, !own x]", [["5", 5, "hi", "x"]]),
     "aliases": ("a: &x {b: 1}\nc: *x", [{"a": {"b": 1}, "c": {"b": 1}}]),
     "merge keys": ("a: {<<: {b: 1, c: 2}, c: 3}", [{"a": {"b": 1, "c": 3}}]),
-    "a list of merges: the first wins": ("a: {<<: [{b: 1}, {b: 2, c: 2}]}", [{"a": {"b": 1, "c": 2}}]),
+    "a list of merges: the first wins": (
+        "a: {<<: [{b: 1}, {b: 2, c: 2}]}",
+        [{"a": {"b": 1, "c": 2}}],
+    ),
     "a quoted merge key is text": ("'<<': 1", [{"<<": 1}]),
     "a merge key that is no key is text": ("a: <<\nb: [<<]", [{"a": "<<", "b": ["<<"]}]),
     "JSON": ('{"a": [1, null]}', [{"a": [1, None]}]),
     "JSON values one after the other": ('{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}]),
     "a JSON number that is too large is text": ('{"a": 1e999}', [{"a": "1e999"}]),
-    "no number of JSON is text, as in YAML": ('{"a": NaN, "b": Infinity}', [{"a": "NaN", "b": "Infinity"}]),
+    "no number of JSON is text, as in YAML": (
+        '{"a": NaN, "b": Infinity}',
+        [{"a": "NaN", "b": "Infinity"}],
+    ),
     "numbers that are no list are text": ("1 2", ["1 2"]),
-    "an anchor of each document": ("a: &x 1\nb: *x\n---\na: &x 2\nb: *x", [{"a": 1, "b": 1}, {"a": 2, "b": 2}]),
+    "an anchor of each document": (
+        "a: &x 1\nb: *x\n---\na: &x 2\nb: *x",
+        [{"a": 1, "b": 1}, {"a": 2, "b": 2}],
+    ),
     "JSON with tabs": ('{\n\t"a": 1\n}', [{"a": 1}]),
     "JSON with a surrogate pair": ('{"a": "\\ud83d\\ude00"}', [{"a": "😀"}]),
     "YAML that looks like JSON": ("{a: b, c: [d,]}", [{"a": "b", "c": ["d"]}]),
@@ -59,66 +74,113 @@ READ: dict[str, tuple[str, list[Any]]] = {
 }
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "a tab": ("a: 1\n\tb: 2", "line 2, column 1: not valid YAML: found a tab character that violates indentation"),
+    "a tab": (
+        "a: 1\n\tb: 2",
+        "line 2, column 1: not valid YAML: found a tab character that violates indentation",
+    ),
     "two colons": ("a: b: c", "line 1, column 5: not valid YAML: mapping values are not allowed"),
-    "an open list": ("a: [1\nb: 2", "line 2, column 2: not valid YAML: did not find expected ',' or ']'"),
+    "an open list": (
+        "a: [1\nb: 2",
+        "line 2, column 2: not valid YAML: did not find expected ',' or ']'",
+    ),
     "an unknown alias": ("a: *b", "line 1, column 4: the alias *b has no anchor before it"),
     "an alias of the document before": (
         "a: &x 1\n---\nb: *x",
         "line 3, column 4: the alias *x has no anchor before it",
     ),
     "an alias to itself": ("a: &a [*a]", "line 1, column 8: the alias *a has no anchor before it"),
-    "a map as a key": ("{{ .Values.image }}", "line 1, column 18: an object stands where a key is needed"),
-    "a merge of no map": ("a:\n  <<: 5", "line 2, column 7: found a number; << needs an object, or a list of them"),
+    "a map as a key": (
+        "{{ .Values.image }}",
+        "line 1, column 18: an object stands where a key is needed",
+    ),
+    "a merge of no map": (
+        "a:\n  <<: 5",
+        "line 2, column 7: found a number; << needs an object, or a list of them",
+    ),
     "a control character before another line": (
         "a: \x00\nb: x",
         "line 1, column 4: the character U+0000 is not allowed",
     ),
-    "a control character": ("a: x\nb: \x00", "line 2, column 4: the character U+0000 is not allowed"),
-    "half of a surrogate pair": ("a: \ud800", "line 1, column 4: the character U+D800 is not allowed"),
+    "a control character": (
+        "a: x\nb: \x00",
+        "line 2, column 4: the character U+0000 is not allowed",
+    ),
+    "half of a surrogate pair": (
+        "a: \ud800",
+        "line 1, column 4: the character U+D800 is not allowed",
+    ),
     "half of an escaped surrogate pair": ('{"a": "\\ud800"}', "half of a surrogate pair"),
     "deep lists": ("[" * 500, "line 1, column 101: objects and lists are nested deeper than 100"),
     "lists deeper than some versions of libyaml read ahead": ("[" * 100_000, "nest"),
     "deep maps": ("".join(f"{' ' * depth}a:\n" for depth in range(200)), "nested deeper than 100"),
     "deep JSON": ('{"a":' * 150 + "1" + "}" * 150, "nested deeper than 100"),
-    "binary that is no text": ("a: !!binary /w==", "line 1, column 4: !!binary does not hold a string"),
-    "broken JSON": ('{"a": 1 "b": 2}', "line 1, column 12: not valid YAML: did not find expected ',' or '}'"),
+    "binary that is no text": (
+        "a: !!binary /w==",
+        "line 1, column 4: !!binary does not hold a string",
+    ),
+    "broken JSON": (
+        '{"a": 1 "b": 2}',
+        "line 1, column 12: not valid YAML: did not find expected ',' or '}'",
+    ),
     "a repeated key": (
         "a:\n  b: 1\n  c: 2\n  b: 3",
         "line 4, column 3: a.b: is written twice, first in line 2; keep one",
     ),
-    "a repeated key of an item": ("a:\n- b: 1\n  b: 1", "line 3, column 3: a[0].b: is written twice, first in line 2"),
-    "a repeated key in other words": ("on: 1\ntrue: 2", "line 2, column 1: true: is written twice, first in line 1"),
-    "a repeated key beside a merge": ("a: {<<: {b: 1}, b: 2, b: 3}", "line 1, column 23: a.b: is written twice"),
-    "a repeated key of JSON": ('{\n\t"a": 1,\n\t"a": 2\n}', "line 3, column 2: a: is written twice, first in line 2"),
+    "a repeated key of an item": (
+        "a:\n- b: 1\n  b: 1",
+        "line 3, column 3: a[0].b: is written twice, first in line 2",
+    ),
+    "a repeated key in other words": (
+        "on: 1\ntrue: 2",
+        "line 2, column 1: true: is written twice, first in line 1",
+    ),
+    "a repeated key beside a merge": (
+        "a: {<<: {b: 1}, b: 2, b: 3}",
+        "line 1, column 23: a.b: is written twice",
+    ),
+    "a repeated key of JSON": (
+        '{\n\t"a": 1,\n\t"a": 2\n}',
+        "line 3, column 2: a: is written twice, first in line 2",
+    ),
     "a directive": ("%YAML x\n---\na: 1", "line 1, column"),
 }
 
 
-LOADERS = pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader], ids=["libyaml", "without-libyaml"])
+LOADERS = pytest.mark.parametrize(
+    "loader", [yaml.CSafeLoader, yaml.SafeLoader], ids=["libyaml", "without-libyaml"]
+)
 
 
 @LOADERS
 @pytest.mark.parametrize(("text", "documents"), READ.values(), ids=READ)
-def test_reads(text: str, documents: list[Any], loader: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads(
+    text: str, documents: list[Any], loader: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(yaml_reader, "_LOADER", loader)
     assert values_of(text) == documents
 
 
 @LOADERS
 @pytest.mark.parametrize("escape", ["\\ud800", "\\U0000dfff", "\\U00110000"])
-def test_refuses_an_escape_of_no_character(escape: str, loader: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_an_escape_of_no_character(
+    escape: str, loader: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(yaml_reader, "_LOADER", loader)
-    with pytest.raises(YamlFault, match=r"invalid Unicode|half of a surrogate pair|not in range") as refused:
+    with pytest.raises(
+        YamlFault, match=r"invalid Unicode|half of a surrogate pair|not in range"
+    ) as refused:
         values_of(f'a: "{escape}"')
     assert refused.value.line in (0, 1), "of the whole, or its own"
 
 
 @pytest.mark.parametrize(
-    ("content", "place"), [(b"\xff", "line 1, column 1"), (b"a: 1\nb: \xc3\xbc\xff", "line 2, column 5")]
+    ("content", "place"),
+    [(b"\xff", "line 1, column 1"), (b"a: 1\nb: \xc3\xbc\xff", "line 2, column 5")],
 )
 def test_refuses_what_is_not_utf_8_by_its_place(content: bytes, place: str) -> None:
-    with pytest.raises(YamlFault, match=f"^{place}: the byte 0xff is not UTF-8; save the file in that encoding$"):
+    with pytest.raises(
+        YamlFault, match=f"^{place}: the byte 0xff is not UTF-8; save the file in that encoding$"
+    ):
         decode(content)
 
 
@@ -127,7 +189,9 @@ def test_reads_a_byte_order_mark_as_nothing() -> None:
 
 
 @LOADERS
-def test_yaml_takes_every_character_that_is_let_through(loader: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yaml_takes_every_character_that_is_let_through(
+    loader: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(yaml_reader, "_LOADER", loader)
     every = "".join(map(chr, range(sys.maxunicode + 1)))
     allowed = re.sub(yaml_reader._UNPRINTABLE, "", every).replace("'", "")
@@ -175,7 +239,9 @@ REPEATED: dict[str, tuple[str, list[Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("text", "values", "warnings"), REPEATED.values(), ids=REPEATED)
-def test_takes_the_last_of_a_key_that_is_written_twice(text: str, values: list[Any], warnings: list[str]) -> None:
+def test_takes_the_last_of_a_key_that_is_written_twice(
+    text: str, values: list[Any], warnings: list[str]
+) -> None:
     documents = read_documents(text, takes_last=True)
     assert [document.value for document in documents] == values
     assert list(documents[-1].warnings) == warnings
@@ -189,8 +255,13 @@ def test_warns_of_few_keys_that_are_written_twice() -> None:
 
 def test_refuses_a_bomb_of_aliases() -> None:
     lines = ["a0: &a0 [" + ", ".join(["x"] * 10) + "]"]
-    lines += [f"a{level}: &a{level} [" + ", ".join([f"*a{level - 1}"] * 10) + "]" for level in range(1, 12)]
-    with pytest.raises(InputError, match=r"line 6, column \d+: the input expands to more than 1000000 values"):
+    lines += [
+        f"a{level}: &a{level} [" + ", ".join([f"*a{level - 1}"] * 10) + "]"
+        for level in range(1, 12)
+    ]
+    with pytest.raises(
+        InputError, match=r"line 6, column \d+: the input expands to more than 1000000 values"
+    ):
         values_of("\n".join(lines))
 
 
@@ -222,7 +293,9 @@ _json = st.recursive(
     | st.integers(-(2**60), 2**60)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=20), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=20), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 

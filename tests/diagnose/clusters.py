@@ -34,7 +34,9 @@ profiles:
 """
 
 
-def job(kind: str, name: str, namespace: str = "research", pods: int = 2, **changes: Any) -> Iterator[Object]:
+def job(
+    kind: str, name: str, namespace: str = "research", pods: int = 2, **changes: Any
+) -> Iterator[Object]:
     """Yield the pods of a job; *changes* are fields of each pod's spec."""
     of = KINDS[kind]
     uid = uuid.uuid5(uuid.NAMESPACE_DNS, f"{kind}/{namespace}/{name}").hex[:8]
@@ -42,10 +44,18 @@ def job(kind: str, name: str, namespace: str = "research", pods: int = 2, **chan
         text = json.dumps(load(f"pods/{of.fixture}-{min(number, 1)}.yaml"))
         pod: Object = json.loads(text.replace(of.job, name).replace(of.uid, uid))
         last = number - 1 if kind == "PyTorchJob" else number
-        own = f"{name}-master-0" if kind == "PyTorchJob" and not number else f"{name}-{of.numbered.format(last)}"
+        own = (
+            f"{name}-master-0"
+            if kind == "PyTorchJob" and not number
+            else f"{name}-{of.numbered.format(last)}"
+        )
         if kind == "LeaderWorkerSet" and not number:
             own = f"{name}-0"
-        pod["metadata"] |= {"name": own, "namespace": namespace, "uid": str(uuid.uuid5(uuid.NAMESPACE_DNS, own))}
+        pod["metadata"] |= {
+            "name": own,
+            "namespace": namespace,
+            "uid": str(uuid.uuid5(uuid.NAMESPACE_DNS, own)),
+        }
         if pod["spec"].get("hostname"):
             pod["spec"]["hostname"] = own
         pod["spec"] |= {"nodeName": "node-1", **changes}

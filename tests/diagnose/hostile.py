@@ -28,7 +28,14 @@ JUNK: tuple[Any, ...] = (
 STATUSES = (403, 404, 410, 429, 500, 503, 200)
 """Answers in the place of any answer; the last with a body that is no JSON. None at all stands for silence."""
 
-BODIES = (b'{"message": "\\u001b[31mno"}', b"garbage \xff\x1b[2J", b"[]", b"{}", b'{"items": 5}', b"[" * 100000)
+BODIES = (
+    b'{"message": "\\u001b[31mno"}',
+    b"garbage \xff\x1b[2J",
+    b"[]",
+    b"{}",
+    b'{"items": 5}',
+    b"[" * 100000,
+)
 
 Place = tuple[str | int, ...]
 
@@ -36,7 +43,13 @@ Place = tuple[str | int, ...]
 def places(value: Any, at: Place = ()) -> Iterator[Place]:
     """Yield the place of each value, the outermost first."""
     yield at
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, inner in items:
         yield from places(inner, (*at, key))
 
@@ -57,7 +70,10 @@ class HostileConnection(Connection):
         super().__init__(Credentials("test", "http://127.0.0.1:9", namespace=namespace))
         self.objects = objects
         self.asked: list[str] = []
-        self.spoil: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (status, body)
+        self.spoil: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (
+            status,
+            body,
+        )
 
     def request(self, method: str, path: str, **options: Any) -> Response:
         """Answer at once."""
@@ -116,34 +132,51 @@ def cluster_of(scene: Scene) -> HostileConnection:
     space = "/api/v1/namespaces/research"
     pods = list(scene.pods.values())
     owned: Object = {"f:metadata": {"f:labels": {f"f:{names.PROFILE}": {}}}}
-    owner = {"manager": "kubectl-label", "operation": "Update", "time": ago(minutes=21), "fieldsV1": owned}
+    owner = {
+        "manager": "kubectl-label",
+        "operation": "Update",
+        "time": ago(minutes=21),
+        "fieldsV1": owned,
+    }
     lease = scene.lease and {"metadata": {"name": "fabric-injector"}, **scene.lease}
     objects: dict[str, Any] = {
         f"{space}/pods": pods,
         f"{space}/events": list(scene.events),
-        space: {"metadata": {"name": "research", "labels": dict(scene.labels), "managedFields": [owner]}},
+        space: {
+            "metadata": {"name": "research", "labels": dict(scene.labels), "managedFields": [owner]}
+        },
         "/api/v1/pods": pods,
         "/api/v1/nodes": list(scene.nodes),
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
         "/apis/fabric-injector.io/v1alpha1/fabricprofiles": to_objects(PROFILES),
     }
     if scene.workloads:
-        objects["/apis/kueue.x-k8s.io"] = {"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}}
-        objects["/apis/kueue.x-k8s.io/v1beta2/namespaces/research/workloads"] = list(scene.workloads)
+        objects["/apis/kueue.x-k8s.io"] = {
+            "preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}
+        }
+        objects["/apis/kueue.x-k8s.io/v1beta2/namespaces/research/workloads"] = list(
+            scene.workloads
+        )
     for pod in pods:
         objects[f"{space}/pods/{pod['metadata']['name']}"] = pod
     for (namespace, name), found in scene.networks.items():
-        objects[f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions/{name}"] = found
+        objects[
+            f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions/{name}"
+        ] = found
     return HostileConnection(objects, "research")
 
 
-def spoil_an_object(connection: HostileConnection, kinds: Sequence[str], data: st.DataObject) -> None:
+def spoil_an_object(
+    connection: HostileConnection, kinds: Sequence[str], data: st.DataObject
+) -> None:
     """Put junk in one place of what a path holds that has one of the *kinds* in it."""
     kind = data.draw(st.sampled_from(kinds))
     fitting = [path for path, value in connection.objects.items() if kind in path and value]
     path = data.draw(st.sampled_from(fitting or ["/api/v1/nodes"]))
     value = connection.objects[path]
-    at = data.draw(st.sampled_from([each for each in places(value) if each or not isinstance(value, list)]))
+    at = data.draw(
+        st.sampled_from([each for each in places(value) if each or not isinstance(value, list)])
+    )
     connection.objects[path] = broken(value, at, data.draw(st.sampled_from(JUNK)))
 
 
@@ -156,8 +189,13 @@ def spoil_an_annotation(pod: Object, data: st.DataObject) -> None:
     annotations[key] = json.dumps(broken(value, at, data.draw(st.sampled_from(JUNK))))
 
 
-def spoil_an_answer(connection: HostileConnection, requests: Sequence[str], data: st.DataObject) -> None:
+def spoil_an_answer(
+    connection: HostileConnection, requests: Sequence[str], data: st.DataObject
+) -> None:
     """Answer one of the *requests* with what is none."""
     asked = data.draw(st.sampled_from(requests))
-    status, body = data.draw(st.sampled_from([0, 401, *STATUSES])), data.draw(st.sampled_from(BODIES))
+    status, body = (
+        data.draw(st.sampled_from([0, 401, *STATUSES])),
+        data.draw(st.sampled_from(BODIES)),
+    )
     connection.spoil = lambda request, *answer: (status, body) if request == asked else answer

@@ -35,17 +35,35 @@ def ago(**units: float) -> str:
     return (NOW - timedelta(**units)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def node(name: str = "node-1", offered: Mapping[str, str] = MappingProxyType({"rdma/hca": "64"})) -> Object:
+def node(
+    name: str = "node-1", offered: Mapping[str, str] = MappingProxyType({"rdma/hca": "64"})
+) -> Object:
     """Return a Ready node with GPUs that offers these devices besides."""
     ready = {"type": "Ready", "status": "True"}
     metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
-    return {"metadata": metadata, "status": {"allocatable": {"nvidia.com/gpu": "64", **offered}, "conditions": [ready]}}
+    return {
+        "metadata": metadata,
+        "status": {"allocatable": {"nvidia.com/gpu": "64", **offered}, "conditions": [ready]},
+    }
 
 
-def event(kind: str, name: str, reason: str, message: str, *, count: int = 1, source: str = "", at: str = "") -> Object:
+def event(
+    kind: str,
+    name: str,
+    reason: str,
+    message: str,
+    *,
+    count: int = 1,
+    source: str = "",
+    at: str = "",
+) -> Object:
     """Return a Warning."""
     return {
-        "metadata": {"name": f"{name}.1", "namespace": SPACE, "creationTimestamp": at or ago(minutes=1)},
+        "metadata": {
+            "name": f"{name}.1",
+            "namespace": SPACE,
+            "creationTimestamp": at or ago(minutes=1),
+        },
         "involvedObject": {"kind": kind, "name": name, "namespace": SPACE},
         "reason": reason,
         "message": message,
@@ -58,7 +76,9 @@ def event(kind: str, name: str, reason: str, message: str, *, count: int = 1, so
 
 
 def workload(
-    *conditions: tuple[str, str, str, str], owner: tuple[str, str] = ("PyTorchJob", "bert"), **spec: Any
+    *conditions: tuple[str, str, str, str],
+    owner: tuple[str, str] = ("PyTorchJob", "bert"),
+    **spec: Any,
 ) -> Object:
     """Return what Kueue makes of a job, with these conditions: type, status, reason, message."""
     kind, name = owner
@@ -72,7 +92,15 @@ def workload(
         }
         for each in conditions
     ]
-    references = [{"apiVersion": "kubeflow.org/v1", "kind": kind, "name": name, "uid": "uid-owner", "controller": True}]
+    references = [
+        {
+            "apiVersion": "kubeflow.org/v1",
+            "kind": kind,
+            "name": name,
+            "uid": "uid-owner",
+            "controller": True,
+        }
+    ]
     return {
         "metadata": {
             "name": f"{kind.lower()}-{name}-a1b2c",
@@ -92,16 +120,24 @@ class Scene:
 
     written = PROFILES
 
-    def __init__(self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None) -> None:
+    def __init__(
+        self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None
+    ) -> None:
         """Create the job; *before* may change each pod before it is admitted."""
         self.labels = {names.PROFILE: "shared"}
         self.profiles = parse_profiles(self.written)
-        self.networks: dict[tuple[str, str], Object | None] = {("default", "rdma-net"): network("default/rdma-net")}
+        self.networks: dict[tuple[str, str], Object | None] = {
+            ("default", "rdma-net"): network("default/rdma-net")
+        }
         self.nodes = [node("node-1"), node("node-2")]
         self.events: list[Object] = []
         self.workloads: list[Object] = []
         self.lease: Object | None = {
-            "spec": {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": ago(seconds=2)}
+            "spec": {
+                "holderIdentity": "c-1",
+                "leaseDurationSeconds": 15,
+                "renewTime": ago(seconds=2),
+            }
         }
         self.owner = "bert"
         self.changes: dict[str, Any] = {}
@@ -156,8 +192,15 @@ class Scene:
     def bind(self, pod: Object, at: str = "") -> None:
         """Put it on a node."""
         pod["spec"]["nodeName"] = "node-1"
-        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": at or ago(minutes=19)}
-        pod["status"] = {"phase": "Pending", "conditions": [{"type": "Initialized", "status": "False"}, scheduled]}
+        scheduled = {
+            "type": "PodScheduled",
+            "status": "True",
+            "lastTransitionTime": at or ago(minutes=19),
+        }
+        pod["status"] = {
+            "phase": "Pending",
+            "conditions": [{"type": "Initialized", "status": "False"}, scheduled],
+        }
 
     def attach(self, pod: Object, *addresses: str, interface: str = "net1") -> None:
         """Write network-status as Multus does."""
@@ -178,9 +221,14 @@ class Scene:
         """Let the wait be over, and the training container run."""
         pod["status"]["phase"] = "Running"
         pod["status"]["initContainerStatuses"] = [
-            {"name": names.WAIT_CONTAINER, "state": {"terminated": {"exitCode": 0, "startedAt": at}}}
+            {
+                "name": names.WAIT_CONTAINER,
+                "state": {"terminated": {"exitCode": 0, "startedAt": at}},
+            }
         ]
-        pod["status"]["containerStatuses"] = [{"name": "pytorch", "state": {"running": {"startedAt": at}}}]
+        pod["status"]["containerStatuses"] = [
+            {"name": "pytorch", "state": {"running": {"startedAt": at}}}
+        ]
 
     def wait(self, pod: Object, since: str) -> None:
         """Let its wait step run, and take back what was published."""
@@ -190,14 +238,21 @@ class Scene:
         pod["status"]["initContainerStatuses"] = [
             {"name": names.WAIT_CONTAINER, "state": {"running": {"startedAt": since}}}
         ]
-        pod["status"]["containerStatuses"] = [{"name": "pytorch", "state": {"waiting": {"reason": "PodInitializing"}}}]
+        pod["status"]["containerStatuses"] = [
+            {"name": "pytorch", "state": {"waiting": {"reason": "PodInitializing"}}}
+        ]
 
     def unschedule(self, pod: Object, message: str) -> None:
         """Take it off its node again, for this reason."""
         pod["spec"].pop("nodeName", None)
         for key in (names.NETWORK_STATUS, names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR):
             pod["metadata"]["annotations"].pop(key, None)
-        scheduled = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        scheduled = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": message,
+        }
         pod["status"] = {"phase": "Pending", "conditions": [scheduled]}
 
     @property
@@ -234,11 +289,15 @@ profiles:
     rendezvous: {addressSource: gke}
 """
 
-    def __init__(self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None) -> None:
+    def __init__(
+        self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None
+    ) -> None:
         """Create the job."""
         super().__init__(workers, before=before)
         self.networks = {}
-        self.nodes = [node(name, {"networking.gke.io.networks/rdma-0": "64"}) for name in ("node-1", "node-2")]
+        self.nodes = [
+            node(name, {"networking.gke.io.networks/rdma-0": "64"}) for name in ("node-1", "node-2")
+        ]
 
     def attach(self, pod: Object, *addresses: str, interface: str = "eth1") -> None:
         """Write pod-ips as GKE does; it names no interface."""
@@ -256,7 +315,9 @@ profiles:
     rendezvous: {addressSource: claim, network: rails@net1}
 """
 
-    def __init__(self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None) -> None:
+    def __init__(
+        self, workers: int = 3, *, before: Callable[[Object], None] = lambda _: None
+    ) -> None:
         """Create the job."""
         self.claims: dict[str, Object] = {}
         self.changes = {}
@@ -273,16 +334,28 @@ profiles:
     def attach(self, pod: Object, *addresses: str, interface: str = "net1") -> None:
         """Let the claim be made and allocated, and the driver tell these addresses; nothing where there is none."""
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-        pod["status"]["resourceClaimStatuses"] = [{"name": "rails", "resourceClaimName": f"{name}-rails-x"}]
+        pod["status"]["resourceClaimStatuses"] = [
+            {"name": "rails", "resourceClaimName": f"{name}-rails-x"}
+        ]
         device = {"driver": "dra.net", "pool": "node-1", "device": "card"}
-        told = [{**device, "networkData": {"interfaceName": interface, "ips": [f"{ip}/16" for ip in addresses]}}]
+        told = [
+            {
+                **device,
+                "networkData": {
+                    "interfaceName": interface,
+                    "ips": [f"{ip}/16" for ip in addresses],
+                },
+            }
+        ]
         self.claims[f"{name}-rails-x"] = {
             "metadata": {
                 "name": f"{name}-rails-x",
                 "namespace": SPACE,
                 "annotations": {"resource.kubernetes.io/pod-claim-name": "rails"},
             },
-            "spec": {"devices": {"requests": [{"name": "nic", "exactly": {"deviceClassName": "nic"}}]}},
+            "spec": {
+                "devices": {"requests": [{"name": "nic", "exactly": {"deviceClassName": "nic"}}]}
+            },
             "status": {
                 "allocation": {"devices": {"results": [{**device, "request": "nic"}]}},
                 "reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
@@ -294,7 +367,9 @@ profiles:
 class PodNetworkScene(Scene):
     """A job whose profile leaves it on the pod network."""
 
-    written = PROFILES.replace("sharedMemory:", "rendezvous: {addressSource: none}\n    sharedMemory:")
+    written = PROFILES.replace(
+        "sharedMemory:", "rendezvous: {addressSource: none}\n    sharedMemory:"
+    )
 
     def tell(self, pod: Object, address: str) -> None:
         """Publish nothing."""
@@ -302,7 +377,9 @@ class PodNetworkScene(Scene):
     def start(self, pod: Object, at: str) -> None:
         """Let the training container run, which nothing has held back."""
         pod["status"]["phase"] = "Running"
-        pod["status"]["containerStatuses"] = [{"name": "pytorch", "state": {"running": {"startedAt": at}}}]
+        pod["status"]["containerStatuses"] = [
+            {"name": "pytorch", "state": {"running": {"startedAt": at}}}
+        ]
 
 
 def plugin_gone(scene: Scene) -> None:

@@ -13,7 +13,11 @@ import pytest
 
 from tests import ROOT
 
-_PLACES = {"Finding": (0, 4, "remedy"), "Observation": (1, 4, "action"), "_Remark": (0, 3, "action")}
+_PLACES = {
+    "Finding": (0, 4, "remedy"),
+    "Observation": (1, 4, "action"),
+    "_Remark": (0, 3, "action"),
+}
 """Of each value that something found is held in: where its level and its action stand, and the action's name."""
 
 
@@ -28,11 +32,17 @@ class Place(NamedTuple):
 def places() -> Iterator[Place]:
     for path in sorted((ROOT / "webhook").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+            name = (
+                node.func.id
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+                else ""
+            )
             if isinstance(node, ast.Call) and name in _PLACES:
                 level, position, keyword = _PLACES[name]
                 given = {each.arg: each.value for each in node.keywords}
-                action = given.get(keyword, node.args[position] if len(node.args) > position else None)
+                action = given.get(
+                    keyword, node.args[position] if len(node.args) > position else None
+                )
                 yield Place(f"{path.relative_to(ROOT)}:{node.lineno}", node.args[level], action)
 
 
@@ -41,11 +51,15 @@ def test_all_places_are_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    "place", [place for place in places() if place.action is not None], ids=lambda place: place.where
+    "place",
+    [place for place in places() if place.action is not None],
+    ids=lambda place: place.where,
 )
 def test_no_fault_is_without_an_action(place: Place) -> None:
     is_ok = isinstance(place.level, ast.Constant) and place.level.value == "ok"
     empty = [
-        each for each in ast.walk(place.action or place.level) if isinstance(each, ast.Constant) and each.value == ""
+        each
+        for each in ast.walk(place.action or place.level)
+        if isinstance(each, ast.Constant) and each.value == ""
     ]
     assert is_ok or not empty, f"{place.where}: an empty action"

@@ -13,8 +13,13 @@ from webhook.diagnose.explain.explanation import explain
 
 
 @pytest.mark.parametrize("accelerators", [{}, {"nvidia.com/gpu": "8"}], ids=["none", "gpus"])
-def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(accelerators: dict[str, str]) -> None:
-    scene = Scene(1, before=lambda pod: pod["spec"]["containers"][0].update(resources={"limits": accelerators}))
+def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(
+    accelerators: dict[str, str],
+) -> None:
+    scene = Scene(
+        1,
+        before=lambda pod: pod["spec"]["containers"][0].update(resources={"limits": accelerators}),
+    )
     [worker] = scene.workers
     scene.wait(worker, ago(minutes=2))
     scene.pods["bert-master-0"] = master = scene.created(0)

@@ -89,7 +89,9 @@ def test_codes_and_topics_stay_as_they_are() -> None:
 def test_each_says_what_it_means_and_what_to_do(code: Code) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", str(code))
     assert re.fullmatch(r"[A-Z].*[^.]\.", code.means), "one sentence"
-    assert not code.action or re.fullmatch(r"[a-z].*[^.]", code.action), "as it is printed after an arrow"
+    assert not code.action or re.fullmatch(r"[a-z].*[^.]", code.action), (
+        "as it is printed after an arrow"
+    )
 
 
 def test_every_code_is_told_by_some_test(tmp_path: Path) -> None:
@@ -98,10 +100,14 @@ def test_every_code_is_told_by_some_test(tmp_path: Path) -> None:
     told = TOLD if codes <= TOLD.keys() else told_by_all_tests(tmp_path / "told.json")
     assert codes - told.keys() == set()
     faults = {code for code, levels in told.items() if levels != {"ok"}}
-    assert {code for code in faults if not Code[code.upper().replace("-", "_")].action} == set(), "who is told must act"
+    assert {code for code in faults if not Code[code.upper().replace("-", "_")].action} == set(), (
+        "who is told must act"
+    )
 
 
-@pytest.mark.parametrize("code", [code for code in Code if re.search(r"\bapply\b", code.action)], ids=str)
+@pytest.mark.parametrize(
+    "code", [code for code in Code if re.search(r"\bapply\b", code.action)], ids=str
+)
 def test_who_is_to_apply_something_is_given_the_command(code: Code) -> None:
     assert "kubectl apply --server-side" in code.action
 

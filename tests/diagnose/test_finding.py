@@ -11,12 +11,20 @@ from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, as_document, exit_status, worst_first
 
 FINE = Finding("ok", Code.NETWORK_EXISTS, "default/rail-0", "exists")
-DOUBTFUL = Finding("warn", Code.RESOURCE_NOWHERE, "default/rail-1", "no node offers it", "install the device plugin")
+DOUBTFUL = Finding(
+    "warn",
+    Code.RESOURCE_NOWHERE,
+    "default/rail-1",
+    "no node offers it",
+    "install the device plugin",
+)
 BROKEN = Finding("fail", Code.NETWORK_MISSING, "default/rail-2", "does not exist", "create it")
 
 
 def test_puts_failures_first_and_keeps_the_order_within_a_level() -> None:
-    late = Finding("fail", Code.CERTIFICATE_UNUSABLE, "tls.crt", "has expired", "is the controller running?")
+    late = Finding(
+        "fail", Code.CERTIFICATE_UNUSABLE, "tls.crt", "has expired", "is the controller running?"
+    )
     assert worst_first([FINE, BROKEN, DOUBTFUL, late]) == [BROKEN, late, DOUBTFUL, FINE]
 
 
@@ -50,13 +58,18 @@ def test_gives_all_findings_and_their_number_by_level() -> None:
 
 
 def test_says_what_the_code_says_where_it_has_nothing_better() -> None:
-    assert Finding("fail", Code.NODE_NOT_READY, "node a", "is not Ready").action == "look at the node's kubelet"
+    assert (
+        Finding("fail", Code.NODE_NOT_READY, "node a", "is not Ready").action
+        == "look at the node's kubelet"
+    )
     assert Finding("ok", Code.NODE_NOT_READY, "node a", "is not Ready", "").action == ""
 
 
 def test_lets_a_terminal_interpret_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """A Lease's holder or a denial may hold anything."""
-    print_findings([Finding("fail", Code.LEASE_STALE, "Lease", "held by \x1b]0;x\x07", "look at \x9b2J")])
+    print_findings(
+        [Finding("fail", Code.LEASE_STALE, "Lease", "held by \x1b]0;x\x07", "look at \x9b2J")]
+    )
     assert capsys.readouterr().out == "fail  Lease: held by  ]0;x \n      → look at  2J\n"
 
 
@@ -80,7 +93,9 @@ def test_names_once_the_code_of_each_that_is_not_ok(
     assert capsys.readouterr().out == told
 
 
-def test_codes_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_codes_fit_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "40")
     print_codes([BROKEN, DOUBTFUL])
@@ -90,11 +105,16 @@ def test_codes_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8"])
-def test_an_output_that_has_no_arrow_gets_a_question_mark(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+def test_an_output_that_has_no_arrow_gets_a_question_mark(
+    monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     print_findings([BROKEN])
     sys.stdout.seek(0)
-    assert sys.stdout.read().splitlines()[1] == f"      {'→' if encoding == 'utf-8' else '?'} create it"
+    assert (
+        sys.stdout.read().splitlines()[1]
+        == f"      {'→' if encoding == 'utf-8' else '?'} create it"
+    )
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])

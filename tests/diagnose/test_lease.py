@@ -17,7 +17,13 @@ from webhook.kube.lease import LeaseRecord
 
 def lease(seconds: float, lasts: Any = 15, holder: str = "c-1") -> Object:
     """Return a Lease that was renewed so long ago."""
-    return {"spec": {"holderIdentity": holder, "leaseDurationSeconds": lasts, "renewTime": ago(seconds=seconds)}}
+    return {
+        "spec": {
+            "holderIdentity": holder,
+            "leaseDurationSeconds": lasts,
+            "renewTime": ago(seconds=seconds),
+        }
+    }
 
 
 CASES = [
@@ -33,7 +39,10 @@ CASES = [
     (lease(-31), Code.LEASE_AHEAD),
     (lease(2, holder=""), Code.LEASE_FREE),
     ({"spec": {"holderIdentity": "c-1", "renewTime": "soon"}}, Code.LEASE_STALE),
-    ({"spec": {"holderIdentity": "c-1", "renewTime": "9999-12-31T23:59:59-23:00"}}, Code.LEASE_STALE),
+    (
+        {"spec": {"holderIdentity": "c-1", "renewTime": "9999-12-31T23:59:59-23:00"}},
+        Code.LEASE_STALE,
+    ),
     ({"spec": "junk"}, Code.LEASE_FREE),
     ({}, Code.LEASE_MISSING),
     (None, Code.LEASE_MISSING),
@@ -41,7 +50,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("found", "code"), CASES, ids=str)
-def test_is_stale_once_it_was_not_renewed_for_as_long_as_it_lasts(found: Object | None, code: Code) -> None:
+def test_is_stale_once_it_was_not_renewed_for_as_long_as_it_lasts(
+    found: Object | None, code: Code
+) -> None:
     assert judge_lease(found, NOW).code is code
     assert check_lease(found, "Lease x", NOW).code is code
 

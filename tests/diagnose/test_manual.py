@@ -25,7 +25,9 @@ def test_each_code_has_its_section(code: Code) -> None:
 
 
 def test_the_page_is_that_of_the_registry() -> None:
-    assert PAGE.read_text(encoding="utf-8") == manual(), "python -m webhook.diagnose.manual > docs/findings.md"
+    assert PAGE.read_text(encoding="utf-8") == manual(), (
+        "python -m webhook.diagnose.manual > docs/findings.md"
+    )
 
 
 _BOTH = ("check", "explain")
@@ -48,7 +50,11 @@ def made(node: ast.AST) -> Iterator[str]:
     """Yield the names of the codes in the source, but for those that are only compared with."""
     if isinstance(node, ast.Compare):
         return
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Code":
+    if (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "Code"
+    ):
         yield node.attr
     for child in ast.iter_child_nodes(node):
         yield from made(child)

@@ -14,7 +14,11 @@ def test_names_the_first_few_and_counts_the_rest() -> None:
 
 
 def test_counts() -> None:
-    assert [counted(number, "node") for number in (0, 1, 1000)] == ["0 nodes", "1 node", "1,000 nodes"]
+    assert [counted(number, "node") for number in (0, 1, 1000)] == [
+        "0 nodes",
+        "1 node",
+        "1,000 nodes",
+    ]
 
 
 @pytest.mark.parametrize(

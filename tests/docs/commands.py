@@ -14,7 +14,8 @@ from typing import NamedTuple
 from tests import ROOT
 
 _BLOCK = re.compile(
-    r"(?:^<!-- not-run: (?P<why>[^\n]+?) -->\n)?^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?:^<!-- not-run: (?P<why>[^\n]+?) -->\n)?^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 _OF_CLUSTER = re.compile(
     r"kubectl |helm |\bfabric-injector (?:check|explain|status|certs show|certs rotate|serve|control)\b"
@@ -46,7 +47,9 @@ class Block(NamedTuple):
         if "<<" in self.text:
             return [self.text]
         if self.text.startswith("$ "):
-            return [line.removeprefix("$ ") for line in self.text.splitlines() if line.startswith("$ ")]
+            return [
+                line.removeprefix("$ ") for line in self.text.splitlines() if line.startswith("$ ")
+            ]
         return [line for line in self.text.splitlines() if line.strip()]
 
 
@@ -78,11 +81,15 @@ def sandbox(folder: Path) -> None:
 def bring(folder: Path, page: str) -> None:
     """Write the files that the page itself shows: blocks of YAML that begin with their name, the first of each name."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    for name, content in reversed(re.findall(r"^```yaml\n# ([\w-]+\.yaml)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)):
+    for name, content in reversed(
+        re.findall(r"^```yaml\n# ([\w-]+\.yaml)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    ):
         (folder / name).write_text(content)
 
 
-def run(command: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def run(
+    command: str, folder: Path, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
     """Run one as a reader would, in bash; ``make`` is that of the repository, with what is installed already."""
     venv = Path(sys.executable).parents[1]
     path = f"{venv / 'bin'}:{os.environ['PATH']}"
@@ -99,7 +106,10 @@ def run(command: str, folder: Path, environment: Mapping[str, str]) -> subproces
 
 def wrong(command: str, done: subprocess.CompletedProcess[str]) -> str:
     """Tell what went wrong, if anything: commands of ours end with 1 where they found something, others with 0 alone."""
-    ours = re.match(r"(?:\.venv/bin/|kubectl )?fabric-injector (?:check|explain|status|dry-run|certs show)", command)
+    ours = re.match(
+        r"(?:\.venv/bin/|kubectl )?fabric-injector (?:check|explain|status|dry-run|certs show)",
+        command,
+    )
     if "Traceback" in done.stderr or done.returncode not in ((0, 1) if ours else (0,)):
         return f"{command}\n  ended with {done.returncode}: {(done.stdout[-300:] + done.stderr[-700:]).strip()}"
     return ""

@@ -20,7 +20,9 @@ def compatibility() -> str:
 
 def pinned(folder: str, module: str) -> str:
     """Return the version of a Go module that the tests' module in *folder* pins, without its v."""
-    found = re.search(rf"^\s*{re.escape(module)} v(\S+)", (TOOLS / folder / "go.mod").read_text(), re.MULTILINE)
+    found = re.search(
+        rf"^\s*{re.escape(module)} v(\S+)", (TOOLS / folder / "go.mod").read_text(), re.MULTILINE
+    )
     assert found is not None, (folder, module)
     return found[1]
 
@@ -29,7 +31,9 @@ def torch_versions() -> list[str]:
     """Return all versions of torch that any test of the operators runs, the oldest first."""
     text = (ROOT / "tests/operators/test_torchx.py").read_text()
     between = [
-        each for listed in re.findall(r'parametrize\("version", \[("[^]]*)\]', text) for each in listed.split(", ")
+        each
+        for listed in re.findall(r'parametrize\("version", \[("[^]]*)\]', text)
+        for each in listed.split(", ")
     ]
     found = {NEWEST, *test_torchx.VERSIONS, *rows.EVERY, *(each.strip('"') for each in between)}
     return sorted(found, key=lambda version: [int(part) for part in version.split(".")])
@@ -45,7 +49,9 @@ def _lines() -> Iterator[str]:
     yield "## Cluster\n"
     yield "| what | version | how | command |"
     yield "|---|---|---|---|"
-    yield from (f"| {what} | {version} | {how} | {command} |" for what, version, how, command in _cluster())
+    yield from (
+        f"| {what} | {version} | {how} | {command} |" for what, version, how, command in _cluster()
+    )
     yield ""
     yield "Kubernetes 1.30 is the oldest that can work: ValidatingAdmissionPolicy and `matchConditions` are v1 since. What"
     yield "was looked at of versions other than the one that runs is their schemas and validation code, as the table says.\n"
@@ -55,7 +61,9 @@ def _lines() -> Iterator[str]:
     yield "manifests was tested, by the dry run and in the core's tests.\n"
     yield "| system | version | shown by | test |"
     yield "|---|---|---|---|"
-    yield from (f"| {name} | {version} | {how} | {_test(test)} |" for name, version, how, test in SYSTEMS)
+    yield from (
+        f"| {name} | {version} | {how} | {_test(test)} |" for name, version, how, test in SYSTEMS
+    )
     yield ""
     yield f"torch {', '.join(torch_versions())}, from PyPI's wheels without CUDA. Not every system ran with every version: TorchX did,"
     yield "and the rows of [rows.py](../tests/operators/rows.py) in which the version matters ran with"
@@ -93,15 +101,30 @@ def _cluster() -> Iterator[tuple[str, str, str, str]]:
         "tests behind a real API server",
         "`make apiserver`",
     )
-    yield "Kubernetes: kubelet", pinned("kubelet", "k8s.io/kubernetes"), "tests with pods that run", "`make test-node`"
+    yield (
+        "Kubernetes: kubelet",
+        pinned("kubelet", "k8s.io/kubernetes"),
+        "tests with pods that run",
+        "`make test-node`",
+    )
     yield (
         "Kubernetes: validation of the CustomResourceDefinition",
         f"{oldest}, {kubernetes}",
         f"the validation code of {oldest} as a program; the real API server",
         "`make apiserver`",
     )
-    yield "Kubernetes: schemas of install.yaml", f"{oldest}, {newest}", "kubernetes-validate, strict", "`make scan`"
-    yield "etcd", pinned("etcd", "go.etcd.io/etcd/server/v3"), "tests behind a real API server", "`make apiserver`"
+    yield (
+        "Kubernetes: schemas of install.yaml",
+        f"{oldest}, {newest}",
+        "kubernetes-validate, strict",
+        "`make scan`",
+    )
+    yield (
+        "etcd",
+        pinned("etcd", "go.etcd.io/etcd/server/v3"),
+        "tests behind a real API server",
+        "`make apiserver`",
+    )
     yield (
         "Multus",
         pinned("multus", "gopkg.in/k8snetworkplumbingwg/multus-cni.v4"),
@@ -120,7 +143,12 @@ def _cluster() -> Iterator[tuple[str, str, str, str]]:
         "moves cards into pods, which a device plugin of the tests' own counts as `nvidia.com/hostdev`; veth pairs stand for cards",
         "`make test-node`",
     )
-    yield "containerd and runc", "the distribution's", "tests with pods that run", "`make test-node`"
+    yield (
+        "containerd and runc",
+        "the distribution's",
+        "tests with pods that run",
+        "`make test-node`",
+    )
     yield (
         "containerd",
         pinned("containerd", "github.com/containerd/containerd/v2"),
@@ -128,8 +156,18 @@ def _cluster() -> Iterator[tuple[str, str, str, str]]:
         "`make dra`",
     )
     yield "DRANET", pinned("dranet", "sigs.k8s.io/dranet"), claims, "`make dra`"
-    yield "Kubernetes' DRA test driver", pinned("testdriver", "k8s.io/kubernetes"), claims, "`make dra`"
-    yield "Helm", pinned("helm", "helm.sh/helm/v4"), "renders, installs and upgrades the chart", "`make apiserver`"
+    yield (
+        "Kubernetes' DRA test driver",
+        pinned("testdriver", "k8s.io/kubernetes"),
+        claims,
+        "`make dra`",
+    )
+    yield (
+        "Helm",
+        pinned("helm", "helm.sh/helm/v4"),
+        "renders, installs and upgrades the chart",
+        "`make apiserver`",
+    )
     yield (
         "cert-manager",
         pinned("certmanager", "github.com/cert-manager/cert-manager"),
@@ -213,7 +251,12 @@ SYSTEMS = (
         "tests/operators/test_kueue.py",
     ),
     ("Kueue pod group", programs.KUEUE.version[1:], "controller", "tests/operators/test_kueue.py"),
-    ("Volcano Job without TorchX", programs.VOLCANO.version[1:], "controller", "tests/operators/test_rows.py"),
+    (
+        "Volcano Job without TorchX",
+        programs.VOLCANO.version[1:],
+        "controller",
+        "tests/operators/test_rows.py",
+    ),
     ("TrainJob (Trainer v2)", "", "pods", "tests/operators/test_rows.py"),
     ("KubeDL's PyTorchJob", "", "pods", "tests/operators/test_rows.py"),
     ("torch-on-k8s' TorchJob", "", "pods", "tests/operators/test_rows.py"),

@@ -26,7 +26,11 @@ def follow(page: str, folder: Path) -> list[str]:
 def changed(text: str, diff: str, name: str) -> str:
     """Add the lines marked ``+`` where the diff's other lines stand together, which must be one place."""
     lines = diff.splitlines(keepends=True)
-    assert {line[0] for line in lines} == {" ", "+"}, f"{name}: a diff of lines that stay and lines that come"
+    assert {line[0] for line in lines} == {" ", "+"}, (
+        f"{name}: a diff of lines that stay and lines that come"
+    )
     before = "".join(line[1:] for line in lines if line[0] == " ")
-    assert text.count(before) == 1, f"{name} holds these lines {text.count(before)} times:\n{before}"
+    assert text.count(before) == 1, (
+        f"{name} holds these lines {text.count(before)} times:\n{before}"
+    )
     return text.replace(before, "".join(line[1:] for line in lines))

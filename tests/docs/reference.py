@@ -56,7 +56,9 @@ def _rows(part: Mapping[str, Any], parts: Mapping[str, Any], above: str) -> Iter
         path += "[]" if of_list and of_object else ""
         told = field.get("description") or (inner or {}).get("description", "")
         default = "required" if name in part.get("required", ()) else _default(field, of_object)
-        examples = [f" For example `{_written(example)}`." for example in field.get("examples", ())[:1]]
+        examples = [
+            f" For example `{_written(example)}`." for example in field.get("examples", ())[:1]
+        ]
         yield f"| `{path}` | {default} | {_cell(''.join([told, _values(field), *examples]))} |"
         if of_object and inner is not None:
             yield from _rows(inner, parts, f"{path}.")
@@ -112,13 +114,19 @@ def _of_command(command: click.Command, name: str, above: click.Context) -> list
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     lines = [f"## {context.command_path.partition(' ')[2]}\n", "```text", usage, "```\n"]
     lines += [f"{_paragraph(each)}\n" for each in _paragraphs(command.help or "")]
-    options = [each for each in command.get_params(context) if isinstance(each, click.Option) and not each.hidden]
+    options = [
+        each
+        for each in command.get_params(context)
+        if isinstance(each, click.Option) and not each.hidden
+    ]
     if rows := [_option(each, context) for each in options if "--help" not in each.opts]:
         lines += ["| option | meaning |", "|---|---|", *rows, ""]
     if isinstance(command, click.Group):
         for each in command.list_commands(context):
             if (sub := command.get_command(context, each)) is not None:
-                lines += [line.replace("## ", "### ", 1) for line in _of_command(sub, each, context)]
+                lines += [
+                    line.replace("## ", "### ", 1) for line in _of_command(sub, each, context)
+                ]
     return lines
 
 
@@ -159,19 +167,25 @@ def labels() -> str:
     ours = [each for each in found if each[0].startswith("fabric-injector.io/")]
     kinds = {"Labels and annotations of ours": ours}
     rest = [each for each in found if each not in ours]
-    kinds["Labels and annotations of others"] = [each for each in rest if each[1].startswith(("Label", "Annotation"))]
+    kinds["Labels and annotations of others"] = [
+        each for each in rest if each[1].startswith(("Label", "Annotation"))
+    ]
     kinds["Variables"] = [each for each in rest if each[1].startswith("Variable")]
     kinds["Containers, volumes and objects"] = [
         each for each in rest if not any(each in kind for kind in kinds.values())
     ]
     for title, rows in kinds.items():
         lines += [f"## {title}\n", "| name | what | set by | meaning |", "|---|---|---|---|"]
-        lines += [f"| `{name}` | {what} | {who} | {_cell(told)} |" for name, what, who, told in rows]
+        lines += [
+            f"| `{name}` | {what} | {who} | {_cell(told)} |" for name, what, who, told in rows
+        ]
         lines.append("")
     return "\n".join(lines)
 
 
-_SENTENCE = re.compile(r"(?P<what>[^(:]+?)(?: \((?P<who>[^)]*)\))?(?P<of>[^:(]*): (?P<told>.*)", re.DOTALL)
+_SENTENCE = re.compile(
+    r"(?P<what>[^(:]+?)(?: \((?P<who>[^)]*)\))?(?P<of>[^:(]*): (?P<told>.*)", re.DOTALL
+)
 
 
 def _explained() -> Iterator[tuple[str, str, str, str]]:
@@ -185,7 +199,12 @@ def _explained() -> Iterator[tuple[str, str, str, str]]:
         if sentence := _SENTENCE.fullmatch(str(said.value)):
             what = f"{sentence['what']}{sentence['of']}".strip()
             told = sentence["told"]
-            yield str(value.value), what, _code(sentence["who"] or ""), _code(told[:1].upper() + told[1:])
+            yield (
+                str(value.value),
+                what,
+                _code(sentence["who"] or ""),
+                _code(told[:1].upper() + told[1:]),
+            )
 
 
 def _code(text: str) -> str:
@@ -206,7 +225,11 @@ def metrics() -> str:
     kinds: dict[str, Metrics] = {"Webhook": WebhookMetrics(), "Controller": ControllerMetrics()}
     for title, each in kinds.items():
         lines += [f"## {title}\n", "| metric | kind | labels | meaning |", "|---|---|---|---|"]
-        lines += sorted(_metric(family) for family in each.registry.collect() if family.name.startswith("fabric"))
+        lines += sorted(
+            _metric(family)
+            for family in each.registry.collect()
+            if family.name.startswith("fabric")
+        )
         lines.append("")
     return "\n".join(lines)
 

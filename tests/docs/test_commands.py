@@ -19,7 +19,9 @@ def test_commands_that_need_no_cluster_run(page: str, tmp_path: Path) -> None:
     bring(tmp_path, page)
     nowhere = {"KUBECONFIG": str(tmp_path / "no-kubeconfig")}
     of_page = [command for block in LOCAL if block.page == page for command in block.commands()]
-    assert [told for command in of_page if (told := wrong(command, run(command, tmp_path, nowhere)))] == []
+    assert [
+        told for command in of_page if (told := wrong(command, run(command, tmp_path, nowhere)))
+    ] == []
 
 
 def test_the_first_hour_shows_what_is_printed(tmp_path: Path) -> None:
@@ -52,8 +54,12 @@ def test_what_is_not_run_says_why() -> None:
 def test_tells_commands_apart(tmp_path: Path) -> None:
     assert Block("page", 1, "kubectl get ns\n", "").needs_a_cluster
     assert Block("page", 1, "fabric-injector dry-run -f job.yaml -n x\n", "").needs_a_cluster
-    assert not Block("page", 1, "fabric-injector dry-run -f job.yaml --objects x\n", "").needs_a_cluster
+    assert not Block(
+        "page", 1, "fabric-injector dry-run -f job.yaml --objects x\n", ""
+    ).needs_a_cluster
     assert Block("page", 1, "$ a b\nprinted\n$ c\n", "").commands() == ["a b", "c"]
-    assert "ended with 2" in wrong("fabric-injector presets --no", run("fabric-injector presets --no", tmp_path, {}))
+    assert "ended with 2" in wrong(
+        "fabric-injector presets --no", run("fabric-injector presets --no", tmp_path, {})
+    )
     assert wrong("false", run("false", tmp_path, {}))
     assert not wrong("true", run("true", tmp_path, {}))

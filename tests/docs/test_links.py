@@ -59,7 +59,11 @@ def broken(path: Path, root: Path = ROOT) -> Iterator[str]:
         target = (path.parent / name).resolve() if name else path
         if not target.is_relative_to(root) or not target.exists():
             yield f"{link}: no such file"
-        elif anchor and anchor not in SCHEMES and (target.suffix != ".md" or anchor not in anchors(target)):
+        elif (
+            anchor
+            and anchor not in SCHEMES
+            and (target.suffix != ".md" or anchor not in anchors(target))
+        ):
             yield f"{link}: no such heading"
 
 
@@ -75,21 +79,30 @@ def test_tells_a_broken_link(tmp_path: Path) -> None:
         "```\n[f](gone.md)\n```\n"
     )
     outside = "../page.md: no such file"
-    assert list(broken(page, tmp_path)) == ["gone.md: no such file", "#gone: no such heading", outside]
+    assert list(broken(page, tmp_path)) == [
+        "gone.md: no such file",
+        "#gone: no such heading",
+        outside,
+    ]
 
 
 def test_the_navigation_has_every_page() -> None:
     text = (ROOT / "mkdocs.yml").read_text()
     listed = set(re.findall(r"^ +- (?:[^:\n]+: )?([\w/-]+\.md)$", text, re.MULTILINE))
     beside = set(hooks().PAGES.values())
-    assert listed == beside | {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert listed == beside | {
+        str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")
+    }
     assert all((ROOT / source).exists() for source in hooks().PAGES)
 
 
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("", "see plan.py, [names](names.md#a), [here](#b), [README](readme.md), [elsewhere](https://example.com/x)"),
+        (
+            "",
+            "see plan.py, [names](names.md#a), [here](#b), [README](readme.md), [elsewhere](https://example.com/x)",
+        ),
         (
             "https://example.com/r/",
             "see [plan.py](https://example.com/r/blob/main/webhook/core/plan.py), [names](names.md#a), [here](#b), "
@@ -97,14 +110,19 @@ def test_the_navigation_has_every_page() -> None:
         ),
     ],
 )
-def test_the_built_pages_lead_to_the_repository_where_its_address_is_known(url: str, expected: str) -> None:
+def test_the_built_pages_lead_to_the_repository_where_its_address_is_known(
+    url: str, expected: str
+) -> None:
     links = "[names]({0}names.md#a), [here](#b), [README]({1}README.md), [elsewhere](https://example.com/x)"
     for own, text in {
         "index.md": f"see [plan.py](../webhook/core/plan.py), {links.format('', '../')}",
         "readme.md": f"see [plan.py](webhook/core/plan.py), {links.format('docs/', '')}",
     }.items():
         page = SimpleNamespace(file=SimpleNamespace(src_uri=own))
-        assert hooks().on_page_markdown(text, config={"repo_url": url}, page=page, files=None) == expected
+        assert (
+            hooks().on_page_markdown(text, config={"repo_url": url}, page=page, files=None)
+            == expected
+        )
 
 
 @cache

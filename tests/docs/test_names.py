@@ -32,7 +32,11 @@ def test_each_term_has_one_row_with_one_sentence() -> None:
     terms = [term.lower() for term, _, _ in rows()]
     assert len(terms) > 40
     assert sorted(terms) == sorted(set(terms))
-    assert [term for term, meaning, _ in rows() if not re.fullmatch(r"[A-Z].*\.", meaning) or ". " in meaning] == []
+    assert [
+        term
+        for term, meaning, _ in rows()
+        if not re.fullmatch(r"[A-Z].*\.", meaning) or ". " in meaning
+    ] == []
 
 
 def test_each_class_that_it_names_exists() -> None:
@@ -42,7 +46,10 @@ def test_each_class_that_it_names_exists() -> None:
 
 def test_what_all_wings_share_is_explained() -> None:
     shared = classes(
-        "webhook/core/model.py", "webhook/core/errors.py", "webhook/core/draft.py", "webhook/core/review.py"
+        "webhook/core/model.py",
+        "webhook/core/errors.py",
+        "webhook/core/draft.py",
+        "webhook/core/review.py",
     )
     assert "Verdict" in shared
     assert shared - set(_CLASS.findall(text())) == set()

@@ -31,4 +31,7 @@ def test_is_shown_by_tests_that_exist(row: str) -> None:
     assert shown
     for name, file in shown:
         tree = ast.parse((ROOT / file).read_text())
-        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, (file, name)
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, (
+            file,
+            name,
+        )

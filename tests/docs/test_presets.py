@@ -29,13 +29,13 @@ def _there_is(preset: Preset) -> str:
 
 def _differs(preset: Preset) -> str:
     about = preset.about
-    return (
-        f"| `{preset.name}` | {_listed(about['change'])} | {_listed(about['adds'])} | {_listed(about['leavesOut'])} |"
-    )
+    return f"| `{preset.name}` | {_listed(about['change'])} | {_listed(about['adds'])} | {_listed(about['leavesOut'])} |"
 
 
 def _allows(preset: Preset) -> str:
-    columns = " | ".join(_code(preset.allowed.get(key, [])) for key in ("hostPaths", "sidecarImages"))
+    columns = " | ".join(
+        _code(preset.allowed.get(key, [])) for key in ("hostPaths", "sidecarImages")
+    )
     return f"| `{preset.name}` | {columns} |"
 
 
@@ -62,6 +62,10 @@ def test_the_page_and_the_files_say_the_same() -> None:
 
 def test_no_example_has_the_name_of_a_preset_and_another_content() -> None:
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("manifests/*.md")]
-    named = [name for page in pages for name in re.findall(r"^metadata: {name: ([a-z0-9-]+)}", page.read_text(), re.M)]
+    named = [
+        name
+        for page in pages
+        for name in re.findall(r"^metadata: {name: ([a-z0-9-]+)}", page.read_text(), re.M)
+    ]
     assert named
     assert not {*named} & {*preset_names()}

@@ -26,11 +26,16 @@ def test_all_three_work_in_a_copy(tmp_path: Path) -> None:
     for file in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, tmp_path)
     before = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.py")}
-    tests = [name for page in PAGES for name in follow((ROOT / "docs" / page).read_text(), tmp_path)]
+    tests = [
+        name for page in PAGES for name in follow((ROOT / "docs" / page).read_text(), tmp_path)
+    ]
     assert len(tests) > len(PAGES)
     tests = [f"{name}::{PIN}" if name == CODES else name for name in tests]
     manual = subprocess.run(
-        [sys.executable, "-m", "webhook.diagnose.manual"], cwd=tmp_path, capture_output=True, check=True
+        [sys.executable, "-m", "webhook.diagnose.manual"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
     )
     assert "\nmake reference\n" in (ROOT / "docs/add-a-finding.md").read_text()
     (tmp_path / "docs").mkdir()
@@ -38,7 +43,9 @@ def test_all_three_work_in_a_copy(tmp_path: Path) -> None:
     tests.append(MANUAL)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    done = subprocess.run(command, cwd=tmp_path, env=unmeasured, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=unmeasured, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     after = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.py")}
     changed_files = [str(path) for path, text in after.items() if before.get(path) != text]

@@ -14,11 +14,17 @@ from webhook.core import names
 
 @pytest.mark.parametrize("page", reference.PAGES)
 def test_the_page_is_as_the_code_is(page: str) -> None:
-    assert (ROOT / "docs" / page).read_text(encoding="utf-8") == reference.PAGES[page](), "run `make reference`"
+    assert (ROOT / "docs" / page).read_text(encoding="utf-8") == reference.PAGES[page](), (
+        "run `make reference`"
+    )
 
 
 def test_every_label_and_annotation_of_ours_is_listed() -> None:
-    ours = {value for value in vars(names).values() if isinstance(value, str) and value.startswith(names.PREFIX)}
+    ours = {
+        value
+        for value in vars(names).values()
+        if isinstance(value, str) and value.startswith(names.PREFIX)
+    }
     text = reference.labels()
     assert {each for each in ours - {names.PREFIX} if f"| `{each}` |" not in text} == set()
 
@@ -49,9 +55,17 @@ def test_every_event_is_explained() -> None:
             and isinstance(node.value, ast.Constant)
         }
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Complaint":
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "Complaint"
+            ):
                 first = (node.args or [keyword.value for keyword in node.keywords])[0]
-                written.add(first.value if isinstance(first, ast.Constant) else constants[getattr(first, "id", "")])
+                written.add(
+                    first.value
+                    if isinstance(first, ast.Constant)
+                    else constants[getattr(first, "id", "")]
+                )
     page = (ROOT / "docs/events.md").read_text()
     assert written == set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
 
@@ -62,6 +76,9 @@ def test_each_row_of_the_matrix_names_a_file_of_tests() -> None:
 
 def test_the_matrix_has_the_versions_that_are_pinned() -> None:
     text = compatibility.compatibility()
-    assert f"| Multus | {compatibility.pinned('multus', 'gopkg.in/k8snetworkplumbingwg/multus-cni.v4')} |" in text
+    assert (
+        f"| Multus | {compatibility.pinned('multus', 'gopkg.in/k8snetworkplumbingwg/multus-cni.v4')} |"
+        in text
+    )
     assert compatibility.torch_versions()[0] == "2.0.1"
     assert set(compatibility.torch_versions()) >= {"2.4.1", "2.5.1", "2.15.0"}

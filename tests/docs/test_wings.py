@@ -33,7 +33,9 @@ def test_the_picture_has_the_layers_of_the_contract() -> None:
     assert drawn == contract()
 
 
-@pytest.mark.parametrize("picture", sorted((ROOT / "docs").glob("*.svg")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "picture", sorted((ROOT / "docs").glob("*.svg")), ids=lambda path: path.name
+)
 def test_the_picture_stands_for_itself(picture: Path) -> None:
     text = picture.read_text().replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert "http" not in re.sub(r"<text.*?</text>", "", text), "nothing is fetched"
@@ -44,7 +46,9 @@ def test_the_page_has_a_row_for_each_wing() -> None:
     table = page.partition("| wing |")[2].partition("\n\n")[0]
     listed = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     assert listed == set().union(*contract())
-    folders = {path.name for path in (ROOT / "webhook").iterdir() if (path / "__init__.py").exists()}
+    folders = {
+        path.name for path in (ROOT / "webhook").iterdir() if (path / "__init__.py").exists()
+    }
     assert listed == folders
 
 

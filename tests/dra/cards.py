@@ -25,20 +25,28 @@ class Cards:
         self._links = links
         self.prefix = links.macvlan_parent.removesuffix("v") + "c"
         network = links.fabric.removesuffix(".0/24")
-        self.addresses: Mapping[str, str] = {f"{self.prefix}{n}": f"{network}.{n + 200}/24" for n in range(COUNT)}
+        self.addresses: Mapping[str, str] = {
+            f"{self.prefix}{n}": f"{network}.{n + 200}/24" for n in range(COUNT)
+        }
 
     def __enter__(self) -> Self:
         """Make the interfaces, and answer; the links' end removes the interfaces."""
         for name in self.addresses:
             parent = ["link", self._links.macvlan_parent]
-            subprocess.run(["ip", "link", "add", *parent, name, "type", "macvlan", "mode", "bridge"], check=True)
+            subprocess.run(
+                ["ip", "link", "add", *parent, name, "type", "macvlan", "mode", "bridge"],
+                check=True,
+            )
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self.addresses))
         threading.Thread(target=self._server.serve_forever, name="cards", daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Stop answering."""
         self._server.shutdown()

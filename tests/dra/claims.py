@@ -52,7 +52,9 @@ def create_template(api: Client, manifest: Object, namespace: str) -> None:
 
 def give(pod: Object, template_name: str, name: str = "card") -> Object:
     """Let the pod claim what the template says, for its first container; return the pod."""
-    pod["spec"].setdefault("resourceClaims", []).append({"name": name, "resourceClaimTemplateName": template_name})
+    pod["spec"].setdefault("resourceClaims", []).append(
+        {"name": name, "resourceClaimTemplateName": template_name}
+    )
     container = pod["spec"]["containers"][0]
     container.setdefault("resources", {}).setdefault("claims", []).append({"name": name})
     return pod
@@ -67,18 +69,25 @@ def claims_of(pod: Pod) -> list[Object]:
 
 def claim(api: Client, namespace: str, name: str) -> Object:
     """Give a claim."""
-    found: Object = api.expect("GET", f"/apis/{RESOURCE_API}/namespaces/{namespace}/resourceclaims/{name}")
+    found: Object = api.expect(
+        "GET", f"/apis/{RESOURCE_API}/namespaces/{namespace}/resourceclaims/{name}"
+    )
     return found
 
 
 def network_data(pod: Pod) -> list[Object]:
     """Give what the drivers tell of the pod's interfaces: interfaceName, ips as CIDR, hardwareAddress."""
-    devices = [device for one in claims_of(pod) for device in one.get("status", {}).get("devices", [])]
+    devices = [
+        device for one in claims_of(pod) for device in one.get("status", {}).get("devices", [])
+    ]
     return [device["networkData"] for device in devices if "networkData" in device]
 
 
 def claim_address(pod: Pod) -> str:
     """Wait until the pod's only claim has an address, and give it."""
-    pod.wait(lambda _: bool([one for one in network_data(pod) if one.get("ips")]), "the address of its claim")
+    pod.wait(
+        lambda _: bool([one for one in network_data(pod) if one.get("ips")]),
+        "the address of its claim",
+    )
     (found,) = network_data(pod)
     return str(found["ips"][0]).partition("/")[0]

@@ -86,7 +86,9 @@ def dranet(dranet_process: Driver) -> Driver:
 @pytest.fixture(scope="session")
 def test_driver(node: Node) -> Iterator[Driver]:
     """Run Kubernetes' own test driver for all tests, and let its devices be the extended resource."""
-    node.api.ensure(device_class(EXTENDED_CLASS, drivers.TEST_DRIVER, extendedResourceName=EXTENDED_RESOURCE))
+    node.api.ensure(
+        device_class(EXTENDED_CLASS, drivers.TEST_DRIVER, extendedResourceName=EXTENDED_RESOURCE)
+    )
     with drivers.test_driver(node, TEST_DEVICES) as running:
         yield running
 

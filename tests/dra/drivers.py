@@ -22,7 +22,9 @@ TEST_DRIVER = "test-driver.cdi.k8s.io"
 class Driver:
     """The kubelet plugin of a driver, from entering the `with` block until it is left."""
 
-    def __init__(self, node: Node, name: str, command: Sequence[str], devices: int, told: str) -> None:
+    def __init__(
+        self, node: Node, name: str, command: Sequence[str], devices: int, told: str
+    ) -> None:
         """Prepare one of this name that publishes so many devices, and that has *told* this when it can serve pods."""
         self.name = name
         self._node = node
@@ -33,18 +35,27 @@ class Driver:
     def __enter__(self) -> Self:
         """Start it, and return once its devices are published."""
         self.start()
-        wait_until(lambda: len(self.devices()) == self._devices, f"{self._devices} devices of {self.name}", 60)
+        wait_until(
+            lambda: len(self.devices()) == self._devices,
+            f"{self._devices} devices of {self.name}",
+            60,
+        )
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Kill it: DRANET would wait for its pods."""
         self.kill()
 
     def start(self) -> None:
         """Start it, and return once it can serve pods."""
-        self._server = self._node.namespaces.start(self._command, self._node.folder / f"{self.name}.log")
+        self._server = self._node.namespaces.start(
+            self._command, self._node.folder / f"{self.name}.log"
+        )
         with self._server.starting():
             self._server.wait_ready(lambda: self._told in self.log(), 60)
 
@@ -59,7 +70,12 @@ class Driver:
     def devices(self) -> list[Object]:
         """Give the devices of its ResourceSlices."""
         slices = self._node.api.expect("GET", SLICES)["items"]
-        return [each for one in slices if one["spec"]["driver"] == self.name for each in one["spec"].get("devices", [])]
+        return [
+            each
+            for one in slices
+            if one["spec"]["driver"] == self.name
+            for each in one["spec"].get("devices", [])
+        ]
 
 
 def dranet(node: Node, cards: Cards) -> Driver:
@@ -75,12 +91,16 @@ def dranet(node: Node, cards: Cards) -> Driver:
         f"--webhook-url={cards.url}",
         "--v=4",
     ]
-    return Driver(node, DRANET, command, len(cards.addresses), "Synchronized state with the runtime")
+    return Driver(
+        node, DRANET, command, len(cards.addresses), "Synchronized state with the runtime"
+    )
 
 
 def test_driver(node: Node, devices: int) -> Driver:
     """Prepare Kubernetes' own test driver with so many devices."""
-    node.namespaces.run("mkdir", "-p", f"/var/lib/kubelet/plugins/{TEST_DRIVER}")  # it makes only the folder above
+    node.namespaces.run(
+        "mkdir", "-p", f"/var/lib/kubelet/plugins/{TEST_DRIVER}"
+    )  # it makes only the folder above
     command = [
         str(claim_assets()["dra-test-driver"]),
         "kubelet-plugin",

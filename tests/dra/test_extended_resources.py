@@ -43,11 +43,15 @@ def test_a_pod_that_asks_for_the_resource_gets_devices(
 
 
 @pytest.mark.usefixtures("test_driver")
-def test_check_counts_the_drivers_devices(node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_counts_the_drivers_devices(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What no node's status offers is no alarm where a driver publishes it, and still one where nobody does, or too few."""
     monkeypatch.setenv("KUBECONFIG", str(node.control_plane.kubeconfig(tmp_path / "kubeconfig")))
     (tmp_path / "profiles.yaml").write_text(PROFILES)
-    result = CliRunner().invoke(main, ["check", "-o", "json", "--profiles", str(tmp_path / "profiles.yaml")])
+    result = CliRunner().invoke(
+        main, ["check", "-o", "json", "--profiles", str(tmp_path / "profiles.yaml")]
+    )
     found = {
         one["subject"].partition(":")[0]: one
         for one in json.loads(result.output)["findings"]
@@ -55,5 +59,10 @@ def test_check_counts_the_drivers_devices(node: Node, tmp_path: Path, monkeypatc
     }
     by_claim = found["profile by-claim"]
     assert by_claim["level"] == "ok"
-    assert f"offers {TEST_DEVICES}, DeviceClass {EXTENDED_CLASS} (DRA) counted" in by_claim["message"]
-    assert [found[f"profile {name}"]["level"] for name in ("too-many", "of-nobody")] == ["fail", "fail"]
+    assert (
+        f"offers {TEST_DEVICES}, DeviceClass {EXTENDED_CLASS} (DRA) counted" in by_claim["message"]
+    )
+    assert [found[f"profile {name}"]["level"] for name in ("too-many", "of-nobody")] == [
+        "fail",
+        "fail",
+    ]

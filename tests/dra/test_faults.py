@@ -17,7 +17,15 @@ from webhook.cli import main
 from webhook.core import names
 from webhook.core.model import Object
 
-from .claims import claim_address, claims_of, create_template, device_class, give, network_data, template
+from .claims import (
+    claim_address,
+    claims_of,
+    create_template,
+    device_class,
+    give,
+    network_data,
+    template,
+)
 from .drivers import Driver
 from .jobs import assert_met_at_the_claims_address, pytorchjob, start, trained
 from .test_node import pod
@@ -31,7 +39,9 @@ def explain(node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Expl
     """Give a function that explains the job of the namespace; it gives what failed."""
 
     def run(namespace: str) -> list[Object]:
-        monkeypatch.setenv("KUBECONFIG", str(node.control_plane.kubeconfig(tmp_path / "kubeconfig")))
+        monkeypatch.setenv(
+            "KUBECONFIG", str(node.control_plane.kubeconfig(tmp_path / "kubeconfig"))
+        )
         result = CliRunner().invoke(main, ["explain", "job/bert", "-n", namespace, "-o", "json"])
         findings: list[Object] = json.loads(result.output)["findings"]
         return [each for each in findings if each["level"] == "fail"]
@@ -52,10 +62,13 @@ def test_a_job_whose_template_comes_late_begins_once_it_is_there(
     name = namespace("own-claims")
     pods = start(api, pytorchjob("late"), name)
     for each in pods:
-        each.wait(lambda _, each=each: bool(_events(each, "FailedResourceClaimCreation")), "to be told of the template")  # type: ignore[misc]
-    assert [(each["code"], "ResourceClaimTemplate late" in each["message"]) for each in explain(name)] == [
-        ("claim-template-missing", True)
-    ]
+        each.wait(
+            lambda _, each=each: bool(_events(each, "FailedResourceClaimCreation")),  # type: ignore[misc]
+            "to be told of the template",
+        )
+    assert [
+        (each["code"], "ResourceClaimTemplate late" in each["message"]) for each in explain(name)
+    ] == [("claim-template-missing", True)]
     create_template(api, template("late", "net1"), name)
     reports = trained(pods)
     assert_met_at_the_claims_address(reports)
@@ -89,14 +102,19 @@ def test_a_job_begins_once_its_driver_is_back_and_keeps_its_address_over_a_resta
     address = claim_address(first)
     dranet.kill()
     second = create(api, worker, name)
-    second.wait(lambda _: bool(_events(second, "FailedPrepareDynamicResources")), "the kubelet to miss the driver")
+    second.wait(
+        lambda _: bool(_events(second, "FailedPrepareDynamicResources")),
+        "the kubelet to miss the driver",
+    )
     assert network_data(second) == []
     dranet.start()
     reports = trained([first, second])
     assert assert_met_at_the_claims_address(reports) == address
     for report in reports:
         assert_on_the_fabric(report)
-    figures.append(f"driver restarted: worker starts {reports[1].seconds_to_start():.0f} s after creation")
+    figures.append(
+        f"driver restarted: worker starts {reports[1].seconds_to_start():.0f} s after creation"
+    )
 
 
 def test_rank_zero_made_anew_has_a_new_claim_and_tells_its_new_address(
@@ -125,15 +143,15 @@ def test_rank_zero_made_anew_has_a_new_claim_and_tells_its_new_address(
             each.wait_for_annotation(key, address)
     assert again.environment()["MASTER_ADDR"] == address
     node.containerd.kill_containers(other.uid)
-    for report in trained([again, other]):  # rank 0 first: it tells once the worker's new container has come
+    for report in trained(
+        [again, other]
+    ):  # rank 0 first: it tells once the worker's new container has come
         assert report.train["environment"]["MASTER_ADDR"] == report.train["store"] == address
         assert_on_the_fabric(report)
 
 
 def _events(found: Pod, reason: str) -> list[Object]:
     """Give the pod's Events of this reason."""
-    path = (
-        f"/api/v1/namespaces/{found.namespace}/events?fieldSelector=reason%3D{reason},involvedObject.uid%3D{found.uid}"
-    )
+    path = f"/api/v1/namespaces/{found.namespace}/events?fieldSelector=reason%3D{reason},involvedObject.uid%3D{found.uid}"
     events: list[Object] = found.api.expect("GET", path)["items"]
     return events

@@ -20,7 +20,11 @@ def pod(name: str, command: list[str]) -> Object:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name},
-        "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [container]},
+        "spec": {
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 1,
+            "containers": [container],
+        },
     }
 
 
@@ -38,7 +42,9 @@ def test_a_pod_has_the_card_of_its_claim_as_an_interface(
     name = namespace(None)
     create_template(api, template("one-card", "net1"), name)
     for number in range(2):
-        manifest = fixtures.add_env(pod(f"pod-{number}", ["python", "/app/train.py"]), "HOLD_SECONDS", "600")
+        manifest = fixtures.add_env(
+            pod(f"pod-{number}", ["python", "/app/train.py"]), "HOLD_SECONDS", "600"
+        )
         told = create(api, give(manifest, "one-card"), name)
         addresses = told.wait_until_trained().train["addresses"]
         (data,) = network_data(told)

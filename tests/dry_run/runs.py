@@ -20,11 +20,17 @@ PROFILES: Profiles = parse_profiles(
     """
 )
 OBJECTS = [
-    {"kind": "Namespace", "metadata": {"name": "research", "labels": {names.PROFILE: "rdma-shared"}}},
+    {
+        "kind": "Namespace",
+        "metadata": {"name": "research", "labels": {names.PROFILE: "rdma-shared"}},
+    },
     {"kind": "Namespace", "metadata": {"name": "plain"}},
     {
         "kind": "Namespace",
-        "metadata": {"name": "watched", "labels": {names.PROFILE: "rdma-shared", names.MODE: "observe"}},
+        "metadata": {
+            "name": "watched",
+            "labels": {names.PROFILE: "rdma-shared", names.MODE: "observe"},
+        },
     },
     {
         "kind": "NetworkAttachmentDefinition",
@@ -36,9 +42,13 @@ WORLD = ObjectsWorld(OBJECTS)
 TORCHX = (FIXTURES / "torchx/volcano-ddp-2x1.yaml").read_text()
 
 
-def run(text: str = TORCHX, namespace: str | None = "research", profile: str | None = None) -> DryRun:
+def run(
+    text: str = TORCHX, namespace: str | None = "research", profile: str | None = None
+) -> DryRun:
     return dry_run(text, namespace=namespace, profile=profile, profiles=PROFILES, world=WORLD)
 
 
-def document(text: str = TORCHX, namespace: str | None = "research", profile: str | None = None) -> Any:
+def document(
+    text: str = TORCHX, namespace: str | None = "research", profile: str | None = None
+) -> Any:
     return run(text, namespace, profile).as_json()

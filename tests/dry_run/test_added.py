@@ -16,10 +16,15 @@ def decided(step: str, outcome: Outcome) -> Decision:
     return Decision(step, outcome, Reason.ADDED, "")
 
 
-def pod(*networks: str, decisions: tuple[Decision, ...] = (), allowed: bool = True, **spec: object) -> PodResult:
+def pod(
+    *networks: str, decisions: tuple[Decision, ...] = (), allowed: bool = True, **spec: object
+) -> PodResult:
     before: Object = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "main"}]}}
     annotations = {names.NETWORKS: ",".join(networks)} if networks else {}
-    after = {"metadata": {"name": "a", "annotations": annotations}, "spec": {**before["spec"], **spec}}
+    after = {
+        "metadata": {"name": "a", "annotations": annotations},
+        "spec": {**before["spec"], **spec},
+    }
     return PodResult("pod a", "ml", before, after, allowed, decisions=decisions)
 
 
@@ -36,7 +41,11 @@ SHM = {"name": names.SHM_VOLUME, "emptyDir": {"medium": "Memory"}}
         (pod("a", decisions=(decided("networks", Outcome.WARNED),)), "", "", ""),
         (pod("a/b/c", decisions=NETWORKS), "", "", ""),
         (
-            pod(containers=[{"name": "main", "resources": {"limits": {"rdma/hca": "1", "cpu": "2"}}}]),
+            pod(
+                containers=[
+                    {"name": "main", "resources": {"limits": {"rdma/hca": "1", "cpu": "2"}}}
+                ]
+            ),
             "",
             "rdma/hca: 1",
             "",
@@ -57,6 +66,8 @@ def test_says_what_a_pod_gets(of: PodResult, network: str, device: str, memory: 
     }
 
 
-@pytest.mark.parametrize("of", [pod("a", decisions=NETWORKS, allowed=False), replace(pod(), after=pod().before)])
+@pytest.mark.parametrize(
+    "of", [pod("a", decisions=NETWORKS, allowed=False), replace(pod(), after=pod().before)]
+)
 def test_a_pod_that_is_denied_or_stays_gets_nothing(of: PodResult) -> None:
     assert set(added([of], "at rank 0").values()) == {""}

@@ -123,7 +123,10 @@ def test_names_the_option_where_it_leaves_the_pod_alone() -> None:
 def test_says_where_to_write_a_profile_when_there_is_none() -> None:
     none = parse_profiles("profiles: {}")
     result = dry_run(TORCHX, namespace="research", profile=None, profiles=none, world=WORLD)
-    assert all(pod.message.endswith("there is no profile for this namespace yet: write it") for pod in result.pods)
+    assert all(
+        pod.message.endswith("there is no profile for this namespace yet: write it")
+        for pod in result.pods
+    )
 
 
 def test_takes_a_namespace_that_does_not_exist_as_unlabelled_where_a_profile_is_named() -> None:
@@ -148,7 +151,9 @@ def test_denies_what_admission_denies() -> None:
     assert {pod.message for pod in result.pods} == {
         "the dry run's profile: no profile is named 'missing'; use one of: other, rdma-shared"
     }
-    assert all(decision.outcome is Outcome.DENIED for pod in result.pods for decision in pod.decisions)
+    assert all(
+        decision.outcome is Outcome.DENIED for pod in result.pods for decision in pod.decisions
+    )
 
 
 def test_tells_of_an_observed_namespace_without_changing_the_pod() -> None:
@@ -159,7 +164,8 @@ def test_tells_of_an_observed_namespace_without_changing_the_pod() -> None:
     assert any("would be" in warning for warning in pod.warnings)
     text = render_diff(DryRun((pod,), ()))
     assert (
-        "nothing is changed or denied, as label fabric-injector.io/mode of the namespace says; this would be:\n" in text
+        "nothing is changed or denied, as label fabric-injector.io/mode of the namespace says; this would be:\n"
+        in text
     )
     assert re.search(r"^  networks +injected  ", text, re.MULTILINE)
     assert "warning: " not in text
@@ -203,12 +209,23 @@ def test_injects_every_torchx_fixture(path: Path) -> None:
     [("plain", None, True), ("research", None, False), ("plain", "rdma-shared", False)],
     ids=["unlabelled", "labelled", "any namespace"],
 )
-def test_tells_that_the_webhook_may_never_see_the_pod(namespace: str, profile: str | None, is_told: bool) -> None:
+def test_tells_that_the_webhook_may_never_see_the_pod(
+    namespace: str, profile: str | None, is_told: bool
+) -> None:
     metadata = {"name": "p", "labels": {names.PROFILE: "rdma-shared"}}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "main"}]}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [{"name": "main"}]},
+    }
     [found] = run(json.dumps(pod), namespace, profile).pods
     assert found.profile == "rdma-shared"
-    told = [warning for warning in found.warnings if "the webhook is called only if component pod-opt-in" in warning]
+    told = [
+        warning
+        for warning in found.warnings
+        if "the webhook is called only if component pod-opt-in" in warning
+    ]
     assert bool(told) is is_told
 
 
@@ -216,4 +233,6 @@ def test_a_profile_that_is_named_on_the_workload_is_told_with_its_pods() -> None
     made = yaml.safe_load(TORCHX)
     made["metadata"].setdefault("labels", {})[names.PROFILE] = "none"
     for pod in run(json.dumps(made)).pods:
-        assert pod.warnings[0].startswith(f"label {names.PROFILE} of the Job itself counts for nothing")
+        assert pod.warnings[0].startswith(
+            f"label {names.PROFILE} of the Job itself counts for nothing"
+        )

@@ -30,7 +30,9 @@ def test_gives_the_same_as_the_document_and_texts_to_show() -> None:
     assert {key: shown[key] for key in same} == {key: told[key] for key in same}
     assert yaml.safe_load(shown["yaml"]) == told["pod"]
     assert shown["diff"].startswith("--- research/")
-    assert [each["step"] for each in shown["decisions"]] == [each["step"] for each in told["decisions"]]
+    assert [each["step"] for each in shown["decisions"]] == [
+        each["step"] for each in told["decisions"]
+    ]
 
 
 def test_tells_which_lines_are_the_wait_steps() -> None:
@@ -137,7 +139,10 @@ def test_leads_to_the_one_of_two_pods_of_one_name_that_is_denied() -> None:
         "labels: {fabric-injector.io/profile: rdma-shared}}, spec: {containers: [{name: c, image: i}]}}\n"
     )
     text = "---\n".join(pod.replace("NAME", name) for name in ("rdma-net", "none"))
-    assert [[fault["manifestLine"] for fault in each["faults"]] for each in page(text)["pods"]] == [[], [3]]
+    assert [[fault["manifestLine"] for fault in each["faults"]] for each in page(text)["pods"]] == [
+        [],
+        [3],
+    ]
 
 
 def test_leads_to_the_object_where_its_namespace_does_not_exist() -> None:
@@ -151,7 +156,9 @@ def test_leads_to_the_object_where_its_namespace_does_not_exist() -> None:
 def test_leads_to_what_was_injected() -> None:
     pod = page(JOB)["pods"][0]
     lines = pod["yaml"].splitlines()
-    shown = {each["step"]: lines[each["line"] - 1].strip() for each in pod["decisions"] if each["line"]}
+    shown = {
+        each["step"]: lines[each["line"] - 1].strip() for each in pod["decisions"] if each["line"]
+    }
     assert shown["networks"] == "k8s.v1.cni.cncf.io/networks: default/rdma-net"
     assert shown["devices"] == "rdma/hca: '1'"
     assert shown["environment"] == "- name: NCCL_SOCKET_IFNAME"
@@ -159,7 +166,8 @@ def test_leads_to_what_was_injected() -> None:
 
 def test_looks_for_no_lines_in_a_manifest_that_is_long() -> None:
     text = JOB.replace(
-        "{spec: {containers", "{metadata: {annotations: {k8s.v1.cni.cncf.io/networks: none}}, spec: {containers"
+        "{spec: {containers",
+        "{metadata: {annotations: {k8s.v1.cni.cncf.io/networks: none}}, spec: {containers",
     )
     assert page(text)["pods"][0]["faults"][0]["manifestLine"] == 6
     assert page(text + "# x\n" * 100_000)["pods"][0]["faults"][0]["manifestLine"] == 0
@@ -194,7 +202,9 @@ def test_finds_the_keys_that_hold_a_line(line: str, path: list[str]) -> None:
 
 def test_holds_no_character_that_does_not_show() -> None:
     name = "a\u202eb\x07"
-    text = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": []}})
+    text = json.dumps(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": []}}
+    )
     assert not {"\u202e", "\x07"} & set(render_page(run(text)))
 
 

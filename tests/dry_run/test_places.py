@@ -19,7 +19,10 @@ POD: Object = {
                 "name": "main",
                 "env": [{"name": "FIRST"}, {"name": "SECOND"}],
                 "resources": {"limits": {"rdma/hca": "1"}, "requests": {"cpu": "1"}},
-                "volumeMounts": [{"name": "a", "mountPath": "/a"}, {"name": "b", "mountPath": "/b"}],
+                "volumeMounts": [
+                    {"name": "a", "mountPath": "/a"},
+                    {"name": "b", "mountPath": "/b"},
+                ],
                 "volumeDevices": [{"name": "disk", "devicePath": "/dev/x"}],
                 "ports": [{"name": "web"}, {"name": "rdzv"}],
             }
@@ -63,7 +66,9 @@ def test_finds_what_a_message_speaks_of(message: str, place: Location | None) ->
 
 @pytest.mark.parametrize("pod", [{}, {"spec": None}, {"spec": {"containers": None}}])
 def test_finds_nothing_in_a_pod_without_it(pod: Any) -> None:
-    assert find_place(pod, "container main: spec.nodeSelector of the namespace does not exist") is None
+    assert (
+        find_place(pod, "container main: spec.nodeSelector of the namespace does not exist") is None
+    )
 
 
 JOB = """\
@@ -98,7 +103,11 @@ def line(source: str, *location: str | int, text: str = JOB, namespace: str = "m
     [
         (" spec.parts[0].template", ("spec", "containers", 0, "image"), 11),
         (" spec.parts[0].template", ("spec", "containers", 0), 10),
-        (" spec.parts[0].template", ("spec", "containers", 1), 9),  # a container without a name is not found again
+        (
+            " spec.parts[0].template",
+            ("spec", "containers", 1),
+            9,
+        ),  # a container without a name is not found again
         (" spec.parts[0].template", ("spec", "priority"), 8),
         (" spec.parts[0].template", (), 7),
         (" spec.parts[0]", (), 7),

@@ -13,7 +13,15 @@ from tests.dry_run.runs import document, run
 from tests.dry_run.templates.test_kinds import SHOWN
 from webhook.core import names
 from webhook.core.model import Decision, Outcome, Reason
-from webhook.dry_run import RENDERERS, DryRun, PodResult, render_diff, render_json, render_patch, render_pod
+from webhook.dry_run import (
+    RENDERERS,
+    DryRun,
+    PodResult,
+    render_diff,
+    render_json,
+    render_patch,
+    render_pod,
+)
 from webhook.dry_run.templates import Ignored, parse_documents
 
 
@@ -61,8 +69,13 @@ def test_writes_a_denied_pod_as_a_comment() -> None:
 
 def test_writes_a_diff_of_what_is_changed() -> None:
     lines = render_diff(run()).splitlines()
-    assert lines[0] == "Job/train-t4rcs9x6sv1m spec.tasks[0].template: pod research/train-t4rcs9x6sv1m-train-0-0"
-    assert lines[1].startswith("allowed, profile rdma-shared, torchx, master of train-t4rcs9x6sv1m-")
+    assert (
+        lines[0]
+        == "Job/train-t4rcs9x6sv1m spec.tasks[0].template: pod research/train-t4rcs9x6sv1m-train-0-0"
+    )
+    assert lines[1].startswith(
+        "allowed, profile rdma-shared, torchx, master of train-t4rcs9x6sv1m-"
+    )
     assert lines[2] == "--- research/train-t4rcs9x6sv1m-train-0-0 (as submitted)"
     assert "+    k8s.v1.cni.cncf.io/networks: default/rdma-net" in lines
     assert "+        rdma/hca: '1'" in lines
@@ -111,7 +124,17 @@ def test_writes_warnings_once_and_what_was_ignored() -> None:
     pod = {"metadata": {"name": "p"}, "spec": {"containers": []}}
     decision = Decision("devices", Outcome.WARNED, Reason.DRA_CLAIM, "a claim")
     result = DryRun(
-        (PodResult("Pod/p", "ml", pod, pod, True, decisions=(decision,), warnings=("a claim", "from elsewhere")),),
+        (
+            PodResult(
+                "Pod/p",
+                "ml",
+                pod,
+                pod,
+                True,
+                decisions=(decision,),
+                warnings=("a claim", "from elsewhere"),
+            ),
+        ),
         (Ignored("ConfigMap/x", "holds no pod template"),),
     )
     assert render_diff(result) == (
@@ -150,5 +173,8 @@ def test_lists_the_reasons_of_a_pod_that_is_denied_for_several() -> None:
     manifest["metadata"]["annotations"] = {names.CONTAINER: "absent", names.NETWORKS: "a/b/c"}
     lines = render_diff(run(json.dumps(manifest))).splitlines()
     assert lines[1] == "denied, for 2 reasons:"
-    assert [line.split()[:2] for line in lines[2:4]] == [["container", "denied"], ["networks", "denied"]]
+    assert [line.split()[:2] for line in lines[2:4]] == [
+        ["container", "denied"],
+        ["networks", "denied"],
+    ]
     assert all("pod p: annotation" in line for line in lines[2:4])

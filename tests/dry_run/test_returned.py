@@ -42,7 +42,12 @@ def returned() -> Object:
     """Return the pod as an API server writes it: its order, its defaults, its quantities."""
     tolerations = [
         {"key": "gpu", "operator": "Exists"},
-        {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
+        {
+            "key": "node.kubernetes.io/not-ready",
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": 300,
+        },
         {
             "key": "node.kubernetes.io/unreachable",
             "operator": "Exists",
@@ -57,7 +62,10 @@ def returned() -> Object:
         "ports": [{"containerPort": 1, "protocol": "TCP"}],
         "env": [
             {"name": "A"},
-            {"name": "B", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}},
+            {
+                "name": "B",
+                "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}},
+            },
         ],
         "resources": {"limits": {"cpu": "2", "memory": "4096M"}},
         "volumeMounts": [
@@ -111,7 +119,9 @@ def test_shows_what_webhooks_added() -> None:
     pod = returned()
     pod["metadata"]["labels"]["team"] = "x"
     pod["spec"]["containers"][0]["env"].insert(0, {"name": "C", "value": "1"})
-    pod["spec"]["initContainers"] = [{"name": "wait", "image": "i", "resources": {}, "imagePullPolicy": "Always"}]
+    pod["spec"]["initContainers"] = [
+        {"name": "wait", "image": "i", "resources": {}, "imagePullPolicy": "Always"}
+    ]
     pod["spec"]["schedulerName"] = "kai-scheduler"
     pod["spec"]["tolerations"].append({"key": "node.kubernetes.io/x"})
     expected = copy.deepcopy(SENT)
@@ -160,7 +170,9 @@ def test_takes_the_name_that_the_server_made_for_a_default() -> None:
 
 def test_takes_the_old_name_of_the_account_for_a_default() -> None:
     pod, sent = returned(), copy.deepcopy(SENT)
-    sent["spec"]["serviceAccountName"] = pod["spec"]["serviceAccountName"] = pod["spec"]["serviceAccount"] = "trainer"
+    sent["spec"]["serviceAccountName"] = pod["spec"]["serviceAccountName"] = pod["spec"][
+        "serviceAccount"
+    ] = "trainer"
     assert comparable(pod, sent) == sent
 
 

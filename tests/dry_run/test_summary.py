@@ -62,11 +62,22 @@ def lws(**spec: Any) -> Object:
 
 COUNTED: dict[str, tuple[Object, list[int]]] = {
     "Pod": (SHOWN["Pod"][0], [1]),
-    "Deployment": (workload("apps/v1", "Deployment", "web", {"replicas": 5, "template": PLAIN}), [5]),
-    "StatefulSet": (workload("apps/v1", "StatefulSet", "db", {"replicas": 4, "template": PLAIN}), [1, 3]),
+    "Deployment": (
+        workload("apps/v1", "Deployment", "web", {"replicas": 5, "template": PLAIN}),
+        [5],
+    ),
+    "StatefulSet": (
+        workload("apps/v1", "StatefulSet", "db", {"replicas": 4, "template": PLAIN}),
+        [1, 3],
+    ),
     "Job": (workload("batch/v1", "Job", "j", {"parallelism": 3, "template": PLAIN}), [3]),
     "indexed Job": (
-        workload("batch/v1", "Job", "j", {"completionMode": "Indexed", "completions": 8, "template": PLAIN}),
+        workload(
+            "batch/v1",
+            "Job",
+            "j",
+            {"completionMode": "Indexed", "completions": 8, "template": PLAIN},
+        ),
         [1, 7],
     ),
     "PyTorchJob": (pytorch_job(pytorchReplicaSpecs=roles(7)), [1, 7]),
@@ -80,7 +91,10 @@ COUNTED: dict[str, tuple[Object, list[int]]] = {
     "JobSet of one Job": (jobset(("w", 1, 4)), [1, 3]),
     "JobSet of several Jobs": (jobset(("w", 4, 1)), [1, 3]),
     "JobSet of several Jobs of several pods": (jobset(("lead", 1, 1), ("w", 3, 2)), [1, 1, 5]),
-    "LeaderWorkerSet": (lws(replicas=2, leaderWorkerTemplate={"size": 4, "workerTemplate": PLAIN}), [2, 6]),
+    "LeaderWorkerSet": (
+        lws(replicas=2, leaderWorkerTemplate={"size": 4, "workerTemplate": PLAIN}),
+        [2, 6],
+    ),
     "PodCliqueSet": (grove(("l", 1), ("w", 3), group=2, replicas=5), [10, 10, 20]),
     "StormService": (storm_service(replicas=3, podGroupSize=4), [3, 9]),
     "RayCluster": (ray("RayCluster", None), [1, 4]),
@@ -96,7 +110,10 @@ COUNTED: dict[str, tuple[Object, list[int]]] = {
                             "generictemplate": {
                                 "apiVersion": "v1",
                                 "kind": "Pod",
-                                "metadata": {"name": f"p{i}", "labels": {"torchx.pytorch.org/role-index": "0"}},
+                                "metadata": {
+                                    "name": f"p{i}",
+                                    "labels": {"torchx.pytorch.org/role-index": "0"},
+                                },
                                 **PLAIN,
                             }
                         }
@@ -110,7 +127,10 @@ COUNTED: dict[str, tuple[Object, list[int]]] = {
     "AppWrapper": (wrapped("v1beta2", pytorch_job(pytorchReplicaSpecs=roles(2))), [1, 2]),
     "unknown kind": (
         workload(
-            "grove.io/v1", "Set", "g", {"replicas": 2, "cliques": [{"spec": {"replicas": 3, "podSpec": PLAIN["spec"]}}]}
+            "grove.io/v1",
+            "Set",
+            "g",
+            {"replicas": 2, "cliques": [{"spec": {"replicas": 3, "podSpec": PLAIN["spec"]}}]},
         ),
         [6],
     ),
@@ -147,34 +167,55 @@ def test_tells_roles_with_their_replicas_and_where_the_job_meets_and_trains() ->
 
 
 def test_tells_a_job_that_meets_on_the_pod_network_and_trains_on_the_fabric() -> None:
-    annotations = {names.CONTAINER: "m", names.STATUS: "{}", names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any"}
+    annotations = {
+        names.CONTAINER: "m",
+        names.STATUS: "{}",
+        names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any",
+    }
     own = {"name": "m", "env": [{"name": "NCCL_SOCKET_IFNAME", "value": "=net1"}]}
     after = {"metadata": {"name": "p", "annotations": annotations}, "spec": {"containers": [own]}}
     before = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "m"}]}}
     pod = PodResult(
-        "Job/j spec.template", "ml", before, after, True, rendezvous="master", profile="p", workload="Job/j"
+        "Job/j spec.template",
+        "ml",
+        before,
+        after,
+        True,
+        rendezvous="master",
+        profile="p",
+        workload="Job/j",
     )
     [summary] = DryRun((pod,), ()).workloads
     assert summary.text == f"1 pod: 1 rank 0; meets on the pod network, trains on {NET1}"
     metadata = {"annotations": {names.CONTAINER: "m", names.STATUS: "{}"}}
     worker = replace(
-        pod, rendezvous="", system="volcano", after={"metadata": metadata, "spec": {"containers": [own]}}, replicas=3
+        pod,
+        rendezvous="",
+        system="volcano",
+        after={"metadata": metadata, "spec": {"containers": [own]}},
+        replicas=3,
     )
     [both] = DryRun((pod, worker), ()).workloads
     assert both.text == f"4 pods: 1 rank 0, 3 workers; meets on the pod network, trains on {NET1}"
     [other] = DryRun((pod, replace(pod, job="another")), ()).workloads
-    assert other.text == f"2 pods: 2 candidates for rank 0; meets on the pod network, trains on {NET1}"
+    assert (
+        other.text == f"2 pods: 2 candidates for rank 0; meets on the pod network, trains on {NET1}"
+    )
 
 
 def test_tells_where_a_job_meets_whose_profile_names_another_source() -> None:
-    interfaces = '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+    interfaces = (
+        '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+    )
     asked = f"{{networking.gke.io/interfaces: '{interfaces}', networking.gke.io/default-interface: eth0}}"
     known = parse_profiles(
         f"profiles: {{gke: {{annotations: {asked}, rendezvous: {{addressSource: gke}}}}, efa: {{rendezvous: {{addressSource: none}}}}}}"
     )
     job = yaml.safe_dump(pytorch_job(pytorchReplicaSpecs=roles(3)))
     [gke], [efa] = (
-        dry_run(job, namespace="research", profile=name, profiles=known, world=ObjectsWorld(OBJECTS)).workloads
+        dry_run(
+            job, namespace="research", profile=name, profiles=known, world=ObjectsWorld(OBJECTS)
+        ).workloads
         for name in ("gke", "efa")
     )
     assert (gke.meets, gke.trains) == ("eth1 of rdma-0", "eth1 of rdma-0")
@@ -190,10 +231,19 @@ def test_an_address_of_rank_zeros_own_moves_no_meeting() -> None:
         "--node_rank=$(LWS_WORKER_INDEX)",
         "t.py",
     ]
-    again = ["bash", "-c", "while true; do torchrun --nnodes=2 --master_addr=$LWS_LEADER_ADDRESS t.py; done"]
+    again = [
+        "bash",
+        "-c",
+        "while true; do torchrun --nnodes=2 --master_addr=$LWS_LEADER_ADDRESS t.py; done",
+    ]
     moved, kept = (
         summaries(
-            lws(leaderWorkerTemplate={"size": 2, "workerTemplate": template({**container("c"), "command": each})})
+            lws(
+                leaderWorkerTemplate={
+                    "size": 2,
+                    "workerTemplate": template({**container("c"), "command": each}),
+                }
+            )
         )
         for each in (command, again)
     )
@@ -239,15 +289,20 @@ def test_tells_where_a_container_that_chooses_itself_trains(value: str, told: st
     manifest = ray("RayCluster", None)
     for group in (manifest["spec"]["headGroupSpec"], *manifest["spec"]["workerGroupSpecs"]):
         own = group["template"]["spec"]["containers"][0]
-        group["template"] = template({**own, "env": [{"name": "NCCL_SOCKET_IFNAME", "value": value}]})
+        group["template"] = template(
+            {**own, "env": [{"name": "NCCL_SOCKET_IFNAME", "value": value}]}
+        )
     [summary] = summaries(manifest)
     assert (summary.trains, summary.warnings) == (told, ())
 
 
 @pytest.mark.parametrize(
-    ("value", "among"), [("^lo", "eth0 and net1"), ("^docker", "lo, eth0 and net1"), ("net,eth", "eth0 and net1")]
+    ("value", "among"),
+    [("^lo", "eth0 and net1"), ("^docker", "lo, eth0 and net1"), ("net,eth", "eth0 and net1")],
 )
-def test_a_pattern_is_no_place_and_nccl_may_choose_another_interface(value: str, among: str) -> None:
+def test_a_pattern_is_no_place_and_nccl_may_choose_another_interface(
+    value: str, among: str
+) -> None:
     [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3, NCCL_SOCKET_IFNAME=value)))
     assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1}"
     assert summary.warnings == (
@@ -261,7 +316,9 @@ def test_a_pattern_that_leaves_one_interface_needs_no_warning() -> None:
         "profiles: {efa: {env: {NCCL_SOCKET_IFNAME: '^lo,veth'}, rendezvous: {addressSource: none}}}"
     )
     job = yaml.safe_dump(pytorch_job(pytorchReplicaSpecs=roles(3)))
-    [efa] = dry_run(job, namespace="x", profile="efa", profiles=known, world=ObjectsWorld(OBJECTS)).workloads
+    [efa] = dry_run(
+        job, namespace="x", profile="efa", profiles=known, world=ObjectsWorld(OBJECTS)
+    ).workloads
     assert (efa.trains, efa.warnings) == ("", ())
 
 
@@ -273,22 +330,30 @@ def test_a_pattern_that_leaves_one_interface_needs_no_warning() -> None:
         ("echo $NCCL_SOCKET_IFNAME ${NCCL_SOCKET_IFNAME}; torchrun t.py", NET1),
     ],
 )
-def test_names_no_place_to_train_where_a_command_sets_the_interface_itself(text: str, told: str) -> None:
+def test_names_no_place_to_train_where_a_command_sets_the_interface_itself(
+    text: str, told: str
+) -> None:
     own = template(container("pytorch", command=["sh", "-c", text]))
-    [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3) | {"Worker": {"replicas": 3, "template": own}}))
+    [summary] = summaries(
+        pytorch_job(pytorchReplicaSpecs=roles(3) | {"Worker": {"replicas": 3, "template": own}})
+    )
     assert (summary.trains, summary.warnings) == (told, ())
 
 
 def test_the_launcher_of_mpi_sets_the_interface_for_the_workers() -> None:
     job = mpi_job("v2beta1")
-    launcher = container("mpi", command=["mpirun", "-x", "NCCL_SOCKET_IFNAME=eth0", "all_reduce_perf"], resources={})
+    launcher = container(
+        "mpi", command=["mpirun", "-x", "NCCL_SOCKET_IFNAME=eth0", "all_reduce_perf"], resources={}
+    )
     assert summaries(job)[0].trains == "net1"
     job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"] = template(launcher)
     assert summaries(job)[0].trains == ""
 
 
 def test_names_no_place_to_train_where_pods_name_different_interfaces() -> None:
-    [summary] = summaries(pytorch_job(pytorchReplicaSpecs=roles(3) | {"Master": role(1, NCCL_SOCKET_IFNAME="eth0")}))
+    [summary] = summaries(
+        pytorch_job(pytorchReplicaSpecs=roles(3) | {"Master": role(1, NCCL_SOCKET_IFNAME="eth0")})
+    )
     assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1}"
     assert summary.warnings == (
         "NCCL uses different interfaces: eth0 in bert-master-0, net1 in 3 pods from bert-worker-0 on; set NCCL_SOCKET_IFNAME alike in "
@@ -296,7 +361,13 @@ def test_names_no_place_to_train_where_pods_name_different_interfaces() -> None:
     )
 
 
-C10D = ["torchrun", "--nnodes=4", "--rdzv_backend=c10d", "--rdzv_endpoint=$(MASTER_ADDR):29500", "t.py"]
+C10D = [
+    "torchrun",
+    "--nnodes=4",
+    "--rdzv_backend=c10d",
+    "--rdzv_endpoint=$(MASTER_ADDR):29500",
+    "t.py",
+]
 SAYS_OWN = [*C10D[:-1], "--local_addr=10.1.2.3", "t.py"]
 AGENTS = "torchrun meets on the pod network, its ranks"
 
@@ -315,15 +386,22 @@ AGENTS = "torchrun meets on the pod network, its ranks"
             {"command": ["torchrun", "--rdzv_endpoint=bert-master-0:29500", "t.py"]},
             f"meets on the pod network, trains on {NET1}",
         ),
-        ({"command": ["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):29500", "t.py"]}, f"meets and trains on {NET1}"),
+        (
+            {"command": ["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):29500", "t.py"]},
+            f"meets and trains on {NET1}",
+        ),
         ({"command": ["python", "t.py"]}, f"meets and trains on {NET1}"),
     ],
 )
-def test_tells_where_agents_and_ranks_meet_by_the_backend_of_the_command(fields: Object, told: str) -> None:
+def test_tells_where_agents_and_ranks_meet_by_the_backend_of_the_command(
+    fields: Object, told: str
+) -> None:
     """With c10d the store is at the name of rank 0, which tells the ranks its address on the fabric."""
     each = {"template": template(container("pytorch", **fields))}
     [summary] = summaries(
-        pytorch_job(pytorchReplicaSpecs={"Master": each | {"replicas": 1}, "Worker": each | {"replicas": 3}})
+        pytorch_job(
+            pytorchReplicaSpecs={"Master": each | {"replicas": 1}, "Worker": each | {"replicas": 3}}
+        )
     )
     assert summary.text == f"4 pods: 1 rank 0, 3 workers; {told}"
 
@@ -352,7 +430,11 @@ def test_tells_that_pods_on_the_nodes_network_train_there() -> None:
 def test_counts_each_group_of_a_leader_worker_set_as_a_job() -> None:
     env = [{"name": "MASTER_ADDR", "value": "$(LWS_LEADER_ADDRESS)"}]
     own = template(
-        container("m", command=["torchrun", "--nnodes=4", "--master_addr=$(LWS_LEADER_ADDRESS)", "t.py"], env=env)
+        container(
+            "m",
+            command=["torchrun", "--nnodes=4", "--master_addr=$(LWS_LEADER_ADDRESS)", "t.py"],
+            env=env,
+        )
     )
     [summary] = summaries(lws(replicas=2, leaderWorkerTemplate={"size": 4, "workerTemplate": own}))
     assert summary.text.startswith("8 pods in 2 jobs: 2 rank 0, 6 workers; ")
@@ -394,7 +476,9 @@ def test_warns_of_members_whose_rank_zero_is_denied() -> None:
 def half(leader: Object, labels: Object | None = None, **spec: Any) -> Object:
     """Return a Volcano Job whose master is *leader*, and whose workers show that they are of several nodes and name the master."""
     env = [{"name": "HEAD", "value": "bert-master-0.bert"}]
-    worker = container("w", command=["torchrun", "--nnodes=3", "--master_addr=$(HEAD)", "t.py"], env=env)
+    worker = container(
+        "w", command=["torchrun", "--nnodes=3", "--master_addr=$(HEAD)", "t.py"], env=env
+    )
     master = {"metadata": {"labels": labels or {}}, **template({**worker, **leader}, **spec)}
     tasks = [{"name": "master", "replicas": 1, "template": master}]
     tasks.append({"name": "worker", "replicas": 2, "template": template(worker)})
@@ -410,7 +494,8 @@ def test_a_job_whose_rank_zero_is_left_alone_cannot_meet() -> None:
     lonely, alone = summary.warnings
     assert lonely.startswith("2 pods wait for the address of bert-master-0, rank 0 of job bert-")
     assert (
-        ", which publishes none: this pod of Volcano Job bert asks for an accelerator, but shows no launcher" in lonely
+        ", which publishes none: this pod of Volcano Job bert asks for an accelerator, but shows no launcher"
+        in lonely
     )
     assert alone == (
         "pods that ask for the same accelerators are injected (2 pods from bert-worker-0 on) and left alone (bert-master-0): if they "
@@ -421,7 +506,9 @@ def test_a_job_whose_rank_zero_is_left_alone_cannot_meet() -> None:
 def test_a_job_of_which_a_pod_says_that_it_never_meets_cannot_meet() -> None:
     pods = run().pods
     told = Decision("rendezvous", Outcome.WARNED, Reason.DISAGREES, "never")
-    [summary] = DryRun((pods[0], replace(pods[1], decisions=(*pods[1].decisions, told))), ()).workloads
+    [summary] = DryRun(
+        (pods[0], replace(pods[1], decisions=(*pods[1].decisions, told))), ()
+    ).workloads
     assert summary.text == "2 pods: 1 rank 0, 1 worker; cannot meet"
 
 
@@ -447,7 +534,9 @@ def test_workers_on_the_nodes_network_look_for_rank_zero_by_its_name() -> None:
 
 
 def test_a_job_that_waits_for_nobody_may_still_be_half_injected() -> None:
-    job = half({"command": ["torchrun", "--nnodes=3", "--master_addr=localhost", "t.py"]}, hostNetwork=True)
+    job = half(
+        {"command": ["torchrun", "--nnodes=3", "--master_addr=localhost", "t.py"]}, hostNetwork=True
+    )
     worker = job["spec"]["tasks"][1]["template"]["spec"]["containers"][0]
     worker["command"] = ["torchrun", "--nnodes=3", "--master_addr=bert-master-0.bert", "t.py"]
     [summary] = summaries(job)
@@ -470,7 +559,9 @@ def test_a_job_that_waits_for_nobody_may_still_be_half_injected() -> None:
         ),
     ],
 )
-def test_tells_in_what_pods_of_the_same_accelerators_differ(leader: Object, problem: str, differ: str) -> None:
+def test_tells_in_what_pods_of_the_same_accelerators_differ(
+    leader: Object, problem: str, differ: str
+) -> None:
     [summary] = summaries(half(leader))
     assert summary.problem == problem
     assert summary.warnings[-1] == (
@@ -494,7 +585,9 @@ def test_a_pod_whose_label_says_none_makes_no_job_half_injected_but_publishes_no
     [summary] = summaries(job, profile=None)
     assert summary.text == "3 pods: 1 left alone, 2 workers; cannot meet"
     [lonely] = summary.warnings
-    assert lonely.endswith(f", which publishes none: pod bert-master-0: label {names.PROFILE} is none")
+    assert lonely.endswith(
+        f", which publishes none: pod bert-master-0: label {names.PROFILE} is none"
+    )
 
 
 def test_names_no_place_where_a_label_leaves_pods_of_the_same_accelerators_alone() -> None:

@@ -17,7 +17,10 @@ WRITTEN: dict[str, tuple[Any, str]] = {
     "a list in a map": ({"a": [1, {"b": True, "c": "x"}]}, "a:\n- 1\n- b: true\n  c: x\n"),
     "a list in a list": ([[1, [2]], []], "- - 1\n  - - 2\n- []\n"),
     "empty": ({"a": {}, "b": [], "c": ""}, "a: {}\nb: []\nc: ''\n"),
-    "text over several lines": ({"a": "x\n  y\n\nz\n", "b": ["p\nq"]}, "a: |\n  x\n    y\n\n  z\nb:\n- |-\n  p\n  q\n"),
+    "text over several lines": (
+        {"a": "x\n  y\n\nz\n", "b": ["p\nq"]},
+        "a: |\n  x\n    y\n\n  z\nb:\n- |-\n  p\n  q\n",
+    ),
     "text that looks like something else": (
         ["1", "true", "Null", "y", "2:4", "- a", "a: b", "a #b", "a:", "=", "*x", " a"],
         "- '1'\n- 'true'\n- 'Null'\n- 'y'\n- '2:4'\n- '- a'\n- 'a: b'\n- 'a #b'\n- 'a:'\n- '='\n- '*x'\n- ' a'\n",
@@ -69,5 +72,7 @@ def marked(value: Any, location: tuple[str | int, ...]) -> Any:
         return "M4RK"
     first, *rest = location
     if isinstance(value, dict):
-        return {key: marked(item, tuple(rest)) if key == first else item for key, item in value.items()}
+        return {
+            key: marked(item, tuple(rest)) if key == first else item for key, item in value.items()
+        }
     return [marked(item, tuple(rest)) if at == first else item for at, item in enumerate(value)]

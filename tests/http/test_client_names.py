@@ -13,9 +13,16 @@ from webhook.http.client_names import names_of
     ("certificate", "names"),
     [
         pytest.param({}, (), id="no certificate"),
-        pytest.param({"subject": ((("commonName", "kube-apiserver"),),)}, ("kube-apiserver",), id="common name"),
         pytest.param(
-            {"subject": ((("organizationName", "system:masters"),), (("commonName", "a"),)), "subjectAltName": ()},
+            {"subject": ((("commonName", "kube-apiserver"),),)},
+            ("kube-apiserver",),
+            id="common name",
+        ),
+        pytest.param(
+            {
+                "subject": ((("organizationName", "system:masters"),), (("commonName", "a"),)),
+                "subjectAltName": (),
+            },
             ("a",),
             id="an organization is no name",
         ),
@@ -25,12 +32,22 @@ from webhook.http.client_names import names_of
             id="DNS names, as they are",
         ),
         pytest.param(
-            {"subject": (), "subjectAltName": (("IP Address", "10.0.0.1"), ("email", "a@b"), ("URI", "spiffe://a"))},
+            {
+                "subject": (),
+                "subjectAltName": (
+                    ("IP Address", "10.0.0.1"),
+                    ("email", "a@b"),
+                    ("URI", "spiffe://a"),
+                ),
+            },
             (),
             id="other kinds do not count",
         ),
         pytest.param(
-            {"subject": ((("commonName", "a"), ("commonName", "b")),), "subjectAltName": (("DNS", "a"),)},
+            {
+                "subject": ((("commonName", "a"), ("commonName", "b")),),
+                "subjectAltName": (("DNS", "a"),),
+            },
             ("a", "b"),
             id="each once",
         ),

@@ -81,12 +81,19 @@ logs.log_fields(log, logging.DEBUG, "too much", {})
 
 
 def test_writes_records_of_both_kinds_as_json() -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], stderr=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], stderr=subprocess.PIPE, text=True, check=True
+    )
     first, second, third = map(json.loads, done.stderr.splitlines())
     assert list(first) == ["time", "level", "message", "text", "list", "number", "half"]
     assert (first["level"], first["message"], first["text"]) == ("info", "m" * 1024, "t" * 1024)
     assert (first["list"], first["number"], first["half"]) == (["a"], 1 << 70, "\ud800")
-    assert (second["level"], second["message"]) == (logging.getLevelName(logging.WARNING).lower(), "plain words")
+    assert (second["level"], second["message"]) == (
+        logging.getLevelName(logging.WARNING).lower(),
+        "plain words",
+    )
     assert third["message"] == "failed"
     assert third["error"].endswith("ValueError: why")
-    assert {len(each["time"]) for each in (first, second, third)} == {len("2026-11-22T12:00:00.000Z")}
+    assert {len(each["time"]) for each in (first, second, third)} == {
+        len("2026-11-22T12:00:00.000Z")
+    }

@@ -19,8 +19,15 @@ def root_file_system(packages: tuple[str, ...]) -> Path:
     options = ["--variant=extract", f"--include={','.join(packages)}"]
     if "dash" in packages:
         options.append(f"--customize-hook={SHELL}")
-    key = hashlib.sha256(" ".join((release, platform.machine(), *options)).encode()).hexdigest()[:16]
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabric-injector" / "images" / key
+    key = hashlib.sha256(" ".join((release, platform.machine(), *options)).encode()).hexdigest()[
+        :16
+    ]
+    folder = (
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        / "fabric-injector"
+        / "images"
+        / key
+    )
     folder.mkdir(parents=True, exist_ok=True)
     archive, partial = folder / "root.tar", folder / "partial.tar"
     with (folder / "lock").open("w") as lock:

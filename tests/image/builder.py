@@ -25,7 +25,9 @@ def not_possible() -> str:
     """Say what this machine itself does not allow; empty where images can be built."""
     if sys.platform.startswith("linux") and os.geteuid() == 0:
         return ""
-    return f"images are built and run as root on Linux; this is uid {os.geteuid()} on {sys.platform}"
+    return (
+        f"images are built and run as root on Linux; this is uid {os.geteuid()} on {sys.platform}"
+    )
 
 
 class Image(NamedTuple):
@@ -58,7 +60,10 @@ class Builder:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Remove all containers and images."""
         for command in (("umount", "--all"), ("rm", "--all"), ("rmi", "--all", "--force")):
@@ -72,7 +77,13 @@ class Builder:
         secret.write_text(configuration)
         arguments = BASE_NAMES | {"VERSION": __version__, "REVISION": REVISION, "SOURCE": SOURCE}
         self._run(
-            *("build", "--isolation=chroot", "--network=host", "--layers=false", f"--tag={NAME}:{__version__}"),
+            *(
+                "build",
+                "--isolation=chroot",
+                "--network=host",
+                "--layers=false",
+                f"--tag={NAME}:{__version__}",
+            ),
             *(f"--build-arg={name}={value}" for name, value in arguments.items()),
             f"--secret=id=pip.conf,src={secret}",
             *(f"--volume={path}:{path}:ro" for path in certificates),
@@ -80,7 +91,9 @@ class Builder:
         )
         name = f"{NAME}:{__version__}"
         found = json.loads(self._run("inspect", "--type=image", name))
-        return Image(name, found["OCIv1"]["config"], self._bytes(name), self._bytes(BASE_NAMES["BASE"]))
+        return Image(
+            name, found["OCIv1"]["config"], self._bytes(name), self._bytes(BASE_NAMES["BASE"])
+        )
 
     def mount(self, image: Image) -> Path:
         """Give a folder that holds the image's root file system."""

@@ -43,7 +43,9 @@ def image(builder: Builder, pytestconfig: pytest.Config) -> Image:
     """Build the image once for all tests."""
     built = builder.build()
     layers = f"of which {built.bytes_of_base / 1e6:.0f} MB are the base's"
-    pytestconfig.stash.setdefault(FIGURES, []).append(f"image: {built.bytes / 1e6:.0f} MB, {layers}")
+    pytestconfig.stash.setdefault(FIGURES, []).append(
+        f"image: {built.bytes / 1e6:.0f} MB, {layers}"
+    )
     return built
 
 
@@ -59,7 +61,9 @@ def container(image: Image, root: Path, tmp_path: Path) -> Container:
     return Container(image, root, tmp_path)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Print the figures."""
     for line in config.stash.get(FIGURES, []):
         terminalreporter.write_line(line)

@@ -20,7 +20,10 @@ class Container:
         self._folder = folder
 
     def command(
-        self, *arguments: str, mounts: Mapping[str, Path] | None = None, entrypoint: Sequence[str] | None = None
+        self,
+        *arguments: str,
+        mounts: Mapping[str, Path] | None = None,
+        entrypoint: Sequence[str] | None = None,
     ) -> list[str]:
         """Give a command that runs the image with these arguments until it ends; *mounts* are read-only, by their path inside."""
         name = f"fabric-injector-{os.getpid()}-{uuid4().hex[:8]}"
@@ -39,15 +42,28 @@ class Container:
             "noNewPrivileges": True,
         }
         spec["root"] = {"path": str(self._root), "readonly": True}
-        spec["linux"]["namespaces"] = [one for one in spec["linux"]["namespaces"] if one["type"] != "network"]
-        spec["mounts"] = [one for one in spec["mounts"] if one["destination"] in ("/proc", "/dev")] + [
-            {"destination": inside, "source": str(outside), "type": "bind", "options": ["rbind", "ro"]}
+        spec["linux"]["namespaces"] = [
+            one for one in spec["linux"]["namespaces"] if one["type"] != "network"
+        ]
+        spec["mounts"] = [
+            one for one in spec["mounts"] if one["destination"] in ("/proc", "/dev")
+        ] + [
+            {
+                "destination": inside,
+                "source": str(outside),
+                "type": "bind",
+                "options": ["rbind", "ro"],
+            }
             for inside, outside in (mounts or {}).items()
         ]
         (bundle / "config.json").write_text(json.dumps(spec))
         return ["runc", f"--root={self._folder / 'runc'}", "run", f"--bundle={bundle}", name]
 
-    def run(self, *arguments: str, entrypoint: Sequence[str] | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, entrypoint: Sequence[str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run the image to its end."""
         command = self.command(*arguments, entrypoint=entrypoint)
-        return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+        return subprocess.run(
+            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120
+        )

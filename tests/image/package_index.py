@@ -15,7 +15,9 @@ def pip_configuration() -> tuple[str, list[Path]]:
     """
     command = [sys.executable, "-m", "pip", "config", "list"]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    pairs = (line.partition("=") for line in sorted(lines, key=lambda line: line.startswith(":env:")))
+    pairs = (
+        line.partition("=") for line in sorted(lines, key=lambda line: line.startswith(":env:"))
+    )
     found = {name.rpartition(".")[2]: str(ast.literal_eval(value)) for name, _, value in pairs}
     settings = {key: found[key] for key in KEYS if key in found}
     text = "\n".join(["[global]", *(f"{key} = {value}" for key, value in settings.items()), ""])

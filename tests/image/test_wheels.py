@@ -14,10 +14,27 @@ PLATFORMS = ("manylinux2014", "manylinux_2_17", "manylinux_2_28")
 @pytest.mark.parametrize("processor", ["x86_64", "aarch64"])
 def test_wheels_for_the_default_image(processor: str, tmp_path: Path) -> None:
     """The installer resolves what the wheels themselves require, and refuses what is not locked."""
-    found = re.search(r"^ARG BASE=\S*python:(3\.\d+)-slim$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    found = re.search(
+        r"^ARG BASE=\S*python:(3\.\d+)-slim$", (ROOT / "Dockerfile").read_text(), re.MULTILINE
+    )
     assert found is not None
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", f"--target={tmp_path}"]
-    command += ["--only-binary=:all:", "--require-hashes", f"--requirement={ROOT / 'requirements.lock'}"]
-    command += [f"--python-version={found[1]}", *(f"--platform={name}_{processor}" for name in PLATFORMS)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--dry-run",
+        f"--target={tmp_path}",
+    ]
+    command += [
+        "--only-binary=:all:",
+        "--require-hashes",
+        f"--requirement={ROOT / 'requirements.lock'}",
+    ]
+    command += [
+        f"--python-version={found[1]}",
+        *(f"--platform={name}_{processor}" for name in PLATFORMS),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -57,14 +57,18 @@ class ExecServer:
                 self._send(8, struct.pack("!H", 1000))
 
             def _send(self, code: int, data: bytes) -> None:
-                length = bytes([len(data)]) if len(data) < 126 else struct.pack("!BH", 126, len(data))
+                length = (
+                    bytes([len(data)]) if len(data) < 126 else struct.pack("!BH", 126, len(data))
+                )
                 self.wfile.write(bytes([0x80 | code]) + length + data)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # as the base class calls it
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), daemon=True
+        )
 
     @property
     def url(self) -> str:
@@ -75,7 +79,10 @@ class ExecServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._server.shutdown()
         self._server.server_close()

@@ -78,7 +78,12 @@ class Store:
     def put(self, spec: Any, **metadata: Any) -> None:
         """Write it, whoever holds it."""
         self._version += 1
-        metadata = {"name": "fabric-injector", "uid": "u1", **metadata, "resourceVersion": str(self._version)}
+        metadata = {
+            "name": "fabric-injector",
+            "uid": "u1",
+            **metadata,
+            "resourceVersion": str(self._version),
+        }
         self.lease = {"metadata": metadata, "spec": copy.deepcopy(spec)}
 
     @property
@@ -94,7 +99,10 @@ class Store:
                 return 409, {"message": "already exists"}
         elif self.lease is None:
             return 404, {"message": "not found"}
-        elif method == "PUT" and body["metadata"]["resourceVersion"] != self.lease["metadata"]["resourceVersion"]:
+        elif (
+            method == "PUT"
+            and body["metadata"]["resourceVersion"] != self.lease["metadata"]["resourceVersion"]
+        ):
             return 409, {"message": "the object has been modified"}
         if method != "GET":
             status = 200 if self.lease else 201
@@ -127,7 +135,8 @@ class Link(Connection):
         answers: list[tuple[int, Any]] = []
         if there is not None:
             self._clock.at(
-                self._clock.time + there, lambda: answers.append(self._store.answer(method, path, body))
+                self._clock.time + there,
+                lambda: answers.append(self._store.answer(method, path, body)),
             )  # also long after the sender has given up
         if there is None or back is None or there + back > timeout:
             self._clock.sleep(timeout)
@@ -199,7 +208,9 @@ class Process:
 
 def overlaps(processes: list[Process]) -> list[tuple[float, float]]:
     """Give the writes of different processes that were under way at one time."""
-    writes = sorted((*write, number) for number, process in enumerate(processes) for write in process.writes)
+    writes = sorted(
+        (*write, number) for number, process in enumerate(processes) for write in process.writes
+    )
     found = []
     latest: dict[int, float] = {}
     for began, ended, number in writes:

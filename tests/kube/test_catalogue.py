@@ -27,7 +27,11 @@ def with_(**fields: Any) -> Object:
         (NODES, [], "it is not an object"),
         (NODES, {}, "metadata.name is missing"),
         (NODES, {"metadata": {"name": ""}}, "metadata.name is missing"),
-        (NODES, {"metadata": {"name": "a", "labels": {"a": None}}}, "metadata.labels.a is not a string"),
+        (
+            NODES,
+            {"metadata": {"name": "a", "labels": {"a": None}}},
+            "metadata.labels.a is not a string",
+        ),
         (PODS, {"metadata": {"name": "a"}}, "metadata.namespace is missing"),
         (PODS, with_(status={"conditions": [None]}), "status.conditions[0] is not an object"),
         (
@@ -36,7 +40,11 @@ def with_(**fields: Any) -> Object:
             "pod.spec.containers[0].env: expected a list, found a number",
         ),
         (PODS, with_(spec={"containers": None, "nodeName": 5}), "spec.nodeName is not a string"),
-        (LEASES, with_(spec={"leaseDurationSeconds": True}), "spec.leaseDurationSeconds is not an integer"),
+        (
+            LEASES,
+            with_(spec={"leaseDurationSeconds": True}),
+            "spec.leaseDurationSeconds is not an integer",
+        ),
         (CLUSTER_QUEUES, with_(spec={"resourceGroups": {}}), "spec.resourceGroups is not a list"),
         (NODES, with_(spec={"unschedulable": "yes"}), "spec.unschedulable is not a boolean"),
     ],

@@ -32,8 +32,12 @@ def api(server: FakeApiServer, clock: Clock) -> ClaimsApi:
 
 
 def served(*versions: str) -> Behaviour:
-    listed = [{"groupVersion": f"resource.k8s.io/{version}", "version": version} for version in versions]
-    return text(200, json.dumps({"kind": "APIGroup", "name": "resource.k8s.io", "versions": listed}))
+    listed = [
+        {"groupVersion": f"resource.k8s.io/{version}", "version": version} for version in versions
+    ]
+    return text(
+        200, json.dumps({"kind": "APIGroup", "name": "resource.k8s.io", "versions": listed})
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,10 +58,14 @@ def test_takes_the_best_version_that_can_be_read(
     server.misbehave("get", CLAIMS, answer)
     assert api.version() == version
     resource = api.served(DEVICE_CLASSES)
-    assert (resource and resource.path) == (f"{CLAIMS}/{version}/deviceclasses" if version else None)
+    assert (resource and resource.path) == (
+        f"{CLAIMS}/{version}/deviceclasses" if version else None
+    )
 
 
-def test_asks_once_and_anew_after_a_while(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
+def test_asks_once_and_anew_after_a_while(
+    server: FakeApiServer, api: ClaimsApi, clock: Clock
+) -> None:
     server.misbehave("get", CLAIMS, served("v1beta2"), served("v1"))
     assert [api.version() for _ in range(5)] == ["v1beta2"] * 5
     assert len(server.asked("get", CLAIMS)) == 1
@@ -67,7 +75,8 @@ def test_asks_once_and_anew_after_a_while(server: FakeApiServer, api: ClaimsApi,
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"), [(status(403, "no"), 403), (hang, 0), (text(200, "{}"), 200), (text(200, "x"), 200)]
+    ("answer", "code"),
+    [(status(403, "no"), 403), (hang, 0), (text(200, "{}"), 200), (text(200, "x"), 200)],
 )
 def test_says_why_it_is_not_known(
     server: FakeApiServer, api: ClaimsApi, clock: Clock, answer: Behaviour, code: int
@@ -82,7 +91,9 @@ def test_says_why_it_is_not_known(
     assert api.version() == "v1"
 
 
-def test_keeps_the_former_answer_while_there_is_none(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
+def test_keeps_the_former_answer_while_there_is_none(
+    server: FakeApiServer, api: ClaimsApi, clock: Clock
+) -> None:
     server.misbehave("get", CLAIMS, served("v1"), status(403), text(404, NOT_INSTALLED))
     assert api.version() == "v1"
     clock.seconds += REFRESH_SECONDS

@@ -15,7 +15,16 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.apiserver.pki import Authority
-from tests.fake_apiserver import NAMESPACES, Behaviour, Exchange, FakeApiServer, hang, lines, status, text
+from tests.fake_apiserver import (
+    NAMESPACES,
+    Behaviour,
+    Exchange,
+    FakeApiServer,
+    hang,
+    lines,
+    status,
+    text,
+)
 from webhook import __version__
 from webhook.core.errors import InputError, Unavailable
 from webhook.kube.connection import Connection, RequestFailed, Response, Stream, encode
@@ -44,7 +53,10 @@ def test_sends_method_query_headers_and_body(server: FakeApiServer, connection: 
     assert get.headers["User-Agent"] == f"fabric-injector/{__version__}"
     assert get.headers["Accept"] == "application/json"
     assert "Authorization" not in get.headers
-    assert (patch.method, patch.headers["Content-Type"]) == ("PATCH", "application/merge-patch+json")
+    assert (patch.method, patch.headers["Content-Type"]) == (
+        "PATCH",
+        "application/merge-patch+json",
+    )
     assert patch.body == '{"metadata":{"labels":{"a":"ü"}}}'.encode()
     assert (post.headers["Content-Type"], post.body) == ("application/json", b"[1]")
 
@@ -64,7 +76,9 @@ def test_writes_json_as_go_does(body: dict[str, object], written: str) -> None:
     assert encode(body) == written.encode()
 
 
-def test_uses_one_connection_for_requests_in_sequence(server: FakeApiServer, connection: Connection) -> None:
+def test_uses_one_connection_for_requests_in_sequence(
+    server: FakeApiServer, connection: Connection
+) -> None:
     server.put(NAMESPACES, "ml")
     for _ in range(5):
         assert connection.request("GET", f"{NAMESPACES}/ml").json()["metadata"]["name"] == "ml"
@@ -80,21 +94,36 @@ def test_asks_for_keep_alive_of_the_socket(server: FakeApiServer, connection: Co
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
 
 
-def test_answers_with_the_status_of_a_refusal(server: FakeApiServer, connection: Connection) -> None:
-    server.misbehave("get", f"{NAMESPACES}/ml", status(403, 'namespaces "ml" is forbidden:\n no role'))
+def test_answers_with_the_status_of_a_refusal(
+    server: FakeApiServer, connection: Connection
+) -> None:
+    server.misbehave(
+        "get", f"{NAMESPACES}/ml", status(403, 'namespaces "ml" is forbidden:\n no role')
+    )
     response = connection.request("GET", f"{NAMESPACES}/ml")
     assert response.status == 403
-    assert response.problem == 'GET /api/v1/namespaces/ml answered 403: namespaces "ml" is forbidden: no role'
+    assert (
+        response.problem
+        == 'GET /api/v1/namespaces/ml answered 403: namespaces "ml" is forbidden: no role'
+    )
 
 
 @pytest.mark.parametrize(
     ("behaviour", "message", "code", "seconds"),
     [
         pytest.param(status(500, "etcd"), "answered 500: etcd", 500, 0, id="internal"),
-        pytest.param(status(503, "starting", Retry_After="3"), "answered 503: starting", 503, 3, id="later"),
-        pytest.param(status(429, "full", Retry_After="1"), "answered 429: full", 429, 1, id="throttled"),
-        pytest.param(status(429, "full", Retry_After="Fri, 31"), "answered 429: full", 429, 0, id="date"),
-        pytest.param(text(502, "<html>\n<b>Bad"), "answered 502: <html> <b>Bad", 502, 0, id="proxy page"),
+        pytest.param(
+            status(503, "starting", Retry_After="3"), "answered 503: starting", 503, 3, id="later"
+        ),
+        pytest.param(
+            status(429, "full", Retry_After="1"), "answered 429: full", 429, 1, id="throttled"
+        ),
+        pytest.param(
+            status(429, "full", Retry_After="Fri, 31"), "answered 429: full", 429, 0, id="date"
+        ),
+        pytest.param(
+            text(502, "<html>\n<b>Bad"), "answered 502: <html> <b>Bad", 502, 0, id="proxy page"
+        ),
         pytest.param(text(504, ""), "answered 504: (no text)", 504, 0, id="empty"),
         pytest.param(
             lambda exchange: exchange.cut(),
@@ -105,12 +134,21 @@ def test_answers_with_the_status_of_a_refusal(server: FakeApiServer, connection:
         ),
         pytest.param(hang, "Read timed out.", 0, 0, id="silent"),
         pytest.param(
-            lines(b'{"a":', then="cut"), "Connection broken: IncompleteRead(0 bytes read)", 0, 0, id="cut in the middle"
+            lines(b'{"a":', then="cut"),
+            "Connection broken: IncompleteRead(0 bytes read)",
+            0,
+            0,
+            id="cut in the middle",
         ),
     ],
 )
 def test_raises_where_the_server_gives_no_answer(
-    server: FakeApiServer, connection: Connection, behaviour: Behaviour, message: str, code: int, seconds: float
+    server: FakeApiServer,
+    connection: Connection,
+    behaviour: Behaviour,
+    message: str,
+    code: int,
+    seconds: float,
 ) -> None:
     server.misbehave("get", f"{NAMESPACES}/ml", behaviour, behaviour)
     with pytest.raises(Unavailable, match=r"^GET /api/v1/namespaces/ml") as failure:
@@ -123,11 +161,15 @@ def test_raises_where_the_server_gives_no_answer(
 def test_raises_where_nothing_listens() -> None:
     with FakeApiServer() as gone:
         pass
-    with pytest.raises(RequestFailed, match=r"^GET /api/v1/namespaces: Failed to .* Connection refused$"):
+    with pytest.raises(
+        RequestFailed, match=r"^GET /api/v1/namespaces: Failed to .* Connection refused$"
+    ):
         Connection(Credentials("test", gone.url)).request("GET", NAMESPACES)
 
 
-def test_gives_up_on_an_answer_that_comes_in_drops(server: FakeApiServer, connection: Connection) -> None:
+def test_gives_up_on_an_answer_that_comes_in_drops(
+    server: FakeApiServer, connection: Connection
+) -> None:
     def drip(exchange: Exchange) -> None:
         exchange.open()
         while not server.closing.wait(0.05):
@@ -139,13 +181,17 @@ def test_gives_up_on_an_answer_that_comes_in_drops(server: FakeApiServer, connec
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{", "7", "\xff"], ids=repr)
-def test_refuses_a_body_that_is_no_json_object(server: FakeApiServer, connection: Connection, body: str) -> None:
+def test_refuses_a_body_that_is_no_json_object(
+    server: FakeApiServer, connection: Connection, body: str
+) -> None:
     server.misbehave("list", NAMESPACES, text(200, body))
     with pytest.raises(RequestFailed, match="answered 200 with no JSON object"):
         connection.request("GET", NAMESPACES).json()
 
 
-def test_sends_a_get_again_where_a_kept_connection_was_closed(server: FakeApiServer, connection: Connection) -> None:
+def test_sends_a_get_again_where_a_kept_connection_was_closed(
+    server: FakeApiServer, connection: Connection
+) -> None:
     server.misbehave("list", NAMESPACES, lambda exchange: exchange.cut())
     assert connection.request("GET", NAMESPACES).status == 200
     assert len(server.requests) == 2
@@ -181,7 +227,9 @@ def test_streams_lines_as_they_come(server: FakeApiServer, connection: Connectio
         assert list(stream.lines()) == [b"one", b"two", b"", b"three"]
 
 
-def test_streams_nothing_where_the_status_is_not_200(server: FakeApiServer, connection: Connection) -> None:
+def test_streams_nothing_where_the_status_is_not_200(
+    server: FakeApiServer, connection: Connection
+) -> None:
     server.misbehave("list", NAMESPACES, status(410, "too old"))
     with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as answer:
         assert isinstance(answer, Response)
@@ -233,7 +281,10 @@ def test_trusts_the_given_authority_only(tmp_path: Path) -> None:
     ours, other = (Authority(name).write(tmp_path / name) for name in ("ours", "other"))
     with FakeApiServer(_serving(ours)) as server:
         for ca in (ours / "ca.crt", (ours / "ca.crt").read_bytes()):
-            assert Connection(Credentials("test", server.url, ca=ca)).request("GET", NAMESPACES).status == 200
+            assert (
+                Connection(Credentials("test", server.url, ca=ca)).request("GET", NAMESPACES).status
+                == 200
+            )
         for wrong in (other / "ca.crt", None):
             with pytest.raises(RequestFailed, match="CERTIFICATE_VERIFY_FAILED"):
                 Connection(Credentials("test", server.url, ca=wrong)).request("GET", NAMESPACES)
@@ -246,13 +297,22 @@ def test_checks_the_name_that_it_is_told_to(tmp_path: Path) -> None:
         right = Connection(Credentials("test", server.url, ca=ca, server_name="api.example"))
         assert right.request("GET", NAMESPACES).status == 200
         with pytest.raises(RequestFailed, match=r"'wrong\.example'"):
-            Connection(Credentials("test", server.url, ca=ca, server_name="wrong.example")).request("GET", NAMESPACES)
+            Connection(Credentials("test", server.url, ca=ca, server_name="wrong.example")).request(
+                "GET", NAMESPACES
+            )
 
 
-def test_checks_nothing_where_it_is_told_so_and_says_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_checks_nothing_where_it_is_told_so_and_says_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = Authority("test").write(tmp_path)
     with FakeApiServer(_serving(folder)) as server:
-        assert Connection(Credentials("me", server.url, verify=False)).request("GET", NAMESPACES).status == 200
+        assert (
+            Connection(Credentials("me", server.url, verify=False))
+            .request("GET", NAMESPACES)
+            .status
+            == 200
+        )
     assert "me: insecure-skip-tls-verify" in caplog.text
 
 
@@ -262,7 +322,9 @@ def _client_pair(folder: Path) -> tuple[Path, Path]:
     now = datetime.datetime.now(datetime.UTC)
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
     builder = builder.not_valid_before(now - datetime.timedelta(hours=1))
-    certificate = builder.not_valid_after(now + datetime.timedelta(hours=1)).sign(key, hashes.SHA256())
+    certificate = builder.not_valid_after(now + datetime.timedelta(hours=1)).sign(
+        key, hashes.SHA256()
+    )
     (folder / "client.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     form = serialization.PrivateFormat.PKCS8
     pem = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
@@ -276,20 +338,28 @@ def test_shows_its_client_certificate(tmp_path: Path, as_data: bool) -> None:
     pair = _client_pair(tmp_path)
     certificate, key = (file.read_bytes() for file in pair) if as_data else pair
     with FakeApiServer(_serving(folder, tmp_path / "client.crt")) as server:
-        shown = Connection(Credentials("t", server.url, ca=folder / "ca.crt", certificate=certificate, key=key))
+        shown = Connection(
+            Credentials("t", server.url, ca=folder / "ca.crt", certificate=certificate, key=key)
+        )
         assert shown.request("GET", NAMESPACES).status == 200
         with pytest.raises(RequestFailed):
-            Connection(Credentials("t", server.url, ca=folder / "ca.crt")).request("GET", NAMESPACES)
+            Connection(Credentials("t", server.url, ca=folder / "ca.crt")).request(
+                "GET", NAMESPACES
+            )
 
 
 def test_sends_the_token_as_it_is_at_each_request(tmp_path: Path) -> None:
     folder = Authority("test").write(tmp_path)
     tokens = iter(["Bearer one", "Bearer two", "Bearer x\ny", ""])
     with FakeApiServer(_serving(folder)) as server:
-        connection = Connection(Credentials("me", server.url, authorization=lambda: next(tokens), ca=folder / "ca.crt"))
+        connection = Connection(
+            Credentials("me", server.url, authorization=lambda: next(tokens), ca=folder / "ca.crt")
+        )
         connection.request("GET", NAMESPACES)
         connection.request("GET", NAMESPACES)
-        with pytest.raises(RequestFailed, match=r"the token of the me holds odd characters") as failure:
+        with pytest.raises(
+            RequestFailed, match=r"the token of the me holds odd characters"
+        ) as failure:
             connection.request("GET", NAMESPACES)
         connection.request("GET", NAMESPACES)
         sent = [request.headers.get("Authorization") for request in server.requests]
@@ -297,7 +367,9 @@ def test_sends_the_token_as_it_is_at_each_request(tmp_path: Path) -> None:
     assert "Bearer x" not in str(failure.value)
 
 
-def test_takes_up_replaced_certificate_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_takes_up_replaced_certificate_files(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     now = [0.0]
     old, new = (Authority(name).write(tmp_path / name) for name in ("old", "new"))
     ca = tmp_path / "ca.crt"
@@ -323,7 +395,9 @@ def test_refuses_files_that_cannot_be_used(tmp_path: Path, wrong: str) -> None:
     folder = Authority("test").write(tmp_path)
     content = {name: (folder / file).read_bytes() for name, file in FILES.items()}
     content["ca" if wrong == "empty" else wrong] = b"" if wrong == "empty" else b"no PEM"
-    with pytest.raises(InputError, match=r"^me: (certificate authority|client certificate and key): not usable"):
+    with pytest.raises(
+        InputError, match=r"^me: (certificate authority|client certificate and key): not usable"
+    ):
         Connection(Credentials("me", "https://127.0.0.1:1", **content))  # type: ignore[arg-type]
 
 
@@ -340,7 +414,9 @@ FILES = {"ca": "ca.crt", "certificate": "tls.crt", "key": "tls.key"}
 
 
 def test_goes_through_a_proxy(server: FakeApiServer) -> None:
-    credentials = Credentials("test", "http://api.example:6443", proxy=server.url.replace("//", "//me:pass@"))
+    credentials = Credentials(
+        "test", "http://api.example:6443", proxy=server.url.replace("//", "//me:pass@")
+    )
     assert Connection(credentials).request("GET", NAMESPACES).status == 200
     assert server.requests[0].headers["Host"] == "api.example:6443"
     assert server.requests[0].headers["Proxy-Authorization"] == "Basic bWU6cGFzcw=="

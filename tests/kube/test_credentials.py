@@ -44,7 +44,9 @@ def kubeconfig(file: Path, user: Any = None, cluster: Any = None, **more: Any) -
     ids=["IPv4", "IPv6"],
 )
 def test_takes_the_service_account_in_a_pod(mounted: Path, host: str, server: str) -> None:
-    found = find_credentials(IN_POD | {"KUBERNETES_SERVICE_HOST": host, "KUBECONFIG": "x"}, service_account=mounted)
+    found = find_credentials(
+        IN_POD | {"KUBERNETES_SERVICE_HOST": host, "KUBECONFIG": "x"}, service_account=mounted
+    )
     assert (found.source, found.server, found.ca) == ("service account", server, mounted / "ca.crt")
     assert found.authorization() == "Bearer first"
     assert found.verify
@@ -63,8 +65,14 @@ def test_reads_a_token_that_was_replaced_and_keeps_one_that_is_gone(mounted: Pat
 @pytest.mark.parametrize(
     ("missing", "message"),
     [
-        ("ca.crt", "service account: {}/ca.crt does not exist; mount the service account's volume whole"),
-        ("token", "service account: the token file {}/token is empty or cannot be read; mount or write a token there"),
+        (
+            "ca.crt",
+            "service account: {}/ca.crt does not exist; mount the service account's volume whole",
+        ),
+        (
+            "token",
+            "service account: the token file {}/token is empty or cannot be read; mount or write a token there",
+        ),
     ],
 )
 def test_says_what_a_pod_lacks(mounted: Path, missing: str, message: str) -> None:
@@ -78,7 +86,10 @@ def test_says_what_a_pod_lacks(mounted: Path, missing: str, message: str) -> Non
 
 def test_takes_the_kubeconfig_where_no_token_is_mounted(tmp_path: Path) -> None:
     environ = kubeconfig(tmp_path / "config", {"token": "t"})
-    assert find_credentials(IN_POD | environ, service_account=tmp_path / "none").authorization() == "Bearer t"
+    assert (
+        find_credentials(IN_POD | environ, service_account=tmp_path / "none").authorization()
+        == "Bearer t"
+    )
 
 
 def test_takes_the_kubeconfig_of_the_home_folder(tmp_path: Path) -> None:
@@ -100,7 +111,12 @@ def test_names_all_places_where_it_looked(tmp_path: Path) -> None:
 
 def test_merges_kubeconfigs_first_come_first_served(tmp_path: Path) -> None:
     kubeconfig(tmp_path / "a", {"token": "a"}, contexts=[])
-    kubeconfig(tmp_path / "b" / "config", {"token": "b"}, {"server": "https://b.example"}, **{"current-context": "y"})
+    kubeconfig(
+        tmp_path / "b" / "config",
+        {"token": "b"},
+        {"server": "https://b.example"},
+        **{"current-context": "y"},
+    )
     found = find_credentials({"KUBECONFIG": f"{tmp_path}/a:{tmp_path}/none:{tmp_path}/b/config"})
     assert (found.server, found.authorization()) == ("https://api.example:6443/prefix", "Bearer a")
 
@@ -114,7 +130,11 @@ def test_resolves_paths_from_the_file_that_names_them(tmp_path: Path) -> None:
         {**SERVER, "certificate-authority": "ca", "tls-server-name": "api.internal"},
     )
     found = find_credentials({"KUBECONFIG": str(tmp_path / "config")})
-    assert (found.ca, found.certificate, found.key) == (tmp_path / "ca", tmp_path / "crt", tmp_path / "key")
+    assert (found.ca, found.certificate, found.key) == (
+        tmp_path / "ca",
+        tmp_path / "crt",
+        tmp_path / "key",
+    )
     assert found.server_name == "api.internal"
     assert found.authorization() == "Bearer token"
     (tmp_path / "token").write_text("renewed")
@@ -125,7 +145,11 @@ def test_reads_what_stands_in_the_kubeconfig_itself(tmp_path: Path) -> None:
     encoded = {name: base64.b64encode(name.encode()).decode() for name in ("ca", "crt", "key")}
     environ = kubeconfig(
         tmp_path / "config",
-        {"client-certificate-data": encoded["crt"], "client-key-data": encoded["key"], "token": "t"},
+        {
+            "client-certificate-data": encoded["crt"],
+            "client-key-data": encoded["key"],
+            "token": "t",
+        },
         {**SERVER, "certificate-authority-data": encoded["ca"], "certificate-authority": "ignored"},
     )
     found = find_credentials(environ)
@@ -138,11 +162,23 @@ def test_reads_what_stands_in_the_kubeconfig_itself(tmp_path: Path) -> None:
     [
         pytest.param({}, SERVER, ("", True), id="anonymous"),
         pytest.param({"username": "u", "password": "p"}, SERVER, ("Basic dTpw", True), id="basic"),
-        pytest.param({"token": "t"}, {**SERVER, "insecure-skip-tls-verify": True}, ("Bearer t", False), id="insecure"),
-        pytest.param({"token": "t"}, {"server": "http://api.example"}, ("", True), id="nothing secret without TLS"),
+        pytest.param(
+            {"token": "t"},
+            {**SERVER, "insecure-skip-tls-verify": True},
+            ("Bearer t", False),
+            id="insecure",
+        ),
+        pytest.param(
+            {"token": "t"},
+            {"server": "http://api.example"},
+            ("", True),
+            id="nothing secret without TLS",
+        ),
     ],
 )
-def test_reads_each_kind_of_user(tmp_path: Path, user: Any, cluster: Any, want: tuple[str, bool]) -> None:
+def test_reads_each_kind_of_user(
+    tmp_path: Path, user: Any, cluster: Any, want: tuple[str, bool]
+) -> None:
     found = find_credentials(kubeconfig(tmp_path / "config", user, cluster))
     assert (found.authorization(), found.verify) == want
 
@@ -150,8 +186,18 @@ def test_reads_each_kind_of_user(tmp_path: Path, user: Any, cluster: Any, want: 
 @pytest.mark.parametrize(
     ("user", "cluster", "more", "message"),
     [
-        ({}, {}, {}, "clusters[c].cluster.server: is not set, and context x needs it; write https://HOST:PORT"),
-        ({}, {"server": 7}, {}, "clusters[c].cluster.server: expected a string, found a number; put it in quotes"),
+        (
+            {},
+            {},
+            {},
+            "clusters[c].cluster.server: is not set, and context x needs it; write https://HOST:PORT",
+        ),
+        (
+            {},
+            {"server": 7},
+            {},
+            "clusters[c].cluster.server: expected a string, found a number; put it in quotes",
+        ),
         (
             {},
             {**SERVER, "insecure-skip-tls-verify": "no"},
@@ -190,14 +236,44 @@ def test_reads_each_kind_of_user(tmp_path: Path, user: Any, cluster: Any, want: 
             {},
             "users[u].user.as: impersonation is not supported; choose a context whose user is meant itself",
         ),
-        ({}, SERVER, {"current-context": ""}, "current-context: not set; run `kubectl config use-context NAME`"),
-        ({}, SERVER, {"current-context": "y"}, "current-context: 'y' is not among contexts; correct one of them"),
-        ({}, SERVER, {"clusters": []}, "contexts[x].context.cluster: 'c' is not among clusters; correct one of them"),
-        ({}, SERVER, {"users": None}, "contexts[x].context.user: 'u' is not among users; correct one of them"),
-        ({}, SERVER, {"users": {}}, "contexts[x].context.user: 'u' is not among users; correct one of them"),
+        (
+            {},
+            SERVER,
+            {"current-context": ""},
+            "current-context: not set; run `kubectl config use-context NAME`",
+        ),
+        (
+            {},
+            SERVER,
+            {"current-context": "y"},
+            "current-context: 'y' is not among contexts; correct one of them",
+        ),
+        (
+            {},
+            SERVER,
+            {"clusters": []},
+            "contexts[x].context.cluster: 'c' is not among clusters; correct one of them",
+        ),
+        (
+            {},
+            SERVER,
+            {"users": None},
+            "contexts[x].context.user: 'u' is not among users; correct one of them",
+        ),
+        (
+            {},
+            SERVER,
+            {"users": {}},
+            "contexts[x].context.user: 'u' is not among users; correct one of them",
+        ),
         ({}, SERVER, {"users": "u"}, "users: expected a list, found a string; correct it"),
         ({}, SERVER, {"users": [{"user": {}}]}, "users[0]: has no name; give it one"),
-        ({}, SERVER, {"users": [{"name": "u", "user": 1}]}, "users[u].user: expected an object; correct it"),
+        (
+            {},
+            SERVER,
+            {"users": [{"name": "u", "user": 1}]},
+            "users[u].user: expected an object; correct it",
+        ),
     ],
 )
 def test_names_the_file_and_field_that_is_wrong(
@@ -206,19 +282,27 @@ def test_names_the_file_and_field_that_is_wrong(
     environ = kubeconfig(tmp_path / "config", user, cluster, **more)
     with pytest.raises(InputError) as failure:
         find_credentials(environ)
-    assert str(failure.value) == f"kubeconfig {tmp_path}/config: {message.replace('FOLDER', str(tmp_path))}"
+    assert (
+        str(failure.value)
+        == f"kubeconfig {tmp_path}/config: {message.replace('FOLDER', str(tmp_path))}"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a: [\n", "line 2, column 1: not valid YAML"),
-        ("users: []\nusers: []", "line 2, column 1: users: is written twice, first in line 1; keep one"),
+        (
+            "users: []\nusers: []",
+            "line 2, column 1: users: is written twice, first in line 1; keep one",
+        ),
         ("7", "expected an object, found a number; see `kubectl config view`"),
         ("", "current-context: not set"),
     ],
 )
-def test_names_the_place_of_text_that_is_no_kubeconfig(tmp_path: Path, text: str, message: str) -> None:
+def test_names_the_place_of_text_that_is_no_kubeconfig(
+    tmp_path: Path, text: str, message: str
+) -> None:
     (tmp_path / "config").write_text(text)
     with pytest.raises(InputError) as failure:
         find_credentials({"KUBECONFIG": str(tmp_path / "config")})
@@ -270,9 +354,15 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 def with_plugin(folder: Path, status: str) -> Credentials:
     (folder / "plugin").write_text(PLUGIN.replace("STATUS", status))
     (folder / "plugin").chmod(0o755)
-    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./plugin", "interactiveMode": "Never"}
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "./plugin",
+        "interactiveMode": "Never",
+    }
     (folder / "ca").write_text("CA")
-    return find_credentials(kubeconfig(folder / "config", {"exec": plugin}, {**SERVER, "certificate-authority": "ca"}))
+    return find_credentials(
+        kubeconfig(folder / "config", {"exec": plugin}, {**SERVER, "certificate-authority": "ca"})
+    )
 
 
 def test_asks_a_plugin_and_asks_again_when_its_token_has_expired(tmp_path: Path) -> None:
@@ -295,13 +385,18 @@ def test_takes_a_certificate_from_a_plugin(tmp_path: Path) -> None:
 
 
 def test_says_that_a_plugin_failed(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"users\[u\]\.user\.exec: it gave neither a token nor a certificate"):
+    with pytest.raises(
+        InputError, match=r"users\[u\]\.user\.exec: it gave neither a token nor a certificate"
+    ):
         with_plugin(tmp_path, '{"unknown": 1}')
 
 
 def test_says_that_an_identity_provider_is_described_wrongly(tmp_path: Path) -> None:
     provider = {"name": "gcp", "config": {"cmd-path": ""}}
-    with pytest.raises(InputError, match=r"users\[u\]\.user\.auth-provider: no credentials \(ConfigException: missing"):
+    with pytest.raises(
+        InputError,
+        match=r"users\[u\]\.user\.auth-provider: no credentials \(ConfigException: missing",
+    ):
         find_credentials(kubeconfig(tmp_path / "config", {"auth-provider": provider}))
 
 
@@ -321,7 +416,9 @@ def test_does_not_load_the_client_library_without_need(tmp_path: Path) -> None:
     assert done.stdout == "False\n"
 
 
-def test_a_kubeconfig_or_context_chosen_by_hand_goes_before_the_service_account(tmp_path: Path, mounted: Path) -> None:
+def test_a_kubeconfig_or_context_chosen_by_hand_goes_before_the_service_account(
+    tmp_path: Path, mounted: Path
+) -> None:
     (mounted / "namespace").write_text("here\n")
     contexts = [
         {"name": "x", "context": {"cluster": "c", "user": "u"}},
@@ -330,7 +427,10 @@ def test_a_kubeconfig_or_context_chosen_by_hand_goes_before_the_service_account(
     environ = IN_POD | kubeconfig(tmp_path / "config", contexts=contexts)
     assert find_credentials(environ, service_account=mounted).namespace == "here"
     found = find_credentials(environ, service_account=mounted, context="y")
-    assert (found.source, found.namespace) == (f"kubeconfig {tmp_path / 'config'}, context y", "research")
+    assert (found.source, found.namespace) == (
+        f"kubeconfig {tmp_path / 'config'}, context y",
+        "research",
+    )
     found = find_credentials(IN_POD, service_account=mounted, kubeconfig=tmp_path / "config")
     assert (found.source, found.namespace) == (f"kubeconfig {tmp_path / 'config'}, context x", "")
 

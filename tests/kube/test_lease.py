@@ -59,7 +59,9 @@ def test_renews_every_two_seconds_by_one_request_each() -> None:
     assert process.changes == [(True, 0.04)]
 
 
-@pytest.mark.parametrize("renewed", ["2001-01-01T00:00:00.000000Z", "2099-01-01T00:00:00.000000Z", "?"])
+@pytest.mark.parametrize(
+    "renewed", ["2001-01-01T00:00:00.000000Z", "2099-01-01T00:00:00.000000Z", "?"]
+)
 def test_counts_from_when_it_saw_the_holder_whatever_the_holders_clock_says(renewed: str) -> None:
     store = Store(**{**OTHER, "renewTime": renewed})
     process = alone(store, 15)
@@ -69,7 +71,10 @@ def test_counts_from_when_it_saw_the_holder_whatever_the_holders_clock_says(rene
     assert 15 <= process.changes[0][1] <= 17.6
     assert store.spec["holderIdentity"] == "me"
     assert store.spec["leaseTransitions"] == 8
-    assert store.spec["acquireTime"] == store.spec["renewTime"] or store.spec["acquireTime"] > "2026-11-21T12:00:15"
+    assert (
+        store.spec["acquireTime"] == store.spec["renewTime"]
+        or store.spec["acquireTime"] > "2026-11-21T12:00:15"
+    )
 
 
 def test_takes_nothing_from_a_holder_who_renews() -> None:
@@ -180,7 +185,10 @@ def test_counts_from_the_sending_of_a_slow_renewal() -> None:
 
 def test_the_holder_makes_a_deleted_lease_again_and_the_follower_waits_for_that() -> None:
     store, clock = Store(**OTHER), Clock()
-    holder, follower = Process(clock, store, "holder"), Process(clock, store, "follower", offset=5.0)
+    holder, follower = (
+        Process(clock, store, "holder"),
+        Process(clock, store, "follower", offset=5.0),
+    )
     clock.run_until(40)
     first, second = (holder, follower) if holder.leads() else (follower, holder)
     acquired = store.spec["acquireTime"]
@@ -249,7 +257,11 @@ def test_a_lease_that_was_emptied_by_hand_is_taken_again() -> None:
         pytest.param({}, 1, id="empty"),
         pytest.param(None, 1, id="null"),
         pytest.param([1], 1, id="list"),
-        pytest.param({"holderIdentity": 5, "leaseTransitions": "x", "leaseDurationSeconds": None}, 1, id="types"),
+        pytest.param(
+            {"holderIdentity": 5, "leaseTransitions": "x", "leaseDurationSeconds": None},
+            1,
+            id="types",
+        ),
         pytest.param({"leaseTransitions": 2**31 - 1}, 0, id="as many transitions as fit"),
         pytest.param({"leaseTransitions": -5}, 0, id="negative"),
     ],
@@ -264,12 +276,17 @@ def test_takes_a_lease_that_says_nothing_of_use(spec: Any, transitions: int) -> 
 
 def test_keeps_what_others_wrote_into_the_lease() -> None:
     store = Store()
-    store.put({"strategy": "OldestEmulationVersion", "preferredHolder": "x"}, labels={"team": "net"})
+    store.put(
+        {"strategy": "OldestEmulationVersion", "preferredHolder": "x"}, labels={"team": "net"}
+    )
     process = alone(store, 5)
     assert process.leads()
     assert store.lease is not None
     assert store.lease["metadata"]["labels"] == {"team": "net"}
-    assert (store.spec["strategy"], store.spec["preferredHolder"]) == ("OldestEmulationVersion", "x")
+    assert (store.spec["strategy"], store.spec["preferredHolder"]) == (
+        "OldestEmulationVersion",
+        "x",
+    )
 
 
 @pytest.mark.parametrize(
@@ -371,7 +388,9 @@ def test_logs_a_refusal_once_and_goes_on(caplog: pytest.LogCaptureFixture) -> No
     process.link.refusals = [(403, 0.0)] * 3
     clock.run_until(10)
     assert process.leads()
-    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    warnings = [
+        record.getMessage() for record in caplog.records if record.levelno == logging.WARNING
+    ]
     assert warnings == [
         f"Lease fabric-injector/fabric-injector: GET {PATH} answered 403: no role; trying again",
     ]
@@ -431,7 +450,12 @@ def test_two_never_write_at_one_time_and_somebody_does(seed: int) -> None:
     def delays() -> Delays:
         if chance.random() < fault:
             return chance.choice(
-                [(None, None), (0.01, None), (chance.uniform(0, 12), 0.01), (0.01, chance.uniform(0, 4))]
+                [
+                    (None, None),
+                    (0.01, None),
+                    (chance.uniform(0, 12), 0.01),
+                    (0.01, chance.uniform(0, 4)),
+                ]
             )
         return (chance.uniform(0.001, 0.05), chance.uniform(0.001, 0.05))
 
@@ -467,7 +491,9 @@ def test_two_never_write_at_one_time_and_somebody_does(seed: int) -> None:
                 ):  # as the Leader's docstring asks
                     store.lease = None
                     clock.run_until(clock.time + 16)
-        running = [process for process in running if not process.ended and process.stall_seconds < 1e9]
+        running = [
+            process for process in running if not process.ended and process.stall_seconds < 1e9
+        ]
         running += [begin() for _ in range(3 - len(running))]
         for process in running:
             process.stall_seconds = chance.choice([0.0, process.stall_seconds])
@@ -490,9 +516,13 @@ def silent() -> Any:
         yield server
 
 
-def test_stops_within_bounds_where_nothing_answers(silent: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stops_within_bounds_where_nothing_answers(
+    silent: FakeApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lease_module, "STOP_SECONDS", 0.2)
-    leader = Leader(Connection(Credentials("test", silent.url)), "fabric-injector", "fabric-injector", "me")
+    leader = Leader(
+        Connection(Credentials("test", silent.url)), "fabric-injector", "fabric-injector", "me"
+    )
     leader.start()
     wait_until(lambda: silent.requests, "the first request")
     began = time.monotonic()

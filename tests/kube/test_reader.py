@@ -8,7 +8,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.fake_apiserver import NETWORKS, NODES, NOT_INSTALLED, Behaviour, Exchange, FakeApiServer, hang, status, text
+from tests.fake_apiserver import (
+    NETWORKS,
+    NODES,
+    NOT_INSTALLED,
+    Behaviour,
+    Exchange,
+    FakeApiServer,
+    hang,
+    status,
+    text,
+)
 from webhook.core.model import Object
 from webhook.kube import catalogue, page_size
 from webhook.kube.answer import AnswerTooLong
@@ -28,7 +38,10 @@ def reader(server: FakeApiServer) -> Reader:
 
 def page(*names: str, token: str = "", **fields: object) -> Behaviour:
     metadata = {"resourceVersion": "1", "continue": token}
-    items = [{"metadata": {"name": name, "namespace": "ml", "managedFields": MANAGED}, **fields} for name in names]
+    items = [
+        {"metadata": {"name": name, "namespace": "ml", "managedFields": MANAGED}, **fields}
+        for name in names
+    ]
     return lambda exchange: exchange.answer(200, {"metadata": metadata, "items": items})
 
 
@@ -38,7 +51,9 @@ def name(obj: Object) -> str:
 
 
 def pages(reader: Reader, most: int = 3, size: int = 500) -> list[Page[str]]:
-    return list(reader.pages(catalogue.PODS.select(labels="app=x"), name, "ml", most=most, size=size))
+    return list(
+        reader.pages(catalogue.PODS.select(labels="app=x"), name, "ml", most=most, size=size)
+    )
 
 
 def test_reads_page_by_page(server: FakeApiServer, reader: Reader) -> None:
@@ -51,17 +66,27 @@ def test_reads_page_by_page(server: FakeApiServer, reader: Reader) -> None:
     assert {each.query["labelSelector"] for each in server.requests} == {"app=x"}
 
 
-def test_reads_no_more_than_so_many_pages_and_tells_that_there_are_more(server: FakeApiServer, reader: Reader) -> None:
+def test_reads_no_more_than_so_many_pages_and_tells_that_there_are_more(
+    server: FakeApiServer, reader: Reader
+) -> None:
     server.misbehave("get", PATH, *(page(str(number), token="more") for number in range(4)))
-    assert [(each.objects, each.more) for each in pages(reader, most=2)] == [(["0"], True), (["1"], True)]
+    assert [(each.objects, each.more) for each in pages(reader, most=2)] == [
+        (["0"], True),
+        (["1"], True),
+    ]
     assert len(server.requests) == 2
 
 
 def test_begins_anew_in_one_piece_that_is_bounded_too_where_a_page_expired(
     server: FakeApiServer, reader: Reader
 ) -> None:
-    server.misbehave("get", PATH, page("a", token="t1"), status(410, "expired"), page("a", "b", token="t2"))
-    assert pages(reader, most=3, size=2) == [Page(["a"], [], True, True), Page(["a", "b"], [], True, True)]
+    server.misbehave(
+        "get", PATH, page("a", token="t1"), status(410, "expired"), page("a", "b", token="t2")
+    )
+    assert pages(reader, most=3, size=2) == [
+        Page(["a"], [], True, True),
+        Page(["a", "b"], [], True, True),
+    ]
     assert [(each.query.get("continue"), each.query["limit"]) for each in server.requests] == [
         (None, "2"),
         ("t1", "2"),
@@ -71,7 +96,13 @@ def test_begins_anew_in_one_piece_that_is_bounded_too_where_a_page_expired(
 
 def heavy(server: FakeApiServer, count: int, size: int) -> None:
     for number in range(count):
-        server.put(catalogue.PODS.path, f"p{number}", "ml", labels={"app": "x"}, annotations={"filler": "x" * size})
+        server.put(
+            catalogue.PODS.path,
+            f"p{number}",
+            "ml",
+            labels={"app": "x"},
+            annotations={"filler": "x" * size},
+        )
 
 
 def limits(server: FakeApiServer) -> list[int]:
@@ -94,7 +125,9 @@ def test_asks_for_fewer_objects_where_a_page_weighs_too_much_and_for_more_where_
     assert limits(server) == [64]
 
 
-def test_an_object_that_outweighs_a_page_is_read_alone(server: FakeApiServer, reader: Reader) -> None:
+def test_an_object_that_outweighs_a_page_is_read_alone(
+    server: FakeApiServer, reader: Reader
+) -> None:
     heavy(server, 2, 2 * MOST_PAGE_BYTES)
     assert [one.objects for one in pages(reader, size=2)] == [["p0"], ["p1"]]
     assert limits(server) == [2, 1, 1]
@@ -123,16 +156,27 @@ def test_begins_anew_only_once(server: FakeApiServer, reader: Reader, most: int)
         pages(reader, most=most)
 
 
-def test_a_list_whose_api_is_not_installed_has_no_page(server: FakeApiServer, reader: Reader) -> None:
+def test_a_list_whose_api_is_not_installed_has_no_page(
+    server: FakeApiServer, reader: Reader
+) -> None:
     server.misbehave("list", NETWORKS, text(404, NOT_INSTALLED))
     assert list(reader.pages(catalogue.NETWORKS, name, most=1)) == []
     server.misbehave("get", PATH, page())
     assert pages(reader) == [Page([], [], True, False)]
 
 
-def test_leaves_broken_objects_of_a_list_out_and_names_them(server: FakeApiServer, reader: Reader) -> None:
-    items = [{"metadata": {"name": "a", "namespace": "ml"}}, {"metadata": {"name": "b"}}, 3, {"metadata": {"name": 5}}]
-    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, {"metadata": {}, "items": items}))
+def test_leaves_broken_objects_of_a_list_out_and_names_them(
+    server: FakeApiServer, reader: Reader
+) -> None:
+    items = [
+        {"metadata": {"name": "a", "namespace": "ml"}},
+        {"metadata": {"name": "b"}},
+        3,
+        {"metadata": {"name": 5}},
+    ]
+    server.misbehave(
+        "get", PATH, lambda exchange: exchange.answer(200, {"metadata": {}, "items": items})
+    )
     [found] = pages(reader)
     assert found.objects == ["a"]
     assert found.broken == [
@@ -142,7 +186,9 @@ def test_leaves_broken_objects_of_a_list_out_and_names_them(server: FakeApiServe
     ]
 
 
-def test_an_object_that_its_reader_cannot_read_is_broken_too(server: FakeApiServer, reader: Reader) -> None:
+def test_an_object_that_its_reader_cannot_read_is_broken_too(
+    server: FakeApiServer, reader: Reader
+) -> None:
     def read(obj: Object) -> int:
         return int(obj["metadata"]["name"])
 
@@ -150,7 +196,9 @@ def test_an_object_that_its_reader_cannot_read_is_broken_too(server: FakeApiServ
     [found] = list(reader.pages(catalogue.PODS, read, "ml", most=1))
     assert (found.objects, [broken for broken, _ in found.broken]) == ([1], ["pods/x"])
     server.put(catalogue.PODS.path, "x", "ml")
-    with pytest.raises(RequestFailed, match="pods/x answered with an object that cannot be read: ValueError") as raised:
+    with pytest.raises(
+        RequestFailed, match="pods/x answered with an object that cannot be read: ValueError"
+    ) as raised:
         reader.find(catalogue.PODS, ("ml", "x"), read)
     assert raised.value.status == 200
 
@@ -175,21 +223,31 @@ def test_tells_a_missing_object_from_one_that_is_refused_and_one_that_is_broken(
     with pytest.raises(RequestFailed, match="GET /api/v1/nodes/a answered 403: no") as refused:
         reader.find(catalogue.NODES, ("", "a"), name)
     assert (refused.value.status, refused.value.is_refusal) == (403, True)
-    with pytest.raises(RequestFailed, match=r"cannot be read: spec\.unschedulable is not a boolean") as broken:
+    with pytest.raises(
+        RequestFailed, match=r"cannot be read: spec\.unschedulable is not a boolean"
+    ) as broken:
         reader.find(catalogue.NODES, ("", "b"), name)
     assert (broken.value.status, broken.value.is_refusal) == (200, False)
 
 
-def test_keeps_managed_fields_only_where_they_are_asked_for(server: FakeApiServer, reader: Reader) -> None:
+def test_keeps_managed_fields_only_where_they_are_asked_for(
+    server: FakeApiServer, reader: Reader
+) -> None:
     server.put(catalogue.PODS.path, "a", "ml", managedFields=MANAGED)
     server.misbehave("get", PATH, page("a"))
     [found] = list(reader.pages(catalogue.PODS, whole, "ml", most=1))
     assert "managedFields" not in found.objects[0]["metadata"]
     key = ("ml", "a")
-    bare, full = reader.find(catalogue.PODS, key, whole), reader.find(catalogue.PODS, key, whole, managed_fields=True)
+    bare, full = (
+        reader.find(catalogue.PODS, key, whole),
+        reader.find(catalogue.PODS, key, whole, managed_fields=True),
+    )
     assert bare is not None
     assert full is not None
-    assert ("managedFields" in bare["metadata"], full["metadata"]["managedFields"]) == (False, MANAGED)
+    assert ("managedFields" in bare["metadata"], full["metadata"]["managedFields"]) == (
+        False,
+        MANAGED,
+    )
 
 
 def test_a_name_cannot_leave_its_place_in_the_path(server: FakeApiServer, reader: Reader) -> None:
@@ -225,7 +283,13 @@ def test_asks_for_the_time(server: FakeApiServer, reader: Reader) -> None:
 def test_asks_for_the_version_that_a_group_prefers(server: FakeApiServer, reader: Reader) -> None:
     group = "/apis/kueue.x-k8s.io"
     body = '{"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}}'
-    server.misbehave("get", group, text(200, body), text(404, NOT_INSTALLED), text(200, '{"preferredVersion": 5}'))
+    server.misbehave(
+        "get",
+        group,
+        text(200, body),
+        text(404, NOT_INSTALLED),
+        text(200, '{"preferredVersion": 5}'),
+    )
     assert reader.preferred_version(group) == f"{group}/v1beta2"
     assert reader.preferred_version(group) == ""
     with pytest.raises(RequestFailed, match=r"answered without preferredVersion\.groupVersion"):
@@ -255,6 +319,8 @@ def test_decodes_one_of_the_objects_that_several_threads_ask_for_at_a_time(
         return entered.pop()
 
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda each: reader.find(catalogue.NODES, ("", each), slow), "abcd"))
+        found = list(
+            threads.map(lambda each: reader.find(catalogue.NODES, ("", each), slow), "abcd")
+        )
     assert found == list("abcd")
     assert most == [1, 1, 1, 1]

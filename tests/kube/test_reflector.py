@@ -39,7 +39,9 @@ RESOURCE = Resource("namespaces", "/api/v1", metadata_only=True)
 class Watcher:
     """A running reflector that keeps each object's labels, and all that it reported."""
 
-    def __init__(self, server: FakeApiServer, resource: Resource = RESOURCE, **settings: Any) -> None:
+    def __init__(
+        self, server: FakeApiServer, resource: Resource = RESOURCE, **settings: Any
+    ) -> None:
         self.changes: list[tuple[str, dict[str, str] | None]] = []
         self.restarts: list[str] = []
         self.pauses: list[float] = []
@@ -117,7 +119,11 @@ def test_lists_in_one_piece_where_a_page_has_expired(server: FakeApiServer) -> N
     with watching(server, transform=compact_between_pages) as watcher:
         wait_until(lambda: watcher.reflector.synced, "the list")
         assert len(watcher.items) == 700
-        assert [request.query.get("limit") for request in server.asked("list")] == ["500", "500", None]
+        assert [request.query.get("limit") for request in server.asked("list")] == [
+            "500",
+            "500",
+            None,
+        ]
         assert watcher.restarts == [Restart.EXPIRED]
 
 
@@ -156,14 +162,23 @@ def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_h
         pytest.param(False, "application/json", "application/json", id="whole objects"),
     ],
 )
-def test_asks_for_what_it_needs(server: FakeApiServer, metadata_only: bool, listed: str, watched: str) -> None:
-    resource = replace(POD_RESOURCE.select(labels="app=x", fields="status.phase!=Failed"), metadata_only=metadata_only)
+def test_asks_for_what_it_needs(
+    server: FakeApiServer, metadata_only: bool, listed: str, watched: str
+) -> None:
+    resource = replace(
+        POD_RESOURCE.select(labels="app=x", fields="status.phase!=Failed"),
+        metadata_only=metadata_only,
+    )
     with watching(server, resource):
         wait_until(lambda: watches(server), "the watch")
         request, watch = server.requests
         assert request.headers["Accept"] == listed
         assert watch.headers["Accept"] == watched
-        assert request.query == {"labelSelector": "app=x", "fieldSelector": "status.phase!=Failed", "limit": "500"}
+        assert request.query == {
+            "labelSelector": "app=x",
+            "fieldSelector": "status.phase!=Failed",
+            "limit": "500",
+        }
         seconds = int(watch.query.pop("timeoutSeconds"))
         assert 240 <= seconds <= 360
         assert watch.query == {
@@ -187,7 +202,9 @@ def test_resumes_from_the_last_bookmark(server: FakeApiServer) -> None:
 
 
 def test_resumes_without_a_list_after_a_cut_in_the_middle_of_a_line(server: FakeApiServer) -> None:
-    server.misbehave("watch", NAMESPACES, lines(b'{"type":"ADDED","object":{"metadata":{"na', then="cut"))
+    server.misbehave(
+        "watch", NAMESPACES, lines(b'{"type":"ADDED","object":{"metadata":{"na', then="cut")
+    )
     with watching(server) as watcher:
         wait_until(lambda: watches(server) >= 2, "the second watch")
         server.put(NAMESPACES, "a")
@@ -196,7 +213,9 @@ def test_resumes_without_a_list_after_a_cut_in_the_middle_of_a_line(server: Fake
         assert watcher.restarts == [Restart.BROKEN]
 
 
-def test_breaks_off_a_connection_that_is_half_open(server: FakeApiServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_breaks_off_a_connection_that_is_half_open(
+    server: FakeApiServer, caplog: pytest.LogCaptureFixture
+) -> None:
     server.misbehave("watch", NAMESPACES, lines(then="hang"))
     with watching(server, uniform=lambda low, high: 0.0, silence_seconds=0.2) as watcher:
         wait_until(lambda: watches(server) >= 2, "the second watch")
@@ -208,7 +227,9 @@ def test_breaks_off_a_connection_that_is_half_open(server: FakeApiServer, caplog
 @pytest.mark.parametrize(
     "behaviour", [expired, status(410, "too old resource version")], ids=["in the stream", "status"]
 )
-def test_lists_again_and_reports_what_is_gone_where_the_version_expired(server: FakeApiServer, behaviour: Any) -> None:
+def test_lists_again_and_reports_what_is_gone_where_the_version_expired(
+    server: FakeApiServer, behaviour: Any
+) -> None:
     server.put(NAMESPACES, "gone")
     server.put(NAMESPACES, "stays", labels={"n": "1"})
 
@@ -246,7 +267,9 @@ def test_lists_again_after_a_line_that_is_no_event(server: FakeApiServer, line: 
         assert len(watcher.restarts) == len(watcher.pauses) == 1
 
 
-def test_goes_on_past_objects_that_cannot_be_read(server: FakeApiServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_goes_on_past_objects_that_cannot_be_read(
+    server: FakeApiServer, caplog: pytest.LogCaptureFixture
+) -> None:
     def picky(obj: Object) -> dict[str, str]:
         if obj["metadata"].get("labels", {}).get("bad"):
             raise ValueError("bad")
@@ -257,7 +280,9 @@ def test_goes_on_past_objects_that_cannot_be_read(server: FakeApiServer, caplog:
     server.misbehave(
         "watch",
         NAMESPACES,
-        lines(b'{"type":"ADDED","object":{"metadata":{}}}\n{"type":"STRANGE","object":{"metadata":{}}}\n'),
+        lines(
+            b'{"type":"ADDED","object":{"metadata":{}}}\n{"type":"STRANGE","object":{"metadata":{}}}\n'
+        ),
     )
     with watching(server, transform=picky) as watcher, caplog.at_level(logging.WARNING):
         wait_until(lambda: watches(server) >= 2, "the second watch")
@@ -309,7 +334,9 @@ def test_keeps_what_it_knows_while_the_server_fails(server: FakeApiServer) -> No
     server.put(NAMESPACES, "a")
     with watching(server) as watcher:
         wait_until(lambda: watches(server), "the watch")
-        server.misbehave("watch", NAMESPACES, *[status(500, "etcd is gone")] * 3, status(403, "forbidden"))
+        server.misbehave(
+            "watch", NAMESPACES, *[status(500, "etcd is gone")] * 3, status(403, "forbidden")
+        )
         server.misbehave("list", NAMESPACES, status(503, "not yet"))
         server.end_watches()
         wait_until(lambda: watches(server) == 6, "the watch that works again")
@@ -328,7 +355,9 @@ def test_is_not_synced_and_says_why_while_it_may_not_list(server: FakeApiServer)
     assert watcher.restarts == [Restart.REFUSED] * 3
 
 
-def test_waits_longer_after_each_failure_and_never_more_than_half_a_minute(server: FakeApiServer) -> None:
+def test_waits_longer_after_each_failure_and_never_more_than_half_a_minute(
+    server: FakeApiServer,
+) -> None:
     server.misbehave("list", NAMESPACES, *[status(500)] * 12)
     with watching(server, uniform=lambda low, high: high) as watcher:
         wait_until(lambda: watcher.reflector.synced, "the list")
@@ -415,7 +444,9 @@ def test_says_that_there_is_no_server(server: FakeApiServer) -> None:
 OPTIONAL = Resource("network-attachment-definitions", "/apis/k8s.cni.cncf.io/v1", optional=True)
 
 
-def test_counts_as_listed_and_empty_where_the_resource_is_not_installed(server: FakeApiServer) -> None:
+def test_counts_as_listed_and_empty_where_the_resource_is_not_installed(
+    server: FakeApiServer,
+) -> None:
     server.misbehave("list", NETWORKS, text(404, NOT_INSTALLED))
     with watching(server, OPTIONAL) as watcher:
         wait_until(lambda: watcher.reflector.synced, "the verdict")
@@ -423,7 +454,11 @@ def test_counts_as_listed_and_empty_where_the_resource_is_not_installed(server: 
         server.put(NETWORKS, "net", "default")
         wait_until(lambda: watcher.items == {"default/net": {}}, "the network")
         assert watcher.restarts == [Restart.NOT_INSTALLED]
-        assert list_watch.NOT_INSTALLED_SECONDS <= watcher.pauses[0] <= list_watch.NOT_INSTALLED_SECONDS + 1
+        assert (
+            list_watch.NOT_INSTALLED_SECONDS
+            <= watcher.pauses[0]
+            <= list_watch.NOT_INSTALLED_SECONDS + 1
+        )
 
 
 def test_forgets_all_where_the_resource_is_removed(server: FakeApiServer) -> None:
@@ -445,7 +480,9 @@ def test_is_not_synced_where_a_resource_that_must_be_there_is_not(server: FakeAp
 
 
 @pytest.mark.parametrize(
-    "body", [{}, [], {"metadata": {}, "items": []}, {"metadata": {"resourceVersion": "1"}, "items": 7}], ids=repr
+    "body",
+    [{}, [], {"metadata": {}, "items": []}, {"metadata": {"resourceVersion": "1"}, "items": 7}],
+    ids=repr,
 )
 def test_does_not_take_a_strange_page_for_an_empty_list(server: FakeApiServer, body: Any) -> None:
     server.put(NAMESPACES, "a")

@@ -79,7 +79,11 @@ def _rows(values: str) -> Iterator[tuple[str, str, str]]:
             continue
         default = yaml.safe_load(found["value"] or "{}")
         shown = found["value"].strip() or ("[]" if keys[-1] == "extraArgs" else "{}")
-        yield ".".join(keys), shown if default != "" else '""', (found["told"] or "").replace("|", "\\|")
+        yield (
+            ".".join(keys),
+            shown if default != "" else '""',
+            (found["told"] or "").replace("|", "\\|"),
+        )
 
 
 def _indent(line: str) -> int:

@@ -16,7 +16,9 @@ VALUES = (CHART / "values.yaml").read_text()
 
 
 def test_the_schema_is_that_of_the_code() -> None:
-    assert (CHART / "values.schema.json").read_text() == values_schema.text(), "run `make reference`"
+    assert (CHART / "values.schema.json").read_text() == values_schema.text(), (
+        "run `make reference`"
+    )
 
 
 def test_the_readme_is_that_of_the_values() -> None:
@@ -35,7 +37,9 @@ def test_every_value_has_a_schema() -> None:
     schema = values_schema.values_schema()
     assert set(yaml.safe_load(VALUES)) | {"global"} == set(schema["properties"])
     for component in ("webhook", "controller"):
-        assert set(yaml.safe_load(VALUES)[component]) == set(schema["$defs"]["component"]["properties"])
+        assert set(yaml.safe_load(VALUES)[component]) == set(
+            schema["$defs"]["component"]["properties"]
+        )
 
 
 def test_uses_nothing_that_helm_tells_wrongly_or_cannot_read() -> None:

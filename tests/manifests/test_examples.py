@@ -21,7 +21,11 @@ FABRICS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     "macvlan": ("default/rdma-macvlan", {"rdma/rdma_shared_device_a": "1"}, {}),
     "hostdevice": ("default/hostdev-net", {"nvidia.com/hostdev": "1"}, {"NCCL_IB_HCA": "mlx5"}),
     "ipoib": ("default/ipoib-net", {"rdma/rdma_shared_device_b": "1"}, {}),
-    "sriov": ("default/rail-0,default/rail-1", {"nvidia.com/sriov_rail_0": "1", "nvidia.com/sriov_rail_1": "1"}, {}),
+    "sriov": (
+        "default/rail-0,default/rail-1",
+        {"nvidia.com/sriov_rail_0": "1", "nvidia.com/sriov_rail_1": "1"},
+        {},
+    ),
 }
 """What each gives a pod: networks annotation, devices, environment."""
 MADE_OF = {"MacvlanNetwork", "HostDeviceNetwork", "IPoIBNetwork", "SriovNetwork"}
@@ -37,14 +41,18 @@ JOBS = {
 
 def test_no_example_goes_untested() -> None:
     assert {folder.name for folder in EXAMPLES.iterdir()} == {*FABRICS, "jobs", "fabric-test"}
-    assert {f"jobs/{file.stem}" for file in (EXAMPLES / "jobs").iterdir()} == {job for job in JOBS if "jobs/" in job}
+    assert {f"jobs/{file.stem}" for file in (EXAMPLES / "jobs").iterdir()} == {
+        job for job in JOBS if "jobs/" in job
+    }
 
 
 def dry_run(fabric: str, job: str) -> list[dict[str, Any]]:
     folder = EXAMPLES / fabric
     files = (f"--profiles={folder}/profiles.yaml", f"--objects={folder}/cluster.yaml")
     manifest = f"--file={EXAMPLES}/{job}.yaml"
-    done = CliRunner().invoke(main, ["dry-run", manifest, *files, "--namespace=research", "--output=json"])
+    done = CliRunner().invoke(
+        main, ["dry-run", manifest, *files, "--namespace=research", "--output=json"]
+    )
     assert done.exit_code == 0, done.output
     pods: list[dict[str, Any]] = json.loads(done.stdout)["pods"]
     return pods
@@ -69,7 +77,10 @@ def test_completes_the_job(fabric: str, job: str) -> None:
         assert "/dev/shm" in {mount["mountPath"] for mount in container["volumeMounts"]}
         env = {variable["name"]: variable for variable in container["env"]}
         socket = {"NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"}
-        assert {name: env[name].get("value") for name in (*socket, *variables)} == {**socket, **variables}
+        assert {name: env[name].get("value") for name in (*socket, *variables)} == {
+            **socket,
+            **variables,
+        }
         assert pod["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
     env = {each["name"]: each for each in worker["pod"]["spec"]["containers"][0]["env"]}
     assert "fabric-injector.io/master-" in env[leads]["valueFrom"]["fieldRef"]["fieldPath"]
@@ -77,7 +88,9 @@ def test_completes_the_job(fabric: str, job: str) -> None:
 
 @pytest.mark.parametrize("fabric", FABRICS)
 def test_the_workers_of_nccl_tests_are_injected_and_its_launcher_is_not(fabric: str) -> None:
-    launcher, *workers = (each["pod"]["metadata"] for each in dry_run(fabric, "fabric-test/nccl-tests"))
+    launcher, *workers = (
+        each["pod"]["metadata"] for each in dry_run(fabric, "fabric-test/nccl-tests")
+    )
     assert names.NETWORKS not in launcher.get("annotations", {})
     assert [each["annotations"][names.NETWORKS] for each in workers] == [FABRICS[fabric][0]] * 2
 
@@ -87,7 +100,9 @@ def test_the_networks_are_those_that_the_operator_makes(fabric: str) -> None:
     """By name, namespace and device; the label of the namespace is one of the profiles."""
     namespace, *definitions = yaml.safe_load_all((EXAMPLES / fabric / "cluster.yaml").read_text())
     made = [
-        each for each in yaml.safe_load_all((EXAMPLES / fabric / "network.yaml").read_text()) if each["kind"] in MADE_OF
+        each
+        for each in yaml.safe_load_all((EXAMPLES / fabric / "network.yaml").read_text())
+        if each["kind"] in MADE_OF
     ]
     assert [(each["metadata"]["name"], each["metadata"]["namespace"]) for each in definitions] == [
         (each["metadata"]["name"], each["spec"]["networkNamespace"]) for each in made
@@ -104,12 +119,18 @@ def test_the_networks_are_those_that_the_operator_makes(fabric: str) -> None:
 def test_the_manuals_profile_gives_a_pod_all_that_its_configuration_allows() -> None:
     manual = (ROOT / "docs/profiles.md").read_text()
     section = manual.partition("## What profiles may give of the nodes\n")[2]
-    profile, configuration = re.findall(r"^```yaml\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[:2]
+    profile, configuration = re.findall(r"^```yaml\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[
+        :2
+    ]
     read = parse_profiles(f"{configuration}---\n{profile}")
     assert [each for each in read.profiles.values() if each.not_allowed(read.allowed)] == []
     pod = pods.minimal_pod()
     pod["spec"]["nodeSelector"] = {names.INSTANCE_TYPE: "p5.48xlarge"}
-    space = {"metadata": {"name": "ml", "labels": {names.PROFILE: "cloud"}}, "kind": "Namespace", "apiVersion": "v1"}
+    space = {
+        "metadata": {"name": "ml", "labels": {names.PROFILE: "cloud"}},
+        "kind": "Namespace",
+        "apiVersion": "v1",
+    }
     pod["metadata"].setdefault("labels", {})[names.PROFILE] = "cloud"
     verdict = decide(pod, "ml", read, ObjectsWorld([space]))
     assert verdict.allowed, verdict.message
@@ -117,7 +138,9 @@ def test_the_manuals_profile_gives_a_pod_all_that_its_configuration_allows() -> 
     assert spec["containers"][0]["resources"]["limits"]["vpc.amazonaws.com/efa"] == "32"
     assert [each["name"] for each in spec["initContainers"]][-1] == "fabric-daemon"
     assert {"node-sys", "libraries", "topology"} <= {each["name"] for each in spec["volumes"]}
-    assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in spec["tolerations"]
+    assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in spec[
+        "tolerations"
+    ]
     denied = decide(pod, "ml", replace(read, allowed=Allowed()), ObjectsWorld([space]))
     assert (denied.allowed, denied.reason) == (False, "not-allowed")
     assert "allowed.hostPaths" in denied.message

@@ -17,7 +17,9 @@ def script() -> dict[str, Any]:
     return runpy.run_path(str(SCRIPT))
 
 
-def test_bytes_of_interfaces_and_of_rdma_devices_are_counted(script: dict[str, Any], tmp_path: Path) -> None:
+def test_bytes_of_interfaces_and_of_rdma_devices_are_counted(
+    script: dict[str, Any], tmp_path: Path
+) -> None:
     counters = {
         "net/eth0/statistics/tx_bytes": 7,
         "net/net1/statistics/tx_bytes": 9,

@@ -18,18 +18,24 @@ from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECO
 MANIFESTS = ROOT / "manifests"
 KUSTOMIZATION = yaml.safe_load((MANIFESTS / "base/kustomization.yaml").read_text())
 OBJECTS: list[dict[str, Any]] = [
-    each for name in KUSTOMIZATION["resources"] for each in yaml.safe_load_all((MANIFESTS / "base" / name).read_text())
+    each
+    for name in KUSTOMIZATION["resources"]
+    for each in yaml.safe_load_all((MANIFESTS / "base" / name).read_text())
 ]
 COMPONENTS = ("webhook", "controller")
 
 
 def shipped(kind: str, name: str) -> dict[str, Any]:
-    (found,) = (each for each in OBJECTS if (each["kind"], each["metadata"]["name"]) == (kind, name))
+    (found,) = (
+        each for each in OBJECTS if (each["kind"], each["metadata"]["name"]) == (kind, name)
+    )
     return found
 
 
 def pod(component: str) -> dict[str, Any]:
-    spec: dict[str, Any] = shipped("Deployment", f"fabric-injector-{component}")["spec"]["template"]["spec"]
+    spec: dict[str, Any] = shipped("Deployment", f"fabric-injector-{component}")["spec"][
+        "template"
+    ]["spec"]
     return spec
 
 
@@ -41,14 +47,18 @@ def container(component: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_runs_the_image_of_this_version(component: str) -> None:
-    assert KUSTOMIZATION["images"] == [{"name": container(component)["image"], "newTag": __version__}]
+    assert KUSTOMIZATION["images"] == [
+        {"name": container(component)["image"], "newTag": __version__}
+    ]
 
 
 def test_tells_the_webhook_its_own_image() -> None:
     [variable] = container("webhook")["env"]
     assert variable["name"] == "FABRIC_INJECTOR_SERVE_IMAGE"
     [replacement] = KUSTOMIZATION["replacements"]
-    assert replacement["source"]["fieldPath"] == "spec.template.spec.containers.[name=webhook].image"
+    assert (
+        replacement["source"]["fieldPath"] == "spec.template.spec.containers.[name=webhook].image"
+    )
     [target] = replacement["targets"]
     path = f"spec.template.spec.containers.[name=webhook].env.[name={variable['name']}].value"
     assert target["fieldPaths"] == [path]
@@ -59,10 +69,15 @@ def test_gives_options_that_the_command_has_and_ports_that_it_listens_on(compone
     name, *options = container(component)["args"]
     context = imported(name).make_context(name, options)
     ports = {each["containerPort"] for each in container(component)["ports"]}
-    listened = {value for key, value in context.params.items() if key in ("listen", "metrics_listen")}
+    listened = {
+        value for key, value in context.params.items() if key in ("listen", "metrics_listen")
+    }
     assert {address.port for address in listened} == ports
     assert {address.host for address in listened} == {"0.0.0.0"}
-    probes = [container(component)[f"{probe}Probe"]["httpGet"] for probe in ("startup", "liveness", "readiness")]
+    probes = [
+        container(component)[f"{probe}Probe"]["httpGet"]
+        for probe in ("startup", "liveness", "readiness")
+    ]
     assert [probe["path"] for probe in probes] == ["/livez", "/livez", "/readyz"]
     assert {probe["port"] for probe in probes} == {"metrics"}
 
@@ -82,7 +97,10 @@ def test_mounts_what_the_options_name() -> None:
 
 def test_both_read_one_configuration() -> None:
     for kind in ("volumes", "volumeMounts"):
-        theirs, ours = ((pod if kind == "volumes" else container)(each)[kind] for each in ("webhook", "controller"))
+        theirs, ours = (
+            (pod if kind == "volumes" else container)(each)[kind]
+            for each in ("webhook", "controller")
+        )
         assert ours == [each for each in theirs if each["name"] == "config"]
     assert container("controller")["args"][1:] == [container("webhook")["args"][1]]
 
@@ -107,7 +125,9 @@ def test_calls_the_service_that_the_certificate_is_for() -> None:
     (port,) = service["spec"]["ports"]
     assert service["metadata"]["namespace"] == DEFAULT_NAMESPACE
     assert (port["port"], port["targetPort"]) == (443, "admission")
-    labels = shipped("Deployment", "fabric-injector-webhook")["spec"]["template"]["metadata"]["labels"]
+    labels = shipped("Deployment", "fabric-injector-webhook")["spec"]["template"]["metadata"][
+        "labels"
+    ]
     assert service["spec"]["selector"].items() <= labels.items()
 
 
@@ -118,13 +138,26 @@ def test_reaches_labelled_namespaces_and_never_its_own_or_the_systems() -> None:
     assert {"kube-system", DEFAULT_NAMESPACE} <= set(excluded.pop("values"))
     assert excluded == {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
     assert entry["objectSelector"] == {
-        "matchExpressions": [{"key": names.PROFILE, "operator": "NotIn", "values": [names.PROFILE_NONE]}]
+        "matchExpressions": [
+            {"key": names.PROFILE, "operator": "NotIn", "values": [names.PROFILE_NONE]}
+        ]
     }
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["pods"],
+        "operations": ["CREATE"],
+    }
     assert entry["rules"] == [{**rule, "scope": "Namespaced"}]
-    assert (entry["failurePolicy"], entry["timeoutSeconds"], entry["sideEffects"]) == ("Fail", 5, "None")
+    assert (entry["failurePolicy"], entry["timeoutSeconds"], entry["sideEffects"]) == (
+        "Fail",
+        5,
+        "None",
+    )
     assert (entry["reinvocationPolicy"], entry["matchPolicy"]) == ("IfNeeded", "Equivalent")
-    assert sorted([names.WEBHOOK_CONFIGURATION, "lws-mutating-webhook-configuration"])[0].startswith("lws-")
+    assert sorted([names.WEBHOOK_CONFIGURATION, "lws-mutating-webhook-configuration"])[
+        0
+    ].startswith("lws-")
 
 
 def test_lets_the_accounts_use_what_the_code_uses() -> None:
@@ -137,7 +170,11 @@ def test_lets_the_accounts_use_what_the_code_uses() -> None:
         ("fabric-injector-webhook", [mutating]),
     ):
         rules = shipped("ClusterRole", cluster_role)["rules"]
-        found = [(*each["resources"], *each["resourceNames"]) for each in rules if "resourceNames" in each]
+        found = [
+            (*each["resources"], *each["resourceNames"])
+            for each in rules
+            if "resourceNames" in each
+        ]
         assert found == wanted
     for component in COMPONENTS:
         account = shipped("ServiceAccount", f"fabric-injector-{component}")
@@ -151,7 +188,9 @@ def test_ships_no_profiles_which_an_upgrade_would_overwrite() -> None:
 
 
 def test_ships_the_custom_resource_definition_that_the_code_defines() -> None:
-    assert (MANIFESTS / "base" / "custom-resource-definition.yaml").read_text() == text(), "run `make reference`"
+    assert (MANIFESTS / "base" / "custom-resource-definition.yaml").read_text() == text(), (
+        "run `make reference`"
+    )
     definition = custom_resource_definition()
     assert shipped("CustomResourceDefinition", definition["metadata"]["name"]) == definition
 
@@ -168,5 +207,7 @@ def test_says_of_every_object_which_part_it_belongs_to() -> None:
 
 def test_every_exception_of_the_scanner_is_argued() -> None:
     skipped = yaml.safe_load((MANIFESTS / ".checkov.yaml").read_text())["skip-check"]
-    argued = re.findall(r"^\| (CKV\w+), .+ \| .+ \|$", (ROOT / "docs/security.md").read_text(), re.MULTILINE)
+    argued = re.findall(
+        r"^\| (CKV\w+), .+ \| .+ \|$", (ROOT / "docs/security.md").read_text(), re.MULTILINE
+    )
     assert sorted(argued) == sorted(skipped)

@@ -36,16 +36,21 @@ def exported() -> dict[str, set[str]]:
     """Name every series that the two programs export, with the labels of each."""
     webhook, controller = WebhookMetrics(), ControllerMetrics()
     webhook.in_flight(lambda: 0)
-    webhook.admission("injected", "injected", 0.001, ["networks"])  # whose labels show in what is counted
+    webhook.admission(
+        "injected", "injected", 0.001, ["networks"]
+    )  # whose labels show in what is counted
     found: dict[str, set[str]] = {}
     for registry in (webhook.registry, controller.registry):
         for collector in registry._collector_to_names:
             declared = set(getattr(collector, "_labels", ()))
             for metric in collector.collect():
-                labels = declared | {label for sample in metric.samples for label in sample.labels if label != "le"}
-                for suffix in {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}.get(
-                    metric.type, ("",)
-                ):
+                labels = declared | {
+                    label for sample in metric.samples for label in sample.labels if label != "le"
+                }
+                for suffix in {
+                    "counter": ("_total",),
+                    "histogram": ("_bucket", "_sum", "_count"),
+                }.get(metric.type, ("",)):
                     extra = {"le"} if suffix == "_bucket" else set()
                     found[metric.name + suffix] = labels | extra | TARGET
     return found
@@ -60,7 +65,10 @@ def expressions() -> Iterator[tuple[str, str]]:
         yield name, rule["expr"]
     for panel in DASHBOARD["panels"]:
         for target in panel.get("targets", ()):
-            yield f"{panel['title']} {target['refId']}", target["expr"].replace("$__rate_interval", "1m")
+            yield (
+                f"{panel['title']} {target['refId']}",
+                target["expr"].replace("$__rate_interval", "1m"),
+            )
 
 
 EXPRESSIONS = dict(expressions())
@@ -122,7 +130,10 @@ def test_an_alert_says_what_it_means_and_what_to_do(name: str) -> None:
     assert name.startswith("FabricInjector")
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
     assert set(rule["annotations"]) == {"summary", "description", "runbook"}
-    assert all(len(text) > 20 or name == "FabricInjectorMatchConditionFails" for text in rule["annotations"].values())
+    assert all(
+        len(text) > 20 or name == "FabricInjectorMatchConditionFails"
+        for text in rule["annotations"].values()
+    )
 
 
 def test_the_dashboard_is_one_that_grafana_can_take() -> None:
@@ -137,11 +148,15 @@ def test_the_dashboard_is_one_that_grafana_can_take() -> None:
     ]
     assert len(set(cells)) == len(cells)
     assert max(x for x, _ in cells) == 23
-    assert all(panel["datasource"]["uid"] == "${datasource}" for panel in panels if panel["type"] != "row")
+    assert all(
+        panel["datasource"]["uid"] == "${datasource}" for panel in panels if panel["type"] != "row"
+    )
 
 
 def test_the_manual_names_alerts_and_components_that_exist() -> None:
-    manual = "".join((ROOT / "docs" / page).read_text() for page in ("install.md", "operate.md", "security.md"))
+    manual = "".join(
+        (ROOT / "docs" / page).read_text() for page in ("install.md", "operate.md", "security.md")
+    )
     named = set(re.findall(r"\bFabricInjector\w+", manual))
     assert named <= set(ALERTS)
     assert named

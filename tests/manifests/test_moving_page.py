@@ -17,7 +17,9 @@ BLOCKS = re.findall(r"```yaml\n# profiles.yaml\n(.*?)```", PAGE, re.DOTALL)
 
 def test_the_first_profile_is_what_its_suite_is_run_with() -> None:
     [found] = parse_profiles(BLOCKS[0]).profiles.values()
-    assert found == parse_profiles(json.dumps({"profiles": {"complete": BASE}})).profiles["complete"]
+    assert (
+        found == parse_profiles(json.dumps({"profiles": {"complete": BASE}})).profiles["complete"]
+    )
 
 
 def test_the_user_defined_injection_becomes_the_profile_beside_it() -> None:
@@ -25,11 +27,20 @@ def test_the_user_defined_injection_becomes_the_profile_beside_it() -> None:
     written = parse_profiles(BLOCKS[1]).profiles["sriov"]
     made = parse_profiles(profiles_text(config)).profiles
     [translated] = [profile for profile in made.values() if profile.pod_labels]
-    for field in ("pod_labels", "networks", "annotations", "pods", "existing_devices", "rendezvous"):
+    for field in (
+        "pod_labels",
+        "networks",
+        "annotations",
+        "pods",
+        "existing_devices",
+        "rendezvous",
+    ):
         assert getattr(translated, field) == getattr(written, field), field
 
 
-@pytest.mark.parametrize("field", ["existingDevices", "podLabels", "annotations", "ipcLock", "rendezvous"])
+@pytest.mark.parametrize(
+    "field", ["existingDevices", "podLabels", "annotations", "ipcLock", "rendezvous"]
+)
 def test_names_fields_of_a_profile(field: str) -> None:
     assert f"`{field}" in PAGE or f"{field}: " in PAGE
     assert field in profiles_schema()["$defs"]["Profile"]["properties"]

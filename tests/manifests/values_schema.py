@@ -28,7 +28,9 @@ def values_schema() -> dict[str, Any]:
     sections["Profile"]["type"] = ["object", "null"]
     fields["allowedNamespaces"] = {  # an object that is for all says nothing
         "description": "Namespaces that may use the profile, by namespace and pod label alike. Absent: all.",
-        **next(each for each in fields["allowedNamespaces"]["anyOf"] if each.get("type") == "array"),
+        **next(
+            each for each in fields["allowedNamespaces"]["anyOf"] if each.get("type") == "array"
+        ),
     }
     component = {
         "replicas": {"type": "integer", "minimum": 1},
@@ -38,14 +40,19 @@ def values_schema() -> dict[str, Any]:
         "resources": {"type": "object"},
         "nodeSelector": _LABELS,
         "tolerations": {"type": "array", "items": {"type": "object"}},
-        "affinity": _strict({key: {"type": "object"} for key in ("nodeAffinity", "podAffinity", "podAntiAffinity")}),
+        "affinity": _strict(
+            {key: {"type": "object"} for key in ("nodeAffinity", "podAffinity", "podAntiAffinity")}
+        ),
         "annotations": _LABELS,
         "podLabels": _LABELS,
         "podAnnotations": _LABELS,
     }
     cidr = {"type": "string", "pattern": "/[0-9]+$"}
     peer = {
-        "ipBlock": {**_strict({"cidr": cidr, "except": {"type": "array", "items": _TEXT}}), "required": ["cidr"]},
+        "ipBlock": {
+            **_strict({"cidr": cidr, "except": {"type": "array", "items": _TEXT}}),
+            "required": ["cidr"],
+        },
         "namespaceSelector": {"type": "object"},
         "podSelector": {"type": "object"},
     }
@@ -132,7 +139,12 @@ def _for_go(node: Any) -> Any:
         if "$ref" in choice:
             return {**node, "anyOf": [*_for_go(node["anyOf"][:1]), {"type": "null"}]}
         choice = {**choice, "type": [choice["type"], "null"]}
-        return _for_go({**choice, **{key: value for key, value in node.items() if key not in ("anyOf", "default")}})
+        return _for_go(
+            {
+                **choice,
+                **{key: value for key, value in node.items() if key not in ("anyOf", "default")},
+            }
+        )
     made = {key: _for_go(value) for key, value in node.items()}
     if "propertyNames" in made:
         keys = made.pop("propertyNames")

@@ -30,10 +30,14 @@ def main(count: int = COUNT, seed: int = SEED) -> int:
     drawn = draw(mutants, count, seed)
     outcomes = Outcomes(BUILD / "outcomes.jsonl")
     words = ["-qq", "--capture=no", "-p", "no:cacheprovider", "-p", "no:xdist", *FOLDERS]
-    if status := pytest.main(words, plugins=[Runner(drawn, Reached(BUILD / "reached.pickle"), outcomes)]):
+    if status := pytest.main(
+        words, plugins=[Runner(drawn, Reached(BUILD / "reached.pickle"), outcomes)]
+    ):
         return status
     arguments: dict[str, str] = {
-        label: group["why"] for group in yaml.safe_load(SURVIVORS.read_text()) for label in group["mutants"]
+        label: group["why"]
+        for group in yaml.safe_load(SURVIVORS.read_text())
+        for label in group["mutants"]
     }
     survived = [mutant.label for mutant in drawn if outcomes.survived(mutant)]
     unargued = [label for label in survived if label not in arguments]

@@ -45,9 +45,13 @@ class Fault:
         text = path.read_text() if path.exists() else ""
         if text.count(self.old) != 1:
             found = (
-                f"{text.count(self.old)} times in {self.file}" if path.exists() else f"in {self.file}, which is gone"
+                f"{text.count(self.old)} times in {self.file}"
+                if path.exists()
+                else f"in {self.file}, which is gone"
             )
-            raise ValueError(f"{self.breaks}\n  the old text is {found}, and once is right: put the fault in anew\n")
+            raise ValueError(
+                f"{self.breaks}\n  the old text is {found}, and once is right: put the fault in anew\n"
+            )
         path.write_text(text.replace(self.old, self.new))
         return text
 
@@ -59,7 +63,9 @@ def read_faults() -> list[Fault]:
 
 def copy_checkout(folder: Path) -> None:
     """Copy all files that git knows or would take."""
-    names = subprocess.check_output(["git", "-C", ROOT, "ls-files", "-coz", "--exclude-standard"], text=True)
+    names = subprocess.check_output(
+        ["git", "-C", ROOT, "ls-files", "-coz", "--exclude-standard"], text=True
+    )
     for name in filter(None, names.split("\0")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, folder / name)
@@ -67,11 +73,26 @@ def copy_checkout(folder: Path) -> None:
 
 def run_tests(folder: Path, tests: list[str], tier: str) -> tuple[int, str]:
     """Run tests in *folder* until one fails; return pytest's exit status, and the test that failed or what pytest said last."""
-    words = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", tier, *(f"tests/{each}" for each in tests)]
+    words = [
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-m",
+        tier,
+        *(f"tests/{each}" for each in tests),
+    ]
     command = [sys.executable, "-m", "pytest", *words]
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     done = subprocess.run(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     failed = _FAILED.search(done.stdout)
     return done.returncode, failed[1] if failed else done.stdout[-500:]
@@ -102,7 +123,10 @@ def main(tiers: str = "core,sockets") -> int:
             status, found = run_tests(folder, fault.tests, fault.tier)
             (folder / fault.file).write_text(text)
             wrong += status != 1
-            print(f"{fault.breaks}\n  {f'found by {found}' if status == 1 else f'NOT FOUND: {found}'}", flush=True)
+            print(
+                f"{fault.breaks}\n  {f'found by {found}' if status == 1 else f'NOT FOUND: {found}'}",
+                flush=True,
+            )
     print(f"{len(faults)} faults, {wrong} wrong")
     return 1 if wrong else 0
 

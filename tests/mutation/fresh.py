@@ -19,7 +19,9 @@ class SameDraws:
     def pytest_configure(self) -> None:
         from hypothesis import settings  # pytest wants to import it first
 
-        settings.register_profile("mutation", settings.get_profile("any-machine"), database=None, derandomize=True)
+        settings.register_profile(
+            "mutation", settings.get_profile("any-machine"), database=None, derandomize=True
+        )
         settings.load_profile("mutation")
 
 
@@ -38,7 +40,9 @@ def main(job: Path) -> int:
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
     if not wanted["tests"]:
         return 0
-    return pytest.main(["-x", "-q", "-p", "no:cacheprovider", *wanted["tests"]], plugins=[SameDraws()])
+    return pytest.main(
+        ["-x", "-q", "-p", "no:cacheprovider", *wanted["tests"]], plugins=[SameDraws()]
+    )
 
 
 if __name__ == "__main__":

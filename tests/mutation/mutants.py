@@ -61,7 +61,9 @@ def all_mutants() -> list[Mutant]:
 
 def draw(mutants: list[Mutant], count: int, seed: int) -> list[Mutant]:
     """Draw some by a seed: a function that changes alters its own share of the sample, and no other's."""
-    ranked = sorted(mutants, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.key}".encode()).digest())
+    ranked = sorted(
+        mutants, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.key}".encode()).digest()
+    )
     return list(itertools.islice((mutant for mutant in ranked if _is_written(mutant)), count))
 
 
@@ -104,10 +106,16 @@ class _File:
         self.mutants: list[Mutant] = []
         self._path = str(path.relative_to(ROOT))
         self.module = (
-            self._path.removeprefix("webhook/").removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+            self._path.removeprefix("webhook/")
+            .removesuffix(".py")
+            .replace("/", ".")
+            .removesuffix(".__init__")
         )
         self._source = source
-        self._offsets = [0, *itertools.accumulate(len(line) for line in source.splitlines(keepends=True))]
+        self._offsets = [
+            0,
+            *itertools.accumulate(len(line) for line in source.splitlines(keepends=True)),
+        ]
         self._code = wrapper.module.code_for_node
         self._whole = wrapper.resolve(WhitespaceInclusivePositionProvider)
         self._positions = wrapper.resolve(PositionProvider)
@@ -122,7 +130,9 @@ class _File:
         if isinstance(node, cst.FunctionDef):
             position = self._positions[node]
             body = position.start.line, position.end.line
-            self.visit(node.body, place._replace(function=place.function or self._code(node), body=body))
+            self.visit(
+                node.body, place._replace(function=place.function or self._code(node), body=body)
+            )
             return
         if isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement):
             place = place._replace(statement=self._statement(node))
@@ -149,18 +159,30 @@ class _File:
         text = self._code(changed)
         if isinstance(node, cst.BaseCompoundStatement):
             text = textwrap.indent(text, " " * self._positions[node].start.column)
-        first, last = self._offsets[whole.start.line - 1], self._source.find("\n", max(start, end - 1))
-        was, now = self._source[first:last], self._source[first:start] + text + self._source[end:last]
+        first, last = (
+            self._offsets[whole.start.line - 1],
+            self._source.find("\n", max(start, end - 1)),
+        )
+        was, now = (
+            self._source[first:last],
+            self._source[first:start] + text + self._source[end:last],
+        )
         label = f"{'.'.join(place.names)}: {_one_line(was)} => {_one_line(now)}"
         self._labels[label] += 1
         if self._labels[label] > 1:
             label += f" ({self._labels[label]})"
         key = hashlib.sha256(f"{label}\n{place.function}".encode()).hexdigest()[:16]
-        self.mutants.append(Mutant(self._path, label, key, place.statement, place.body, start, end, text))
+        self.mutants.append(
+            Mutant(self._path, label, key, place.statement, place.body, start, end, text)
+        )
 
 
 def _is_harmless(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in HARMLESS_CALLS
+    return (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Name)
+        and node.func.value in HARMLESS_CALLS
+    )
 
 
 def _one_line(text: str) -> str:

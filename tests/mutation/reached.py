@@ -38,7 +38,11 @@ class Reached:
         """Give the tests that have to be looked at, and forget those that are gone."""
         wanted = list(tests)
         self._known = {name: self._known[name] for name in wanted if name in self._known}
-        return [name for name in wanted if name not in self._known or self._is_stale(name, self._known[name])]
+        return [
+            name
+            for name in wanted
+            if name not in self._known or self._is_stale(name, self._known[name])
+        ]
 
     def add(self, found: dict[str, Reach]) -> None:
         """Keep what was found."""
@@ -85,7 +89,12 @@ class Reached:
             ]
             beside = own.rpartition("/")[0]
             self._orders[path] = sorted(
-                found, key=lambda each: (not each[1].startswith(own), _file(each[1]).rpartition("/")[0] != beside, each)
+                found,
+                key=lambda each: (
+                    not each[1].startswith(own),
+                    _file(each[1]).rpartition("/")[0] != beside,
+                    each,
+                ),
             )
         return self._orders[path]
 
@@ -95,8 +104,12 @@ class Reached:
 
     def look(self, tests: list[str], passes: Callable[[str], bool]) -> dict[str, Reach]:
         """Run each test, and give what those reached that passed."""
-        coverage = Coverage(data_file=None, config_file=False, branch=False, source=[str(CORE)], messages=False)
-        coverage.set_option("run:disable_warnings", ["no-data-collected"])  # none of these tests may reach the core
+        coverage = Coverage(
+            data_file=None, config_file=False, branch=False, source=[str(CORE)], messages=False
+        )
+        coverage.set_option(
+            "run:disable_warnings", ["no-data-collected"]
+        )  # none of these tests may reach the core
         coverage.start()
         seconds = {}
         for name in tests:
@@ -130,7 +143,9 @@ class Reached:
     def _digest(self, path: str) -> str:
         if path not in self._digests:
             file = ROOT / path
-            self._digests[path] = hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else ""
+            self._digests[path] = (
+                hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else ""
+            )
         return self._digests[path]
 
 

@@ -69,7 +69,9 @@ class Runner(SameDraws):
         print(f"{len(todo)} mutants are run in forked processes", flush=True)
         for mutant, status in _each(todo, self._judge):
             self._outcomes.add(mutant, states[mutant], _outcome(mutant, status, Outcome.PASSED))
-        todo = [one for one in self._mutants if self._outcomes.of(one, states[one]) is Outcome.PASSED]
+        todo = [
+            one for one in self._mutants if self._outcomes.of(one, states[one]) is Outcome.PASSED
+        ]
         print(f"{len(todo)} that survived are run in a new interpreter each", flush=True)
         for mutant, status in _each(todo, self._judge_anew):
             self._outcomes.add(mutant, states[mutant], _outcome(mutant, status, Outcome.SURVIVED))
@@ -78,7 +80,10 @@ class Runner(SameDraws):
     def _look(self) -> None:
         """See what each test reaches that is new or has changed."""
         unknown = self._reached.unknown(self._items)
-        print(f"{len(unknown)} of {len(self._items)} tests are run with coverage: what does each reach?", flush=True)
+        print(
+            f"{len(unknown)} of {len(self._items)} tests are run with coverage: what does each reach?",
+            flush=True,
+        )
         parts = [unknown[at : at + PART] for at in range(0, len(unknown), PART)]
         failed = []
         for part, status in _each(parts, self._look_at):
@@ -101,12 +106,16 @@ class Runner(SameDraws):
         """Tell whether all tests pass that reach the change."""
         names = self._reached.tests(mutant, mutant.lines, PATIENCE)
         _limit(10 + 5 * self._reached.seconds(names))
-        return not _swap(self._functions, mutant) or self._passes([self._items[name] for name in names])
+        return not _swap(self._functions, mutant) or self._passes(
+            [self._items[name] for name in names]
+        )
 
     def _judge_anew(self, mutant: Mutant) -> bool:
         """Have a new interpreter take this process over, and tell whether all tests pass that reach the function."""
         names = self._reached.tests(mutant, mutant.lines, FRESH_PATIENCE)
-        names += self._reached.tests(mutant, mutant.body, FRESH_PATIENCE - self._reached.seconds(names))
+        names += self._reached.tests(
+            mutant, mutant.body, FRESH_PATIENCE - self._reached.seconds(names)
+        )
         names = list(dict.fromkeys(names))
         _limit(60 + 5 * self._reached.seconds(names))
         job = BUILD / f"{mutant.key}.json"
@@ -199,7 +208,10 @@ def _swap(functions: Functions, mutant: Mutant) -> bool:
                     return False
                 function.__code__ = new
                 swapped = True
-        olds, news = ([one for one in code.co_consts if isinstance(one, types.CodeType)] for code in (old, new))
+        olds, news = (
+            [one for one in code.co_consts if isinstance(one, types.CodeType)]
+            for code in (old, new)
+        )
         if len(olds) == len(news):
             todo += zip(olds, news, strict=True)
     return swapped
@@ -210,5 +222,6 @@ def _caches() -> list["functools._lru_cache_wrapper[object]"]:
     return [
         one
         for one in gc.get_objects()
-        if isinstance(one, functools._lru_cache_wrapper) and one.__module__.startswith(("webhook.", "tests."))
+        if isinstance(one, functools._lru_cache_wrapper)
+        and one.__module__.startswith(("webhook.", "tests."))
     ]

@@ -11,9 +11,16 @@ FAULT = Fault("One and one are two", "sum.py", "+", "-", ["test_sum.py"])
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("1 + 1 + 1", "2 times in sum.py"), ("1", "0 times in sum.py"), (None, "sum.py, which is gone")]
+    ("text", "said"),
+    [
+        ("1 + 1 + 1", "2 times in sum.py"),
+        ("1", "0 times in sum.py"),
+        (None, "sum.py, which is gone"),
+    ],
 )
-def test_a_text_that_is_not_there_once_is_no_place_for_a_fault(tmp_path: Path, text: str | None, said: str) -> None:
+def test_a_text_that_is_not_there_once_is_no_place_for_a_fault(
+    tmp_path: Path, text: str | None, said: str
+) -> None:
     if text is not None:
         (tmp_path / "sum.py").write_text(text)
     with pytest.raises(ValueError, match=said):

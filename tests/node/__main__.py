@@ -38,7 +38,9 @@ def main(once: bool) -> None:
         folder = Path(name)
         if reason := not_possible(folder / "try"):
             raise click.ClickException(f"a node cannot run here: {reason}")
-        say("building what is not built yet: kube-apiserver, etcd, kubelet, Multus (once, about 15 minutes) ...")
+        say(
+            "building what is not built yet: kube-apiserver, etcd, kubelet, Multus (once, about 15 minutes) ..."
+        )
         assets()
         node_assets()
         say("building the image: about 2 minutes ...")
@@ -49,7 +51,13 @@ def main(once: bool) -> None:
             archive.unlink()
             say("installing fabric-injector ...")
             install(node.control_plane, PROFILES)
-            available = ("wait", "--for=condition=Available", "deployments", "--all", "--timeout=110s")
+            available = (
+                "wait",
+                "--for=condition=Available",
+                "deployments",
+                "--all",
+                "--timeout=110s",
+            )
             node.control_plane.kubectl("--namespace=fabric-injector", *available)
             meet(node)
             if not once:
@@ -62,7 +70,11 @@ def meet(node: Node) -> None:
     say(f"creating a PyTorchJob's pods in namespace {NAMESPACE}, the worker first ...")
     node.control_plane.create_namespace(NAMESPACE, {PROFILE: "rdma-shared"})
     pods = jobs.start(node.api, "pytorchjob", NAMESPACE)
-    wait_until(lambda: all(pod.get()["status"]["phase"] == "Succeeded" for pod in pods), "the job to end", 120)
+    wait_until(
+        lambda: all(pod.get()["status"]["phase"] == "Succeeded" for pod in pods),
+        "the job to end",
+        120,
+    )
     for pod in pods:
         train = pod.report().train
         say(

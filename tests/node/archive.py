@@ -89,11 +89,20 @@ def docker_archive(images: tuple[Image, ...]) -> bytes:
     manifest = []
     for image in images:
         digests = [hashlib.sha256(content).hexdigest() for content in image.layers]
-        files |= {f"{digest}/layer.tar": content for digest, content in zip(digests, image.layers, strict=True)}
+        files |= {
+            f"{digest}/layer.tar": content
+            for digest, content in zip(digests, image.layers, strict=True)
+        }
         config = json.dumps(_config(image, digests)).encode()
         name = f"{hashlib.sha256(config).hexdigest()}.json"
         files[name] = config
-        manifest.append({"Config": name, "RepoTags": [image.name], "Layers": [f"{one}/layer.tar" for one in digests]})
+        manifest.append(
+            {
+                "Config": name,
+                "RepoTags": [image.name],
+                "Layers": [f"{one}/layer.tar" for one in digests],
+            }
+        )
     files["manifest.json"] = json.dumps(manifest).encode()
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -128,5 +137,11 @@ def _add(
     linkname: str = "",
 ) -> None:
     entry = tarfile.TarInfo(name)
-    entry.type, entry.mode, entry.mtime, entry.linkname, entry.size = kind, mode, mtime, linkname, len(data)
+    entry.type, entry.mode, entry.mtime, entry.linkname, entry.size = (
+        kind,
+        mode,
+        mtime,
+        linkname,
+        len(data),
+    )
     tar.addfile(entry, io.BytesIO(data) if kind == tarfile.REGTYPE else None)

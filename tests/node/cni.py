@@ -48,7 +48,9 @@ def configure(
     token = control_plane.service_account_token("kube-system", "multus")
     kubeconfig = control_plane.kubeconfig(folder / "multus.kubeconfig", token)
     (configuration.configurations / "00-multus.conf").write_text(
-        json.dumps(_multus(configuration, links, kubeconfig, folder.with_name("multus.log"), addresses))
+        json.dumps(
+            _multus(configuration, links, kubeconfig, folder.with_name("multus.log"), addresses)
+        )
     )
     return configuration
 

@@ -169,7 +169,9 @@ def figures(pytestconfig: pytest.Config) -> Figures:
     return pytestconfig.stash.setdefault(FIGURES, [])
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Print the figures."""
     if lines := config.stash.get(FIGURES, []):
         terminalreporter.section("node")
@@ -191,7 +193,9 @@ def namespace(node: Node) -> Iterator[NamespaceFactory]:
 
     def create(profile: str | None, labels: dict[str, str] | None = None) -> str:
         own = {} if profile is None else {PROFILE: profile}
-        made.append(node.control_plane.create_namespace(f"test-{uuid4().hex[:8]}", own | (labels or {})))
+        made.append(
+            node.control_plane.create_namespace(f"test-{uuid4().hex[:8]}", own | (labels or {}))
+        )
         return made[-1]
 
     yield create
@@ -209,7 +213,9 @@ def webhook(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[We
 
 
 @pytest.fixture(scope="session")
-def controller_process(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
+def controller_process(
+    node: Node, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Controller]:
     """Run the real controller for all tests, with the privileges of its own account."""
     folder = tmp_path_factory.mktemp("controller")
     with Controller(node.control_plane, folder, _command(), ACCOUNT[0]) as running:

@@ -42,7 +42,11 @@ class Containerd:
     """Runs from entering the `with` block until it is left; `socket` is where a kubelet finds it."""
 
     def __init__(
-        self, namespaces: Namespaces, folder: Path, cni: PluginConfiguration, programs: Path | None = None
+        self,
+        namespaces: Namespaces,
+        folder: Path,
+        cni: PluginConfiguration,
+        programs: Path | None = None,
     ) -> None:
         """Prepare one that keeps everything in the folder and calls the CNI plugins as configured.
 
@@ -61,7 +65,10 @@ class Containerd:
         configuration = self._folder / "config.toml"
         configuration.write_text(
             CONFIGURATION.format(
-                folder=self._folder, pause=PAUSE, plugins=self._cni.plugins, configurations=self._cni.configurations
+                folder=self._folder,
+                pause=PAUSE,
+                plugins=self._cni.plugins,
+                configurations=self._cni.configurations,
             )
         )
         command = [*self._with_path, "containerd", "--config", str(configuration)]
@@ -71,7 +78,10 @@ class Containerd:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Stop it; containers that still run end with the namespaces."""
         self._server.stop()
@@ -91,7 +101,9 @@ class Containerd:
 
     def runs(self, pod_uid: str, container: str) -> bool:
         """Tell whether a container of the pod runs, as the node knows; a pod's status may be behind."""
-        return not self.running().isdisjoint(self._find(pod_uid, f'labels."io.kubernetes.container.name"=={container}'))
+        return not self.running().isdisjoint(
+            self._find(pod_uid, f'labels."io.kubernetes.container.name"=={container}')
+        )
 
     def kill_containers(self, pod_uid: str) -> None:
         """Kill what runs of the pod's containers; its sandbox stays."""
@@ -106,12 +118,24 @@ class Containerd:
 
     def wait_until_idle(self, seconds: float) -> None:
         """Wait until nothing runs, and what ran is tidied up."""
-        wait_until(lambda: not self._ctr("tasks", "ls", "-q").stdout.split(), "all containers to end", seconds)
+        wait_until(
+            lambda: not self._ctr("tasks", "ls", "-q").stdout.split(),
+            "all containers to end",
+            seconds,
+        )
 
     def _find(self, pod_uid: str, more: str) -> list[str]:
         query = f'labels."io.kubernetes.pod.uid"=={pod_uid},{more}'
         return self._ctr("containers", "ls", "-q", query).stdout.decode().split()
 
-    def _ctr(self, *arguments: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        command = [*self._with_path, "ctr", f"--address={self.socket}", "--namespace=k8s.io", *arguments]
+    def _ctr(
+        self, *arguments: str, data: bytes | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        command = [
+            *self._with_path,
+            "ctr",
+            f"--address={self.socket}",
+            "--namespace=k8s.io",
+            *arguments,
+        ]
         return subprocess.run(command, input=data, capture_output=True, timeout=600)

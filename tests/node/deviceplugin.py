@@ -14,12 +14,16 @@ from .node import Node
 
 RESOURCE = "nvidia.com/sriovlegacy"
 """As NVIDIA's network operator names it in its example of SR-IOV."""
-RDMA_DEVICES = {f"0000:82:{number // 8:02x}.{number % 8}": f"mlx5_{number}" for number in range(2, 18)}
+RDMA_DEVICES = {
+    f"0000:82:{number // 8:02x}.{number % 8}": f"mlx5_{number}" for number in range(2, 18)
+}
 """The name of each device's RDMA device, by its id, which is its PCI address."""
 
 
 @contextmanager
-def device_plugin(node: Node, resource: str = RESOURCE, devices: Mapping[str, str] = RDMA_DEVICES) -> Iterator[None]:
+def device_plugin(
+    node: Node, resource: str = RESOURCE, devices: Mapping[str, str] = RDMA_DEVICES
+) -> Iterator[None]:
     """Run the plugin; the node offers all of its devices on entry."""
     described = [f"{address}={rdma}" for address, rdma in devices.items()]
     log = f"deviceplugin-{resource.partition('/')[2]}.log"
@@ -33,4 +37,6 @@ def device_plugin(node: Node, resource: str = RESOURCE, devices: Mapping[str, st
 
 def offered(node: Node, resource: str = RESOURCE) -> int:
     """Give how many of the devices pods may ask the node for."""
-    return int(node.api.expect("GET", f"/api/v1/nodes/{NAME}")["status"]["allocatable"].get(resource, 0))
+    return int(
+        node.api.expect("GET", f"/api/v1/nodes/{NAME}")["status"]["allocatable"].get(resource, 0)
+    )

@@ -32,7 +32,9 @@ done
 @contextmanager
 def host_devices(node: Node, network: str) -> Iterator[None]:
     """Give the node the cards, by a device plugin, and the cluster the network ``namespace/name``, as NVIDIA's operator makes it."""
-    interfaces = {address: node.links.interface(f"h{number}") for number, address in enumerate(ADDRESSES)}
+    interfaces = {
+        address: node.links.interface(f"h{number}") for number, address in enumerate(ADDRESSES)
+    }
     switch = node.links.interface("d")
     try:
         _ip("link", "add", switch, "type", "bridge")
@@ -41,7 +43,13 @@ def host_devices(node: Node, network: str) -> Iterator[None]:
             port = node.links.interface(f"o{number}")
             _ip("link", "add", port, "type", "veth", "peer", "name", interface)
             _ip("link", "set", port, "master", switch, "up")
-        node.run("sh", "-c", SYSFS, "sh", *(f"{address}={interface}" for address, interface in interfaces.items()))
+        node.run(
+            "sh",
+            "-c",
+            SYSFS,
+            "sh",
+            *(f"{address}={interface}" for address, interface in interfaces.items()),
+        )
         try:
             _define(node, network)
             with device_plugin(node, RESOURCE, dict.fromkeys(ADDRESSES, "")):
@@ -50,7 +58,9 @@ def host_devices(node: Node, network: str) -> Iterator[None]:
             node.run("umount", "/sys/bus/pci/devices")
     finally:
         for number in range(COUNT):
-            subprocess.run(["ip", "link", "del", node.links.interface(f"o{number}")], capture_output=True)
+            subprocess.run(
+                ["ip", "link", "del", node.links.interface(f"o{number}")], capture_output=True
+            )
         subprocess.run(["ip", "link", "del", switch], capture_output=True)
 
 

@@ -24,7 +24,11 @@ def archive() -> bytes:
     base, ash = layer(*_trainer()), layer(*_busybox())
     return docker_archive(
         (
-            Image(PAUSE, (layer(with_libraries(_program("sleep"))),), (str(_program("sleep")), "infinity")),
+            Image(
+                PAUSE,
+                (layer(with_libraries(_program("sleep"))),),
+                (str(_program("sleep")), "infinity"),
+            ),
             Image(DASH, (base, layer(*_shells("dash")))),
             Image(BASH, (base, layer(*_shells("bash")))),
             Image(ASH, (base, ash)),
@@ -47,14 +51,18 @@ def _trainer() -> tuple[dict[str, Path | bytes], dict[str, str]]:
 
 def _shells(name: str) -> tuple[dict[str, Path | bytes], dict[str, str]]:
     programs = ("dash", "bash", "sleep", "seq", "cat", "getent")
-    files: dict[str, Path | bytes] = {**with_libraries(*(_program(program) for program in programs))}
+    files: dict[str, Path | bytes] = {
+        **with_libraries(*(_program(program) for program in programs))
+    }
     return files, {"bin/sh": str(_program(name))}
 
 
 def _busybox() -> tuple[dict[str, Path | bytes], dict[str, str]]:
     busybox = _program("busybox")
     files: dict[str, Path | bytes] = {**with_libraries(busybox)}
-    applets = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    applets = subprocess.run(
+        [busybox, "--list"], check=True, capture_output=True, text=True
+    ).stdout.split()
     return files, {f"bin/{applet}": str(busybox) for applet in applets if applet != "busybox"}
 
 

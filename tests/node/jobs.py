@@ -16,14 +16,21 @@ FILES = {
     "jobset": "jobset",
     "statefulset": "statefulset",
 }
-NAMES = {"torchx": "trainer-d4q9zxk1tw", "pytorchjob": "bert", "jobset": "ddp", "statefulset": "ddp"}
+NAMES = {
+    "torchx": "trainer-d4q9zxk1tw",
+    "pytorchjob": "bert",
+    "jobset": "ddp",
+    "statefulset": "ddp",
+}
 """The jobs of the fixtures."""
 
 
 def members(system: str, name: str = "") -> list[Object]:
     """Give the manifests of a job of two pods, rank 0 first; under another name than the fixture's, where one is given."""
     manifests = [_runnable(fixtures.load(f"pods/{FILES[system]}-{rank}.yaml")) for rank in range(2)]
-    renamed: list[Object] = json.loads(json.dumps(manifests).replace(NAMES[system], name or NAMES[system]))
+    renamed: list[Object] = json.loads(
+        json.dumps(manifests).replace(NAMES[system], name or NAMES[system])
+    )
     return renamed
 
 
@@ -49,7 +56,9 @@ def pytorchjob(**changes: Any) -> tuple[Object, Object]:
     for pod in (master, worker):
         for variable, value in changes.get("env", {}).items():
             fixtures.add_env(pod, variable, value)
-        pod["spec"]["containers"][0].update({key: value for key, value in changes.items() if key != "env"})
+        pod["spec"]["containers"][0].update(
+            {key: value for key, value in changes.items() if key != "env"}
+        )
     return master, worker
 
 
@@ -82,4 +91,9 @@ def _hosts_of_torchx(app: str) -> Object:
     """Give the ConfigMap that Volcano's svc plugin makes, to which the pods' variables refer."""
     hosts = {f"VC_TRAINER_{rank}_HOSTS": f"{app}-trainer-{rank}-0.{app}" for rank in range(2)}
     numbers = {f"VC_TRAINER_{rank}_NUM": "1" for rank in range(2)}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"{app}-svc"}, "data": hosts | numbers}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": f"{app}-svc"},
+        "data": hosts | numbers,
+    }

@@ -59,7 +59,9 @@ class Kubelet:
             "makeIPTablesUtilChains": False,
             "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
             "authorization": {"mode": "AlwaysAllow"},
-            "evictionHard": dict.fromkeys(("nodefs.available", "imagefs.available", "nodefs.inodesFree"), "1%"),
+            "evictionHard": dict.fromkeys(
+                ("nodefs.available", "imagefs.available", "nodefs.inodesFree"), "1%"
+            ),
             "imageGCHighThresholdPercent": 100,
             "containerRuntimeEndpoint": f"unix://{containerd.socket}",
             "clusterDNS": [links.gateway],
@@ -88,7 +90,10 @@ class Kubelet:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Stop it; its pods run on."""
         self._server.stop()
@@ -109,7 +114,10 @@ class Kubelet:
 
         def kept() -> bool:
             node = self._control_plane.api.expect("GET", self._path)
-            tainted = any(taint["key"] == "node.kubernetes.io/not-ready" for taint in node["spec"].get("taints", []))
+            tainted = any(
+                taint["key"] == "node.kubernetes.io/not-ready"
+                for taint in node["spec"].get("taints", [])
+            )
             return DEVICES.items() <= node["status"]["allocatable"].items() and not tainted
 
         wait_until(kept, "the node to keep its devices and to lose its not-ready taint", 30)

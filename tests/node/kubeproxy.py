@@ -52,9 +52,20 @@ class KubeProxy:
         configuration = self._folder / "config.yaml"
         configuration.write_text(yaml.safe_dump(self._settings()))
         links = self._links
-        command = ["unshare", "--net", "sh", "-c", SCRIPT, "sh", links.proxy_inner, f"{links.proxy}/24", links.services]
+        command = [
+            "unshare",
+            "--net",
+            "sh",
+            "-c",
+            SCRIPT,
+            "sh",
+            links.proxy_inner,
+            f"{links.proxy}/24",
+            links.services,
+        ]
         self._server = Server(
-            [*command, str(binary("kube-proxy")), f"--config={configuration}"], self._folder.with_name("kube-proxy.log")
+            [*command, str(binary("kube-proxy")), f"--config={configuration}"],
+            self._folder.with_name("kube-proxy.log"),
         )
         with self._server.starting():
             self._server.wait_ready(self._has_own_network, 30)
@@ -63,7 +74,10 @@ class KubeProxy:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Stop it; its rules and its end of the link are gone with its network namespace."""
         self._server.stop()
@@ -80,11 +94,15 @@ class KubeProxy:
             "hostnameOverride": NAME,
             "healthzBindAddress": f"{self._links.proxy}:{HEALTH_PORT}",
             "metricsBindAddress": "127.0.0.1:10249",
-            "clientConnection": {"kubeconfig": str(self._control_plane.kubeconfig(kubeconfig, server=server))},
+            "clientConnection": {
+                "kubeconfig": str(self._control_plane.kubeconfig(kubeconfig, server=server))
+            },
         }
 
     def _has_own_network(self) -> bool:
-        own, ours = (Path(f"/proc/{one}/ns/net").readlink() for one in (self._server.process.pid, "self"))
+        own, ours = (
+            Path(f"/proc/{one}/ns/net").readlink() for one in (self._server.process.pid, "self")
+        )
         return own != ours
 
     def _is_healthy(self) -> bool:

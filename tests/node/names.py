@@ -30,7 +30,10 @@ class Names:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Stop listening."""
         self._stopping.set()
@@ -52,7 +55,9 @@ class Names:
         count = 1 if address and kind == A else 0
         flags = 0x8500 | (0 if address else 3)  # authoritative answer; NXDOMAIN
         header = query[:2] + struct.pack("!HHHHH", flags, 1, count, 0, 0)
-        answer = struct.pack("!HHHIH", 0xC00C, A, IN, 1, 4) + socket.inet_aton(address) if count else b""
+        answer = (
+            struct.pack("!HHHIH", 0xC00C, A, IN, 1, 4) + socket.inet_aton(address) if count else b""
+        )
         return header + query[12 : end + 4] + answer
 
     def _find(self, labels: list[str]) -> str:
@@ -60,8 +65,13 @@ class Names:
         if labels[-3:] != ["svc", "cluster", "local"] or len(labels) < 5:
             return ""
         if len(labels) == 5:
-            found = self._api.request("GET", f"/api/v1/namespaces/{labels[-4]}/services/{labels[0]}")
-            if found.status == 200 and (address := found.json["spec"].get("clusterIP", "None")) != "None":
+            found = self._api.request(
+                "GET", f"/api/v1/namespaces/{labels[-4]}/services/{labels[0]}"
+            )
+            if (
+                found.status == 200
+                and (address := found.json["spec"].get("clusterIP", "None")) != "None"
+            ):
                 return str(address)
         pods = self._api.expect("GET", f"/api/v1/namespaces/{labels[-4]}/pods")["items"]
         for pod in pods:

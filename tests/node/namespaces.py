@@ -48,7 +48,17 @@ class Namespaces:
         settings = (Path("/proc/sys") / name for name in SYSCTLS)
         self._sysctls = {path: path.read_text() for path in settings if path.exists()}
         self._cgroups = set(_cgroups())
-        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", SCRIPT]
+        command = [
+            "unshare",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "sh",
+            "-c",
+            SCRIPT,
+        ]
         self._init = subprocess.Popen(
             [*command, str(self._folder)],
             stdin=subprocess.PIPE,
@@ -65,14 +75,21 @@ class Namespaces:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """End the first process of the process namespace, and with it every other; put the settings back."""
         self._end()
         for path, value in self._sysctls.items():
             path.write_text(value)
-        for group in sorted(set(_cgroups()) - self._cgroups, reverse=True):  # those of a folder before the folder
-            with suppress(OSError):  # it holds processes: those of another containerd of this machine
+        for group in sorted(
+            set(_cgroups()) - self._cgroups, reverse=True
+        ):  # those of a folder before the folder
+            with suppress(
+                OSError
+            ):  # it holds processes: those of another containerd of this machine
                 group.rmdir()
 
     def start(self, command: Sequence[str], log: Path) -> Server:
@@ -81,9 +98,13 @@ class Namespaces:
 
     def run(self, *command: str) -> str:
         """Run a command in them to its end, and give its output."""
-        done = subprocess.run([*self._enter(), *command], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [*self._enter(), *command], capture_output=True, text=True, timeout=120
+        )
         if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+            raise RuntimeError(
+                f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}"
+            )
         return done.stdout
 
     def _enter(self) -> list[str]:

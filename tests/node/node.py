@@ -31,7 +31,9 @@ class Node:
     listens on loopback alone, so its Service leads to a relay on the pods' bridge.
     """
 
-    def __init__(self, folder: Path, *, runs_operators: bool = False, containerd: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, runs_operators: bool = False, containerd: Path | None = None
+    ) -> None:
         """Prepare one that keeps data, keys and logs in the folder.
 
         For *runs_operators* what has lost its owner is collected as garbage; else pods may name owners that do not exist.
@@ -39,7 +41,9 @@ class Node:
         """
         self.folder = folder
         self._containerd_programs = containerd
-        self._controllers = [] if runs_operators else ["--controllers=*,-garbage-collector-controller"]
+        self._controllers = (
+            [] if runs_operators else ["--controllers=*,-garbage-collector-controller"]
+        )
         self.links = Links()
         self.control_plane = ControlPlane(
             folder / "control-plane",
@@ -63,7 +67,9 @@ class Node:
             port = self.control_plane.port
             stack.callback(Relay(port, (self.links.gateway, port)).close)
             self.containerd = self._start_worker(stack, self.namespaces, self.folder, NAME)
-            stack.enter_context(KubeProxy(self.control_plane, self.links, self.folder / "kube-proxy"))
+            stack.enter_context(
+                KubeProxy(self.control_plane, self.links, self.folder / "kube-proxy")
+            )
             stack.callback(self._end_all)
             self._stack = stack.pop_all()
         return self
@@ -76,21 +82,36 @@ class Node:
         with ExitStack() as stack:
             yield self._start_worker(stack, Namespaces(folder / "private"), folder, name)
 
-    def _start_worker(self, stack: ExitStack, namespaces: Namespaces, folder: Path, name: str) -> Containerd:
+    def _start_worker(
+        self, stack: ExitStack, namespaces: Namespaces, folder: Path, name: str
+    ) -> Containerd:
         """Start what runs pods, whose state lies in the folder, and return once the node is Ready and knows the images."""
         programs = node_assets()
         stack.enter_context(namespaces)
-        cni = configure(self.control_plane, self.links, folder / "cni", programs["multus"], self.folder / "addresses")
-        containerd = stack.enter_context(Containerd(namespaces, folder / "containerd", cni, self._containerd_programs))
+        cni = configure(
+            self.control_plane,
+            self.links,
+            folder / "cni",
+            programs["multus"],
+            self.folder / "addresses",
+        )
+        containerd = stack.enter_context(
+            Containerd(namespaces, folder / "containerd", cni, self._containerd_programs)
+        )
         containerd.import_images(archive())
         plane, links = self.control_plane, self.links
         stack.enter_context(
-            Kubelet(programs["kubelet"], plane, namespaces, links, containerd, folder / "kubelet", name)
+            Kubelet(
+                programs["kubelet"], plane, namespaces, links, containerd, folder / "kubelet", name
+            )
         )
         return containerd
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """End all pods, then stop everything and remove links and mounts."""
         self._stack.close()

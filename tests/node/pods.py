@@ -53,7 +53,9 @@ class Pod:
         """Ask for its end, as an eviction does, with as many seconds for its containers."""
         self.api.expect("DELETE", f"{self.path}?gracePeriodSeconds={seconds}")
 
-    def wait(self, condition: Callable[[Object], bool], what: str, seconds: float = SECONDS) -> Object:
+    def wait(
+        self, condition: Callable[[Object], bool], what: str, seconds: float = SECONDS
+    ) -> Object:
         """Wait until the condition holds for the pod, and give the pod; NotReady tells its status and what it wrote."""
         found: list[Object] = []
 
@@ -69,12 +71,18 @@ class Pod:
 
     def wait_for_annotation(self, key: str, value: str | None = None) -> str:
         """Wait until the annotation has the value, or any where none is given; give what it has."""
-        self.wait(lambda _: bool(have := self.annotation(key)) and value in (None, have), f"annotation {key}={value}")
+        self.wait(
+            lambda _: bool(have := self.annotation(key)) and value in (None, have),
+            f"annotation {key}={value}",
+        )
         return self.annotation(key)
 
     def wait_until_running(self, container: str) -> None:
         """Wait until the container, init container or not, runs."""
-        self.wait(lambda pod: "running" in container_state(pod, container), f"container {container} to run")
+        self.wait(
+            lambda pod: "running" in container_state(pod, container),
+            f"container {container} to run",
+        )
 
     def report(self) -> "Report":
         """Wait until the pod has ended well, and give what its training program tells."""
@@ -102,7 +110,9 @@ class Pod:
 
     def _lines(self) -> dict[str, Any]:
         annotations = self.get()["metadata"].get("annotations") or {}
-        container = annotations.get(names.CONTAINER) or self.created["spec"]["containers"][0]["name"]
+        container = (
+            annotations.get(names.CONTAINER) or self.created["spec"]["containers"][0]["name"]
+        )
         told: dict[str, Any] = {}
         for line in self.log(container).splitlines():
             if found := TOLD.fullmatch(line):
@@ -117,9 +127,14 @@ class Pod:
         """Give status, events and logs, for the message of a failed assertion."""
         pod = self.get()
         events = self.api.expect("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]
-        lines = [json.dumps(pod["status"], indent=1), json.dumps(pod["metadata"].get("annotations"), indent=1)]
+        lines = [
+            json.dumps(pod["status"], indent=1),
+            json.dumps(pod["metadata"].get("annotations"), indent=1),
+        ]
         lines += [
-            f"{one['reason']}: {one['message']}" for one in events if one["involvedObject"].get("name") == self.name
+            f"{one['reason']}: {one['message']}"
+            for one in events
+            if one["involvedObject"].get("name") == self.name
         ]
         for kind in ("initContainers", "containers"):
             for container in pod["spec"].get(kind, []):

@@ -12,7 +12,9 @@ def save_image(folder: Path) -> Path:
     (deployment,) = shipped("Deployment", "fabric-injector-webhook")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     with images.Builder(folder) as builder:
-        return builder.save(builder.build(), folder / "image.tar", f"docker.io/library/{container['image']}")
+        return builder.save(
+            builder.build(), folder / "image.tar", f"docker.io/library/{container['image']}"
+        )
 
 
 def install(plane: ControlPlane, profiles: str) -> None:

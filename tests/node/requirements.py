@@ -14,7 +14,10 @@ CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 def plugin_folder() -> Path | None:
     """Give the folder that holds the CNI plugins."""
     folders = (Path(name) for name in PLUGIN_FOLDERS)
-    return next((folder for folder in folders if all((folder / plugin).is_file() for plugin in PLUGINS)), None)
+    return next(
+        (folder for folder in folders if all((folder / plugin).is_file() for plugin in PLUGINS)),
+        None,
+    )
 
 
 def not_possible(folder: Path) -> str:
@@ -32,7 +35,9 @@ def not_possible(folder: Path) -> str:
 def _lacking_controllers() -> list[str]:
     root = Path("/sys/fs/cgroup")
     unified = root / "cgroup.controllers"
-    found = unified.read_text().split() if unified.is_file() else [path.name for path in root.glob("*")]
+    found = (
+        unified.read_text().split() if unified.is_file() else [path.name for path in root.glob("*")]
+    )
     return [name for name in CONTROLLERS if name not in found or not os.access(root, os.W_OK)]
 
 
@@ -52,7 +57,10 @@ def _why_no_links() -> str:
     tries = (
         ("bridge", ("add", f"{name}b", "type", "bridge")),
         ("veth pair", ("add", f"{name}v", "type", "veth", "peer", "name", f"{name}w")),
-        ("macvlan", ("add", "link", f"{name}v", "name", f"{name}m", "type", "macvlan", "mode", "bridge")),
+        (
+            "macvlan",
+            ("add", "link", f"{name}v", "name", f"{name}m", "type", "macvlan", "mode", "bridge"),
+        ),
     )
     try:
         for what, arguments in tries:

@@ -34,17 +34,27 @@ torchrun train.py
 @pytest.fixture
 def reserved_node(node: Node) -> Iterator[None]:
     """A node of a known type, with a driver installed, that a taint keeps for training."""
-    node.run("sh", "-c", f"mkdir -p /var/lib/fabric/driver && echo '{DRIVER}' > /var/lib/fabric/driver/version")
+    node.run(
+        "sh",
+        "-c",
+        f"mkdir -p /var/lib/fabric/driver && echo '{DRIVER}' > /var/lib/fabric/driver/version",
+    )
     labels = {names.INSTANCE_TYPE: NODE_TYPE}
     node.api.expect("PATCH", NODE, {"metadata": {"labels": labels}, "spec": {"taints": [TAINT]}})
     yield
-    node.api.expect("PATCH", NODE, {"metadata": {"labels": dict.fromkeys(labels)}, "spec": {"taints": None}})
+    node.api.expect(
+        "PATCH", NODE, {"metadata": {"labels": dict.fromkeys(labels)}, "spec": {"taints": None}}
+    )
 
 
 @pytest.mark.usefixtures("reserved_node")
-def test_a_job_gets_volumes_sidecar_tolerations_and_quantities(api: Client, namespace: NamespaceFactory) -> None:
+def test_a_job_gets_volumes_sidecar_tolerations_and_quantities(
+    api: Client, namespace: NamespaceFactory
+) -> None:
     plain = create(api, plain_pod(), namespace(None))
-    plain.wait(lambda pod: "untolerated taint" in why_not_scheduled(pod), "the taint to hold it back")
+    plain.wait(
+        lambda pod: "untolerated taint" in why_not_scheduled(pod), "the taint to hold it back"
+    )
     name = namespace("all-parts")
     api.ensure(
         {
@@ -70,7 +80,9 @@ def test_a_job_gets_volumes_sidecar_tolerations_and_quantities(api: Client, name
         mounts = {line.split()[1]: line.split()[2:4] for line in lines[3:] if line.count(" ") == 5}
         assert mounts["/usr/local/fabric"][1].startswith("ro")
         assert mounts["/run/fabric"][0] == "tmpfs"
-        report.pod.wait(lambda pod: "terminated" in container_state(pod, "fabric-daemon"), "the sidecar to end")
+        report.pod.wait(
+            lambda pod: "terminated" in container_state(pod, "fabric-daemon"), "the sidecar to end"
+        )
         status = report.pod.get()["status"]
         assert status["containerStatuses"][0]["allocatedResources"] == {
             "nvidia.com/gpu": "8",
@@ -78,11 +90,15 @@ def test_a_job_gets_volumes_sidecar_tolerations_and_quantities(api: Client, name
             "vpc.amazonaws.com/efa": "4",
         }
         wait, daemon = status["initContainerStatuses"]
-        ended = [each["state"]["terminated"] for each in (wait, daemon, *status["containerStatuses"])]
+        ended = [
+            each["state"]["terminated"] for each in (wait, daemon, *status["containerStatuses"])
+        ]
         assert [(each["exitCode"], each["reason"]) for each in ended] == [(0, "Completed")] * 3
         assert (daemon["name"], daemon["restartCount"]) == ("fabric-daemon", 0)
         assert ended[0]["finishedAt"] <= ended[1]["startedAt"] <= ended[2]["startedAt"]
-        assert ended[2]["finishedAt"] <= ended[1]["finishedAt"], "the sidecar outlives what it is there for"
+        assert ended[2]["finishedAt"] <= ended[1]["finishedAt"], (
+            "the sidecar outlives what it is there for"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +124,13 @@ def test_nccl_and_ucx_are_pointed_at_the_pods_own_devices(
             "both are on one Ethernet here, where Linux answers on either for the other's address"
         )
         assert report.carried("eth0") < IDLE_BYTES
-        assert report.pod.get()["status"]["containerStatuses"][0]["allocatedResources"][RESOURCE] == "2"
-        told = [report.pod.attached(interface)["device-info"]["pci"] for interface in ("net1", "net2")]
+        assert (
+            report.pod.get()["status"]["containerStatuses"][0]["allocatedResources"][RESOURCE]
+            == "2"
+        )
+        told = [
+            report.pod.attached(interface)["device-info"]["pci"] for interface in ("net1", "net2")
+        ]
         devices = [RDMA_DEVICES[one["pci-address"]] for one in told]
         assert [one["rdma-device"] for one in told] == devices
         for environment in (report.environment, report.train["environment"]):
@@ -139,21 +160,32 @@ def test_a_job_without_a_source_of_addresses_meets_on_the_pod_network_and_gets_t
             "rdma/rdma_shared_device_a": "1",
             "vpc.amazonaws.com/efa": "4",
         }
-        assert names.WAIT_CONTAINER not in [each["name"] for each in pod["spec"].get("initContainers", [])]
+        assert names.WAIT_CONTAINER not in [
+            each["name"] for each in pod["spec"].get("initContainers", [])
+        ]
 
 
-def test_a_job_meets_at_the_address_that_gke_tells(api: Client, namespace: NamespaceFactory) -> None:
+def test_a_job_meets_at_the_address_that_gke_tells(
+    api: Client, namespace: NamespaceFactory
+) -> None:
     """In GKE's place Multus makes the interface, which the pod asks for itself, and the test writes the addresses."""
     manifests = jobs.pytorchjob()
     for manifest in manifests:
         manifest["metadata"].setdefault("annotations", {})[names.NETWORKS] = "default/rdma-net@eth1"
     pods = jobs.start_pods(api, [*manifests], namespace("gke-one-card"))
     for pod in pods:
-        assert json.loads(pod.annotation(names.GKE_INTERFACES))[1] == {"interfaceName": "eth1", "network": "rdma-0"}
+        assert json.loads(pod.annotation(names.GKE_INTERFACES))[1] == {
+            "interfaceName": "eth1",
+            "network": "rdma-0",
+        }
         write_pod_ips(pod)
     for rank, report in enumerate([pod.report() for pod in pods]):
         assert report.train["rank"] == rank
-        found = [report.train["store"], report.environment["MASTER_ADDR"], report.environment["PET_MASTER_ADDR"]]
+        found = [
+            report.train["store"],
+            report.environment["MASTER_ADDR"],
+            report.environment["PET_MASTER_ADDR"],
+        ]
         assert found == [pods[0].fabric_address("eth1")] * 3
         assert report.environment["GLOO_SOCKET_IFNAME"] == "eth1"
         assert report.carried("eth1") > EXCHANGED
@@ -175,7 +207,12 @@ def write_pod_ips(pod: Pod) -> None:
 def plain_pod() -> Object:
     """Give a pod that no profile is for."""
     container = {"name": "plain", "image": DASH, "command": ["true"]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "plain"}, "spec": {"containers": [container]}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "plain"},
+        "spec": {"containers": [container]},
+    }
 
 
 def why_not_scheduled(pod: Object) -> str:

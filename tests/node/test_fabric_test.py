@@ -59,7 +59,9 @@ def test_of_an_injected_job_the_bytes_go_over_the_fabric(
     assert command is not None
     kubeconfig = node.control_plane.kubeconfig(tmp_path / "kubeconfig")
     words = ["explain", "job/fabric-test", "-n", space, "--logs", f"--kubeconfig={kubeconfig}"]
-    done = subprocess.run([*command, *words, "-o", "json"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [*command, *words, "-o", "json"], capture_output=True, text=True, timeout=60
+    )
     codes = {each["code"] for each in json.loads(done.stdout)["findings"]}
     assert done.returncode == 0, done.stdout
     assert "transport-untold" in codes, "gloo names no network in its log"
@@ -77,7 +79,9 @@ def test_of_a_job_that_is_not_injected_they_do_not_and_it_fails(
 
 def run(node: Node, api: Client, space: str) -> tuple[Object, list[Pod]]:
     """Apply the folder with the image that is here, wait until the Job is over, and give it with its pods, by rank."""
-    rendered = node.control_plane.kubectl("kustomize", str(EXAMPLE)).stdout.replace("pytorch/pytorch", IMAGE)
+    rendered = node.control_plane.kubectl("kustomize", str(EXAMPLE)).stdout.replace(
+        "pytorch/pytorch", IMAGE
+    )
     node.control_plane.kubectl("apply", f"--namespace={space}", "--filename=-", input=rendered)
     path = f"/apis/batch/v1/namespaces/{space}/jobs/fabric-test"
 
@@ -87,5 +91,7 @@ def run(node: Node, api: Client, space: str) -> tuple[Object, list[Pod]]:
 
     wait_until(is_over, "the Job to be over", 240)
     items = api.expect("GET", f"/api/v1/namespaces/{space}/pods")["items"]
-    pods = [Pod(api, each, 0) for each in sorted(items, key=lambda each: str(each["metadata"]["name"]))]
+    pods = [
+        Pod(api, each, 0) for each in sorted(items, key=lambda each: str(each["metadata"]["name"]))
+    ]
     return api.expect("GET", path), pods

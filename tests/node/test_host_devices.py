@@ -40,9 +40,14 @@ def test_a_job_meets_on_cards_that_are_moved_into_its_pods(
         assert report.train["rank"] == rank
         assert report.train["environment"]["MASTER_ADDR"] == pods[0].fabric_address()
         assert_on_the_fabric(report)
-        assert report.pod.get()["status"]["containerStatuses"][0]["allocatedResources"][RESOURCE] == "1"
+        assert (
+            report.pod.get()["status"]["containerStatuses"][0]["allocatedResources"][RESOURCE]
+            == "1"
+        )
     for pod in pods:
         pod.delete()
     wait_until(
-        lambda: len(interfaces_of_the_machine(node)) == len(ADDRESSES), "the cards to be the machine's again", 30
+        lambda: len(interfaces_of_the_machine(node)) == len(ADDRESSES),
+        "the cards to be the machine's again",
+        30,
     )

@@ -41,7 +41,9 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def cluster(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, archive: Path) -> Iterator[Node]:
+def cluster(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, archive: Path
+) -> Iterator[Node]:
     """A node of its own, which has the image."""
     with start_node(pytestconfig, tmp_path_factory) as node:
         node.containerd.import_images(archive.read_bytes())
@@ -63,7 +65,9 @@ def installed(cluster: Node) -> Client:
 def is_available(api: Client) -> bool:
     """Tell whether all replicas of both deployments are ready."""
     deployments = api.expect("GET", DEPLOYMENTS)["items"]
-    ready = [one["status"].get("availableReplicas") == one["spec"]["replicas"] for one in deployments]
+    ready = [
+        one["status"].get("availableReplicas") == one["spec"]["replicas"] for one in deployments
+    ]
     return len(ready) == 2 and all(ready)
 
 
@@ -113,7 +117,8 @@ def test_a_job_of_an_image_without_a_shell_waits_in_the_image_that_is_installed(
 
 
 @pytest.mark.parametrize(
-    ("preset", "network"), [("nvidia-macvlan", "default/rdma-net-ipam"), ("openshift-roce", "{namespace}/example-net")]
+    ("preset", "network"),
+    [("nvidia-macvlan", "default/rdma-net-ipam"), ("openshift-roce", "{namespace}/example-net")],
 )
 def test_a_preset_as_it_is_printed_and_applied_makes_a_job_meet_on_a_macvlan_network(
     installed: Client, cluster: Node, preset: str, network: str
@@ -124,13 +129,21 @@ def test_a_preset_as_it_is_printed_and_applied_makes_a_job_meet_on_a_macvlan_net
     copy_network(installed, network.format(namespace=name))
     command = installed_command()
     assert command is not None
-    printed = subprocess.run([*command, "presets", preset], check=True, capture_output=True, text=True).stdout
+    printed = subprocess.run(
+        [*command, "presets", preset], check=True, capture_output=True, text=True
+    ).stdout
     plane.kubectl("apply", "--filename=-", input=printed)
     plane.kubectl("label", "namespace", name, f"{names.PROFILE}={preset}")
     plane.kubectl("wait", "--for=condition=Ready", f"fabricprofile/{preset}", "--timeout=30s")
-    wait_until(lambda: is_known_to_all(installed, name), "both replicas of the webhook to have read the profile", 60)
+    wait_until(
+        lambda: is_known_to_all(installed, name),
+        "both replicas of the webhook to have read the profile",
+        60,
+    )
     pods = jobs.start(installed, "pytorchjob", name)
-    resources = {network["resource"]: "1" for network in yaml.safe_load(printed)["spec"]["networks"]}
+    resources = {
+        network["resource"]: "1" for network in yaml.safe_load(printed)["spec"]["networks"]
+    }
     for rank, report in enumerate([pod.report() for pod in pods]):
         assert report.train["rank"] == rank
         assert report.train["environment"]["MASTER_ADDR"] == pods[0].fabric_address()
@@ -156,7 +169,9 @@ def test_pods_of_other_namespaces_stay_as_they_are(installed: Client, cluster: N
 def test_a_replica_that_is_deleted_is_not_missed(installed: Client, cluster: Node) -> None:
     """It answers until no request comes to it any more, and another takes its place."""
     name = cluster.control_plane.create_namespace("rollout", {names.PROFILE: "rdma-shared"})
-    webhooks = [pod for pod in own_pods(installed) if pod.name.startswith("fabric-injector-webhook")]
+    webhooks = [
+        pod for pod in own_pods(installed) if pod.name.startswith("fabric-injector-webhook")
+    ]
     installed.expect("DELETE", webhooks[0].path)
     manifest = jobs.pytorchjob()[0]
 

@@ -23,7 +23,10 @@ pytestmark = pytest.mark.usefixtures("webhook", "controller")
 DEVICES_OF_A_POD = {"nvidia.com/gpu": "8", "rdma/rdma_shared_device_a": "1"}
 ADDRESS_VARIABLES = {
     "torchx": (("PET_LOCAL_ADDR", "MASTER_ADDR"), ("MASTER_ADDR",)),
-    "pytorchjob": (("MASTER_ADDR", "PET_MASTER_ADDR", "PET_LOCAL_ADDR"), ("MASTER_ADDR", "PET_MASTER_ADDR")),
+    "pytorchjob": (
+        ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_LOCAL_ADDR"),
+        ("MASTER_ADDR", "PET_MASTER_ADDR"),
+    ),
     "jobset": (("MASTER_ADDR", "PET_LOCAL_ADDR"), ("MASTER_ADDR",)),
 }
 """Variables that hold rank 0's secondary address in the training container: on rank 0, and on the worker."""
@@ -38,7 +41,9 @@ def test_a_job_meets_and_trains_on_the_fabric(
     address = reports[0].train["addresses"]["net1"][0]
     assert address == pods[0].fabric_address()
     for rank, report in enumerate(reports):
-        figures.append(f"{system} rank {rank}: training container {report.seconds_to_start():.2f} s after creation")
+        figures.append(
+            f"{system} rank {rank}: training container {report.seconds_to_start():.2f} s after creation"
+        )
         assert report.train["rank"] == rank
         assert report.train["environment"]["MASTER_ADDR"] == address
         assert report.train["store"] == address
@@ -47,7 +52,10 @@ def test_a_job_meets_and_trains_on_the_fabric(
         assert_on_the_fabric(report)
         assert report.train["shared_memory"] == ["tmpfs", SHARED_MEMORY_BYTES]
         assert report.train["capabilities"] & IPC_LOCK
-        assert report.pod.get()["status"]["containerStatuses"][0]["allocatedResources"] == DEVICES_OF_A_POD
+        assert (
+            report.pod.get()["status"]["containerStatuses"][0]["allocatedResources"]
+            == DEVICES_OF_A_POD
+        )
     if system == "torchx":
         assert reports[0].environment["TORCHX_RANK0_HOST"] == "localhost"
 
@@ -64,7 +72,9 @@ def test_the_job_of_make_node_meets_on_the_fabric(api: Client, namespace: Namesp
         assert_on_the_fabric(report)
 
 
-def test_without_injection_the_same_job_trains_on_the_pod_network(api: Client, namespace: NamespaceFactory) -> None:
+def test_without_injection_the_same_job_trains_on_the_pod_network(
+    api: Client, namespace: NamespaceFactory
+) -> None:
     """What the other tests measure is there to be measured: without us all of it is on eth0, and nothing is locked."""
     for report in (pod.report() for pod in jobs.start(api, "pytorchjob", namespace(None))):
         assert report.environment["MASTER_ADDR"] == "bert-master-0"
@@ -94,7 +104,9 @@ def test_a_job_named_bert_meets_on_a_fabric_of_ipv6_alone(
         assert report.pod.annotation(names.MASTER_HOST) == f"[{address}]"
         assert_on_the_fabric(report)
     if system == "torchx":
-        assert reports[1].environment["VC_TRAINER_0_HOSTS"] == "bert-trainer-0-0.bert", "the endpoint stays a name"
+        assert reports[1].environment["VC_TRAINER_0_HOSTS"] == "bert-trainer-0-0.bert", (
+            "the endpoint stays a name"
+        )
     else:
         assert zero is reports[0]
 
@@ -103,7 +115,11 @@ def test_a_job_that_meets_at_the_name_of_its_c10d_host_trains_at_rank_zeros_addr
     api: Client, namespace: NamespaceFactory
 ) -> None:
     """`--rdzv_endpoint=$MASTER_ADDR:29500` stays a name, and torchrun's ranks are given the address that rank 0 gives for its own."""
-    command = ["sh", "-c", "torchrun --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500 --nnodes=2 train.py"]
+    command = [
+        "sh",
+        "-c",
+        "torchrun --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500 --nnodes=2 train.py",
+    ]
     pods = jobs.start_pods(api, [*jobs.pytorchjob(command=command)], namespace("rdma-shared"))
     for rank, report in enumerate([pod.report() for pod in pods]):
         assert report.train["rank"] == rank

@@ -36,7 +36,17 @@ def explain(node: Node, folder: Path, space: str, *words: str) -> list[dict[str,
     assert command is not None
     kubeconfig = node.control_plane.kubeconfig(folder / "admin.kubeconfig")
     done = subprocess.run(
-        [*command, "explain", "job/bert", "-n", space, "-o", "json", f"--kubeconfig={kubeconfig}", *words],
+        [
+            *command,
+            "explain",
+            "job/bert",
+            "-n",
+            space,
+            "-o",
+            "json",
+            f"--kubeconfig={kubeconfig}",
+            *words,
+        ],
         capture_output=True,
         text=True,
         timeout=120,
@@ -51,20 +61,29 @@ def wait_until_ready(pods: list[Pod]) -> None:
         pod.wait(lambda _, pod=pod: "ready" in pod.log("pytorch"), "the last line that it prints")  # type: ignore[misc]
 
 
-def test_the_logs_of_a_job(node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path) -> None:
+def test_the_logs_of_a_job(
+    node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path
+) -> None:
     space = namespace("rdma-shared")
-    pods = jobs.start_pods(api, jobs.shells("pytorchjob", prints("2.21-roce"), prints("2.18-socket")), space)
+    pods = jobs.start_pods(
+        api, jobs.shells("pytorchjob", prints("2.21-roce"), prints("2.18-socket")), space
+    )
     wait_until_ready(pods)
     found = explain(node, tmp_path, space, "--logs")
     told = {each["code"]: each for each in found}
     assert "unread" not in told, found
-    assert "TCP in 1 (bert-worker-0); RDMA in 1 (bert-master-0)" in told["transports-differ"]["message"]
+    assert (
+        "TCP in 1 (bert-worker-0); RDMA in 1 (bert-master-0)"
+        in told["transports-differ"]["message"]
+    )
     assert told["transport-tcp"]["subject"] == "pod bert-worker-0"
     assert "though the pod asks for rdma/rdma_shared_device_a" in told["transport-tcp"]["message"]
     assert told["transport-fabric"]["message"].startswith("trains over RDMA on mlx5_2, mlx5_3")
 
 
-def test_the_log_of_the_run_before(node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path) -> None:
+def test_the_log_of_the_run_before(
+    node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path
+) -> None:
     """The first run prints NCCL's lines and fails; the second, which has nothing to say yet, finds the mark of the first."""
     space = namespace(None)
     lines = (FOLDER / "2.18-socket.log").read_text()
@@ -75,7 +94,9 @@ def test_the_log_of_the_run_before(node: Node, api: Client, namespace: Namespace
         f"    sys.exit(sys.stdout.write({lines!r}) and 1)\n"
         f"{STAY}"
     )
-    pods = jobs.start_pods(api, [without_shell(pod, text) for pod in jobs.members("pytorchjob")], space)
+    pods = jobs.start_pods(
+        api, [without_shell(pod, text) for pod in jobs.members("pytorchjob")], space
+    )
     wait_until_ready(pods)
     found = explain(node, tmp_path, space, "--logs")
     tcp = next(each for each in found if each["code"] == "transport-tcp")

@@ -36,7 +36,10 @@ def test_a_new_master_under_the_same_name_reaches_the_workers(
             pod.wait_for_annotation(key, again.fabric_address())
     assert again.environment()["MASTER_ADDR"] == again.fabric_address()
     node.containerd.kill_containers(pods[1].uid)
-    for pod in (again, pods[1]):  # the master first: it tells once the worker's new container has come
+    for pod in (
+        again,
+        pods[1],
+    ):  # the master first: it tells once the worker's new container has come
         report = pod.wait_until_trained()
         assert report.train["environment"]["MASTER_ADDR"] == again.fabric_address()
         assert_on_the_fabric(report)

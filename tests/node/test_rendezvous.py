@@ -44,16 +44,19 @@ ROWS = {
         "statefulset", f'[ "$POD_NAME" = "${{MASTER_ADDR%%.*}}" ] && R=0 || R=1; {TORCHRUN}'
     ),
     "the hostname is compared with the first label of rank 0's name": Row(
-        "jobset", f'H=${{MASTER_ADDR%%.*}}; if [[ $HOSTNAME == "$H" ]]; then R=0; else R=1; fi; {TORCHRUN}'
+        "jobset",
+        f'H=${{MASTER_ADDR%%.*}}; if [[ $HOSTNAME == "$H" ]]; then R=0; else R=1; fi; {TORCHRUN}',
     ),
     "rank 0's name is a case": Row(
         "pytorchjob", f'case $MASTER_ADDR in "$HOSTNAME"*) R=0 ;; *) R=1 ;; esac; {TORCHRUN}'
     ),
     "rank 0's name is looked up until it is known": Row(
-        "statefulset", f'until nslookup "$MASTER_ADDR"; do sleep 1; done; R=${{HOSTNAME##*-}}; {TORCHRUN}'
+        "statefulset",
+        f'until nslookup "$MASTER_ADDR"; do sleep 1; done; R=${{HOSTNAME##*-}}; {TORCHRUN}',
     ),
     "rank 0's name is looked up under another variable": Row(
-        "jobset", f"H=$MASTER_ADDR; until getent hosts $H; do sleep 1; done; R=$JOB_COMPLETION_INDEX; {TORCHRUN}"
+        "jobset",
+        f"H=$MASTER_ADDR; until getent hosts $H; do sleep 1; done; R=$JOB_COMPLETION_INDEX; {TORCHRUN}",
     ),
     "rank 0 tokenizes alone first": Row(
         "pytorchjob",
@@ -82,11 +85,16 @@ def jobset_of_two_roles() -> list[Object]:
     pods: list[Object] = []
     for rank, role in enumerate(("driver", "workers")):
         pod = json.loads(
-            json.dumps(jobs.shells("jobset", f"R={rank}; {TORCHRUN}")[0]).replace("ddp-workers", f"ddp-{role}")
+            json.dumps(jobs.shells("jobset", f"R={rank}; {TORCHRUN}")[0]).replace(
+                "ddp-workers", f"ddp-{role}"
+            )
         )
         for marks in (pod["metadata"]["labels"], pod["metadata"]["annotations"]):
             del marks["jobset.sigs.k8s.io/coordinator"]
-            marks |= {"jobset.sigs.k8s.io/replicatedjob-name": role, "jobset.sigs.k8s.io/global-replicas": "2"}
+            marks |= {
+                "jobset.sigs.k8s.io/replicatedjob-name": role,
+                "jobset.sigs.k8s.io/global-replicas": "2",
+            }
         fixtures.drop_env(pod, "MASTER_ADDR")
         fixtures.add_env(pod, "MASTER_ADDR", "ddp-driver-0-0.ddp" if rank else "localhost")
         pods.append(pod)
@@ -98,16 +106,22 @@ def begun(node: Node, webhook: Webhook) -> Iterator[dict[str, list[Pod]]]:
     """Start all jobs, each in a namespace of its own; of the one whose leader starts last, only the worker."""
     started = {}
     for name in (ROLES_IN_ORDER, RANK_ZERO_ON_THE_HOST, *ROWS):
-        namespace = node.control_plane.create_namespace(f"test-{uuid4().hex[:8]}", {names.PROFILE: "rdma-shared"})
+        namespace = node.control_plane.create_namespace(
+            f"test-{uuid4().hex[:8]}", {names.PROFILE: "rdma-shared"}
+        )
         pods = manifests(name)
-        started[name] = jobs.start_pods(node.api, pods[1:] if name == ROLES_IN_ORDER else pods, namespace)
+        started[name] = jobs.start_pods(
+            node.api, pods[1:] if name == ROLES_IN_ORDER else pods, namespace
+        )
     yield started
     for group in started.values():
         node.end_pods(group[0].namespace)
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_command_runs_as_before_and_trains_on_the_fabric(begun: dict[str, list[Pod]], name: str) -> None:
+def test_a_command_runs_as_before_and_trains_on_the_fabric(
+    begun: dict[str, list[Pod]], name: str
+) -> None:
     """Exactly one member takes rank 0, all meet at what MASTER_ADDR says, and no text is changed."""
     pods = begun[name]
     reports = [pod.report() for pod in pods]
@@ -119,7 +133,11 @@ def test_a_command_runs_as_before_and_trains_on_the_fabric(begun: dict[str, list
         assert report.pod.created["spec"]["containers"][0]["command"] == container["command"]
         written = podspec.env_value(container, "MASTER_ADDR")
         expected = written if ROWS[name].keeps_name else address
-        assert report.environment["MASTER_ADDR"] == report.train["environment"]["MASTER_ADDR"] == expected
+        assert (
+            report.environment["MASTER_ADDR"]
+            == report.train["environment"]["MASTER_ADDR"]
+            == expected
+        )
         assert report.train["store"] == address
         assert_on_the_fabric(report)
 
@@ -137,18 +155,26 @@ def test_a_worker_whose_leader_starts_only_after_it_is_given_the_leaders_name(
     for report, host in zip(reports, ("localhost", name), strict=True):
         assert report.train["environment"]["MASTER_ADDR"] == host
         assert_on_the_fabric(report)
-    figures.append(f"no leader: worker starts {reports[1].seconds_to_start():.0f} s after creation, by name")
+    figures.append(
+        f"no leader: worker starts {reports[1].seconds_to_start():.0f} s after creation, by name"
+    )
     events = f"/api/v1/namespaces/{worker.namespace}/events?fieldSelector=reason%3DMeetsByName"
     wait_until(lambda: api.expect("GET", events)["items"], "an Event that says so", 30)
     (told,) = api.expect("GET", events)["items"]
     assert "ddp-driver-0-0, has no live pod" in told["message"]
 
 
-def test_the_wait_for_a_rank_zero_that_is_left_alone_ends_with_the_cause(begun: dict[str, list[Pod]]) -> None:
+def test_the_wait_for_a_rank_zero_that_is_left_alone_ends_with_the_cause(
+    begun: dict[str, list[Pod]],
+) -> None:
     """No address of it will ever come: the worker's status says so, in place of a wait for half an hour."""
     master, worker = begun[RANK_ZERO_ON_THE_HOST]
     ended = worker.wait(lambda pod: pod["status"]["phase"] == "Failed", "the end of its wait")
-    (wait,) = [one for one in ended["status"]["initContainerStatuses"] if one["name"] == names.WAIT_CONTAINER]
+    (wait,) = [
+        one
+        for one in ended["status"]["initContainerStatuses"]
+        if one["name"] == names.WAIT_CONTAINER
+    ]
     assert wait["state"]["terminated"]["exitCode"] == 75
     cause = worker.annotation(names.WAIT_ENDS)
     assert cause in wait["state"]["terminated"]["message"]

@@ -59,7 +59,9 @@ def test_a_machine_without_macvlan_is_told(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_tests_that_were_killed_leave_nothing(tmp_path: Path) -> None:
     """Processes and mounts end with the tests' process; the next tests remove its links."""
     command = [sys.executable, "-c", KILLED % SLEEP, str(tmp_path / "node")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+    ) as process:
         assert process.stdout is not None
         bridge = process.stdout.readline().strip()
         wait_until(lambda: len(_sleeping()) > 0, "the process in the namespaces", 10)
@@ -85,4 +87,6 @@ def _sleeping() -> list[Path]:
 
 
 def _links() -> str:
-    return subprocess.run(["ip", "-o", "link", "show"], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["ip", "-o", "link", "show"], check=True, capture_output=True, text=True
+    ).stdout

@@ -33,7 +33,9 @@ print(json.dumps([answer, socket.gethostbyname("server"), version]))
 """
 
 
-def test_a_pod_reaches_another_and_the_api_server_by_their_services(api: Client, namespace: NamespaceFactory) -> None:
+def test_a_pod_reaches_another_and_the_api_server_by_their_services(
+    api: Client, namespace: NamespaceFactory
+) -> None:
     name = namespace(None)
     service = api.expect("POST", f"/api/v1/namespaces/{name}/services", SERVICE)
     serving = create(api, _pod("serving", SERVES), name)

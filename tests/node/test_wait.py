@@ -28,9 +28,17 @@ STILL_WAITING_SECONDS = 2
 
 
 @pytest.mark.parametrize(("image", "shell"), [(DASH, "dash"), (ASH, "busybox"), (BASH, "bash")])
-def test_it_runs_under_the_shell_of_the_image(api: Client, namespace: NamespaceFactory, image: str, shell: str) -> None:
-    command = ["sh", "-c", "python -c 'import os; print(os.path.realpath(\"/bin/sh\"))'; exec torchrun train.py"]
-    pods = jobs.start_pods(api, [*jobs.pytorchjob(image=image, command=command)], namespace("rdma-shared"))
+def test_it_runs_under_the_shell_of_the_image(
+    api: Client, namespace: NamespaceFactory, image: str, shell: str
+) -> None:
+    command = [
+        "sh",
+        "-c",
+        "python -c 'import os; print(os.path.realpath(\"/bin/sh\"))'; exec torchrun train.py",
+    ]
+    pods = jobs.start_pods(
+        api, [*jobs.pytorchjob(image=image, command=command)], namespace("rdma-shared")
+    )
     for report in [pod.report() for pod in pods]:
         assert report.environment["MASTER_ADDR"] == pods[0].fabric_address()
         assert report.pod.log("pytorch").splitlines()[0].endswith(f"/{shell}")
@@ -49,7 +57,9 @@ def test_it_passes_the_restricted_level(api: Client, namespace: NamespaceFactory
         assert report.train["user"] == 1000
 
 
-def test_it_writes_nccls_settings_before_those_of_the_image(api: Client, namespace: NamespaceFactory) -> None:
+def test_it_writes_nccls_settings_before_those_of_the_image(
+    api: Client, namespace: NamespaceFactory
+) -> None:
     """As the training container's own user, into the one file that a rank which inherits no variable reads."""
     context = {"runAsUser": 1000, "runAsNonRoot": True}
     manifest = jobs.pytorchjob(command=["cat", "/etc/nccl.conf"], securityContext=context)[0]
@@ -70,15 +80,25 @@ def test_the_address_of_an_earlier_sandbox_does_not_end_the_wait(
     assert before == pod.fabric_address()
     controller.stop()
     node.containerd.kill_sandbox(pod.uid)
-    pod.wait(lambda _: pod.fabric_address() not in ("", before), "another address of its new sandbox")
+    pod.wait(
+        lambda _: pod.fabric_address() not in ("", before), "another address of its new sandbox"
+    )
     # the pod's status says that the wait has ended until it ends again: kubelets refuse to write it otherwise
-    wait_until(lambda: node.containerd.runs(pod.uid, names.WAIT_CONTAINER), "the wait of the new sandbox", SECONDS)
+    wait_until(
+        lambda: node.containerd.runs(pod.uid, names.WAIT_CONTAINER),
+        "the wait of the new sandbox",
+        SECONDS,
+    )
     time.sleep(STILL_WAITING_SECONDS)
     assert node.containerd.runs(pod.uid, names.WAIT_CONTAINER), pod.describe()
     assert not node.containerd.runs(pod.uid, "pytorch")
     assert pod.annotation(names.MASTER_ADDR) == pod.annotation(names.LOCAL_ADDR) == before
     controller.start()
-    wait_until(lambda: node.containerd.runs(pod.uid, "pytorch"), "the training container of the new sandbox", SECONDS)
+    wait_until(
+        lambda: node.containerd.runs(pod.uid, "pytorch"),
+        "the training container of the new sandbox",
+        SECONDS,
+    )
     pod.wait(lambda _: pod.environment()["MASTER_ADDR"] != before, "its new environment")
     environment = pod.environment()
     assert environment["MASTER_ADDR"] == environment["PET_LOCAL_ADDR"] == pod.fabric_address()
@@ -102,6 +122,9 @@ def test_it_says_what_was_missing_when_its_time_is_up(
 def _last_end(pod: Object) -> Object:
     statuses = pod["status"].get("initContainerStatuses", [])
     ends = [
-        one[state]["terminated"] for one in statuses for state in ("lastState", "state") if "terminated" in one[state]
+        one[state]["terminated"]
+        for one in statuses
+        for state in ("lastState", "state")
+        if "terminated" in one[state]
     ]
     return ends[0] if ends else {}

@@ -18,12 +18,20 @@ SOURCES = "OPERATORS_SOURCES"
 def built(operator: Operator) -> dict[str, Path]:
     """Give the program of each Deployment of the operator, building what the cache lacks; AssetsUnavailable says why it cannot."""
     _, version = go()
-    digest = hashlib.sha256(f"{version} {FLAGS} {operator.source}@{operator.version}".encode()).hexdigest()[:16]
+    digest = hashlib.sha256(
+        f"{version} {FLAGS} {operator.source}@{operator.version}".encode()
+    ).hexdigest()[:16]
     folder = cache_folder() / "operators" / f"{operator.name}-{digest}"
     programs = {deployment: folder / deployment for deployment in operator.programs}
     for deployment, path in programs.items():
         if not path.is_file():
-            build_once([*FLAGS], source(operator), operator.programs[deployment], path, "some minutes on 2 cores")
+            build_once(
+                [*FLAGS],
+                source(operator),
+                operator.programs[deployment],
+                path,
+                "some minutes on 2 cores",
+            )
     return programs
 
 
@@ -40,7 +48,9 @@ def _downloaded(operator: Operator) -> Path:
     done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=300)
     answer = json.loads(done.stdout or "{}")
     if done.returncode != 0:
-        raise AssetsUnavailable(f"{' '.join(command)}: {answer.get('Error') or done.stderr.strip()}")
+        raise AssetsUnavailable(
+            f"{' '.join(command)}: {answer.get('Error') or done.stderr.strip()}"
+        )
     return Path(answer["Dir"])
 
 

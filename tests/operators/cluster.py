@@ -102,12 +102,19 @@ class Cluster:
             raise AssertionError(f"{problem}\n{self.describe(namespace)}") from None
         return found
 
-    def reports(self, namespace: str, count: int, accept: Callable[[Report], bool] = lambda _: True) -> list[Report]:
+    def reports(
+        self, namespace: str, count: int, accept: Callable[[Report], bool] = lambda _: True
+    ) -> list[Report]:
         """Wait until as many pods tell that they have trained, in a way that is acceptable; give what they tell, by rank."""
         found: list[Report] = []
 
         def told() -> bool:
-            found[:] = [report for pod in self._living(namespace) for report in _reports(pod) if accept(report)]
+            found[:] = [
+                report
+                for pod in self._living(namespace)
+                for report in _reports(pod)
+                if accept(report)
+            ]
             return len(found) == count
 
         try:
@@ -152,7 +159,15 @@ class Cluster:
 
     def checked(self, namespace: str) -> list[Object]:
         """Give what `fabric-injector check` finds, looking at the pods of this namespace alone."""
-        done = self._run("check", "--profiles", str(self._webhook.profiles), "--namespace", namespace, "-o", "json")
+        done = self._run(
+            "check",
+            "--profiles",
+            str(self._webhook.profiles),
+            "--namespace",
+            namespace,
+            "-o",
+            "json",
+        )
         assert done.returncode in (0, 1), done.stdout + done.stderr
         found: list[Object] = json.loads(done.stdout)["findings"]
         return found
@@ -162,7 +177,12 @@ class Cluster:
         assert command is not None
         environment = {"KUBECONFIG": str(self.kubeconfig())}
         return subprocess.run(
-            [*command, *arguments], input=text, capture_output=True, text=True, env=environment, timeout=60
+            [*command, *arguments],
+            input=text,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=60,
         )
 
     def _living(self, namespace: str) -> list[Pod]:
@@ -170,7 +190,8 @@ class Cluster:
         return [
             pod
             for pod in pods
-            if "deletionTimestamp" not in pod.created["metadata"] and pod.created["status"]["phase"] != "Failed"
+            if "deletionTimestamp" not in pod.created["metadata"]
+            and pod.created["status"]["phase"] != "Failed"
         ]
 
     def _all(self, namespace: str) -> list[Pod]:

@@ -51,7 +51,9 @@ def webhook(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[We
     command = installed_command()
     if command is None:
         unavailable("fabric-injector is not installed in this Python environment")
-    with Webhook(node.control_plane, tmp_path_factory.mktemp("webhook"), FOLDER / "profiles.yaml", command) as running:
+    with Webhook(
+        node.control_plane, tmp_path_factory.mktemp("webhook"), FOLDER / "profiles.yaml", command
+    ) as running:
         yield running
 
 
@@ -65,7 +67,9 @@ def cluster(
     """Give the cluster with our webhook and a recorder before it."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     with recorder(node.api, tmp_path_factory.mktemp("recorder")) as reviews:
-        yield Cluster(node, reviews, tmp_path_factory.mktemp("operators"), webhook, capture, unavailable)
+        yield Cluster(
+            node, reviews, tmp_path_factory.mktemp("operators"), webhook, capture, unavailable
+        )
 
 
 @pytest.fixture
@@ -75,7 +79,9 @@ def namespace(node: Node) -> Iterator[NamespaceFactory]:
 
     def create(profile: str | None, labels: dict[str, str] | None = None) -> str:
         own = {} if profile is None else {PROFILE: profile}
-        made.append(node.control_plane.create_namespace(f"test-{uuid4().hex[:8]}", own | (labels or {})))
+        made.append(
+            node.control_plane.create_namespace(f"test-{uuid4().hex[:8]}", own | (labels or {}))
+        )
         return made[-1]
 
     yield create
@@ -95,7 +101,9 @@ def figures(pytestconfig: pytest.Config) -> Figures:
     return pytestconfig.stash.setdefault(FIGURES, [])
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Print the figures."""
     if lines := config.stash.get(FIGURES, []):
         terminalreporter.section("operators")

@@ -10,7 +10,14 @@ from collections import defaultdict
 from pathlib import Path
 
 SYSTEM = ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")
-ALWAYS_THERE = (*SYSTEM, "libdl.so.2", "librt.so.1", "libpthread.so.0", "ld-linux-x86-64.so.2", "libutil.so.1")
+ALWAYS_THERE = (
+    *SYSTEM,
+    "libdl.so.2",
+    "librt.so.1",
+    "libpthread.so.0",
+    "ld-linux-x86-64.so.2",
+    "libutil.so.1",
+)
 DEFAULT = "libnccl.so.2"
 """Where functions go that name no library by their version."""
 
@@ -19,7 +26,9 @@ def write_stubs(folder: Path) -> list[str]:
     """Write a library for each one that the folder's libraries need and nobody has; give their names."""
     libraries = [path for path in folder.glob("*.so*") if path.is_file()]
     needed = {
-        name for path in libraries for name in re.findall(r"NEEDED.*\[(.+?)\]", _run("readelf", "-dW", str(path)))
+        name
+        for path in libraries
+        for name in re.findall(r"NEEDED.*\[(.+?)\]", _run("readelf", "-dW", str(path)))
     }
     missing = sorted(needed - {path.name for path in libraries} - set(ALWAYS_THERE))
     wanted = _undefined(libraries)
@@ -58,18 +67,26 @@ def _undefined(libraries: list[Path]) -> dict[str, str]:
 
 def _system_libraries() -> list[Path]:
     listed = _run("ldconfig", "-p")
-    found = (re.search(rf"^\s*{re.escape(name)} .*=> (\S+)", listed, re.MULTILINE) for name in SYSTEM)
+    found = (
+        re.search(rf"^\s*{re.escape(name)} .*=> (\S+)", listed, re.MULTILINE) for name in SYSTEM
+    )
     return [Path(one[1]) for one in found if one]
 
 
 def _compile(target: Path, functions: dict[str, set[str]]) -> None:
     source, versions = target.with_name("stub.c"), target.with_name("stub.map")
     names = sorted(name for group in functions.values() for name in group)
-    source.write_text("".join(f"int {name}(void) {{ return 35; }}\n" for name in names) or "int stub;\n")
+    source.write_text(
+        "".join(f"int {name}(void) {{ return 35; }}\n" for name in names) or "int stub;\n"
+    )
     groups = {
-        version: " ".join(f"{name};" for name in sorted(group)) for version, group in functions.items() if version
+        version: " ".join(f"{name};" for name in sorted(group))
+        for version, group in functions.items()
+        if version
     }
-    versions.write_text("".join(f"{version} {{ global: {group} }};\n" for version, group in groups.items()))
+    versions.write_text(
+        "".join(f"{version} {{ global: {group} }};\n" for version, group in groups.items())
+    )
     script = [f"-Wl,--version-script={versions}"] if groups else []
     _run(
         "gcc",

@@ -26,9 +26,7 @@ def assert_met_on_the_fabric(reports: Sequence[Report], *, rank_zero_at: str = "
     for report in reports:
         assert report.train["environment"]["MASTER_ADDR"] == address
         assert_wait_ended(report)
-    return (
-        f"torch {reports[0].train['torch']}, world {len(reports)}, MASTER_ADDR {address}, eth0 bytes/net1: {bytes_of}"
-    )
+    return f"torch {reports[0].train['torch']}, world {len(reports)}, MASTER_ADDR {address}, eth0 bytes/net1: {bytes_of}"
 
 
 def assert_trained_on_the_fabric(reports: Sequence[Report]) -> str:
@@ -39,7 +37,9 @@ def assert_trained_on_the_fabric(reports: Sequence[Report]) -> str:
         assert (told["rank"], told["world"], told["sum"]) == (rank, world, world * (world + 1) / 2)
         assert report.carried("net1") > EXCHANGED, told
         assert report.carried("eth0") < IDLE_BYTES, told
-    return ", ".join(f"{report.carried('eth0')}/{report.carried('net1') / MIB:.1f} MiB" for report in reports)
+    return ", ".join(
+        f"{report.carried('eth0')}/{report.carried('net1') / MIB:.1f} MiB" for report in reports
+    )
 
 
 def assert_wait_ended(report: Report) -> None:
@@ -58,7 +58,10 @@ def assert_decided_as_predicted(cluster: Cluster, manifest: Object, pods: Sequen
         (asked,) = cluster.predicted(cluster.reviews.pod(live), pod.namespace)
         assert _decisions(asked) == _decisions(foretold)
         assert _status(live) == _status(foretold["pod"])
-        assert (asked["system"], asked["rendezvous"]) == (foretold["system"], foretold["rendezvous"])
+        assert (asked["system"], asked["rendezvous"]) == (
+            foretold["system"],
+            foretold["rendezvous"],
+        )
         assert _fields(live) == _fields(foretold["pod"])
 
 
@@ -83,9 +86,13 @@ def _fields(pod: Object) -> Object:
         },
         "networks": annotations[names.NETWORKS],
         "rendezvous": annotations[names.RENDEZVOUS_NETWORK],
-        "wait": [one["command"] for one in spec["initContainers"] if one["name"] == names.WAIT_CONTAINER],
+        "wait": [
+            one["command"] for one in spec["initContainers"] if one["name"] == names.WAIT_CONTAINER
+        ],
         "mounts": sorted(
-            one["mountPath"] for one in training["volumeMounts"] if "serviceaccount" not in one["mountPath"]
+            one["mountPath"]
+            for one in training["volumeMounts"]
+            if "serviceaccount" not in one["mountPath"]
         ),
         "limits": training["resources"]["limits"],
         "capabilities": training["securityContext"]["capabilities"],

@@ -44,7 +44,9 @@ class Installer:
             docker_archive(tuple(_image(name, path) for name, path in programs.items()))
         )
         manifests = list(self._manifests(operator))
-        first = [one for one in manifests if one["kind"] in ("Namespace", "CustomResourceDefinition")]
+        first = [
+            one for one in manifests if one["kind"] in ("Namespace", "CustomResourceDefinition")
+        ]
         self._apply(first)
         if operator is VOLCANO:
             self._give_certificate(operator.namespace)
@@ -54,7 +56,9 @@ class Installer:
         for service in _webhook_services(manifests):
             self._wait_until_served(operator.namespace, service)
         if operator is VOLCANO:
-            wait_until(self._is_queue_open, "the queue that Volcano makes to be open for jobs", SECONDS)
+            wait_until(
+                self._is_queue_open, "the queue that Volcano makes to be open for jobs", SECONDS
+            )
         self._installed[operator.name] = operator
 
     def describe(self) -> list[str]:
@@ -63,12 +67,22 @@ class Installer:
 
     def _manifests(self, operator: Operator) -> Iterator[Object]:
         path = source(operator) / operator.manifests
-        text = self._node.control_plane.kubectl("kustomize", str(path)).stdout if path.is_dir() else path.read_text()
+        text = (
+            self._node.control_plane.kubectl("kustomize", str(path)).stdout
+            if path.is_dir()
+            else path.read_text()
+        )
         for shipped, edited in operator.edits.items():
-            assert text.count(shipped) == 1, f"{operator.name} {operator.version} has another {shipped!r}"
+            assert text.count(shipped) == 1, (
+                f"{operator.name} {operator.version} has another {shipped!r}"
+            )
             text = text.replace(shipped, edited)
         folder = source(operator) / operator.definitions
-        texts = [path.read_text() for path in sorted(folder.glob("*.yaml"))] if operator.definitions else []
+        texts = (
+            [path.read_text() for path in sorted(folder.glob("*.yaml"))]
+            if operator.definitions
+            else []
+        )
         for manifest in (one for each in (*texts, text) for one in yaml.safe_load_all(each)):
             if manifest and manifest["kind"] not in LEFT_OUT:
                 yield manifest
@@ -78,12 +92,17 @@ class Installer:
         self._node.control_plane.kubectl(*arguments, input=yaml.safe_dump_all(manifests))
 
     def _give_certificate(self, namespace: str) -> None:
-        folder = Authority("volcano's admission").write(self._folder / "volcano", [ADMISSION_OF_VOLCANO])
+        folder = Authority("volcano's admission").write(
+            self._folder / "volcano", [ADMISSION_OF_VOLCANO]
+        )
         data = {
-            name: base64.b64encode((folder / name).read_bytes()).decode() for name in ("tls.crt", "tls.key", "ca.crt")
+            name: base64.b64encode((folder / name).read_bytes()).decode()
+            for name in ("tls.crt", "tls.key", "ca.crt")
         }
         metadata = {"name": "volcano-admission-secret", "namespace": namespace}
-        self._node.api.ensure({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+        self._node.api.ensure(
+            {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+        )
 
     def _runnable(self, manifest: Object, operator: Operator) -> Object:
         """Let a Deployment run the program that was built, once."""
@@ -93,7 +112,10 @@ class Installer:
         pod = manifest["spec"]["template"]["spec"]
         pod["nodeSelector"] = {"kubernetes.io/hostname": NAME}  # its image is on no other node
         for container in pod["containers"]:
-            container |= {"image": _name(manifest["metadata"]["name"]), "imagePullPolicy": "IfNotPresent"}
+            container |= {
+                "image": _name(manifest["metadata"]["name"]),
+                "imagePullPolicy": "IfNotPresent",
+            }
             container.pop("resources", None)
             container["args"] = [*container.get("args", []), *operator.arguments]
         return manifest
@@ -119,10 +141,17 @@ class Installer:
 
     def _wait_until_served(self, namespace: str, service: str) -> None:
         """Wait until a Service accepts connections: a pod may be ready before its webhooks have a certificate."""
-        wait_until(lambda: self._is_served(namespace, service), f"webhooks at {service}", SECONDS, interval=1)
+        wait_until(
+            lambda: self._is_served(namespace, service),
+            f"webhooks at {service}",
+            SECONDS,
+            interval=1,
+        )
 
     def _is_served(self, namespace: str, service: str) -> bool:
-        found = self._node.api.expect("GET", f"/api/v1/namespaces/{namespace}/services/{service}")["spec"]
+        found = self._node.api.expect("GET", f"/api/v1/namespaces/{namespace}/services/{service}")[
+            "spec"
+        ]
         self._touch_pods(namespace, service)
         with suppress(OSError):
             create_connection((found["clusterIP"], found["ports"][0]["port"]), timeout=1).close()
@@ -133,7 +162,9 @@ class Installer:
         """Let the kubelet look at the pods again: it brings a changed Secret, such as a new certificate, only then."""
         path = f"/api/v1/namespaces/{namespace}/pods"
         for pod in self._node.api.expect("GET", path)["items"]:
-            annotations: dict[str, Any] = {"metadata": {"annotations": {"fabric-injector.test/round": value}}}
+            annotations: dict[str, Any] = {
+                "metadata": {"annotations": {"fabric-injector.test/round": value}}
+            }
             self._node.api.request("PATCH", f"{path}/{pod['metadata']['name']}", annotations)
 
     def logs(self, namespace: str) -> str:
@@ -153,7 +184,9 @@ class Installer:
 def _webhook_services(manifests: list[Object]) -> list[str]:
     """Give the Services that webhooks are called at."""
     found = [one for one in manifests if one["kind"].endswith("WebhookConfiguration")]
-    services = (webhook["clientConfig"]["service"]["name"] for one in found for webhook in one["webhooks"])
+    services = (
+        webhook["clientConfig"]["service"]["name"] for one in found for webhook in one["webhooks"]
+    )
     return [*dict.fromkeys(services)]
 
 

@@ -12,7 +12,10 @@ GPU = {"nvidia.com/gpu": "1"}
 
 def container(text: str, /, name: str = "main", gpu: bool = True, **env: str) -> Object:
     """Give a container that runs a shell's text and holds on until it is killed; a value in braces, ``{status.podIP}``, is a field."""
-    entries = [_variable(key, value) for key, value in {**env, "HOLD_SECONDS": "600", "PYTHONUNBUFFERED": "1"}.items()]
+    entries = [
+        _variable(key, value)
+        for key, value in {**env, "HOLD_SECONDS": "600", "PYTHONUNBUFFERED": "1"}.items()
+    ]
     found: Object = {"name": name, "image": IMAGE, "command": ["bash", "-c", text], "env": entries}
     return found | {"resources": {"limits": GPU}} if gpu else found
 
@@ -40,7 +43,11 @@ def indexed_job(one: Object, *more: Object, size: int = 2) -> Object:
 def pytorchjob(**roles: Object) -> Object:
     """Give a PyTorchJob of one pod for each role: ``Master=container(…, "pytorch")``."""
     specs = {
-        role: {"replicas": 1, "restartPolicy": "OnFailure", "template": {"spec": {"containers": [one]}}}
+        role: {
+            "replicas": 1,
+            "restartPolicy": "OnFailure",
+            "template": {"spec": {"containers": [one]}},
+        }
         for role, one in roles.items()
     }
     return _kind("kubeflow.org/v1", "PyTorchJob", nprocPerNode="1", pytorchReplicaSpecs=specs)
@@ -48,7 +55,10 @@ def pytorchjob(**roles: Object) -> Object:
 
 def jobset(**roles: Object) -> Object:
     """Give a JobSet of one pod for each role."""
-    replicated = [{"name": role, "replicas": 1, "template": {"spec": _job_of_one(one)}} for role, one in roles.items()]
+    replicated = [
+        {"name": role, "replicas": 1, "template": {"spec": _job_of_one(one)}}
+        for role, one in roles.items()
+    ]
     return _kind("jobset.x-k8s.io/v1alpha2", "JobSet", replicatedJobs=replicated)
 
 
@@ -104,7 +114,11 @@ def pods_of(system: str) -> tuple[Object, ...]:
 def volcano_job(**tasks: Object) -> Object:
     """Give a Volcano Job of one pod for each task, which tells the tasks of each other."""
     found = [
-        {"name": name, "replicas": 1, "template": {"spec": {"restartPolicy": "Never", "containers": [one]}}}
+        {
+            "name": name,
+            "replicas": 1,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [one]}},
+        }
         for name, one in tasks.items()
     ]
     plugins: dict[str, Any] = {"svc": ["--publish-not-ready-addresses"], "env": []}
@@ -117,7 +131,10 @@ def leader_worker_set(leader: Object, worker: Object) -> Object:
     templates = {"leaderTemplate": leader, "workerTemplate": worker}
     specs = {name: {"spec": {"containers": [one]}} for name, one in templates.items()}
     return _kind(
-        "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", replicas=1, leaderWorkerTemplate={"size": 2, **specs}
+        "leaderworkerset.x-k8s.io/v1",
+        "LeaderWorkerSet",
+        replicas=1,
+        leaderWorkerTemplate={"size": 2, **specs},
     )
 
 
@@ -126,7 +143,12 @@ def etcd() -> Object:
     urls = ("--listen-client-urls=http://0.0.0.0:2379", "--advertise-client-urls=http://etcd:2379")
     command = ["etcd", "--enable-v2", "--data-dir=/tmp/etcd", *urls]
     one = {"name": "etcd", "image": IMAGE, "command": command}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "etcd"}, "spec": {"containers": [one]}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "etcd"},
+        "spec": {"containers": [one]},
+    }
 
 
 def _kind(version: str, kind: str, **spec: Any) -> Object:

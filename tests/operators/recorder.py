@@ -31,7 +31,9 @@ class Reviews:
     def of(self, namespace: str) -> list[Object]:
         """Give the reviews of a namespace's pods that were really created, in the order in which they came."""
         return [
-            one for one in self._found if one["request"]["namespace"] == namespace and not one["request"].get("dryRun")
+            one
+            for one in self._found
+            if one["request"]["namespace"] == namespace and not one["request"].get("dryRun")
         ]
 
     def pod(self, created: Object) -> Object:
@@ -54,7 +56,11 @@ class _Handler(BaseHTTPRequestHandler):
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.reviews.add(review)
         response = {"uid": review["request"]["uid"], "allowed": True}
-        answer = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+        answer = {
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "response": response,
+        }
         body = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -72,7 +78,9 @@ def recorder(api: Client, folder: Path) -> Iterator[Reviews]:
     reviews = Reviews()
     authority = Authority("recorder of the tests")
     authority.write(folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"reviews": reviews}))
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), type("Handler", (_Handler,), {"reviews": reviews})
+    )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
     server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -55,19 +55,17 @@ class Row(NamedTuple):
 
 def torchrun(rank: str = "$JOB_COMPLETION_INDEX", host: str = "$MASTER_ADDR") -> str:
     """Give a static start of two nodes."""
-    return (
-        f"torchrun --nnodes=2 --nproc-per-node=1 --node_rank={rank} --master_addr={host} --master_port=29500 train.py"
-    )
+    return f"torchrun --nnodes=2 --nproc-per-node=1 --node_rank={rank} --master_addr={host} --master_port=29500 train.py"
 
 
 NAME = "ddp-0.ddp"
 HEAD = "ddp-driver-0-0.ddp"
 DRIVER = container(torchrun("0"), MASTER_ADDR="localhost")
 WORKER = container(torchrun("1"), MASTER_ADDR=HEAD)
-KSERVE = (
-    "until DP_ADDRESS=$(getent hosts $LWS_LEADER_ADDRESS | cut -d' ' -f1) && [ \"$DP_ADDRESS\" ]; do sleep 1; done; "
+KSERVE = "until DP_ADDRESS=$(getent hosts $LWS_LEADER_ADDRESS | cut -d' ' -f1) && [ \"$DP_ADDRESS\" ]; do sleep 1; done; "
+ALONE_FIRST = (
+    "torchrun --standalone --nnodes=1 --nproc_per_node=1 --no-python true && torchrun train.py"
 )
-ALONE_FIRST = "torchrun --standalone --nnodes=1 --nproc_per_node=1 --no-python true && torchrun train.py"
 
 
 def _of_server(kind: str) -> Row:
@@ -83,25 +81,44 @@ def _of_etcd(backend: str, rank_zero: str, master_addr: str) -> Row:
 
 def _of_one_text(text: str, variable: str = "MASTER_ADDR", value: str = NAME) -> Row:
     """Give an indexed Job whose two pods run one text, in which the variable names rank 0 and keeps the name."""
-    return Row((indexed_job(container(text, "main", True, **{variable: value})),), "ddp-0-", (NAME, NAME), STAYS)
+    return Row(
+        (indexed_job(container(text, "main", True, **{variable: value})),),
+        "ddp-0-",
+        (NAME, NAME),
+        STAYS,
+    )
 
 
 ROWS = {
     "PyTorchJob whose Master runs a torchrun of one node first": Row(
-        (pytorchjob(Master=container(ALONE_FIRST, "pytorch"), Worker=container("torchrun train.py", "pytorch")),),
+        (
+            pytorchjob(
+                Master=container(ALONE_FIRST, "pytorch"),
+                Worker=container("torchrun train.py", "pytorch"),
+            ),
+        ),
         "ddp-master-0",
         (ADDRESS, ADDRESS),
         (OWN, ZERO),
         EVERY,
     ),
     "PyTorchJob of python programs": Row(
-        (pytorchjob(Master=container("python train.py", "pytorch"), Worker=container("python train.py", "pytorch")),),
+        (
+            pytorchjob(
+                Master=container("python train.py", "pytorch"),
+                Worker=container("python train.py", "pytorch"),
+            ),
+        ),
         "ddp-master-0",
         (ADDRESS, ADDRESS),
         (OWN, ZERO),
     ),
     "JobSet whose driver says localhost, named in text": Row(
-        (jobset(driver=container(torchrun("0", "localhost")), workers=container(torchrun("1", HEAD))),),
+        (
+            jobset(
+                driver=container(torchrun("0", "localhost")), workers=container(torchrun("1", HEAD))
+            ),
+        ),
         "ddp-driver-0-0",
         ("localhost", HEAD),
         (NOTHING, NOTHING),
@@ -144,10 +161,18 @@ ROWS = {
         (NOTHING, ZERO),
     ),
     "TrainJob": Row(
-        (trainjob(container("torchrun train.py", "node")),), "ddp-node-0-0", (ADDRESS, ADDRESS), (OWN, ZERO), EVERY
+        (trainjob(container("torchrun train.py", "node")),),
+        "ddp-node-0-0",
+        (ADDRESS, ADDRESS),
+        (OWN, ZERO),
+        EVERY,
     ),
-    "KubeDL's PyTorchJob": Row(pods_of("kubedl-pytorchjob"), "bert-master-0", (ADDRESS, ADDRESS), (OWN, ZERO), EVERY),
-    "torch-on-k8s' TorchJob": Row(pods_of("torch-on-k8s"), "bert-master-0", (ADDRESS, ADDRESS), (OWN, ZERO)),
+    "KubeDL's PyTorchJob": Row(
+        pods_of("kubedl-pytorchjob"), "bert-master-0", (ADDRESS, ADDRESS), (OWN, ZERO), EVERY
+    ),
+    "torch-on-k8s' TorchJob": Row(
+        pods_of("torch-on-k8s"), "bert-master-0", (ADDRESS, ADDRESS), (OWN, ZERO)
+    ),
     "Volcano master that says localhost, named by the hosts' file": Row(
         (
             volcano_job(
@@ -163,22 +188,32 @@ ROWS = {
     "Volcano master that says localhost, named by the hosts' variable": Row(
         (
             volcano_job(
-                master=container(torchrun("0", "localhost")), worker=container(torchrun("1", "$VC_MASTER_HOSTS"))
+                master=container(torchrun("0", "localhost")),
+                worker=container(torchrun("1", "$VC_MASTER_HOSTS")),
             ),
         ),
         "ddp-master-0",
         ("localhost", "ddp-master-0.ddp"),
         (NOTHING, NOTHING),
     ),
-    "names compared by [": _of_one_text('[ "$HOSTNAME" = "${MASTER_ADDR%%.*}" ] && R=0 || R=1; ' + torchrun("$R")),
-    "names compared by [[": _of_one_text("R=1; [[ $MASTER_ADDR == $HOSTNAME.* ]] && R=0; " + torchrun("$R")),
+    "names compared by [": _of_one_text(
+        '[ "$HOSTNAME" = "${MASTER_ADDR%%.*}" ] && R=0 || R=1; ' + torchrun("$R")
+    ),
+    "names compared by [[": _of_one_text(
+        "R=1; [[ $MASTER_ADDR == $HOSTNAME.* ]] && R=0; " + torchrun("$R")
+    ),
     "names compared in another variable": _of_one_text(
         'H=${MASTER_ADDR%%.*}; if [ "$HOSTNAME" = "$H" ]; then R=0; else R=1; fi; ' + torchrun("$R")
     ),
-    "names compared by case": _of_one_text("case $MASTER_ADDR in $HOSTNAME.*) R=0;; *) R=1;; esac; " + torchrun("$R")),
-    "names compared by grep": _of_one_text("echo $MASTER_ADDR | grep -q ^$HOSTNAME && R=0 || R=1; " + torchrun("$R")),
+    "names compared by case": _of_one_text(
+        "case $MASTER_ADDR in $HOSTNAME.*) R=0;; *) R=1;; esac; " + torchrun("$R")
+    ),
+    "names compared by grep": _of_one_text(
+        "echo $MASTER_ADDR | grep -q ^$HOSTNAME && R=0 || R=1; " + torchrun("$R")
+    ),
     "names compared in HEAD_NODE": _of_one_text(
-        '[ "$HOSTNAME" = "${HEAD_NODE%%.*}" ] && R=0 || R=1; ' + torchrun("$R", "$HEAD_NODE"), "HEAD_NODE"
+        '[ "$HOSTNAME" = "${HEAD_NODE%%.*}" ] && R=0 || R=1; ' + torchrun("$R", "$HEAD_NODE"),
+        "HEAD_NODE",
     ),
     "names compared in RDZV_ENDPOINT": _of_one_text(
         '[ "$HOSTNAME" = "${RDZV_ENDPOINT%%.*}" ] && R=0 || R=1; '
@@ -213,9 +248,15 @@ ROWS = {
         STAYS,
     ),
     "static at the address in a variable": Row(
-        (indexed_job(container(torchrun(), MASTER_ADDR=NAME)),), "ddp-0-", (ADDRESS, ADDRESS), (OWN, ZERO), EVERY
+        (indexed_job(container(torchrun(), MASTER_ADDR=NAME)),),
+        "ddp-0-",
+        (ADDRESS, ADDRESS),
+        (OWN, ZERO),
+        EVERY,
     ),
-    "until nslookup": _of_one_text('until nslookup "$MASTER_ADDR"; do sleep 1; done; ' + torchrun()),
+    "until nslookup": _of_one_text(
+        'until nslookup "$MASTER_ADDR"; do sleep 1; done; ' + torchrun()
+    ),
     "until getent, under another name": _of_one_text(
         "H=$MASTER_ADDR; until getent hosts $H; do sleep 1; done; " + torchrun(host="$H")
     ),
@@ -228,7 +269,11 @@ ROWS = {
     "etcd-v2": _of_etcd("etcd-v2", "ddp-0-", ADDRESS),
     "etcd": _of_etcd("etcd", "", LOCAL_ADDR),
     "KServe's look-up of the leader": Row(
-        (leader_worker_set(*[container(KSERVE + torchrun("$LWS_WORKER_INDEX", "$DP_ADDRESS"))] * 2),),
+        (
+            leader_worker_set(
+                *[container(KSERVE + torchrun("$LWS_WORKER_INDEX", "$DP_ADDRESS"))] * 2
+            ),
+        ),
         "ddp-0",
         (POD_IP, POD_IP),
         STAYS,

@@ -35,7 +35,9 @@ def test_a_job_meets_on_the_fabric(
         settings=settings,
     )
     reports = cluster.reports(name, 2)
-    figures.append(f"TorchX on MCAD, network {network or 'none'}: {assert_met_on_the_fabric(reports)}")
+    figures.append(
+        f"TorchX on MCAD, network {network or 'none'}: {assert_met_on_the_fabric(reports)}"
+    )
     for report in reports:
         asked = cluster.reviews.pod(report.pod.created)["metadata"]
         assert asked.get("annotations", {}).get(names.NETWORKS, "") == network

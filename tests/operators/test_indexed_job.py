@@ -13,7 +13,9 @@ COMMAND = (
 )
 
 
-def test_an_indexed_job_meets_on_the_fabric(cluster: Cluster, namespace: NamespaceFactory, figures: Figures) -> None:
+def test_an_indexed_job_meets_on_the_fabric(
+    cluster: Cluster, namespace: NamespaceFactory, figures: Figures
+) -> None:
     name = namespace("rdma-shared")
     cluster.submit(indexed_job(cluster.torch()), name)
     figures.append(f"indexed Job: {assert_met_on_the_fabric(cluster.reports(name, 3))}")
@@ -35,6 +37,8 @@ def indexed_job(image: str, size: int = 3) -> Object:
             "completions": size,
             "parallelism": size,
             "completionMode": "Indexed",
-            "template": {"spec": {"subdomain": "ddp", "restartPolicy": "Never", "containers": [container]}},
+            "template": {
+                "spec": {"subdomain": "ddp", "restartPolicy": "Never", "containers": [container]}
+            },
         },
     }

@@ -31,7 +31,9 @@ def test_a_jobset_meets_and_after_a_restart_meets_at_the_new_address(
     before = first[0].pod.fabric_address()
     cluster.kill(first[1].pod)
     second = cluster.reports(name, 2, lambda report: _attempt(report) == "1")
-    figures.append(f"JobSet, attempt 1 (attempt 0 met at {before}): {assert_met_on_the_fabric(second)}")
+    figures.append(
+        f"JobSet, attempt 1 (attempt 0 met at {before}): {assert_met_on_the_fabric(second)}"
+    )
     assert {report.pod.get()["metadata"]["labels"][names.JOB] for report in second}.isdisjoint(
         report.pod.created["metadata"]["labels"][names.JOB] for report in first
     )
@@ -49,7 +51,10 @@ def jobset(image: str) -> Object:
         "name": "trainer",
         "image": image,
         "command": ["bash", "-c", COMMAND],
-        "env": [{"name": "MASTER_ADDR", "value": "ddp-workers-0-0.ddp"}, {"name": "HOLD_SECONDS", "value": "600"}],
+        "env": [
+            {"name": "MASTER_ADDR", "value": "ddp-workers-0-0.ddp"},
+            {"name": "HOLD_SECONDS", "value": "600"},
+        ],
     }
     pod = {"restartPolicy": "Never", "containers": [container]}
     job = {"parallelism": 2, "completions": 2, "backoffLimit": 0, "template": {"spec": pod}}

@@ -76,22 +76,37 @@ def test_a_job_waits_for_quota_with_no_pod_and_then_meets(
     for report in reports:
         limits = report.pod.get()["spec"]["containers"][0]["resources"]["limits"]
         assert (limits[CARD], limits[DEVICE]) == ("1", "1")
-    wait_until(lambda: condition(cluster, first, "PodsReady") == "True", "Kueue to see the pods ready", SECONDS)
+    wait_until(
+        lambda: condition(cluster, first, "PodsReady") == "True",
+        "Kueue to see the pods ready",
+        SECONDS,
+    )
     assert counted(cluster, first) == {CARD: 2}
     assert used(cluster, queue) == dict.fromkeys(quotas, "0") | {CARD: "2"}
 
     waiting = create(cluster, job, second)
     assert is_suspended(waiting)
-    wait_until(lambda: condition(cluster, second, "QuotaReserved") == "False", "Kueue to look at the second", SECONDS)
+    wait_until(
+        lambda: condition(cluster, second, "QuotaReserved") == "False",
+        "Kueue to look at the second",
+        SECONDS,
+    )
     (workload,) = workloads(cluster, second)
-    (said,) = (one["message"] for one in workload["status"]["conditions"] if one["type"] == "QuotaReserved")
+    (said,) = (
+        one["message"] for one in workload["status"]["conditions"] if one["type"] == "QuotaReserved"
+    )
     assert f"insufficient unused quota for {CARD} in flavor {queue}" in said
     found = cluster.explained("job/ddp", second)["findings"][0]
-    assert (found["code"], found["subject"]) == (str(Code.KUEUE_WAITING), f"Workload {workload['metadata']['name']}")
+    assert (found["code"], found["subject"]) == (
+        str(Code.KUEUE_WAITING),
+        f"Workload {workload['metadata']['name']}",
+    )
     assert f"{job['kind']} ddp (LocalQueue training) yet: " in found["message"]
     assert f"insufficient unused quota for {CARD} in flavor {queue}" in found["message"]
     assert is_suspended(cluster.api.expect("GET", path(cluster, job, second)))
-    assert not cluster.api.expect("GET", f"/api/v1/namespaces/{second}/pods")["items"], "not even one of its pods"
+    assert not cluster.api.expect("GET", f"/api/v1/namespaces/{second}/pods")["items"], (
+        "not even one of its pods"
+    )
 
     cluster.api.expect("DELETE", path(cluster, job, first))
     reports = cluster.reports(second, 2)
@@ -108,12 +123,19 @@ def test_devices_that_the_template_asks_for_are_counted_and_injected_once(
     queue = make_queue(cluster, name, {CARD: "2", DEVICE: "2"}, name)
     job = labelled(with_image(_pytorchjob(), cluster.torch(NEWEST)))
     for role in job["spec"]["pytorchReplicaSpecs"].values():
-        role["template"]["spec"]["containers"][0]["resources"] = {"limits": {CARD: "1", DEVICE: "1"}}
+        role["template"]["spec"]["containers"][0]["resources"] = {
+            "limits": {CARD: "1", DEVICE: "1"}
+        }
     create(cluster, job, name)
     reports = cluster.reports(name, 2)
-    figures.append(f"Kueue, PyTorchJob that asks for the device itself: {assert_met_on_the_fabric(reports)}")
+    figures.append(
+        f"Kueue, PyTorchJob that asks for the device itself: {assert_met_on_the_fabric(reports)}"
+    )
     for report in reports:
-        assert report.pod.get()["spec"]["containers"][0]["resources"]["limits"] == {CARD: "1", DEVICE: "1"}
+        assert report.pod.get()["spec"]["containers"][0]["resources"]["limits"] == {
+            CARD: "1",
+            DEVICE: "1",
+        }
     assert used(cluster, queue) == {CARD: "2", DEVICE: "2"}
 
 
@@ -126,19 +148,29 @@ def test_a_pod_group_waits_until_its_queue_covers_the_injected_devices(
     queue = make_queue(cluster, name, {CARD: "2"}, name)
     for rank in range(2):
         create(cluster, with_image(member(rank), cluster.torch(NEWEST)), name)
-    wait_until(lambda: condition(cluster, name, "QuotaReserved") == "False", "Kueue to look at the group", SECONDS)
+    wait_until(
+        lambda: condition(cluster, name, "QuotaReserved") == "False",
+        "Kueue to look at the group",
+        SECONDS,
+    )
     (workload,) = workloads(cluster, name)
-    (said,) = (one["message"] for one in workload["status"]["conditions"] if one["type"] == "QuotaReserved")
+    (said,) = (
+        one["message"] for one in workload["status"]["conditions"] if one["type"] == "QuotaReserved"
+    )
     assert f"resource {DEVICE} unavailable in ClusterQueue" in said
     for pod in cluster.pods(name, 2):
-        assert f"{GROUP}/admission" in [gate["name"] for gate in pod.get()["spec"]["schedulingGates"]]
+        assert f"{GROUP}/admission" in [
+            gate["name"] for gate in pod.get()["spec"]["schedulingGates"]
+        ]
     finding = cluster.explained("job/ddp", name)["findings"][0]
     assert finding["code"] == str(Code.SCHEDULING_GATED)
     assert f"resource {DEVICE} unavailable in ClusterQueue" in finding["message"]
     assert checked(cluster, name, queue) == [Code.CLUSTER_QUEUE_LACKS]
 
     groups = resource_groups(queue, {CARD: "2", DEVICE: "2"})
-    cluster.api.expect("PATCH", f"/apis/{VERSION}/clusterqueues/{queue}", {"spec": {"resourceGroups": groups}})
+    cluster.api.expect(
+        "PATCH", f"/apis/{VERSION}/clusterqueues/{queue}", {"spec": {"resourceGroups": groups}}
+    )
     reports = cluster.reports(name, 2)
     figures.append(f"Kueue, pod group: {assert_met_on_the_fabric(reports)}")
     assert checked(cluster, name, queue) == [Code.CLUSTER_QUEUE_COVERS]
@@ -171,8 +203,15 @@ def resource_groups(flavor: str, quotas: dict[str, str]) -> list[Object]:
 def member(rank: int) -> Object:
     """Give a pod of a group of two."""
     labels = {QUEUE: "training", f"{GROUP}/pod-group-name": "ddp"}
-    metadata = {"name": f"ddp-{rank}", "labels": labels, "annotations": {f"{GROUP}/pod-group-total-count": "2"}}
-    spec = {"restartPolicy": "Never", "containers": [container(torchrun(str(rank)), MASTER_ADDR=NAME)]}
+    metadata = {
+        "name": f"ddp-{rank}",
+        "labels": labels,
+        "annotations": {f"{GROUP}/pod-group-total-count": "2"},
+    }
+    spec = {
+        "restartPolicy": "Never",
+        "containers": [container(torchrun(str(rank)), MASTER_ADDR=NAME)],
+    }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
@@ -194,13 +233,19 @@ def path(cluster: Cluster, job: Object, namespace: str) -> str:
 
 def workloads(cluster: Cluster, namespace: str) -> list[Object]:
     """Give what Kueue made of the namespace's jobs."""
-    found: list[Object] = cluster.api.expect("GET", f"/apis/{VERSION}/namespaces/{namespace}/workloads")["items"]
+    found: list[Object] = cluster.api.expect(
+        "GET", f"/apis/{VERSION}/namespaces/{namespace}/workloads"
+    )["items"]
     return found
 
 
 def condition(cluster: Cluster, namespace: str, kind: str) -> str:
     """Give the status of a condition of the namespace's one Workload; empty where there is none yet."""
-    conditions = [one for each in workloads(cluster, namespace) for one in each.get("status", {}).get("conditions", ())]
+    conditions = [
+        one
+        for each in workloads(cluster, namespace)
+        for one in each.get("status", {}).get("conditions", ())
+    ]
     return next((str(one["status"]) for one in conditions if one["type"] == kind), "")
 
 
@@ -216,13 +261,19 @@ def counted(cluster: Cluster, namespace: str) -> dict[str, int]:
 
 def used(cluster: Cluster, queue: str) -> dict[str, str]:
     """Give how much of each resource the ClusterQueue says to be in use."""
-    (flavor,) = cluster.api.expect("GET", f"/apis/{VERSION}/clusterqueues/{queue}")["status"]["flavorsUsage"]
+    (flavor,) = cluster.api.expect("GET", f"/apis/{VERSION}/clusterqueues/{queue}")["status"][
+        "flavorsUsage"
+    ]
     return {one["name"]: one["total"] for one in flavor["resources"]}
 
 
 def checked(cluster: Cluster, namespace: str, queue: str) -> list[Code]:
     """Give what `fabric-injector check` finds of the ClusterQueue."""
-    found = [one["code"] for one in cluster.checked(namespace) if one["subject"] == f"ClusterQueue {queue}"]
+    found = [
+        one["code"]
+        for one in cluster.checked(namespace)
+        if one["subject"] == f"ClusterQueue {queue}"
+    ]
     return [code for code in Code if str(code) in found]
 
 

@@ -14,13 +14,18 @@ COMMAND = (
 )
 
 
-def test_each_group_meets_at_its_own_leader(cluster: Cluster, namespace: NamespaceFactory, figures: Figures) -> None:
+def test_each_group_meets_at_its_own_leader(
+    cluster: Cluster, namespace: NamespaceFactory, figures: Figures
+) -> None:
     cluster.install(programs.LWS)
     name = namespace("rdma-shared")
     manifest = leader_worker_set(cluster.torch())
     cluster.submit(manifest, name)
     reports = cluster.reports(name, 4)
-    groups = {index: [report for report in reports if report.pod.name.split("-")[1] == index] for index in ("0", "1")}
+    groups = {
+        index: [report for report in reports if report.pod.name.split("-")[1] == index]
+        for index in ("0", "1")
+    }
     for index, group in groups.items():
         figures.append(f"LeaderWorkerSet, group {index}: {assert_met_on_the_fabric(group)}")
         assert_decided_as_predicted(cluster, manifest, [report.pod for report in group])
@@ -37,6 +42,9 @@ def leader_worker_set(image: str) -> Object:
         "metadata": {"name": "mnmt"},
         "spec": {
             "replicas": 2,
-            "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": {"containers": [container]}}},
+            "leaderWorkerTemplate": {
+                "size": 2,
+                "workerTemplate": {"spec": {"containers": [container]}},
+            },
         },
     }

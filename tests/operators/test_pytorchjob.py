@@ -28,12 +28,16 @@ def test_a_job_comes_back_at_the_new_address_of_its_master(
         return bool(report.train["environment"]["MASTER_ADDR"] != before)
 
     second = cluster.reports(name, 2, is_after)
-    figures.append(f"PyTorchJob, master made anew (was {before}): {assert_met_on_the_fabric(second)}")
+    figures.append(
+        f"PyTorchJob, master made anew (was {before}): {assert_met_on_the_fabric(second)}"
+    )
     assert second[0].pod.uid != first[0].pod.uid
     assert second[1].pod.uid == first[1].pod.uid
 
 
-def test_an_elastic_job_meets_on_the_fabric(cluster: Cluster, namespace: NamespaceFactory, figures: Figures) -> None:
+def test_an_elastic_job_meets_on_the_fabric(
+    cluster: Cluster, namespace: NamespaceFactory, figures: Figures
+) -> None:
     """The c10d rendezvous of elasticPolicy: worker 0 hosts the store."""
     cluster.install(programs.TRAINING_OPERATOR)
     name = namespace("rdma-shared")

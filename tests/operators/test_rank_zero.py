@@ -49,9 +49,16 @@ def make_network_of_twelve(cluster: Cluster) -> None:
     """Give the cluster a network that has the addresses .9 to .20, for the profile of twelve."""
     network = cluster.api.expect("GET", f"{NETWORKS}/rdma-net")
     config = json.loads(network["spec"]["config"])
-    addresses = {"subnet": "203.0.113.0/24", "rangeStart": "203.0.113.9", "rangeEnd": "203.0.113.20"}
+    addresses = {
+        "subnet": "203.0.113.0/24",
+        "rangeStart": "203.0.113.9",
+        "rangeEnd": "203.0.113.20",
+    }
     config |= {"name": "twelve", "ipam": config["ipam"] | {"ranges": [[addresses]]}}
-    made = {"metadata": {"name": "twelve", "namespace": "default"}, "spec": {"config": json.dumps(config)}}
+    made = {
+        "metadata": {"name": "twelve", "namespace": "default"},
+        "spec": {"config": json.dumps(config)},
+    }
     cluster.api.ensure({key: network[key] for key in ("apiVersion", "kind")} | made)
 
 
@@ -71,7 +78,9 @@ def test_a_sandbox_that_is_made_anew_gives_its_new_address_to_all_that_starts_af
         return bool(report.train["environment"]["MASTER_ADDR"] != before)
 
     second = cluster.reports(name, 2, is_after)
-    figures.append(f"PyTorchJob, rank 0's sandbox made anew (was {before}): {assert_met_on_the_fabric(second)}")
+    figures.append(
+        f"PyTorchJob, rank 0's sandbox made anew (was {before}): {assert_met_on_the_fabric(second)}"
+    )
     assert [report.pod.uid for report in second] == [report.pod.uid for report in first]
 
 
@@ -87,7 +96,9 @@ def test_containers_that_start_again_in_place_meet_where_rank_zero_is(
     started = [_starts(report) for report in first]
     cluster.kill(first[1].pod)
     second = cluster.reports(name, 2, lambda report: _starts(report) > started[0])
-    figures.append(f"PyTorchJob, worker's container started again: {assert_met_on_the_fabric(second)}")
+    figures.append(
+        f"PyTorchJob, worker's container started again: {assert_met_on_the_fabric(second)}"
+    )
     assert [report.pod.uid for report in second] == [report.pod.uid for report in first]
 
 
@@ -103,13 +114,21 @@ def test_a_node_that_is_gone_takes_rank_zero_along_which_comes_back_on_another(
     one = container("torchrun --rdzv_conf=timeout=60 train.py", "pytorch")
     job = with_image(pytorchjob(Master=one, Worker=one), cluster.torch(NEWEST))
     first_node, second_node = NAME, "node2"
-    for role, affinity in (("Master", _preferring(second_node)), ("Worker", _requiring(first_node))):
-        job["spec"]["pytorchReplicaSpecs"][role]["template"]["spec"]["affinity"] = {"nodeAffinity": affinity}
+    for role, affinity in (
+        ("Master", _preferring(second_node)),
+        ("Worker", _requiring(first_node)),
+    ):
+        job["spec"]["pytorchReplicaSpecs"][role]["template"]["spec"]["affinity"] = {
+            "nodeAffinity": affinity
+        }
     with cluster.node.another(second_node) as containerd:
         cluster.bring_torch(containerd, NEWEST)
         cluster.submit(job, name)
         first = cluster.reports(name, 2)
-        assert [report.pod.get()["spec"]["nodeName"] for report in first] == [second_node, first_node]
+        assert [report.pod.get()["spec"]["nodeName"] for report in first] == [
+            second_node,
+            first_node,
+        ]
         figures.append(f"PyTorchJob on two nodes: {assert_met_on_the_fabric(first)}")
     before = first[0].pod.fabric_address()
     cluster.api.expect("DELETE", f"/api/v1/nodes/{second_node}")
@@ -118,14 +137,20 @@ def test_a_node_that_is_gone_takes_rank_zero_along_which_comes_back_on_another(
         return bool(report.train["environment"]["MASTER_ADDR"] != before)
 
     second = cluster.reports(name, 2, is_after)
-    figures.append(f"PyTorchJob, rank 0's node gone (was {before}): {assert_met_on_the_fabric(second)}")
+    figures.append(
+        f"PyTorchJob, rank 0's node gone (was {before}): {assert_met_on_the_fabric(second)}"
+    )
     assert second[0].pod.get()["spec"]["nodeName"] == first_node
     assert second[0].pod.uid != first[0].pod.uid
     assert second[1].pod.uid == first[1].pod.uid
 
 
 def _preferring(node: str) -> Object:
-    return {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": _named(node)}]}
+    return {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 100, "preference": _named(node)}
+        ]
+    }
 
 
 def _requiring(node: str) -> Object:
@@ -133,7 +158,9 @@ def _requiring(node: str) -> Object:
 
 
 def _named(node: str) -> Object:
-    return {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}
+    return {
+        "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]
+    }
 
 
 def _starts(report: Report) -> int:

@@ -25,7 +25,9 @@ OPERATORS = {
 }
 
 
-@pytest.mark.parametrize(("name", "version"), CASES, ids=[f"{name}, torch {version}" for name, version in CASES])
+@pytest.mark.parametrize(
+    ("name", "version"), CASES, ids=[f"{name}, torch {version}" for name, version in CASES]
+)
 def test_a_job_meets_and_trains_on_the_fabric(
     cluster: Cluster, namespace: NamespaceFactory, figures: Figures, name: str, version: str
 ) -> None:
@@ -42,17 +44,23 @@ def test_a_job_meets_and_trains_on_the_fabric(
     assert reports[0].pod.name.startswith(row.rank_zero), [report.pod.name for report in reports]
     expected = [address(each, reports[0], version) for each in row.master_addr]
     found = [report.train["environment"]["MASTER_ADDR"] for report in reports]
-    figures.append(f"{name}, torch {version}: rank 0 is {reports[0].pod.name}, MASTER_ADDR {', '.join(found)}")
+    figures.append(
+        f"{name}, torch {version}: rank 0 is {reports[0].pod.name}, MASTER_ADDR {', '.join(found)}"
+    )
     assert found == expected
     ordered = reports if row.rank_zero else sorted(reports, key=lambda report: report.pod.name)
     for report, needs in zip(ordered, row.waits, strict=True):
         assert set(wait.needs(report.pod.get())) == needs
-        assert texts(report.pod.get()) == texts(cluster.reviews.pod(report.pod.get())), "no text is ever changed"
+        assert texts(report.pod.get()) == texts(cluster.reviews.pod(report.pod.get())), (
+            "no text is ever changed"
+        )
 
 
 def with_image(manifest: Object, image: str) -> Object:
     """Give the manifest with this image in all containers."""
-    found: Object = json.loads(json.dumps(manifest).replace(json.dumps(manifests.IMAGE), json.dumps(image)))
+    found: Object = json.loads(
+        json.dumps(manifest).replace(json.dumps(manifests.IMAGE), json.dumps(image))
+    )
     return found
 
 

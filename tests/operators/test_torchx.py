@@ -45,7 +45,11 @@ def test_versions_between_meet_and_train_on_the_fabric(
     cluster.torchx(name, "-j", "2x1", "--name", "trainer", *_running(cluster.torch(version)), *HOLD)
     reports = cluster.reports(name, 2)
     told = [
-        (report.train["rank"], report.train["environment"]["MASTER_ADDR"], report.pod.fabric_address())
+        (
+            report.train["rank"],
+            report.train["environment"]["MASTER_ADDR"],
+            report.pod.fabric_address(),
+        )
         for report in reports
     ]
     figures.append(f"TorchX, torch {version}: rank, MASTER_ADDR, own address {told}")
@@ -59,7 +63,16 @@ def test_a_job_whose_rank_zero_is_lost_meets_again_at_its_new_address(
     """Volcano makes all pods of the job anew."""
     cluster.install(programs.VOLCANO)
     name = namespace("rdma-shared")
-    arguments = ("-j", "2x1", "--name", "trainer", "--max_retries", "3", *_running(cluster.torch()), *HOLD)
+    arguments = (
+        "-j",
+        "2x1",
+        "--name",
+        "trainer",
+        "--max_retries",
+        "3",
+        *_running(cluster.torch()),
+        *HOLD,
+    )
     cluster.torchx(name, *arguments)
     first = cluster.reports(name, 2)
     before = first[0].pod.fabric_address()
@@ -73,7 +86,10 @@ def test_a_job_whose_rank_zero_is_lost_meets_again_at_its_new_address(
     figures.append(f"TorchX, rank 0 lost (was {before}): {assert_met_on_the_fabric(second)}")
     for report in second:
         assert before not in report.environment.values()
-    keys = [{report.pod.created["metadata"]["labels"][names.JOB] for report in reports} for reports in (first, second)]
+    keys = [
+        {report.pod.created["metadata"]["labels"][names.JOB] for report in reports}
+        for reports in (first, second)
+    ]
     assert keys[0].isdisjoint(keys[1])
 
 

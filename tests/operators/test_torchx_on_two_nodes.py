@@ -45,16 +45,38 @@ def test_a_job_meets_across_nodes_and_ends_well(
     name, image = namespace("sixty"), cluster.torch()
     webhooks = ("mutatejob.volcano.sh", "validatejob.volcano.sh", "mutatepod.volcano.sh")
     with grouping(cluster, name, configuration):
-        before = [cluster.node.control_plane.metric(CALLS, name=each, rejected="false") for each in webhooks]
+        before = [
+            cluster.node.control_plane.metric(CALLS, name=each, rejected="false")
+            for each in webhooks
+        ]
         printed = cluster.torchx(
-            name, "-j", "2x1", "--name", "trainer", "-h", "NULL", "--script", "train.py", "--image", image
+            name,
+            "-j",
+            "2x1",
+            "--name",
+            "trainer",
+            "-h",
+            "NULL",
+            "--script",
+            "train.py",
+            "--image",
+            image,
         )
         reports = cluster.reports(name, 2)
-        after = [cluster.node.control_plane.metric(CALLS, name=each, rejected="false") for each in webhooks]
+        after = [
+            cluster.node.control_plane.metric(CALLS, name=each, rejected="false")
+            for each in webhooks
+        ]
     figures.append(f"TorchX on two nodes, {configuration}: {assert_met_on_the_fabric(reports)}")
-    assert all(now > then for now, then in zip(after, before, strict=True)), dict(zip(webhooks, after, strict=True))
-    (group,) = cluster.api.expect("GET", f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{name}/podgroups")["items"]
-    assert not [each for each in group["spec"].get("minResources", {}) if "rdma" in each], "read from the template"
+    assert all(now > then for now, then in zip(after, before, strict=True)), dict(
+        zip(webhooks, after, strict=True)
+    )
+    (group,) = cluster.api.expect(
+        "GET", f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{name}/podgroups"
+    )["items"]
+    assert not [each for each in group["spec"].get("minResources", {}) if "rdma" in each], (
+        "read from the template"
+    )
     pods = [report.pod.get() for report in reports]
     assert {pod["spec"]["nodeName"] for pod in pods} == {NAME, SECOND}
     for pod in pods:
@@ -63,10 +85,15 @@ def test_a_job_meets_across_nodes_and_ends_well(
         assert TOLERATION in pod["spec"]["tolerations"]
         assert pod["metadata"]["annotations"][names.STATUS]
         asked = cluster.reviews.pod(pod)["spec"].get("nodeSelector")
-        assert asked == (POOL if configuration == BEFORE_OURS else None), "the order of the webhooks"
+        assert asked == (POOL if configuration == BEFORE_OURS else None), (
+            "the order of the webhooks"
+        )
     (handle,) = re.findall(r"kubernetes://torchx/\S+", printed)
     wait_until(
-        lambda: "SUCCEEDED" in torchx.status(cluster.kubeconfig(), handle), "the job to end well", SECONDS, interval=1
+        lambda: "SUCCEEDED" in torchx.status(cluster.kubeconfig(), handle),
+        "the job to end well",
+        SECONDS,
+        interval=1,
     )
 
 

@@ -32,15 +32,23 @@ def torch_archive(name: str, *folders: Path) -> bytes:
     files: dict[str, Path | bytes] = {**found}
     for folder in folders:
         modules = list(folder.rglob("*.so*"))
-        files |= {name: path for name, path in with_libraries(*modules).items() if not path.is_relative_to(folder)}
+        files |= {
+            name: path
+            for name, path in with_libraries(*modules).items()
+            if not path.is_relative_to(folder)
+        }
         for path in folder.rglob("*"):
             parts = path.relative_to(folder).parts
             if path.is_file() and not (parts[0] == "torch" and parts[1] in LEFT_OUT):
                 files[f"{PLACE}/{path.relative_to(folder)}"] = path
     standard_library = sysconfig.get_path("stdlib").lstrip("/")
-    files[f"{standard_library}/sitecustomize.py"] = f"import site\nsite.addsitedir('/{PLACE}')\n".encode()
+    files[f"{standard_library}/sitecustomize.py"] = (
+        f"import site\nsite.addsitedir('/{PLACE}')\n".encode()
+    )
     files |= {f"app/{path.name}": path for path in PROGRAMS.glob("*.py")}
-    files["usr/local/bin/torchrun"] = f"#!{interpreter}\nfrom torch.distributed.run import main\nmain()\n".encode()
+    files["usr/local/bin/torchrun"] = (
+        f"#!{interpreter}\nfrom torch.distributed.run import main\nmain()\n".encode()
+    )
     files["usr/local/bin/nslookup"] = f"#!{interpreter}\n{NSLOOKUP}".encode()
     files["etc/passwd"] = b"root:x:0:0::/root:/bin/bash\n"
     files |= with_libraries(*(Path(place) for name in SHELLS if (place := shutil.which(name))))
@@ -67,10 +75,16 @@ def _installed(name: str, *steps: list[str]) -> Path:
     shutil.rmtree(partial, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     for arguments in steps:
-        done = subprocess.run([*pip, "--target", str(partial), *arguments], capture_output=True, text=True)
+        done = subprocess.run(
+            [*pip, "--target", str(partial), *arguments], capture_output=True, text=True
+        )
         if done.returncode != 0:
             message = f"{name}: {done.stderr.strip().splitlines()[-1]}"
-            raise NoWheel(message) if "No matching distribution found" in message else AssetsUnavailable(message)
+            raise (
+                NoWheel(message)
+                if "No matching distribution found" in message
+                else AssetsUnavailable(message)
+            )
     if (libraries := partial / "torch" / "lib").is_dir():
         write_stubs(libraries)
     partial.rename(folder)

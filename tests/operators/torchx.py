@@ -18,7 +18,13 @@ def torchx() -> Path:
     program = folder / "bin" / "torchx"
     if not program.is_file():
         _run(sys.executable, "-m", "venv", "--clear", str(folder))
-        _run(str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS)
+        _run(
+            str(folder / "bin" / "pip"),
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            *REQUIREMENTS,
+        )
     return program
 
 
@@ -33,7 +39,9 @@ def run(
     """Do `torchx run` of dist.ddp with these arguments on Kubernetes; give what it prints. *settings* are the scheduler's."""
     configuration = ",".join((f"namespace={namespace}", *settings))
     where = ("--scheduler", scheduler, "--workspace=", "-cfg", configuration)
-    return _run(str(torchx()), "run", *options, *where, "dist.ddp", *arguments, KUBECONFIG=str(kubeconfig))
+    return _run(
+        str(torchx()), "run", *options, *where, "dist.ddp", *arguments, KUBECONFIG=str(kubeconfig)
+    )
 
 
 def status(kubeconfig: Path, handle: str) -> str:
@@ -43,8 +51,15 @@ def status(kubeconfig: Path, handle: str) -> str:
 
 def _run(*command: str, **environment: str) -> str:
     done = subprocess.run(
-        command, capture_output=True, text=True, cwd="/", env={**os.environ, **environment}, timeout=300
+        command,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        env={**os.environ, **environment},
+        timeout=300,
     )
     if done.returncode != 0:
-        raise AssetsUnavailable(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        raise AssetsUnavailable(
+            f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}"
+        )
     return done.stdout

@@ -39,12 +39,22 @@ def grouping(cluster: Cluster, namespace: str, name: str) -> Iterator[None]:
     try:
         group = {"resourceGroup": "training", "object": {"key": "namespace", "value": [namespace]}}
         groups = [{**group, "labels": POOL, "tolerations": [TOLERATION]}]
-        _serve(cluster, _with_pods(containers), {"volcano-admission.conf": yaml.safe_dump({"resourceGroups": groups})})
+        _serve(
+            cluster,
+            _with_pods(containers),
+            {"volcano-admission.conf": yaml.safe_dump({"resourceGroups": groups})},
+        )
         if name != NAME:
             signed = api.expect("GET", f"{CONFIGURATIONS}/{NAME}")["webhooks"]
-            api.expect("POST", CONFIGURATIONS, {**shipped, "metadata": {"name": name}, "webhooks": signed})
+            api.expect(
+                "POST", CONFIGURATIONS, {**shipped, "metadata": {"name": name}, "webhooks": signed}
+            )
             api.expect("DELETE", f"{CONFIGURATIONS}/{NAME}")
-        wait_until(lambda: _is_grouped(cluster, namespace), "Volcano's webhook for pods to be called", SECONDS)
+        wait_until(
+            lambda: _is_grouped(cluster, namespace),
+            "Volcano's webhook for pods to be called",
+            SECONDS,
+        )
         yield
     finally:
         for each in {NAME, name}:
@@ -56,7 +66,14 @@ def _configuration() -> Object:
     """Give the configuration as Volcano's chart ships it."""
     chart = source(programs.VOLCANO) / "installer/helm/chart/volcano"
     wanted = ("--set=custom.enabled_admissions=/pods/mutate", "--show-only=templates/webhooks.yaml")
-    command = [str(binary("helm")), "template", "volcano", str(chart), "--namespace=volcano-system", *wanted]
+    command = [
+        str(binary("helm")),
+        "template",
+        "volcano",
+        str(chart),
+        "--namespace=volcano-system",
+        *wanted,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     found: Object = yaml.safe_load(done.stdout)
@@ -73,7 +90,9 @@ def _with_pods(containers: list[Object]) -> list[Object]:
 
 
 def _containers(cluster: Cluster) -> list[Object]:
-    found: list[Object] = cluster.api.expect("GET", DEPLOYMENT)["spec"]["template"]["spec"]["containers"]
+    found: list[Object] = cluster.api.expect("GET", DEPLOYMENT)["spec"]["template"]["spec"][
+        "containers"
+    ]
     return found
 
 
@@ -81,12 +100,18 @@ def _serve(cluster: Cluster, containers: list[Object], settings: dict[str, Any])
     """Start Volcano's admission anew with these settings, and return once it is called."""
     api = cluster.api
     api.expect("PATCH", SETTINGS, {"data": settings})
-    asked = api.expect("PATCH", DEPLOYMENT, {"spec": {"template": {"spec": {"containers": containers}}}})
+    asked = api.expect(
+        "PATCH", DEPLOYMENT, {"spec": {"template": {"spec": {"containers": containers}}}}
+    )
 
     def runs() -> bool:
         found = api.expect("GET", DEPLOYMENT)["status"]
         counts = [found.get(name) for name in ("replicas", "updatedReplicas", "readyReplicas")]
-        return found["observedGeneration"] >= asked["metadata"]["generation"] and counts == [1, 1, 1]
+        return found["observedGeneration"] >= asked["metadata"]["generation"] and counts == [
+            1,
+            1,
+            1,
+        ]
 
     def answers() -> bool:
         job = volcano_job(trainer=container("true"))

@@ -26,7 +26,8 @@ def pod(**changes: Any) -> dict[str, Any]:
 def paste(page: Page, text: str) -> None:
     """Put text into the editor at once: to type a long one would take Chromium minutes."""
     page.get_by_label("Manifest", exact=True).evaluate(
-        "(area, text) => { area.value = text; area.dispatchEvent(new Event('input', { bubbles: true })) }", text
+        "(area, text) => { area.value = text; area.dispatchEvent(new Event('input', { bubbles: true })) }",
+        text,
     )
 
 
@@ -38,7 +39,9 @@ def ask(page: Page, text: str = TORCHX, namespace: str = "research", profile: st
     page.locator("#judge").click()
 
 
-def judge(page: Page, text: str = TORCHX, namespace: str = "research", profile: str = "") -> Locator:
+def judge(
+    page: Page, text: str = TORCHX, namespace: str = "research", profile: str = ""
+) -> Locator:
     """Ask, and wait for the answer; return its cards."""
     before = page.locator("#results h2").element_handles()
     ask(page, text, namespace, profile)

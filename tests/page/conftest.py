@@ -105,7 +105,12 @@ def watched(context: BrowserContext, address: str, origin: str) -> Iterator[Page
     requested: list[str] = []
     opened.on("pageerror", lambda error: faults.append(f"error: {error}"))
     opened.on("request", lambda request: requested.append(request.url))
-    opened.on("console", lambda message: faults.append(message.text) if is_fault(message.type, message.text) else None)
+    opened.on(
+        "console",
+        lambda message: (
+            faults.append(message.text) if is_fault(message.type, message.text) else None
+        ),
+    )
     opened.goto(address)
     opened.locator("#server.live").wait_for()
     yield opened

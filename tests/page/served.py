@@ -36,15 +36,26 @@ class ServedPage(Program):
         printed, end, _ = self.log.read_text().partition("\n")
         return printed if end else ""
 
-    def plain(self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Reply:
+    def plain(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Reply:
         """Send one request."""
-        with closing(http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=20)) as connection:
+        with closing(
+            http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=20)
+        ) as connection:
             return ask(connection, method, path, body, headers)
 
 
 def main(profiles_file: Path, *objects: Path) -> None:
     """Serve until a signal."""
-    profiles, world = parse_profiles(profiles_file.read_bytes()), ObjectsWorld(load_objects(objects))
+    profiles, world = (
+        parse_profiles(profiles_file.read_bytes()),
+        ObjectsWorld(load_objects(objects)),
+    )
 
     def judge(text: str, namespace: str | None, profile: str | None) -> DryRun:
         return dry_run(text, namespace=namespace, profile=profile, profiles=profiles, world=world)

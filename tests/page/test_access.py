@@ -20,7 +20,9 @@ metadata: {name: p, labels: {fabric-injector.io/profile: rdma-shared}, annotatio
 spec: {containers: [{name: c, image: i, securityContext: {runAsUser: 1}, env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]}]}
 """
 DENIED = INJECTED.replace("rails/rail-0", "rails/rail-9")
-MIXED = "---\n".join([INJECTED, DENIED, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n", "a: b"])
+MIXED = "---\n".join(
+    [INJECTED, DENIED, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n", "a: b"]
+)
 """Every colour of an answer, in few lines: axe-core measures the contrast of each."""
 
 
@@ -107,7 +109,10 @@ class TestPaper:
         page.emulate_media(media="print")
         expect(page.locator("#form")).to_be_hidden()
         expect(page.locator("#results .code").first).to_be_visible()
-        assert page.locator("#results h2").evaluate("element => getComputedStyle(element).color") == "rgb(28, 34, 38)"
+        assert (
+            page.locator("#results h2").evaluate("element => getComputedStyle(element).color")
+            == "rgb(28, 34, 38)"
+        )
 
 
 class TestKeyboard:
@@ -128,14 +133,20 @@ class TestKeyboard:
                     "(document.activeElement.id || document.activeElement.innerText || '').split('\\n')[0].trim()"
                 )
             )
-            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none" or reached[-1] in (
+            assert page.evaluate(
+                "getComputedStyle(document.activeElement).outlineStyle"
+            ) != "none" or reached[-1] in (
                 "manifest",  # whose frame shows the focus
                 "files",  # whose label does
             )
         assert reached[0] == "Dry run"
         wanted = ["refresh", "namespace", "profile", "files", "manifest", "judge", "clear"]
         assert [name for name in reached if name in wanted] == wanted
-        assert [name for name in reached[reached.index("clear") :] if "-tab-" in name or "-panel-" in name] == [
+        assert [
+            name
+            for name in reached[reached.index("clear") :]
+            if "-tab-" in name or "-panel-" in name
+        ] == [
             *("tabs-1-tab-0", "tabs-1-panel-0"),
         ]
 

@@ -14,14 +14,18 @@ from tests.page.served import ServedPage
 
 from .actions import POD, TORCHX, ask, headline, judge, paste
 
-BAD_NETWORK = TORCHX.replace("sidecar.istio.io/inject: 'false'", "k8s.v1.cni.cncf.io/networks: default/rdma-net-ipma")
+BAD_NETWORK = TORCHX.replace(
+    "sidecar.istio.io/inject: 'false'", "k8s.v1.cni.cncf.io/networks: default/rdma-net-ipma"
+)
 
 
 def test_shows_a_sample_at_one_press(page: Page) -> None:
     page.get_by_role("button", name="TorchX job dist.ddp").click()
     expect(page.locator("#results h2")).to_have_text("2 pods, all injected")
     assert "torchrun" in page.get_by_label("Manifest", exact=True).input_value()
-    assert page.get_by_label("Namespace", exact=True).input_value() == "research"  # as in the README
+    assert (
+        page.get_by_label("Namespace", exact=True).input_value() == "research"
+    )  # as in the README
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,9 @@ def test_shows_what_the_server_answers(page: Page, served: ServedPage) -> None:
     assert shown == sorted(told, key=lambda row: row[1] == "skipped")
     assert "rank 0 of job" in cards.first.locator(".facts").inner_text()
     cards.first.get_by_role("tab", name="YAML").click()
-    assert yaml.safe_load(text_of(cards.first.get_by_role("tabpanel").inner_text())) == master["pod"]
+    assert (
+        yaml.safe_load(text_of(cards.first.get_by_role("tabpanel").inner_text())) == master["pod"]
+    )
     cards.first.get_by_role("tab", name="JSON Patch").click()
     assert json.loads(cards.first.get_by_role("tabpanel").inner_text()) == master["patch"]
 
@@ -66,7 +72,9 @@ def test_copies_whole_texts(page: Page) -> None:
     card.get_by_role("button", name="Copy the YAML").click()
     expect(page.locator("#said")).to_have_text("Copied")
     copied = yaml.safe_load(page.evaluate("navigator.clipboard.readText()"))
-    assert copied["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == "default/rdma-net-ipam"
+    assert (
+        copied["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == "default/rdma-net-ipam"
+    )
     card.get_by_role("tab", name="Diff").click()
     card.get_by_role("button", name="Copy the diff").click()
     page.wait_for_function("async () => (await navigator.clipboard.readText()).startsWith('--- ')")
@@ -82,7 +90,10 @@ def test_compares_side_by_side(page: Page) -> None:
     expect(table.locator("th")).to_have_text(["As submitted", "As admitted"])
     assert table.locator("ins").all_inner_texts() == unified
     pair = table.locator("tr", has=page.locator("del")).filter(has_text="securityContext").first
-    assert pair.locator("td").all_inner_texts() == ["    securityContext: {}", "    securityContext:"]
+    assert pair.locator("td").all_inner_texts() == [
+        "    securityContext: {}",
+        "    securityContext:",
+    ]
 
 
 def test_folds_the_wait_step_until_it_is_asked_for(page: Page) -> None:
@@ -93,7 +104,9 @@ def test_folds_the_wait_step_until_it_is_asked_for(page: Page) -> None:
     assert "downwardAPI" not in card.locator(".diff").inner_text()
     folded.filter(has_text="fabric-injector-addresses").get_by_role("button").click()
     expect(card.locator(".diff")).to_contain_text("downwardAPI")
-    expect(card.locator(".diff ins:focus, .diff .line:focus")).to_contain_text("- name: fabric-injector-addresses")
+    expect(card.locator(".diff ins:focus, .diff .line:focus")).to_contain_text(
+        "- name: fabric-injector-addresses"
+    )
     assert folded.count() == 1
 
 
@@ -104,10 +117,10 @@ def test_opens_what_is_unchanged_around_a_change(page: Page, view: str) -> None:
         card.get_by_role("button", name="Side by side").click()
     while card.locator(".diff .open").count():
         card.locator(".diff .open").first.click()
-    numbers = (
-        "lines => lines.map(line => line.querySelector('del') ? '' : line.dataset.line).filter(Boolean).map(Number)"
+    numbers = "lines => lines.map(line => line.querySelector('del') ? '' : line.dataset.line).filter(Boolean).map(Number)"
+    shown = card.locator(
+        ".diff .line[data-line]" if view == "unified" else ".diff td:last-child[data-line]"
     )
-    shown = card.locator(".diff .line[data-line]" if view == "unified" else ".diff td:last-child[data-line]")
     found = shown.evaluate_all(numbers)
     texts = shown.evaluate_all(
         "lines => lines.filter(line => !line.querySelector('del')).map(line => (line.lastElementChild ?? line).textContent)"
@@ -129,12 +142,16 @@ def test_leads_from_a_denial_to_the_line(page: Page) -> None:
     text = BAD_NETWORK.replace("schedulerName: volcano", "schedulerName: volcano  # a comment\n\n")
     wanted = [number for number, line in enumerate(text.split("\n"), 1) if "rdma-net-ipma" in line]
     card = judge(page, text).first
-    expect(card.locator(".line.marked")).to_contain_text("k8s.v1.cni.cncf.io/networks: default/rdma-net-ipma")
+    expect(card.locator(".line.marked")).to_contain_text(
+        "k8s.v1.cni.cncf.io/networks: default/rdma-net-ipma"
+    )
     expect(card.locator(".line.marked .note")).to_contain_text("which does not exist")
     card.get_by_role("button", name=f"Manifest line {wanted[0]}").click()
     area = page.get_by_label("Manifest", exact=True)
     expect(area).to_be_focused()
-    assert "rdma-net-ipma" in area.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)")
+    assert "rdma-net-ipma" in area.evaluate(
+        "area => area.value.slice(area.selectionStart, area.selectionEnd)"
+    )
     expect(page.locator(".gutter .fault")).to_have_text([str(wanted[0])])
     card.get_by_role("button", name="YAML line").click()
     expect(card.locator(".line:focus")).to_contain_text("rdma-net-ipma")
@@ -166,19 +183,25 @@ def test_offers_a_profile_where_the_manifest_names_its_namespace(page: Page) -> 
 
 def test_says_how_a_namespace_that_observes_injects(page: Page) -> None:
     judge(page, namespace="trial")
-    expect(page.get_by_label("Next step")).to_contain_text("kubectl label namespace trial fabric-injector.io/mode-")
+    expect(page.get_by_label("Next step")).to_contain_text(
+        "kubectl label namespace trial fabric-injector.io/mode-"
+    )
     expect(page.get_by_label("Next step").get_by_role("button")).to_have_count(1)
 
 
 def test_names_the_fields_around_a_change(page: Page) -> None:
     judge(page)
-    expect(page.locator(".gap code").nth(2)).to_have_text(re.compile(r"spec\W+containers\W+command"))
+    expect(page.locator(".gap code").nth(2)).to_have_text(
+        re.compile(r"spec\W+containers\W+command")
+    )
 
 
 def test_says_why_a_pod_is_denied(page: Page) -> None:
     card = judge(page, BAD_NETWORK).first
     assert headline(page) == "2 pods, all denied"
-    expect(card.locator(".callout.denied")).to_contain_text("rdma-net-ipma, which does not exist; create")
+    expect(card.locator(".callout.denied")).to_contain_text(
+        "rdma-net-ipma, which does not exist; create"
+    )
     expect(card.get_by_role("tab")).to_have_text(["YAML"])
 
 
@@ -207,7 +230,9 @@ def test_tells_what_a_namespace_gives(page: Page) -> None:
         *("hostdev", "rails", "research", "trial", "default"),
     ]
     page.get_by_label("Namespace", exact=True).fill("trial")
-    expect(page.locator("#namespace-hint")).to_have_text("its label says profile rdma-shared; it only observes")
+    expect(page.locator("#namespace-hint")).to_have_text(
+        "its label says profile rdma-shared; it only observes"
+    )
     page.get_by_label("Namespace", exact=True).fill("default")
     expect(page.locator("#namespace-hint")).to_have_text("carries no profile label")
 
@@ -215,18 +240,25 @@ def test_tells_what_a_namespace_gives(page: Page) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "selected"),
     [
-        pytest.param("kind: Pod\nmetadata:\n  name: a: b\n", "line 3, column 10", ": b", id="mapping"),
+        pytest.param(
+            "kind: Pod\nmetadata:\n  name: a: b\n", "line 3, column 10", ": b", id="mapping"
+        ),
         pytest.param("kind: Pod\nspec: {\n", "line 3, column 1", "", id="end of text"),
         pytest.param("kind: Pod\n\tspec: 1", "the line holds a tab", "\tspec: 1", id="tab"),
     ],
 )
-def test_shows_where_a_manifest_is_no_yaml(page: Page, text: str, message: str, selected: str) -> None:
+def test_shows_where_a_manifest_is_no_yaml(
+    page: Page, text: str, message: str, selected: str
+) -> None:
     ask(page, text)
     expect(page.get_by_role("alert")).to_contain_text(message)
     area = page.get_by_label("Manifest", exact=True)
     expect(area).to_have_attribute("aria-invalid", "true")
     expect(area).to_be_focused()
-    assert area.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == selected
+    assert (
+        area.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)")
+        == selected
+    )
     expect(page.locator(".gutter .fault")).to_have_count(1)
     area.press("End")
     area.press_sequentially(" ")
@@ -242,7 +274,9 @@ def test_shows_the_line_of_a_fault_far_below(page: Page) -> None:
 @pytest.mark.parametrize("text", ["", "# nothing\n---\n"])
 def test_asks_for_a_manifest(page: Page, text: str) -> None:
     ask(page, text)
-    expect(page.get_by_role("alert")).to_contain_text("expected a manifest, found nothing; paste it")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "expected a manifest, found nothing; paste it"
+    )
 
 
 def test_counts_the_pods_of_a_workload(page: Page) -> None:
@@ -274,12 +308,12 @@ def test_names_objects_without_pods(page: Page) -> None:
 
 
 def test_names_objects_that_cannot_be_read(page: Page) -> None:
-    broken = (
-        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {Worker: {replicas: $NODES}}}\n"
-    )
+    broken = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {Worker: {replicas: $NODES}}}\n"
     judge(page, f"{POD}---\n{broken}\n")
     assert headline(page) == "1 pod, left as it is; 1 object cannot be read"
-    expect(page.get_by_label("Objects that cannot be read")).to_contain_text("Worker.replicas: expected an integer")
+    expect(page.get_by_label("Objects that cannot be read")).to_contain_text(
+        "Worker.replicas: expected an integer"
+    )
     expect(page.locator("#said")).to_contain_text("1 object cannot be read")
     judge(page, broken)
     assert headline(page) == "1 object cannot be read"
@@ -294,9 +328,9 @@ def test_says_that_no_object_makes_pods(page: Page) -> None:
 def test_sifts_pods_by_verdict(page: Page) -> None:
     judge(page, f"{TORCHX}\n---\n{BAD_NETWORK}\n---\n{POD}")
     assert headline(page) == "5 pods: 2 denied, 2 injected, 1 left as it is"
-    expect(page.locator("#results .card", has=page.get_by_role("button", expanded=True))).to_contain_text(
-        "rdma-net-ipma"
-    )
+    expect(
+        page.locator("#results .card", has=page.get_by_role("button", expanded=True))
+    ).to_contain_text("rdma-net-ipma")
     page.get_by_role("button", name="Denied 2").click()
     expect(page.locator("#results .chip")).to_have_text(["Denied", "Denied"])
     page.get_by_role("button", name="All 5").click()
@@ -323,12 +357,16 @@ def test_reads_files_as_windows_writes_them(page: Page, coding: str) -> None:
 def test_reads_no_file_that_is_no_text(page: Page) -> None:
     paste(page, POD)
     choose(page, "logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\xff")
-    expect(page.get_by_role("alert")).to_have_text("logo.png is no text in UTF-8: nothing was read.")
+    expect(page.get_by_role("alert")).to_have_text(
+        "logo.png is no text in UTF-8: nothing was read."
+    )
     expect(page.get_by_label("Manifest", exact=True)).to_have_value(POD)
 
 
 def choose(page: Page, name: str, content: bytes) -> None:
-    page.get_by_label("Choose files…").set_input_files(FilePayload(name=name, mimeType="text/plain", buffer=content))
+    page.get_by_label("Choose files…").set_input_files(
+        FilePayload(name=name, mimeType="text/plain", buffer=content)
+    )
 
 
 def test_reads_a_file_that_is_dropped_anywhere(page: Page) -> None:

@@ -23,7 +23,10 @@ MARKUP = f'"\'>{SCRIPT}<a href="javascript:alert(1)">x</a>{{{{constructor}}}}'
         pytest.param(pod(annotations={"k8s.v1.cni.cncf.io/networks": MARKUP}), id="denied"),
         pytest.param(pod(labels={"fabric-injector.io/profile": MARKUP}), id="profile"),
         pytest.param({**TRAINING, "spec": {**TRAINING["spec"], MARKUP: MARKUP}}, id="key"),
-        pytest.param({**TRAINING, "spec": {"containers": [{"name": MARKUP, "image": MARKUP}]}}, id="container"),
+        pytest.param(
+            {**TRAINING, "spec": {"containers": [{"name": MARKUP, "image": MARKUP}]}},
+            id="container",
+        ),
         pytest.param({"apiVersion": "v1", "kind": MARKUP, "metadata": {"name": MARKUP}}, id="kind"),
     ],
 )
@@ -46,7 +49,10 @@ def test_shows_markup_in_a_fault_as_text(page: Page) -> None:
 
 def test_shows_letters_that_would_reorder_a_line_as_what_they_are(page: Page) -> None:
     trainer = {"name": "e\u202ef", "resources": {"limits": {"nvidia.com/gpu": 1}}}
-    manifest = {**pod(name="a\u202eb", annotations={"x": "c\u202ed"}), "spec": {"containers": [{"name": "c"}, trainer]}}
+    manifest = {
+        **pod(name="a\u202eb", annotations={"x": "c\u202ed"}),
+        "spec": {"containers": [{"name": "c"}, trainer]},
+    }
     card = judge(page, json.dumps(manifest)).first
     assert "\u202e" not in card.inner_text()
     for tab in ("YAML", "JSON Patch"):

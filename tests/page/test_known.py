@@ -38,14 +38,18 @@ def test_shows_every_preset(context: BrowserContext, tmp_path: Path) -> None:
     for preset in presets:
         for key, values in preset.allowed.items():
             allowed[key] = sorted({*allowed.get(key, ()), *values})
-    settings = yaml.safe_dump({"apiVersion": SETTINGS_API_VERSION, "kind": SETTINGS_KIND, "allowed": allowed})
+    settings = yaml.safe_dump(
+        {"apiVersion": SETTINGS_API_VERSION, "kind": SETTINGS_KIND, "allowed": allowed}
+    )
     file = tmp_path / "profiles.yaml"
     file.write_text("---\n".join([settings, *(preset.text for preset in presets)]))
     with Server(tmp_path / "log", "--profiles", file, "--objects", NETWORKS) as server:
         url = server.addresses["dryRun"]
         with watched(context, f"{url}/#profiles", url) as page:
             expect(page.locator(".profile h2")).to_have_text([preset.name for preset in presets])
-            expect(page.locator("#profiles")).to_contain_text('"mountPath":"/usr/local/nvidia/lib64"')
+            expect(page.locator("#profiles")).to_contain_text(
+                '"mountPath":"/usr/local/nvidia/lib64"'
+            )
             expect(page.locator("#profiles")).not_to_contain_text("[object Object]")
 
 
@@ -63,7 +67,9 @@ def test_an_error_of_drawing_is_not_one_of_the_server(context: BrowserContext, u
 
 def test_shows_networks(page: Page) -> None:
     open_view(page, "Networks")
-    expect(page.locator("#networks tr", has_text="default/hostdev-net")).to_contain_text("nvidia.com/hostdev")
+    expect(page.locator("#networks tr", has_text="default/hostdev-net")).to_contain_text(
+        "nvidia.com/hostdev"
+    )
     broken = page.locator("#networks tr", has_text="rails/broken")
     expect(broken).to_contain_text("no IPAM")
     expect(broken.locator(".fault")).to_contain_text("write one label")
@@ -83,10 +89,26 @@ def test_shows_namespaces(page: Page) -> None:
 
 def test_shows_jobs_and_their_addresses(page: Page) -> None:
     open_view(page, "Jobs")
-    cells = [row.locator("th, td").all_inner_texts() for row in page.locator("#jobs tbody tr").all()]
+    cells = [
+        row.locator("th, td").all_inner_texts() for row in page.locator("#jobs tbody tr").all()
+    ]
     assert cells == [
-        ["rails", "train-6223265f5a", "train-0", "not yet published", "eight-rails", "2026-11-21 10:01:02 UTC"],
-        ["research", "bert-3f9a01c2de", "bert-master-0", "192.168.5.17", "rdma-shared", "2026-11-21 09:12:44 UTC"],
+        [
+            "rails",
+            "train-6223265f5a",
+            "train-0",
+            "not yet published",
+            "eight-rails",
+            "2026-11-21 10:01:02 UTC",
+        ],
+        [
+            "research",
+            "bert-3f9a01c2de",
+            "bert-master-0",
+            "192.168.5.17",
+            "rdma-shared",
+            "2026-11-21 09:12:44 UTC",
+        ],
     ]
 
 

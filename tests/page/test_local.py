@@ -59,7 +59,9 @@ def page(context: BrowserContext, local: LocalPage) -> Iterator[Page]:
 def open_view(page: Page, name: str) -> None:
     page.get_by_role("link", name=name).click()
     expect(page.get_by_role("heading", level=1, name=name)).to_be_focused()
-    page.locator(f"#{name.lower()} .held:not([aria-busy=true])").locator("table, p").first.wait_for()
+    page.locator(f"#{name.lower()} .held:not([aria-busy=true])").locator(
+        "table, p"
+    ).first.wait_for()
     assert page.locator("main > section:visible").count() == 1
 
 
@@ -107,7 +109,9 @@ class TestStatus:
         box.get_by_text("4 pods in a table").click()
         assert box.locator("tbody tr").count() == 4
 
-    def test_follows_a_change_while_it_is_seen(self, page: Page, server: FakeApiServer, scene: Scene) -> None:
+    def test_follows_a_change_while_it_is_seen(
+        self, page: Page, server: FakeApiServer, scene: Scene
+    ) -> None:
         open_view(page, "Status")
         box = explained(page)
         for worker in scene.workers[:2]:
@@ -119,7 +123,9 @@ class TestStatus:
         assert box.locator(".edge.told").count() == 3
         expect(page.locator("#status .below")).to_be_visible()
 
-    def test_asks_nothing_while_another_view_is_seen(self, page: Page, server: FakeApiServer) -> None:
+    def test_asks_nothing_while_another_view_is_seen(
+        self, page: Page, server: FakeApiServer
+    ) -> None:
         page.clock.install()
         open_view(page, "Status")
         asked = len(server.asked("list", NODES))
@@ -156,9 +162,13 @@ class TestStatus:
         expect(page.get_by_role("button", name="bert", exact=True)).to_be_visible()
         page.locator("#status-namespace").fill("elsewhere")
         page.locator("#status-namespace").press("Enter")
-        expect(page.locator("#status .problem")).to_contain_text("there is no namespace of this name")
+        expect(page.locator("#status .problem")).to_contain_text(
+            "there is no namespace of this name"
+        )
 
-    def test_keeps_what_it_showed_while_the_cluster_is_down(self, page: Page, server: FakeApiServer) -> None:
+    def test_keeps_what_it_showed_while_the_cluster_is_down(
+        self, page: Page, server: FakeApiServer
+    ) -> None:
         open_view(page, "Status")
         server.refusal = status(503, "etcd is gone")
         press(page, "status")
@@ -172,7 +182,9 @@ class TestStatus:
         expect(page.locator("#status .outdated")).to_have_count(0)
 
     def test_says_what_may_not_be_read(self, page: Page, server: FakeApiServer) -> None:
-        forbidden = status(403, "nodes is forbidden: User u cannot list resource nodes", reason="Forbidden")
+        forbidden = status(
+            403, "nodes is forbidden: User u cannot list resource nodes", reason="Forbidden"
+        )
         server.misbehave("list", NODES, *[forbidden] * 5)
         open_view(page, "Status")
         expect(page.locator("#status .callout")).to_contain_text("nodes")
@@ -180,7 +192,9 @@ class TestStatus:
         expect(page.locator("#status .jobs")).to_contain_text("bert")
 
     def test_says_that_pods_may_not_be_read(self, page: Page, server: FakeApiServer) -> None:
-        forbidden = status(403, "pods is forbidden: User u cannot list resource pods", reason="Forbidden")
+        forbidden = status(
+            403, "pods is forbidden: User u cannot list resource pods", reason="Forbidden"
+        )
         for kind in ("list", "get"):
             server.misbehave(kind, f"/api/v1/namespaces/{SPACE}/pods", *[forbidden] * 5)
         page.get_by_role("link", name="Status").click()
@@ -191,7 +205,9 @@ class TestStatus:
 def spoil_name(scene: Scene) -> None:
     for pod in scene.pods.values():
         pod["metadata"]["ownerReferences"][0]["name"] = f"{MARKUP}{ODD}"
-        pod["metadata"]["labels"] |= dict.fromkeys(set(JOB_NAMES) & pod["metadata"]["labels"].keys(), f"{MARKUP}{ODD}")
+        pod["metadata"]["labels"] |= dict.fromkeys(
+            set(JOB_NAMES) & pod["metadata"]["labels"].keys(), f"{MARKUP}{ODD}"
+        )
 
 
 def spoil_address(scene: Scene) -> None:
@@ -204,15 +220,24 @@ def spoil_address(scene: Scene) -> None:
 
 def spoil_events(scene: Scene) -> None:
     for worker in scene.workers:
-        scene.events.append(event("Pod", worker["metadata"]["name"], "FailedMount", f"{MARKUP}{ODD}"))
-    scene.events.append(event("PyTorchJob", "bert", "FailedCreatePod", f"Error creating: {MARKUP}{ODD}"))
+        scene.events.append(
+            event("Pod", worker["metadata"]["name"], "FailedMount", f"{MARKUP}{ODD}")
+        )
+    scene.events.append(
+        event("PyTorchJob", "bert", "FailedCreatePod", f"Error creating: {MARKUP}{ODD}")
+    )
 
 
 def spoil_status(scene: Scene) -> None:
     for worker in scene.workers:
-        worker["metadata"]["annotations"][names.STATUS] = json.dumps({"profile": MARKUP, "injected": [MARKUP, ODD]})
+        worker["metadata"]["annotations"][names.STATUS] = json.dumps(
+            {"profile": MARKUP, "injected": [MARKUP, ODD]}
+        )
         worker["status"]["containerStatuses"] = [
-            {"name": "pytorch", "state": {"waiting": {"reason": MARKUP, "message": f"{MARKUP}{ODD}"}}}
+            {
+                "name": "pytorch",
+                "state": {"waiting": {"reason": MARKUP, "message": f"{MARKUP}{ODD}"}},
+            }
         ]
         worker["status"]["phase"] = "Pending"
 
@@ -261,7 +286,9 @@ class TestCheck:
     def test_says_that_the_cluster_is_down(self, page: Page, server: FakeApiServer) -> None:
         server.refusal = status(503, "etcd is gone")
         page.get_by_role("link", name="Check").click()
-        expect(page.locator("#check .problem, #check .findings").first).to_contain_text("etcd is gone")
+        expect(page.locator("#check .problem, #check .findings").first).to_contain_text(
+            "etcd is gone"
+        )
 
 
 class TestDryRun:
@@ -272,11 +299,15 @@ class TestDryRun:
         expect(cards.first).to_contain_text("injected")
         expect(cards.first).to_contain_text(SPACE)
 
-    def test_says_which_networks_it_takes_for_granted(self, page: Page, server: FakeApiServer) -> None:
+    def test_says_which_networks_it_takes_for_granted(
+        self, page: Page, server: FakeApiServer
+    ) -> None:
         path = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
         server.misbehave("get", path, *[status(403, "no", reason="Forbidden")] * 4)
         judge(page, namespace="")
-        expect(page.locator("#results")).to_contain_text("networks that you may not read are taken to exist")
+        expect(page.locator("#results")).to_contain_text(
+            "networks that you may not read are taken to exist"
+        )
 
     def test_says_that_the_cluster_is_down(self, page: Page, server: FakeApiServer) -> None:
         server.refusal = status(503, "etcd is gone")
@@ -287,14 +318,18 @@ class TestDryRun:
 class TestOpening:
     """The key in the address."""
 
-    def test_keeps_the_key_out_of_the_history_and_over_a_reload(self, page: Page, local: LocalPage) -> None:
+    def test_keeps_the_key_out_of_the_history_and_over_a_reload(
+        self, page: Page, local: LocalPage
+    ) -> None:
         assert page.url == f"{local.url}/"
         open_view(page, "Status")
         page.reload()
         page.locator("#server.live").wait_for()
         expect(page.locator("#status .jobs")).to_contain_text("bert")
 
-    def test_opens_nothing_by_a_key_that_was_used(self, page: Page, context: BrowserContext, local: LocalPage) -> None:
+    def test_opens_nothing_by_a_key_that_was_used(
+        self, page: Page, context: BrowserContext, local: LocalPage
+    ) -> None:
         other = context.new_page()
         other.goto(local.addresses[0])
         expect(other.locator("#server")).to_contain_text("open the address that it printed last")
@@ -320,7 +355,9 @@ class TestEverybody:
         width, height = SIZES[size]
         return {"color_scheme": scheme, "viewport": {"width": width, "height": height}}
 
-    def test_can_be_used_by_everybody(self, page: Page, server: FakeApiServer, scheme: str, size: str) -> None:
+    def test_can_be_used_by_everybody(
+        self, page: Page, server: FakeApiServer, scheme: str, size: str
+    ) -> None:
         open_view(page, "Status")
         look(page, f"local-{size}-{scheme}-status")
         explained(page).get_by_role("img").wait_for()
@@ -344,7 +381,9 @@ def test_needs_no_mouse(page: Page) -> None:
     reached = []
     for _ in range(4):
         page.keyboard.press("Tab")
-        reached.append(page.evaluate("document.activeElement.id || document.activeElement.innerText"))
+        reached.append(
+            page.evaluate("document.activeElement.id || document.activeElement.innerText")
+        )
     assert reached == ["status-namespace", "status-all", "Look again", "bert"]
     page.keyboard.press("Enter")
     button = page.locator("#status .jobs .name")

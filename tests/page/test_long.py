@@ -38,7 +38,9 @@ def test_takes_a_large_paste(page: Page) -> None:
     area = page.get_by_label("Manifest", exact=True)
     area.focus()
     area.press("Control+V")
-    expect(page.locator("#long")).to_have_text(re.compile(r"^2.0 MB in 50,005 lines: .* judged in full"))
+    expect(page.locator("#long")).to_have_text(
+        re.compile(r"^2.0 MB in 50,005 lines: .* judged in full")
+    )
     expect(area).to_have_attribute("readonly", "")
     area.press("Control+Enter")
     expect(page.locator("#results h2")).to_have_text("1 pod, left as it is")
@@ -65,7 +67,10 @@ def test_takes_a_short_paste_in_place_of_a_text_that_is_too_long_to_edit(page: P
 
 
 def test_shows_a_fault_in_a_part_of_a_large_paste(page: Page) -> None:
-    from_clipboard(page, "# a line of a comment that says nothing\n" * 30_000 + "a: b: c\n" + "# more\n" * 30_000)
+    from_clipboard(
+        page,
+        "# a line of a comment that says nothing\n" * 30_000 + "a: b: c\n" + "# more\n" * 30_000,
+    )
     page.locator("#judge").click()
     expect(page.get_by_role("alert")).to_contain_text("line 30001, column 5")
     expect(page.locator(".gutter .fault")).to_have_text("30001")
@@ -88,7 +93,9 @@ def test_shows_a_fault_wherever_it_is(page: Page, text: str) -> None:
     page.locator("#judge").click()
     expect(page.get_by_role("alert")).to_contain_text("line")
     area = page.get_by_label("Manifest", exact=True)
-    assert area.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == ": c]"
+    assert (
+        area.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == ": c]"
+    )
     expect(page.locator(".gutter .fault")).to_have_count(1)
 
 

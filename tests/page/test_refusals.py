@@ -19,13 +19,19 @@ from .conftest import NETWORKS, PROFILES
 
 def test_says_that_a_manifest_is_too_large(page: Page) -> None:
     ask(page, "#" * (4 << 20))
-    expect(page.get_by_role("alert")).to_contain_text("The manifest of 4.2 MB is larger than the page takes")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "The manifest of 4.2 MB is larger than the page takes"
+    )
 
 
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [
-        (503, '{"message": "too many requests are waiting; ask again"}', "too many requests are waiting"),
+        (
+            503,
+            '{"message": "too many requests are waiting; ask again"}',
+            "too many requests are waiting",
+        ),
         (500, "<h1>no JSON</h1>", "The server answered 500"),
         (429, "", "The server answered 429 Too Many Requests"),
         (500, '{"kind": "Status"}', "The server answered 500"),
@@ -73,7 +79,11 @@ class TestServerThatDies:
             def do_GET(self) -> None:
                 reply = served.plain("GET", self.path, headers={"Accept": self.headers["Accept"]})
                 self.wfile.write(b"HTTP/1.0 200 OK\r\n")
-                self.wfile.write("".join(f"{name}: {value}\r\n" for name, value in reply.headers.items()).encode())
+                self.wfile.write(
+                    "".join(
+                        f"{name}: {value}\r\n" for name, value in reply.headers.items()
+                    ).encode()
+                )
                 self.wfile.write(b"\r\n" + reply.body)
 
             def do_POST(self) -> None:
@@ -102,7 +112,10 @@ class TestOwnServer:
         objects = tmp_path / "many.json"
         labels = {"fabric-injector.io/profile": "rdma-shared"}
         spaces = [
-            {"kind": "Namespace", "metadata": {"name": f"team-{number:04}", "labels": labels if number % 2 else {}}}
+            {
+                "kind": "Namespace",
+                "metadata": {"name": f"team-{number:04}", "labels": labels if number % 2 else {}},
+            }
             for number in range(1000)
         ]
         objects.write_text(json.dumps({"kind": "List", "items": spaces}))
@@ -120,7 +133,9 @@ class TestOwnServer:
         assert rows.count() == 100
         page.get_by_label("Filter namespaces").fill("team-0777")
         expect(rows).to_have_count(1)
-        expect(page.locator("#namespaces").get_by_role("status")).to_have_text("1 namespace of 1,004")
+        expect(page.locator("#namespaces").get_by_role("status")).to_have_text(
+            "1 namespace of 1,004"
+        )
 
     def test_says_that_the_server_is_gone(self, page: Page, own: ServedPage) -> None:
         paste(page, POD)

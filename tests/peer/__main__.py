@@ -29,19 +29,25 @@ def main() -> int:
     if log:
         Path(log).write_text(printed)
     reasons: dict[str, str] = {
-        test: group["reason"] for group in yaml.safe_load(CANNOT_PASS.read_text()) for test in group["tests"]
+        test: group["reason"]
+        for group in yaml.safe_load(CANNOT_PASS.read_text())
+        for test in group["tests"]
     }
     surprises = 0
     for test, passed in results.items():
         expected = test not in reasons
         surprises += passed != expected
-        print(f"{'pass' if passed else 'fail'}{'' if passed == expected else ' (surprise)'}  {test}")
+        print(
+            f"{'pass' if passed else 'fail'}{'' if passed == expected else ' (surprise)'}  {test}"
+        )
         if not expected:
             print(f"      {reasons[test]}")
     unknown = [test for test in reasons if test not in results]
     for test in unknown:
         print(f"cannot_pass.yaml lists {test!r}, which did not run")
-    print(f"{sum(results.values())} of {len(results)} passed; {len(reasons)} cannot; {surprises} surprises")
+    print(
+        f"{sum(results.values())} of {len(results)} passed; {len(reasons)} cannot; {surprises} surprises"
+    )
     return 1 if surprises or unknown or not results else 0
 
 
@@ -52,7 +58,9 @@ def _run(folder: Path, program: Path) -> tuple[str, dict[str, bool]]:
     if command is None:
         raise SuiteUnavailable("fabric-injector is not installed in this Python environment")
     # no ServiceAccount admission: the suite creates pods at once in namespaces that have no account yet
-    with ControlPlane(folder / "control-plane", "--disable-admission-plugins=ServiceAccount") as control_plane:
+    with ControlPlane(
+        folder / "control-plane", "--disable-admission-plugins=ServiceAccount"
+    ) as control_plane:
         control_plane.start_controller_manager()
         make_nodes(control_plane.api)
         label_namespaces(control_plane.api)

@@ -17,7 +17,13 @@ _POLICIES = "/apis/admissionregistration.k8s.io/v1"
 
 def make_nodes(api: Client) -> None:
     """Create the nodes of the suite's own kind cluster, with what they say to have."""
-    held = {"cpu": "8", "memory": "32Gi", "pods": "110", "hugepages-1Gi": "4Gi", "hugepages-2Mi": "4Gi"}
+    held = {
+        "cpu": "8",
+        "memory": "32Gi",
+        "pods": "110",
+        "hugepages-1Gi": "4Gi",
+        "hugepages-2Mi": "4Gi",
+    }
     for name in NODES:
         api.expect("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {_HOST: name}}})
         status = {"capacity": {**held, "example.com/foo": "100", "example.com/boo": "100"}}
@@ -30,7 +36,12 @@ def label_namespaces(api: Client) -> None:
     spec: dict[str, Any] = {
         "matchConstraints": {
             "resourceRules": [
-                {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["namespaces"]}
+                {
+                    "apiGroups": [""],
+                    "apiVersions": ["v1"],
+                    "operations": ["CREATE"],
+                    "resources": ["namespaces"],
+                }
             ]
         },
         "reinvocationPolicy": "Never",
@@ -43,10 +54,14 @@ def label_namespaces(api: Client) -> None:
             }
         ],
     }
-    api.expect("POST", f"{_POLICIES}/mutatingadmissionpolicies", {"metadata": {"name": name}, "spec": spec})
+    api.expect(
+        "POST", f"{_POLICIES}/mutatingadmissionpolicies", {"metadata": {"name": name}, "spec": spec}
+    )
     bound = {"metadata": {"name": name}, "spec": {"policyName": name}}
     api.expect("POST", f"{_POLICIES}/mutatingadmissionpolicybindings", bound)
-    api.expect("PATCH", "/api/v1/namespaces/default", {"metadata": {"labels": {names.PROFILE: PROFILE}}})
+    api.expect(
+        "PATCH", "/api/v1/namespaces/default", {"metadata": {"labels": {names.PROFILE: PROFILE}}}
+    )
 
 
 class StandIn(threading.Thread):
@@ -70,7 +85,9 @@ class StandIn(threading.Thread):
             for pod in self._api.expect("GET", "/api/v1/pods")["items"]:
                 self._place(pod)
             answer = self._api.request("GET", _SWITCHES)
-            text = profiles_text(answer.json["data"].get("config.json") if answer.status == 200 else None)
+            text = profiles_text(
+                answer.json["data"].get("config.json") if answer.status == 200 else None
+            )
             if self._profiles.read_text() != text:
                 partial = self._profiles.with_suffix(".new")
                 partial.write_text(text)

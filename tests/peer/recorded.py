@@ -22,7 +22,11 @@ from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
 RECORDED = Path(__file__).with_name("recorded.json")
-NETWORKS = {"rails/rail-0": "nvidia.com/rail_0", "rails/rail-1": "nvidia.com/rail_1", "train/own": "nvidia.com/rail_0"}
+NETWORKS = {
+    "rails/rail-0": "nvidia.com/rail_0",
+    "rails/rail-1": "nvidia.com/rail_1",
+    "train/own": "nvidia.com/rail_0",
+}
 PROFILES = parse_profiles("""
 profiles:
   rails:
@@ -54,7 +58,9 @@ def cases() -> Iterator[Case]:
         for profile in PROFILES.profiles:
             for name, pod in _pods():
                 for container in pod["spec"]["containers"]:
-                    container.setdefault("resources", {})  # as the API server sends it, and as its patch needs it
+                    container.setdefault(
+                        "resources", {}
+                    )  # as the API server sends it, and as its patch needs it
                 yield Case(f"{name}, {profile}, {mode}", profile, mode, pod)
 
 
@@ -64,7 +70,9 @@ def _pods() -> Iterator[tuple[str, Object]]:
     yield "a network of its own", _attached(pods.plain(), "own")
     yield "a rail twice", _attached(pods.plain(), "rails/rail-0,rails/rail-0")
     two = _attached(pods.plain(), "own")
-    two["spec"]["containers"].append({"name": "side", "image": "i", "resources": {"limits": held, "requests": held}})
+    two["spec"]["containers"].append(
+        {"name": "side", "image": "i", "resources": {"limits": held, "requests": held}}
+    )
     yield "a device in the second container", two
     huge = _attached(pods.plain(), '[{"name": "own"}]')
     huge["spec"]["containers"][0]["resources"] = {"limits": hugepages, "requests": hugepages}
@@ -79,7 +87,9 @@ def _attached(pod: Object, networks: str) -> Object:
 
 def ours(case: Case, pod: Object) -> Verdict:
     """Judge *pod* as fabric-injector does."""
-    world = ObjectsWorld([namespace("train", case.profile), *(network(key, NETWORKS[key]) for key in NETWORKS)])
+    world = ObjectsWorld(
+        [namespace("train", case.profile), *(network(key, NETWORKS[key]) for key in NETWORKS)]
+    )
     return decide(pod, "train", PROFILES, world)
 
 
@@ -90,7 +100,8 @@ def theirs(program: Path, mode: str, found: list[Object]) -> list[Object]:
     reviews = "".join(json.dumps(_review(pod)) + "\n" for pod in found)
     done = subprocess.run(command, input=reviews, capture_output=True, text=True, check=True)
     return [
-        _patched(pod, json.loads(line)["response"]) for pod, line in zip(found, done.stdout.splitlines(), strict=True)
+        _patched(pod, json.loads(line)["response"])
+        for pod, line in zip(found, done.stdout.splitlines(), strict=True)
     ]
 
 
@@ -133,8 +144,14 @@ def record(program: Path) -> dict[str, Any]:
         first = theirs(program, mode, [case.pod for case in wanted])
         own = [ours(case, case.pod).pod for case in wanted]
         second = theirs(program, mode, own)
-        for case, theirs_first, input_of_second, theirs_second in zip(wanted, first, own, second, strict=True):
-            recorded[case.name] = {"first": theirs_first, "ours": input_of_second, "second": theirs_second}
+        for case, theirs_first, input_of_second, theirs_second in zip(
+            wanted, first, own, second, strict=True
+        ):
+            recorded[case.name] = {
+                "first": theirs_first,
+                "ours": input_of_second,
+                "second": theirs_second,
+            }
     return recorded
 
 
@@ -149,7 +166,9 @@ def check_recorded(program: Path) -> None:
     now, then = json.loads(json.dumps(record(program))), load()
     different = [name for name in now if now[name] != then.get(name)]
     if different or now.keys() != then.keys():
-        raise RecordDiffers(f"recorded.json is not what it does: {different}; record anew and look at the difference")
+        raise RecordDiffers(
+            f"recorded.json is not what it does: {different}; record anew and look at the difference"
+        )
 
 
 if __name__ == "__main__":

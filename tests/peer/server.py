@@ -29,7 +29,9 @@ def build_server(folder: Path, source: Path) -> Path:
         if "rest.InClusterConfig()" not in text:
             raise LookupError(f"{file} asks for no rest.InClusterConfig(); look where it does now")
         file.write_text(
-            text.replace("rest.InClusterConfig()", "func() (*rest.Config, error) { return configured() }()")
+            text.replace(
+                "rest.InClusterConfig()", "func() (*rest.Config, error) { return configured() }()"
+            )
         )
         helper = (GO / "kubeconfig.go").read_text().replace("package PACKAGE", f"package {package}")
         (file.parent / "kubeconfig.go").write_text(helper)
@@ -37,7 +39,9 @@ def build_server(folder: Path, source: Path) -> Path:
 
 
 @contextmanager
-def peer_server(folder: Path, program: Path, tls_dir: Path, networks: Iterable[dict[str, Any]]) -> Iterator[Server]:
+def peer_server(
+    folder: Path, program: Path, tls_dir: Path, networks: Iterable[dict[str, Any]]
+) -> Iterator[Server]:
     """Run the program with the certificate of *tls_dir*, once it knows the NetworkAttachmentDefinitions *networks*."""
     with FakeApiServer() as api:
         for network in networks:
@@ -58,12 +62,20 @@ def peer_server(folder: Path, program: Path, tls_dir: Path, networks: Iterable[d
                     "current-context": "stand-in",
                     "clusters": [{"name": "stand-in", "cluster": {"server": api.url}}],
                     "users": [{"name": "nobody", "user": {}}],
-                    "contexts": [{"name": "stand-in", "context": {"cluster": "stand-in", "user": "nobody"}}],
+                    "contexts": [
+                        {"name": "stand-in", "context": {"cluster": "stand-in", "user": "nobody"}}
+                    ],
                 }
             )
         )
         port, health = free_port(), free_port()
-        command = [program, "-insecure", "-bind-address=127.0.0.1", f"-port={port}", f"-health-check-port={health}"]
+        command = [
+            program,
+            "-insecure",
+            "-bind-address=127.0.0.1",
+            f"-port={port}",
+            f"-health-check-port={health}",
+        ]
         command += [
             f"-tls-cert-file={tls_dir / 'tls.crt'}",
             f"-tls-private-key-file={tls_dir / 'tls.key'}",
@@ -73,11 +85,19 @@ def peer_server(folder: Path, program: Path, tls_dir: Path, networks: Iterable[d
             process = subprocess.Popen(
                 list(map(str, command)),
                 stderr=log,
-                env={**os.environ, "KUBECONFIG": str(kubeconfig), "KUBE_FEATURE_WatchListClient": "false"},
+                env={
+                    **os.environ,
+                    "KUBECONFIG": str(kubeconfig),
+                    "KUBE_FEATURE_WatchListClient": "false",
+                },
                 start_new_session=True,
             )
         try:
-            wait_until(lambda: process.poll() is not None or is_open(port), "the peer to listen", seconds=60)
+            wait_until(
+                lambda: process.poll() is not None or is_open(port),
+                "the peer to listen",
+                seconds=60,
+            )
             if process.poll() is not None:
                 raise AssertionError(f"the peer ended:\n{(folder / 'peer.log').read_text()}")
             server = Server(folder / "peer.log")

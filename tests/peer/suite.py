@@ -12,16 +12,25 @@ VERSION = "v1.9.1-0.20260806203221-61d01b963270"
 """The commit that the figures of docs/moving-from-network-resources-injector.md are of."""
 _CHANGES = {
     "e2e": (
-        ("time.Sleep(60 * time.Second)", "time.Sleep(4 * time.Second)"),  # its 30 s poll of the ConfigMap
+        (
+            "time.Sleep(60 * time.Second)",
+            "time.Sleep(4 * time.Second)",
+        ),  # its 30 s poll of the ConfigMap
         ("interval            = time.Second * 10", "interval            = time.Second / 2"),
-        ("could not get Network Attachment Definition ", "names network "),  # the words of a refusal
+        (
+            "could not get Network Attachment Definition ",
+            "names network ",
+        ),  # the words of a refusal
     ),
     "util": (
         (
             "configMap.Name, metav1.DeleteOptions{})",
             "configMap.Name, metav1.DeleteOptions{})\n\ttime.Sleep(4 * time.Second)",
         ),
-        ("func ExecuteCommand(", "func executeCommand("),  # stand_in.go says what a container would print
+        (
+            "func ExecuteCommand(",
+            "func executeCommand(",
+        ),  # stand_in.go says what a container would print
     ),
 }
 """All that is changed in its source."""
@@ -41,15 +50,23 @@ def copy_source(folder: Path) -> Path:
         origin = Path(given)
     else:
         command = ["go", "mod", "download", "-json", f"{MODULE}@{VERSION}"]
-        answer = subprocess.run(command, cwd=folder, env=_environment(), capture_output=True, text=True)
+        answer = subprocess.run(
+            command, cwd=folder, env=_environment(), capture_output=True, text=True
+        )
         if answer.returncode:
             problem = answer.stdout.strip() or answer.stderr.strip()
-            raise SuiteUnavailable(f"{problem}\nclone https://{MODULE} and name the folder in NRI_SOURCE")
+            raise SuiteUnavailable(
+                f"{problem}\nclone https://{MODULE} and name the folder in NRI_SOURCE"
+            )
         origin = Path(json.loads(answer.stdout)["Dir"])
     if not (origin / "test" / "e2e").is_dir():
-        raise SuiteUnavailable(f"{origin} holds no test/e2e; name a clone of https://{MODULE} in NRI_SOURCE")
+        raise SuiteUnavailable(
+            f"{origin} holds no test/e2e; name a clone of https://{MODULE} in NRI_SOURCE"
+        )
     copy = folder / "source"
-    shutil.copytree(origin, copy, ignore=shutil.ignore_patterns(".git"), copy_function=shutil.copyfile)
+    shutil.copytree(
+        origin, copy, ignore=shutil.ignore_patterns(".git"), copy_function=shutil.copyfile
+    )
     return copy
 
 
@@ -85,8 +102,16 @@ def build(source: Path, program: Path, *words: str) -> Path:
 
 def run_suite(program: Path, kubeconfig: Path, focus: str) -> tuple[str, dict[str, bool]]:
     """Run the tests whose names match *focus*; give what was printed, and of each test whether it passed."""
-    command = [str(program), f"-kubeconfig={kubeconfig}", "-ginkgo.v", "-ginkgo.noColor", f"-ginkgo.focus={focus}"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=3600)
+    command = [
+        str(program),
+        f"-kubeconfig={kubeconfig}",
+        "-ginkgo.v",
+        "-ginkgo.noColor",
+        f"-ginkgo.focus={focus}",
+    ]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=3600
+    )
     return done.stdout, read_results(done.stdout)
 
 
@@ -98,7 +123,10 @@ def read_results(printed: str) -> dict[str, bool]:
         names = re.search(r"^(\S.+)\n((?:  .+\n)+)", block, re.MULTILINE)
         if verdict and names:
             lines = (line.strip() for line in names[2].splitlines()[:-1])
-            words = [names[1].strip(), *(line for line in lines if line and not line.startswith("/"))]
+            words = [
+                names[1].strip(),
+                *(line for line in lines if line and not line.startswith("/")),
+            ]
             name = " ".join(words)
             while name in results:  # the suite has two tests of one name
                 name += ", again"

@@ -30,11 +30,15 @@ def profiles_text(config: str | None) -> str:
     if features.get("enableHonorExistingResources"):
         base["existingDevices"] = "add"
     profiles = {PROFILE: base}
-    injections = {key: entry["value"] for key, entry in settings.get("user-defined-injections", {}).items()}
+    injections = {
+        key: entry["value"] for key, entry in settings.get("user-defined-injections", {}).items()
+    }
     for size in (1, 2):
         for keys in itertools.combinations(injections, size):
             wanted = {key: value for one in keys for key, value in injections[one].items()}
-            attached = [part.strip() for part in wanted.pop(names.NETWORKS, "").split(",") if part.strip()]
+            attached = [
+                part.strip() for part in wanted.pop(names.NETWORKS, "").split(",") if part.strip()
+            ]
             profiles["-".join([PROFILE, *keys])] = {
                 **base,
                 "podLabels": dict.fromkeys(keys, "true"),

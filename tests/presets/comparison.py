@@ -25,7 +25,11 @@ def items_of(pod: Object, container: str) -> Items:
     found |= {f"node label {key}": value for key, value in (spec.get("nodeSelector") or {}).items()}
     found |= {f"toleration {toleration}": True for toleration in spec.get("tolerations", [])}
     for each in spec["containers"]:
-        found |= dict(_of_container(each, sources, "" if each["name"] == container else f"container {each['name']} "))
+        found |= dict(
+            _of_container(
+                each, sources, "" if each["name"] == container else f"container {each['name']} "
+            )
+        )
     for each in spec.get("initContainers", []):
         if each.get("restartPolicy") == "Always":
             found |= dict(_of_container(each, sources, f"sidecar {each['name']} "))
@@ -44,7 +48,9 @@ def _compare(item: str, asked: Any, found: Any) -> Any:
     if item.startswith("resource "):
         return parse_quantity(str(asked)) == parse_quantity(str(found))
     if item == f"annotation {names.NETWORKS}":
-        return found.rpartition("/")[2] == asked  # the vendor's pods are in their network's namespace
+        return (
+            found.rpartition("/")[2] == asked
+        )  # the vendor's pods are in their network's namespace
     if item.startswith("annotation "):
         return yaml.safe_load(found) == asked
     if item.endswith("variable LD_LIBRARY_PATH"):
@@ -52,7 +58,9 @@ def _compare(item: str, asked: Any, found: Any) -> Any:
     if item == "variable NCCL_SOCKET_IFNAME":
         return found.removeprefix("=") == asked  # "=" makes a prefix a whole name
     if item == "mount /dev/shm":
-        return found == "tmpfs"  # the node's own /dev/shm is a tmpfs too, which all of its pods would share
+        return (
+            found == "tmpfs"
+        )  # the node's own /dev/shm is a tmpfs too, which all of its pods would share
     if item.endswith(" runs"):
         return asked in found
     return asked == found
@@ -72,7 +80,9 @@ def _source(volume: Object) -> str:
     return next((kind for kind in volume if kind != "name"), "")
 
 
-def _of_container(container: Object, sources: Mapping[str, str], head: str) -> Iterator[tuple[str, Any]]:
+def _of_container(
+    container: Object, sources: Mapping[str, str], head: str
+) -> Iterator[tuple[str, Any]]:
     for resource, quantity in container.get("resources", {}).get("limits", {}).items():
         yield f"{head}resource {resource}", quantity
     for variable in container.get("env", []):

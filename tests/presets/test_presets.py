@@ -63,12 +63,20 @@ def world(name: str) -> ObjectsWorld:
 def training_pods(name: str, *, allowed: bool = True) -> list[PodResult]:
     """Return the pods of the preset's plain jobs that have accelerators."""
     text = (HERE / f"jobs/{name}.yaml").read_text()
-    run = dry_run(text, namespace="research", profile=None, profiles=profiles(name, allowed=allowed), world=world(name))
+    run = dry_run(
+        text,
+        namespace="research",
+        profile=None,
+        profiles=profiles(name, allowed=allowed),
+        world=world(name),
+    )
     return [pod for pod in run.pods if _trains(pod.before)]
 
 
 def _trains(pod: dict[str, Any]) -> bool:
-    return any(GPU in each.get("resources", {}).get("limits", {}) for each in pod["spec"]["containers"])
+    return any(
+        GPU in each.get("resources", {}).get("limits", {}) for each in pod["spec"]["containers"]
+    )
 
 
 def items(pod: dict[str, Any]) -> Items:
@@ -86,7 +94,9 @@ def test_the_pods_ask_for_what_the_vendors_manifest_asks_for(name: str) -> None:
         for item, asked in facts(name)["asks"].items():
             if item not in left_out:
                 assert item in found, f"{pod.source}: {item} is missing"
-                assert gives(item, asked, found[item]), f"{pod.source}: {item} is {found[item]!r}, not {asked!r}"
+                assert gives(item, asked, found[item]), (
+                    f"{pod.source}: {item} is {found[item]!r}, not {asked!r}"
+                )
 
 
 @each_preset
@@ -107,7 +117,9 @@ def test_what_it_adds_is_named(name: str) -> None:
         assert set(before) <= set(after)
         added |= set(after) - set(before) - set(facts(name)["asks"])
         added |= {f"new value of {item}" for item in before if before[item] != after[item]}
-        assert pod.after["spec"]["containers"][0].get("command") == pod.before["spec"]["containers"][0].get("command")
+        assert pod.after["spec"]["containers"][0].get("command") == pod.before["spec"][
+            "containers"
+        ][0].get("command")
     assert added == set(read_preset(name).about["adds"])
 
 
@@ -127,7 +139,9 @@ def test_the_jobs_own_variables_win(name: str) -> None:
         job["spec"]["containers"][0]["env"] = [*job["spec"]["containers"][0].get("env", []), *own]
         verdict = decide(job, "research", profiles(name), world(name))
         found = items(verdict.pod)
-        assert {variable: found[f"variable {variable}"] for variable in variables} == dict.fromkeys(variables, "own")
+        assert {variable: found[f"variable {variable}"] for variable in variables} == dict.fromkeys(
+            variables, "own"
+        )
 
 
 @pytest.mark.parametrize("name", ["eks-efa", "gke-rdma", "gke-tcpxo"])
@@ -159,7 +173,11 @@ def test_names_no_interface_of_the_pod_network_to_coreweaves_pods_on_the_nodes()
     for pod in training_pods("coreweave-infiniband"):
         job = copy.deepcopy(pod.before)
         job["spec"]["hostNetwork"] = True
-        found = items(decide(job, "research", profiles("coreweave-infiniband"), world("coreweave-infiniband")).pod)
+        found = items(
+            decide(
+                job, "research", profiles("coreweave-infiniband"), world("coreweave-infiniband")
+            ).pod
+        )
         assert "variable NCCL_IB_HCA" in found
         assert "variable NCCL_SOCKET_IFNAME" not in found
 
@@ -171,15 +189,23 @@ def test_what_the_configuration_must_allow_is_told(name: str) -> None:
         assert not pod.allowed
         assert "config.yaml of ConfigMap fabric-injector-config" in pod.message
         for values in read_preset(name).allowed.values():
-            assert [pod.message.count(f" {each} ") + pod.message.count(f" {each}:") for each in values] == [1] * len(
-                values
-            )
+            assert [
+                pod.message.count(f" {each} ") + pod.message.count(f" {each}:") for each in values
+            ] == [1] * len(values)
 
 
 @each_preset
 def test_tells_where_it_is_from(name: str) -> None:
     about = read_preset(name).about
-    assert set(about) - {"images"} == {"gives", "verified", "note", "sources", "change", "adds", "leavesOut"}
+    assert set(about) - {"images"} == {
+        "gives",
+        "verified",
+        "note",
+        "sources",
+        "change",
+        "adds",
+        "leavesOut",
+    }
     assert about["verified"] in VERIFIED
     for source in about["sources"]:
         assert re.fullmatch(r"https://github\.com/[^/]+/[^/]+/blob/[0-9a-f]{40}/\S+", source["url"])
@@ -190,7 +216,9 @@ def test_tells_where_it_is_from(name: str) -> None:
 @each_preset
 def test_names_the_images_of_its_sidecars_with_their_tags(name: str) -> None:
     preset = read_preset(name)
-    assert preset.images == [sidecar["image"] for sidecar in preset.profile["spec"].get("sidecars", [])]
+    assert preset.images == [
+        sidecar["image"] for sidecar in preset.profile["spec"].get("sidecars", [])
+    ]
     assert all(":" in image.rpartition("/")[2] for image in preset.images)
 
 

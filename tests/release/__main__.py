@@ -12,7 +12,10 @@ from . import dry_run, files
 from .version import NotReleasable, check, notes, version_of
 
 OUTPUT = click.option(
-    "--output", type=click.Path(path_type=Path), default=ROOT / "build/release", show_default="build/release"
+    "--output",
+    type=click.Path(path_type=Path),
+    default=ROOT / "build/release",
+    show_default="build/release",
 )
 
 
@@ -36,7 +39,9 @@ def notes_command() -> None:
 
 @main.command("files")
 @click.option("--image", required=True, help="Where nodes pull the image from, without a tag.")
-@click.option("--digest", required=True, help="The image's digest, sha256:…, as its registry tells it.")
+@click.option(
+    "--digest", required=True, help="The image's digest, sha256:…, as its registry tells it."
+)
 @OUTPUT
 def files_command(image: str, digest: str, output: Path) -> None:
     """Make wheel, source archive, chart, install.yaml, bill of materials and checksums."""

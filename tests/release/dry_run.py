@@ -29,7 +29,10 @@ def run(tree: Path, output: Path) -> None:
     """Make the files and the image in the folder, try each, and print what was made and what only the workflow does."""
     version = version_of(tree)
     _step("versions agree", lambda: check(tree, f"v{version}"))
-    _step("wheel, source archive, chart, install.yaml, bill of materials, checksums", lambda: _files(tree, output))
+    _step(
+        "wheel, source archive, chart, install.yaml, bill of materials, checksums",
+        lambda: _files(tree, output),
+    )
     _step("checksums hold", lambda: _sha256sum(output))
     _step("the wheel installs by itself, and runs", lambda: _try_wheel(tree, output, version))
     _step("the bill of materials names all that is locked", lambda: _compare(tree, output, version))
@@ -64,24 +67,43 @@ def _try_wheel(tree: Path, output: Path, version: str) -> None:
     (wheel,) = output.glob("*.whl")
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
-        pip = [f"{folder}/bin/pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
+        pip = [
+            f"{folder}/bin/pip",
+            "--disable-pip-version-check",
+            "install",
+            "--quiet",
+            "--no-deps",
+        ]
         files.run(
-            [*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", str(tree / "requirements.lock")]
+            [
+                *pip,
+                "--require-hashes",
+                "--only-binary",
+                ":all:",
+                "--requirement",
+                str(tree / "requirements.lock"),
+            ]
         )
         files.run([*pip, str(wheel)])
         files.run([f"{folder}/bin/pip", "check"])
         answer = files.run([f"{folder}/bin/fabric-injector", "--version"])
         files.run([f"{folder}/bin/fabric-injector", "demo", "--once"])
     if answer.split()[-1] != version:
-        raise NotReleasable(f"{wheel.name}: `fabric-injector --version` prints {answer.strip()}, not {version}")
+        raise NotReleasable(
+            f"{wheel.name}: `fabric-injector --version` prints {answer.strip()}, not {version}"
+        )
 
 
 def _compare(tree: Path, output: Path, version: str) -> None:
     materials = json.loads((output / f"fabric-injector-{version}.cdx.json").read_text())
     listed = {f"{each['name']}=={each['version']}" for each in materials["components"]}
-    locked = set(re.findall(r"(?m)^([a-z0-9_.-]+==[^ ;\\]+)", (tree / "requirements.lock").read_text()))
+    locked = set(
+        re.findall(r"(?m)^([a-z0-9_.-]+==[^ ;\\]+)", (tree / "requirements.lock").read_text())
+    )
     if listed != locked:
-        raise NotReleasable(f"bill of materials and requirements.lock differ: {', '.join(sorted(listed ^ locked))}")
+        raise NotReleasable(
+            f"bill of materials and requirements.lock differ: {', '.join(sorted(listed ^ locked))}"
+        )
 
 
 def _try_chart(output: Path, version: str) -> None:

@@ -25,11 +25,15 @@ def make_all(tree: Path, version: str, image: str, digest: str, output: Path) ->
     """
     output.mkdir(parents=True, exist_ok=True)
     if found := sorted(path.name for path in output.iterdir()):
-        raise NotReleasable(f"{output} is not empty: {', '.join(found)}; name another folder, or remove them")
+        raise NotReleasable(
+            f"{output} is not empty: {', '.join(found)}; name another folder, or remove them"
+        )
     packages(tree, output)
     chart(tree, image, digest, output)
     reference = f"{image}@{digest}" if digest else f"{image}:{version}"
-    (output / "install.yaml").write_text(installed_from(render(tree / "manifests/overlays/default"), reference))
+    (output / "install.yaml").write_text(
+        installed_from(render(tree / "manifests/overlays/default"), reference)
+    )
     bill_of_materials(tree, version, output / f"fabric-injector-{version}.cdx.json")
     checksums(output)
     return sorted(output.iterdir())
@@ -38,7 +42,10 @@ def make_all(tree: Path, version: str, image: str, digest: str, output: Path) ->
 def packages(tree: Path, output: Path) -> None:
     """Build the source archive, and the wheel from it, with the locked build tools of this Python environment."""
     environment = os.environ | {"SOURCE_DATE_EPOCH": _time_of_commit(tree)}
-    run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(output), str(tree)], env=environment)
+    run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(output), str(tree)],
+        env=environment,
+    )
 
 
 def chart(tree: Path, image: str, digest: str, output: Path) -> None:
@@ -47,10 +54,16 @@ def chart(tree: Path, image: str, digest: str, output: Path) -> None:
         copy = Path(folder) / "fabric-injector"
         shutil.copytree(tree / "manifests/chart", copy)
         values = copy / "values.yaml"
-        text, repositories = re.subn(r"(?m)^  repository: \S+", f"  repository: {image}", values.read_text())
-        text, digests = re.subn(r'(?m)^  digest: ""', f'  digest: "{digest}"', text, count=1)  # image's; others follow
+        text, repositories = re.subn(
+            r"(?m)^  repository: \S+", f"  repository: {image}", values.read_text()
+        )
+        text, digests = re.subn(
+            r'(?m)^  digest: ""', f'  digest: "{digest}"', text, count=1
+        )  # image's; others follow
         if (repositories, digests) != (1, 1):
-            raise NotReleasable("manifests/chart/values.yaml: it does not begin with image: {repository, digest}")
+            raise NotReleasable(
+                "manifests/chart/values.yaml: it does not begin with image: {repository, digest}"
+            )
         values.write_text(text)
         helm = shutil.which("helm") or str(binary("helm"))
         run([helm, "lint", "--strict", str(copy)])
@@ -59,19 +72,37 @@ def chart(tree: Path, image: str, digest: str, output: Path) -> None:
 
 def installed_from(text: str, reference: str) -> str:
     """Give install.yaml with the image of this reference in both Deployments, and where the webhook is told its own."""
-    text, count = re.subn(r"(?m)^(\s+(?:image|value): )fabric-injector:\S+$", rf"\g<1>{reference}", text)
+    text, count = re.subn(
+        r"(?m)^(\s+(?:image|value): )fabric-injector:\S+$", rf"\g<1>{reference}", text
+    )
     if count != 3:
-        raise NotReleasable(f"manifests/overlays/default: {count} places name the image fabric-injector, not 3")
+        raise NotReleasable(
+            f"manifests/overlays/default: {count} places name the image fabric-injector, not 3"
+        )
     return text
 
 
 def bill_of_materials(tree: Path, version: str, file: Path) -> None:
     """Write what the image is made of beside its base, from requirements.lock, as CycloneDX."""
     program = Path(sys.executable).with_name("cyclonedx-py")
-    options = ["--output-reproducible", f"--pyproject={tree / 'pyproject.toml'}", "--output-format=JSON"]
-    run([str(program), "requirements", *options, f"--output-file={file}", str(tree / "requirements.lock")])
+    options = [
+        "--output-reproducible",
+        f"--pyproject={tree / 'pyproject.toml'}",
+        "--output-format=JSON",
+    ]
+    run(
+        [
+            str(program),
+            "requirements",
+            *options,
+            f"--output-file={file}",
+            str(tree / "requirements.lock"),
+        ]
+    )
     materials = json.loads(file.read_text())
-    materials["metadata"]["component"]["version"] = version  # dynamic in pyproject.toml, which is not run
+    materials["metadata"]["component"]["version"] = (
+        version  # dynamic in pyproject.toml, which is not run
+    )
     file.write_text(json.dumps(materials, indent=1) + "\n")
 
 
@@ -88,7 +119,9 @@ def _time_of_commit(tree: Path) -> str:
 
 def run(command: list[str], folder: Path | None = None, env: dict[str, str] | None = None) -> str:
     """Run a command to its end and give its output; NotReleasable with the last lines where it fails."""
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
     if done.returncode != 0:
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-25:])
         raise NotReleasable(f"{' '.join(command)}: status {done.returncode}\n{tail}")

@@ -10,7 +10,12 @@ from tests import ROOT
 from .files import installed_from
 from .version import NotReleasable, check, notes, version_of
 
-FILES = ("webhook/__init__.py", "manifests/chart/Chart.yaml", "manifests/base/kustomization.yaml", "CHANGELOG.md")
+FILES = (
+    "webhook/__init__.py",
+    "manifests/chart/Chart.yaml",
+    "manifests/base/kustomization.yaml",
+    "CHANGELOG.md",
+)
 VERSION = version_of(ROOT)
 
 

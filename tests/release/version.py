@@ -12,7 +12,9 @@ class NotReleasable(Exception):
 
 def version_of(tree: Path) -> str:
     """Give the version that webhook/__init__.py states; NotReleasable where it states none."""
-    found = re.search(r'^__version__ = "([^"]+)"$', (tree / "webhook/__init__.py").read_text(), re.MULTILINE)
+    found = re.search(
+        r'^__version__ = "([^"]+)"$', (tree / "webhook/__init__.py").read_text(), re.MULTILINE
+    )
     if found is None:
         raise NotReleasable('webhook/__init__.py: no line __version__ = "…"')
     return found.group(1)
@@ -29,8 +31,16 @@ def check(tree: Path, tag: str) -> str:
         ("manifests/base/kustomization.yaml", "newTag", image["newTag"]),
     )
     faults = [
-        *([f"tag {tag}: webhook/__init__.py says {version}, so the tag is v{version}"] if tag != f"v{version}" else []),
-        *(f"{file}: {field} is {said}; write {version}" for file, field, said in places if str(said) != version),
+        *(
+            [f"tag {tag}: webhook/__init__.py says {version}, so the tag is v{version}"]
+            if tag != f"v{version}"
+            else []
+        ),
+        *(
+            f"{file}: {field} is {said}; write {version}"
+            for file, field, said in places
+            if str(said) != version
+        ),
     ]
     try:
         notes(tree, version)
@@ -44,7 +54,11 @@ def check(tree: Path, tag: str) -> str:
 def notes(tree: Path, version: str) -> str:
     """Give the changelog's section of the version, without its heading; NotReleasable where there is none, or nothing in it."""
     text = (tree / "CHANGELOG.md").read_text()
-    found = re.search(rf"^## \[?{re.escape(version)}\]?(?: [^\n]*)?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    found = re.search(
+        rf"^## \[?{re.escape(version)}\]?(?: [^\n]*)?\n(.*?)(?=^## |\Z)",
+        text,
+        re.MULTILINE | re.DOTALL,
+    )
     if found is None:
         raise NotReleasable(f"CHANGELOG.md: no section `## {version}`; write one")
     section = found.group(1).strip()

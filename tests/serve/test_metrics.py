@@ -31,7 +31,9 @@ def test_shows_what_the_library_s_own_metrics_would() -> None:
         buckets=SECONDS,
         registry=theirs,
     )
-    injected = Counter("fabric_injector_injected", "Steps that changed a pod.", ["step"], registry=theirs)
+    injected = Counter(
+        "fabric_injector_injected", "Steps that changed a pod.", ["step"], registry=theirs
+    )
     would_inject = Counter(
         "fabric_injector_would_inject",
         "Steps that would have changed a pod, by what kept them from it.",
@@ -42,7 +44,9 @@ def test_shows_what_the_library_s_own_metrics_would() -> None:
     ours.register(admissions)
     random = Random(17)
     for number in range(500):
-        decision, reason = random.choice([("injected", "injected"), ("denied", 'a"b\\c'), ("error", "internal")])
+        decision, reason = random.choice(
+            [("injected", "injected"), ("denied", 'a"b\\c'), ("error", "internal")]
+        )
         took = None if number % 7 == 0 else random.choice([*SECONDS, random.random() * 4, 0.0, 3.0])
         steps = random.sample(["networks", "devices", "rendezvous"], random.randrange(3))
         unchanged = random.choice(["", "observe", "dry-run"])
@@ -80,7 +84,9 @@ def test_counts_as_injected_only_what_was_changed(
     decision = Decision("networks", Outcome.INJECTED, Reason.ADDED, "attaches default/rdma-net")
     verdict = Verdict(True, {}, [], (decision,), "injected", observed=observed)
     metrics = WebhookMetrics()
-    AdmissionRecorder(metrics).answered(Answer(b"", verdict, "u", "research", "bert-0", dry_run), time.perf_counter())
+    AdmissionRecorder(metrics).answered(
+        Answer(b"", verdict, "u", "research", "bert-0", dry_run), time.perf_counter()
+    )
     counted = metrics.registry.get_sample_value
     assert counted("fabric_injector_injected_total", {"step": "networks"}) == changed
     would = "fabric_injector_would_inject_total"

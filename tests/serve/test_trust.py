@@ -20,12 +20,16 @@ class World:
     """A server's certificate, and the configuration that it is compared with."""
 
     def __init__(self, folder: Path) -> None:
-        make_throwaway(folder, now=datetime.now(UTC), dns_names=["fabric-injector.fabric-injector.svc"])
+        make_throwaway(
+            folder, now=datetime.now(UTC), dns_names=["fabric-injector.fabric-injector.svc"]
+        )
         self.authority = (folder / "ca.crt").read_bytes()
         self.cluster = Cluster()
         certificate = ServingCertificate(folder)
         asked = world_cluster.Cluster(FakeConnection(self.cluster))
-        self.watch = TrustWatch(lambda: asked.webhook_configuration("zz-fabric-injector"), certificate)
+        self.watch = TrustWatch(
+            lambda: asked.webhook_configuration("zz-fabric-injector"), certificate
+        )
 
     def problem(self) -> str:
         self.watch.look()
@@ -68,7 +72,9 @@ def test_names_a_service_that_the_certificate_is_not_for(world: World) -> None:
     assert "'other.fabric-injector.svc'" in world.problem()
 
 
-@pytest.mark.parametrize("error", [RequestFailed("GET answered 403: no", 403), ValueError("odd")], ids=["403", "bug"])
+@pytest.mark.parametrize(
+    "error", [RequestFailed("GET answered 403: no", 403), ValueError("odd")], ids=["403", "bug"]
+)
 def test_keeps_what_it_found_where_there_is_no_answer(
     world: World, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
@@ -79,7 +85,10 @@ def test_keeps_what_it_found_where_there_is_no_answer(
 
     world.cluster.before = fail
     assert (world.problem(), world.problem()) == ("", "")
-    assert len([record for record in caplog.records if "not compared with caBundle" in record.message]) == 1
+    assert (
+        len([record for record in caplog.records if "not compared with caBundle" in record.message])
+        == 1
+    )
     world.cluster.before = lambda _method, _path: None
     world.cluster.configure(b"")
     assert world.problem()

@@ -34,7 +34,9 @@ def authority(tls_dir: Path) -> Path:
 def server(tmp_path_factory: pytest.TempPathFactory, tls_dir: Path) -> Iterator[Server]:
     """A server that all tests of a module share: none of them may change it."""
     log = tmp_path_factory.mktemp("server") / "log"
-    with Server(log, f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}") as running:
+    with Server(
+        log, f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}"
+    ) as running:
         yield running
 
 
@@ -49,4 +51,6 @@ def own(tmp_path: Path, tls_dir: Path) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def review() -> bytes:
     """The AdmissionReview of a TorchX pod in namespace default, as a real API server sent it."""
-    return (HERE.parent / "fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json").read_bytes()
+    return (
+        HERE.parent / "fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
+    ).read_bytes()

@@ -19,7 +19,9 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "a text": lambda size: '"' + "x" * (size - 2) + '"',
     "texts": lambda size: "[" + ",".join(['"aa"'] * ((size - 2) // 5)) + "]",
     "objects": lambda size: "[" + ",".join(['{"":0}'] * ((size - 2) // 7)) + "]",
-    "keys": lambda size: "{" + ",".join(f'"{number:06}":0' for number in range((size - 2) // 11)) + "}",
+    "keys": lambda size: (
+        "{" + ",".join(f'"{number:06}":0' for number in range((size - 2) // 11)) + "}"
+    ),
 }
 """JSON values of at most so many bytes, which are answered and not refused."""
 
@@ -29,7 +31,10 @@ def large_reviews(review: bytes, size: int = LARGEST) -> list[bytes]:
     asked = json.loads(review)
     asked["request"]["object"]["status"] = "HERE"
     text = json.dumps(asked)
-    return [text.replace('"HERE"', value(size - len(text))).ljust(size).encode() for value in SHAPES.values()]
+    return [
+        text.replace('"HERE"', value(size - len(text))).ljust(size).encode()
+        for value in SHAPES.values()
+    ]
 
 
 def request(body: bytes) -> bytes:
@@ -37,12 +42,16 @@ def request(body: bytes) -> bytes:
     return HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-def flood(server: Server, authority: Path, requests: Sequence[bytes], connections: int) -> Counter[str]:
+def flood(
+    server: Server, authority: Path, requests: Sequence[bytes], connections: int
+) -> Counter[str]:
     """Send on each connection one of *requests*, all at once; count the statuses of the first answers, empty where none came."""
 
     def ask(number: int) -> str:
         with suppress(OSError), server.connect_tls(authority, timeout=20) as connection:
-            sending = threading.Thread(target=_send, args=(connection.sendall, requests[number % len(requests)]))
+            sending = threading.Thread(
+                target=_send, args=(connection.sendall, requests[number % len(requests)])
+            )
             sending.start()
             try:
                 status = connection.recv(12)[9:].decode()

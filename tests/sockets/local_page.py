@@ -28,7 +28,12 @@ def hold(server: FakeApiServer, *scenes: Scene) -> None:
     for scene in scenes:
         server.put(NAMESPACES, SPACE, labels=scene.labels)
         for node in scene.nodes:
-            server.put(NODES, node["metadata"]["name"], labels=node["metadata"]["labels"], status=node["status"])
+            server.put(
+                NODES,
+                node["metadata"]["name"],
+                labels=node["metadata"]["labels"],
+                status=node["status"],
+            )
         if scene.lease:
             server.put(LEASES, "fabric-injector", "fabric-injector", spec=scene.lease["spec"])
         server.put(NETWORKS, "rdma-net", "default", spec={"config": CONFIG})
@@ -40,8 +45,12 @@ def hold(server: FakeApiServer, *scenes: Scene) -> None:
 
 
 def put_pod(server: FakeApiServer, pod: Object) -> None:
-    metadata = {key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")}
-    server.put(PODS, pod["metadata"]["name"], SPACE, spec=pod["spec"], status=pod["status"], **metadata)
+    metadata = {
+        key: value for key, value in pod["metadata"].items() if key not in ("name", "namespace")
+    }
+    server.put(
+        PODS, pod["metadata"]["name"], SPACE, spec=pod["spec"], status=pod["status"], **metadata
+    )
 
 
 class LocalPage(Program):
@@ -49,10 +58,14 @@ class LocalPage(Program):
 
     seconds_to_end = 20.0
 
-    def __init__(self, folder: Path, url: str, *options: str, profiles: str | None = PROFILES) -> None:
+    def __init__(
+        self, folder: Path, url: str, *options: str, profiles: str | None = PROFILES
+    ) -> None:
         config = {
             "current-context": "here",
-            "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u", "namespace": SPACE}}],
+            "contexts": [
+                {"name": "here", "context": {"cluster": "c", "user": "u", "namespace": SPACE}}
+            ],
             "clusters": [{"name": "c", "cluster": {"server": url}}],
             "users": [{"name": "u", "user": {"token": "secret-token"}}],
         }
@@ -79,16 +92,31 @@ class LocalPage(Program):
     def url(self) -> str:
         return self.addresses[0].partition("/#")[0]
 
-    def ask(self, path: str, body: bytes | None = None, /, *, method: str = "", key: str = "", **headers: str) -> Reply:
+    def ask(
+        self,
+        path: str,
+        body: bytes | None = None,
+        /,
+        *,
+        method: str = "",
+        key: str = "",
+        **headers: str,
+    ) -> Reply:
         """Send one request without what the page sends by itself."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if key:
             sent["Authorization"] = f"Bearer {key}"
         address = urlsplit(self.url)
-        with closing(http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)) as connection:
+        with closing(
+            http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
+        ) as connection:
             connection.request(method or ("GET" if body is None else "POST"), path, body, sent)
             response = connection.getresponse()
-            return Reply(response.status, {key.lower(): value for key, value in response.getheaders()}, response.read())
+            return Reply(
+                response.status,
+                {key.lower(): value for key, value in response.getheaders()},
+                response.read(),
+            )
 
     def open(self) -> str:
         """Exchange the address that was printed last for a key, as the page does."""

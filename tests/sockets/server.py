@@ -23,7 +23,10 @@ from tests.waiting import wait_until
 
 ANY_PORT = "127.0.0.1:0"
 SERVE = (sys.executable, "-m", "webhook", "serve")
-SERVE_ANYWHERE = (*SERVE, *(f"--{name}={ANY_PORT}" for name in ("listen", "dry-run-listen", "metrics-listen")))
+SERVE_ANYWHERE = (
+    *SERVE,
+    *(f"--{name}={ANY_PORT}" for name in ("listen", "dry-run-listen", "metrics-listen")),
+)
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -50,7 +53,11 @@ class Program:
 
     def start(self, is_ready: Callable[[], bool], what: str, *, stdout: bool = False) -> None:
         """Start it, and wait until it is ready; *stdout*: that goes to the log too."""
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("FABRIC_INJECTOR_")}
+        environment = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("FABRIC_INJECTOR_")
+        }
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
                 self._command,
@@ -64,13 +71,18 @@ class Program:
         try:
             wait_until(lambda: self.ended() or is_ready(), what)
             if self.ended():
-                raise AssertionError(f"the server ended with {self.process.returncode}:\n{self.log.read_text()}")
+                raise AssertionError(
+                    f"the server ended with {self.process.returncode}:\n{self.log.read_text()}"
+                )
         except BaseException:
             self.__exit__(None, None, None)
             raise
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.process.send_signal(signal.SIGINT)
         try:
@@ -86,7 +98,9 @@ class Program:
 class Server(Program):
     """Run ``serve`` on free ports, or another *command*, from entering the ``with`` block until it is left."""
 
-    def __init__(self, log: Path, *options: str | Path, command: Sequence[str] = SERVE_ANYWHERE) -> None:
+    def __init__(
+        self, log: Path, *options: str | Path, command: Sequence[str] = SERVE_ANYWHERE
+    ) -> None:
         super().__init__(log, [*command, *map(str, options)])
         self.addresses: dict[str, str] = {}
 
@@ -98,7 +112,11 @@ class Server(Program):
     def lines(self, message: str = "") -> list[dict[str, Any]]:
         """Return the log's lines whose message begins with *message*."""
         text = self.log.read_bytes()
-        found = [json.loads(line) for line in text[: text.rfind(b"\n") + 1].splitlines() if line.startswith(b"{")]
+        found = [
+            json.loads(line)
+            for line in text[: text.rfind(b"\n") + 1].splitlines()
+            if line.startswith(b"{")
+        ]
         return [line for line in found if line["message"].startswith(message)]
 
     def peak_megabytes(self) -> float:
@@ -128,7 +146,10 @@ class Server(Program):
         """Return a connection for admission requests that is kept alive."""
         context = ssl.create_default_context(cafile=authority)
         return http.client.HTTPSConnection(
-            "localhost", urlsplit(self.addresses["admission"]).port, timeout=timeout, context=context
+            "localhost",
+            urlsplit(self.addresses["admission"]).port,
+            timeout=timeout,
+            context=context,
         )
 
     def get(self, path: str, which: str = "metrics") -> Reply:
@@ -145,7 +166,9 @@ class Server(Program):
         timeout: float = 20,
     ) -> Reply:
         """Send one request to one of the plain listeners."""
-        connection = http.client.HTTPConnection(urlsplit(self.addresses[which]).netloc, timeout=timeout)
+        connection = http.client.HTTPConnection(
+            urlsplit(self.addresses[which]).netloc, timeout=timeout
+        )
         try:
             return ask(connection, method, path, body, headers)
         finally:
@@ -162,7 +185,11 @@ def ask(
     """Send one request over an open connection and read the answer."""
     connection.request(method, path, body, headers or {})
     response = connection.getresponse()
-    return Reply(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+    return Reply(
+        response.status,
+        {name.lower(): value for name, value in response.getheaders()},
+        response.read(),
+    )
 
 
 def admit(connection: http.client.HTTPConnection, review: bytes) -> Reply:
@@ -213,4 +240,8 @@ def read_reply(connection: socket.socket) -> Reply:
     """Read one answer that has a Content-Length."""
     response = http.client.HTTPResponse(connection)
     response.begin()
-    return Reply(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+    return Reply(
+        response.status,
+        {name.lower(): value for name, value in response.getheaders()},
+        response.read(),
+    )

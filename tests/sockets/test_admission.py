@@ -34,7 +34,9 @@ def metric(server: Server, name: str, **labels: str) -> float:
     return sum(sample.value for sample in found if labels.items() <= sample.labels.items())
 
 
-def test_answers_a_review_with_a_patch_that_applies(client: http.client.HTTPSConnection, review: bytes) -> None:
+def test_answers_a_review_with_a_patch_that_applies(
+    client: http.client.HTTPSConnection, review: bytes
+) -> None:
     reply = admit(client, review)
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
     answer = reply.json()
@@ -42,11 +44,17 @@ def test_answers_a_review_with_a_patch_that_applies(client: http.client.HTTPSCon
     request = json.loads(review)["request"]
     assert answer["response"]["uid"] == request["uid"]
     assert answer["response"]["allowed"] is True
-    pod = jsonpatch.apply_patch(request["object"], base64.b64decode(answer["response"]["patch"]).decode())
-    assert pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == "rails/rail-0,rails/rail-1"
+    pod = jsonpatch.apply_patch(
+        request["object"], base64.b64decode(answer["response"]["patch"]).decode()
+    )
+    assert (
+        pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == "rails/rail-0,rails/rail-1"
+    )
 
 
-def test_keeps_one_connection_for_many_reviews(client: http.client.HTTPSConnection, review: bytes) -> None:
+def test_keeps_one_connection_for_many_reviews(
+    client: http.client.HTTPSConnection, review: bytes
+) -> None:
     client.connect()
     opened = client.sock
     for _ in range(50):
@@ -54,7 +62,9 @@ def test_keeps_one_connection_for_many_reviews(client: http.client.HTTPSConnecti
         assert client.sock is opened
 
 
-def test_logs_one_line_for_each_admission_without_variables(server: Server, authority: Path, review: bytes) -> None:
+def test_logs_one_line_for_each_admission_without_variables(
+    server: Server, authority: Path, review: bytes
+) -> None:
     asked: dict[str, Any] = json.loads(review)
     asked["request"]["uid"] = "e7f0a0a4-one-line"
     asked["request"]["dryRun"] = True
@@ -67,7 +77,11 @@ def test_logs_one_line_for_each_admission_without_variables(server: Server, auth
     (line,) = [line for line in server.lines("injected") if line["uid"] == "e7f0a0a4-one-line"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"])
     assert line["level"] == "info"
-    assert (line["namespace"], line["profile"], line["decision"]) == ("default", "two-rails", "injected")
+    assert (line["namespace"], line["profile"], line["decision"]) == (
+        "default",
+        "two-rails",
+        "injected",
+    )
     assert line["name"] == asked["request"]["object"]["metadata"]["name"]
     assert "networks:injected" in line["steps"]
     assert line["operations"] > 0
@@ -77,8 +91,14 @@ def test_logs_one_line_for_each_admission_without_variables(server: Server, auth
 
 
 def test_counts_decisions_steps_and_time(server: Server, authority: Path, review: bytes) -> None:
-    requests, seconds = "fabric_injector_admission_requests_total", "fabric_injector_admission_duration_seconds_count"
-    before = metric(server, requests, decision="injected", reason="injected"), metric(server, seconds)
+    requests, seconds = (
+        "fabric_injector_admission_requests_total",
+        "fabric_injector_admission_duration_seconds_count",
+    )
+    before = (
+        metric(server, requests, decision="injected", reason="injected"),
+        metric(server, seconds),
+    )
     steps = metric(server, "fabric_injector_injected_total", step="networks")
     client = server.client(authority)
     for _ in range(3):
@@ -91,14 +111,20 @@ def test_counts_decisions_steps_and_time(server: Server, authority: Path, review
     assert metric(server, requests, decision="refused", reason="malformed") >= 1
     assert metric(server, "fabric_injector_admission_in_flight") == 0
     assert metric(server, "fabric_injector_build_info") == 1
-    assert metric(server, "fabric_injector_certificate_not_after_timestamp_seconds", kind="serving") > 1.7e9
+    assert (
+        metric(server, "fabric_injector_certificate_not_after_timestamp_seconds", kind="serving")
+        > 1.7e9
+    )
 
 
 def test_counts_apart_what_is_not_changed(server: Server, authority: Path, review: bytes) -> None:
     asked: dict[str, Any] = json.loads(review)
     asked["request"]["dryRun"] = True
     injected, would_inject = "fabric_injector_injected_total", "fabric_injector_would_inject_total"
-    before = metric(server, injected, step="networks"), metric(server, would_inject, step="networks", cause="dry-run")
+    before = (
+        metric(server, injected, step="networks"),
+        metric(server, would_inject, step="networks", cause="dry-run"),
+    )
     client = server.client(authority)
     assert "patch" in admit(client, json.dumps(asked).encode()).json()["response"]
     client.close()
@@ -106,9 +132,13 @@ def test_counts_apart_what_is_not_changed(server: Server, authority: Path, revie
     assert metric(server, would_inject, step="networks", cause="dry-run") == before[1] + 1
 
 
-def test_denies_with_a_code_and_a_reason(client: http.client.HTTPSConnection, review: bytes) -> None:
+def test_denies_with_a_code_and_a_reason(
+    client: http.client.HTTPSConnection, review: bytes
+) -> None:
     asked = json.loads(review)
-    asked["request"]["object"]["metadata"]["labels"]["fabric-injector.io/profile"] = "no-such-profile"
+    asked["request"]["object"]["metadata"]["labels"]["fabric-injector.io/profile"] = (
+        "no-such-profile"
+    )
     reply = admit(client, json.dumps(asked).encode())
     assert reply.status == 200
     response = reply.json()["response"]
@@ -126,12 +156,22 @@ WRONG = [
     pytest.param("POST", "/mutate/", b"{}", JSON, 404, "not found", id="a longer path"),
     pytest.param("GET", "/metrics", b"", {}, 404, "not found", id="metrics are elsewhere"),
     pytest.param("POST", "/dry-run", b"{}", JSON, 404, "not found", id="dry runs are elsewhere"),
-    pytest.param("POST", "/mutate", b"{}", {"Content-Type": "text/yaml"}, 415, "text/yaml", id="another content type"),
+    pytest.param(
+        "POST",
+        "/mutate",
+        b"{}",
+        {"Content-Type": "text/yaml"},
+        415,
+        "text/yaml",
+        id="another content type",
+    ),
     pytest.param("POST", "/mutate", b"", JSON, 400, "JSON", id="no body"),
     pytest.param("POST", "/mutate", b"not json", JSON, 400, "JSON", id="no JSON"),
     pytest.param("POST", "/mutate", b"\xff\xfe{}", JSON, 400, "JSON", id="no UTF-8"),
     pytest.param("POST", "/mutate", b"[" * 200_000, JSON, 400, "JSON", id="nested too deeply"),
-    pytest.param("POST", "/mutate", b'{"kind":"Pod"}', JSON, 400, "AdmissionReview", id="no AdmissionReview"),
+    pytest.param(
+        "POST", "/mutate", b'{"kind":"Pod"}', JSON, 400, "AdmissionReview", id="no AdmissionReview"
+    ),
 ]
 
 
@@ -155,7 +195,9 @@ def test_answers_wrong_requests_and_keeps_the_connection(
     assert client.sock is opened
 
 
-@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON", None])
+@pytest.mark.parametrize(
+    "content_type", ["application/json; charset=utf-8", "Application/JSON", None]
+)
 def test_takes_json_under_any_spelling(
     client: http.client.HTTPSConnection, review: bytes, content_type: str | None
 ) -> None:
@@ -169,7 +211,9 @@ def test_takes_a_chunked_body(client: http.client.HTTPSConnection, review: bytes
     assert client.getresponse().status == 200
 
 
-def test_answers_pipelined_requests_in_order(server: Server, authority: Path, review: bytes) -> None:
+def test_answers_pipelined_requests_in_order(
+    server: Server, authority: Path, review: bytes
+) -> None:
     compact = json.dumps(json.loads(review)).encode()
     head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
     with server.connect_tls(authority) as connection:
@@ -217,18 +261,25 @@ def test_answers_plain_http_on_the_tls_port_with_nothing(server: Server) -> None
     [
         pytest.param(b"NONSENSE\r\n\r\n", id="no HTTP"),
         pytest.param(b"POST /mutate HTTP/1.1\r\nContent-Length: -1\r\n\r\n", id="negative length"),
-        pytest.param(b"POST /mutate HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", id="two lengths"),
+        pytest.param(
+            b"POST /mutate HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+            id="two lengths",
+        ),
         pytest.param(
             b"POST /mutate HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             id="two framings",
         ),
-        pytest.param(b"POST /mutate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", id="bad chunk"),
+        pytest.param(
+            b"POST /mutate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", id="bad chunk"
+        ),
         pytest.param(b"POST \xc3\xa9 HTTP/1.1\r\n\r\n", id="bad path"),
         pytest.param(b"GET http:// HTTP/1.1\r\n\r\n", id="bad URL"),
         pytest.param(b"GET / HTTP/1.1\r\nA: " + b"x" * 1_000_000 + b"\r\n\r\n", id="long head"),
     ],
 )
-def test_answers_broken_http_with_400(server: Server, authority: Path, review: bytes, request_text: bytes) -> None:
+def test_answers_broken_http_with_400(
+    server: Server, authority: Path, review: bytes, request_text: bytes
+) -> None:
     with server.connect_tls(authority) as connection:
         connection.sendall(request_text)
         assert read_reply(connection).status == 400

@@ -84,7 +84,10 @@ def admitting(**options: Any) -> Iterator[Admitting]:
 def test_what_must_ask_the_cluster_stops_nobody_else() -> None:
     with admitting() as server, ThreadPoolExecutor(2) as clients:
         asking = [clients.submit(server.post, body) for body in (b"ask", b"ask and fail")]
-        wait_until(lambda: any(name.startswith("mutate") for name in server.cluster.threads), "one that asks")
+        wait_until(
+            lambda: any(name.startswith("mutate") for name in server.cluster.threads),
+            "one that asks",
+        )
         assert server.post(b"{}").body == b"answer to {}"
         server.cluster.gate.set()
         answered, failed = (each.result() for each in asking)
@@ -113,7 +116,9 @@ def test_a_thread_is_told_when_its_review_came() -> None:
 def test_the_cluster_is_not_asked_when_the_answer_would_come_too_late() -> None:
     world = ObjectsWorld([namespace("ml", "shared")])
     assert WorldInTime(world, time.monotonic()).namespace("ml") == world.namespace("ml")
-    with pytest.raises(Unavailable, match="what is asked of the cluster takes longer than 3 s: ask again"):
+    with pytest.raises(
+        Unavailable, match="what is asked of the cluster takes longer than 3 s: ask again"
+    ):
         WorldInTime(world, time.monotonic() - SECONDS - 1).namespace("ml")
 
 
@@ -121,7 +126,10 @@ def test_a_client_that_leaves_while_its_review_is_worked_on_is_forgotten() -> No
     with admitting() as server:
         with closing(http.client.HTTPConnection(server.address, timeout=20)) as client:
             client.request("POST", "/mutate", b"ask", {"Content-Type": "application/json"})
-            wait_until(lambda: any(name.startswith("mutate") for name in server.cluster.threads), "one that asks")
+            wait_until(
+                lambda: any(name.startswith("mutate") for name in server.cluster.threads),
+                "one that asks",
+            )
         server.cluster.gate.set()
         wait_until(lambda: server.admission.in_flight == 0, "its end")
         assert server.post(b"{}").status == 200

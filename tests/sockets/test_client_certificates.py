@@ -38,12 +38,16 @@ def demanding(folder: Path, tls_dir: Path, clients: Authority, *options: str) ->
     """Run a server that trusts *clients*, whose certificate is in ``clients.crt`` of the folder."""
     (folder / "clients.crt").write_bytes(clients.pem)
     common = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
-    with Server(folder / "log", *common, f"--client-ca={folder / 'clients.crt'}", *options) as server:
+    with Server(
+        folder / "log", *common, f"--client-ca={folder / 'clients.crt'}", *options
+    ) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, tls_dir: Path, clients: Authority) -> Iterator[Server]:
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tls_dir: Path, clients: Authority
+) -> Iterator[Server]:
     names = (f"--client-name={NAME}", "--client-name=other-apiserver")
     with demanding(tmp_path_factory.mktemp("server"), tls_dir, clients, *names) as running:
         yield running
@@ -103,7 +107,9 @@ def test_refuses_a_client_that_shows(
 def test_answers_403_to_a_wrong_name_and_says_in_the_log_which(
     server: Server, authority: Path, clients: Authority, review: bytes, tmp_path: Path
 ) -> None:
-    shown = clients.write_client(tmp_path / "client", "system:node:node-1", "kube-apiserver.example")
+    shown = clients.write_client(
+        tmp_path / "client", "system:node:node-1", "kube-apiserver.example"
+    )
     with closing(connect(server, authority, shown)) as client:
         reply = admit(client, review)
         assert (reply.status, reply.json()["reason"]) == (403, "Forbidden")
@@ -121,7 +127,10 @@ def test_says_why_a_handshake_failed(server: Server, authority: Path, review: by
     with closing(connect(server, authority, None)) as client, pytest.raises(REFUSED):
         admit(client, review)
     assert server.lines("TLS handshake with 127.0.0.1 failed: ")
-    assert b'fabric_injector_connections_dropped_total{reason="handshake"}' in server.get("/metrics").body
+    assert (
+        b'fabric_injector_connections_dropped_total{reason="handshake"}'
+        in server.get("/metrics").body
+    )
 
 
 def test_asks_no_certificate_of_probes_and_of_dry_runs(server: Server) -> None:
@@ -149,7 +158,10 @@ def test_follows_the_authority_of_clients(
         (tmp_path / "new").write_bytes(content)
         (tmp_path / "new").rename(trusted)
 
-    with demanding(tmp_path, tls_dir, clients) as running, closing(connect(running, authority, right)) as kept:
+    with (
+        demanding(tmp_path, tls_dir, clients) as running,
+        closing(connect(running, authority, right)) as kept,
+    ):
         assert admit(kept, review).status == 200
         opened = kept.sock
         assert (serves(right), serves(fresh)) == (True, False)
@@ -163,7 +175,10 @@ def test_follows_the_authority_of_clients(
         assert serves(right)
         swap(b"garbage")
         wait_until(lambda: bool(running.lines("certificate not reloaded")), "the fault in the log")
-        assert "clients.crt: no certificate in it; give a PEM file" in running.lines("certificate not")[0]["message"]
+        assert (
+            "clients.crt: no certificate in it; give a PEM file"
+            in running.lines("certificate not")[0]["message"]
+        )
         assert (serves(right), serves(fresh)) == (True, True)
         swap(new.pem)
         wait_until(lambda: not serves(right), "the old authority to be forgotten")
@@ -206,7 +221,10 @@ def test_speaks_only_the_versions_and_ciphers_that_it_may(
     ("options", "message"),
     [
         (["--client-name=x"], "--client-name needs --client-ca"),
-        (["--client-ca=nowhere.crt"], "nowhere.crt: No such file or directory; give a readable PEM file"),
+        (
+            ["--client-ca=nowhere.crt"],
+            "nowhere.crt: No such file or directory; give a readable PEM file",
+        ),
         (
             ["--client-ca={OBJECTS}"],
             "objects.yaml: no certificate in it; give a PEM file of the authorities of clients",
@@ -222,7 +240,9 @@ def test_speaks_only_the_versions_and_ciphers_that_it_may(
 def test_refuses_to_start_with(tls_dir: Path, options: list[str], message: str) -> None:
     common = [f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}"]
     given = [option.replace("{OBJECTS}", str(OBJECTS)) for option in options]
-    done = subprocess.run([*SERVE_ANYWHERE, *common, *given], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [*SERVE_ANYWHERE, *common, *given], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr

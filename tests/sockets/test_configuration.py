@@ -17,21 +17,34 @@ HEAD = f"apiVersion: {SETTINGS_API_VERSION}\nkind: Configuration\n"
 
 
 def serve(folder: Path, tls_dir: Path, config: Path, profiles: Path = PROFILES) -> Server:
-    options = (f"--profiles={profiles}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}", f"--config={config}")
+    options = (
+        f"--profiles={profiles}",
+        f"--objects={OBJECTS}",
+        f"--tls-dir={tls_dir}",
+        f"--config={config}",
+    )
     return Server(folder / "log", *options)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (f"{HEAD}multus:\n  defaultNetworks: two\n", "line 4: Configuration: multus.defaultNetworks: "),
+        (
+            f"{HEAD}multus:\n  defaultNetworks: two\n",
+            "line 4: Configuration: multus.defaultNetworks: ",
+        ),
         (f"{HEAD}multos: {{}}\n", "line 3: multos: is not a field; did you mean multus?"),
-        ("multus: {defaultNetworks: 1}\n", "is not a Configuration; write apiVersion: config.fabric-injector.io/v1"),
+        (
+            "multus: {defaultNetworks: 1}\n",
+            "is not a Configuration; write apiVersion: config.fabric-injector.io/v1",
+        ),
         (f"{HEAD}---\n{HEAD}", "line 4: kind: Configuration stands at line 1 already"),
     ],
     ids=["value", "field", "short", "twice"],
 )
-def test_a_mistake_is_told_at_start(tmp_path: Path, tls_dir: Path, content: str, message: str) -> None:
+def test_a_mistake_is_told_at_start(
+    tmp_path: Path, tls_dir: Path, content: str, message: str
+) -> None:
     (tmp_path / "config.yaml").write_text(content)
     with pytest.raises(AssertionError) as ended:
         serve(tmp_path, tls_dir, tmp_path / "config.yaml").__enter__()
@@ -41,14 +54,18 @@ def test_a_mistake_is_told_at_start(tmp_path: Path, tls_dir: Path, content: str,
 
 
 def test_a_folder_that_does_not_exist_is_a_mistake(tmp_path: Path, tls_dir: Path) -> None:
-    with pytest.raises(AssertionError, match=r"configuration file /nowhere/c\.yaml: cannot be read"):
+    with pytest.raises(
+        AssertionError, match=r"configuration file /nowhere/c\.yaml: cannot be read"
+    ):
         serve(tmp_path, tls_dir, Path("/nowhere/c.yaml")).__enter__()
 
 
 def test_two_places_for_one_setting_are_a_mistake(tmp_path: Path, tls_dir: Path) -> None:
     profiles = tmp_path / "profiles.yaml"
     profiles.write_text("multus: {defaultNetworks: 1}\nprofiles: {}\n")
-    with pytest.raises(AssertionError, match="multus: is given though there is a configuration file"):
+    with pytest.raises(
+        AssertionError, match="multus: is given though there is a configuration file"
+    ):
         serve(tmp_path, tls_dir, tmp_path / "config.yaml", profiles).__enter__()
 
 

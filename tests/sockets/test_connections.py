@@ -41,19 +41,26 @@ def dropped() -> list[str]:
 @pytest.fixture
 def secure(tls_dir: Path, dropped: list[str]) -> Iterator[Running]:
     certificate = ServingCertificate(tls_dir)
-    listening: dict[str, Any] = {"context": lambda: certificate.context, "on_dropped": dropped.append}
+    listening: dict[str, Any] = {
+        "context": lambda: certificate.context,
+        "on_dropped": dropped.append,
+    }
     with running(Echo(Limits()), connections=4, **listening) as server:
         yield server
 
 
 def connect(server: Running) -> socket.socket:
-    return socket.create_connection((server.listener.address.host, server.listener.address.port), 20)
+    return socket.create_connection(
+        (server.listener.address.host, server.listener.address.port), 20
+    )
 
 
 def client_hello() -> bytes:
     """Give the first bytes of a handshake."""
     outgoing = ssl.MemoryBIO()
-    near = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost")
+    near = ssl.create_default_context().wrap_bio(
+        ssl.MemoryBIO(), outgoing, server_hostname="localhost"
+    )
     with suppress(ssl.SSLWantReadError):
         near.do_handshake()
     return outgoing.read()
@@ -123,7 +130,9 @@ def test_a_new_connection_waits_where_all_are_busy() -> None:
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["first", "after a request"])
-def test_gives_up_on_blank_lines(plain: Running, monkeypatch: pytest.MonkeyPatch, asked: bool) -> None:
+def test_gives_up_on_blank_lines(
+    plain: Running, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
     monkeypatch.setattr(connection_module, "HEAD_SECONDS", 2.0 if asked else 0.3)
     with connect(plain) as connection:
         if asked:
@@ -166,9 +175,13 @@ def test_takes_a_client_that_vanishes_in_the_middle_of_an_answer(plain: Running)
     for _ in range(5):
         connection = connect(plain)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        connection.sendall(
+            b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        )
         assert connection.recv(100)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # close by reset
+        connection.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0"
+        )  # close by reset
         connection.close()
     wait_until(lambda: plain.endpoint.in_flight == 0, "the requests' end")
     assert plain.post().status == 200
@@ -186,10 +199,13 @@ HEADER = b"A: " + b"x" * 1000 + b"\r\n"
         pytest.param(b"GET /" + b"x" * 70_000, id="endless path"),
         pytest.param(GET + b"A: " + b"x" * 70_000, id="one endless header"),
         pytest.param(
-            GET + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + HEADER * 70, id="headers after the body, without end"
+            GET + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + HEADER * 70,
+            id="headers after the body, without end",
         ),
         pytest.param((GET + b"\r\n") * 5000, id="thousands of requests at a time"),
-        pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]), id="HTTP/2"),
+        pytest.param(
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]), id="HTTP/2"
+        ),
         pytest.param(client_hello(), id="TLS on a plain port"),
     ],
 )

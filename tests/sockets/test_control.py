@@ -28,7 +28,11 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-i
 
 
 def environment(kubeconfig: Path) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("KUBE", "FABRIC_INJECTOR_"))}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("KUBE", "FABRIC_INJECTOR_"))
+    }
     return {**kept, "KUBECONFIG": str(kubeconfig)}
 
 
@@ -50,15 +54,31 @@ class Process:
 
     def __init__(self, folder: Path, url: str, *options: str) -> None:
         self.log = folder / "log"
-        command = [sys.executable, "-m", "webhook", "control", "--metrics-listen=127.0.0.1:0", *options]
+        command = [
+            sys.executable,
+            "-m",
+            "webhook",
+            "control",
+            "--metrics-listen=127.0.0.1:0",
+            *options,
+        ]
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
-                command, stderr=output, stdout=output, env=environment(write_kubeconfig(folder / "kubeconfig", url))
+                command,
+                stderr=output,
+                stdout=output,
+                env=environment(write_kubeconfig(folder / "kubeconfig", url)),
             )
-        wait_until(lambda: self.log.read_text().count('"controlling"'), "the first line of the log", 30)
+        wait_until(
+            lambda: self.log.read_text().count('"controlling"'), "the first line of the log", 30
+        )
 
     def get(self, path: str) -> urllib3.BaseHTTPResponse:
-        started = (json.loads(line) for line in self.log.read_text().splitlines() if '"controlling"' in line)
+        started = (
+            json.loads(line)
+            for line in self.log.read_text().splitlines()
+            if '"controlling"' in line
+        )
         return urllib3.request("GET", next(started)["metrics"] + path, retries=False, timeout=10)
 
     def end(self) -> int:
@@ -121,7 +141,9 @@ def test_faults_of_the_profiles_are_told_and_addresses_published_all_the_same(
     assert process.end() == 0
 
 
-def test_answers_every_probe_while_many_clients_ask_for_metrics(start: Start, server: FakeApiServer) -> None:
+def test_answers_every_probe_while_many_clients_ask_for_metrics(
+    start: Start, server: FakeApiServer
+) -> None:
     process, enough = start(server.url), threading.Event()
     wait_until(lambda: process.get("/readyz").status == 200, "readiness")
 

@@ -21,9 +21,16 @@ DEMO = (sys.executable, "-m", "webhook", "demo")
 
 
 def start(command: Sequence[str] = DEMO) -> subprocess.Popen[str]:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("FABRIC_INJECTOR_")}
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith("FABRIC_INJECTOR_")
+    }
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, env=environment
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        env=environment,
     )
 
 
@@ -35,7 +42,9 @@ def test_injects_all_and_ends() -> None:
     assert "Serving until Ctrl-C" not in said
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)]
+)
 def test_takes_its_webhook_along(number: signal.Signals, status: int) -> None:
     process = start()
     assert process.stdout is not None
@@ -47,7 +56,8 @@ def test_takes_its_webhook_along(number: signal.Signals, status: int) -> None:
             break
     assert url, "the demo did not serve"
     with urlopen(
-        Request(dry_runs[0], b"{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}"), timeout=10
+        Request(dry_runs[0], b"{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}"),
+        timeout=10,
     ) as reply:
         assert b'"namespace": "research"' in reply.read()
     with urlopen(f"{url}/livez", timeout=10) as reply:

@@ -33,7 +33,9 @@ POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: default}\nspec
 
 
 def test_judges_a_manifest(server: Server) -> None:
-    reply = server.plain("POST", "/dry-run?namespace=default", MANIFEST, {"Content-Type": "application/yaml"})
+    reply = server.plain(
+        "POST", "/dry-run?namespace=default", MANIFEST, {"Content-Type": "application/yaml"}
+    )
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
     pods = reply.json()["pods"]
     assert {pod["rendezvous"] for pod in pods} == {"master", "worker"}
@@ -42,7 +44,9 @@ def test_judges_a_manifest(server: Server) -> None:
 
 def test_judges_json(server: Server) -> None:
     body = json.dumps(next(yaml.safe_load_all(MANIFEST)), default=str).encode()
-    reply = server.plain("POST", "/dry-run?profile=two-rails", body, {"Content-Type": "application/json"})
+    reply = server.plain(
+        "POST", "/dry-run?profile=two-rails", body, {"Content-Type": "application/json"}
+    )
     assert reply.status == 200
     assert {pod["profile"] for pod in reply.json()["pods"]} == {"two-rails"}
 
@@ -55,7 +59,9 @@ def test_answers_as_admission_does(own: Server, authority: Path) -> None:
             pod = review["request"]["object"]
             if pod["kind"] != "Pod":
                 continue
-            review["request"]["namespace"] = pod["metadata"]["namespace"] = "default"  # which the server knows
+            review["request"]["namespace"] = pod["metadata"]["namespace"] = (
+                "default"  # which the server knows
+            )
             answer = admit(client, json.dumps(review).encode()).json()["response"]
             patch = json.loads(base64.b64decode(answer["patch"])) if "patch" in answer else []
             [told] = own.plain("POST", "/dry-run", json.dumps(pod).encode()).json()["pods"]
@@ -72,9 +78,13 @@ def test_answers_as_admission_does(own: Server, authority: Path) -> None:
         pytest.param("/dry-run", b"a: [", 400, "line 2, column 1", id="broken YAML"),
         pytest.param("/dry-run", b"\xff", 400, "not UTF-8", id="no text"),
         pytest.param("/dry-run", b"", 400, "expected a manifest, found nothing", id="nothing"),
-        pytest.param("/dry-run", b"# a comment\n---\n", 400, "found nothing", id="nothing but comments"),
+        pytest.param(
+            "/dry-run", b"# a comment\n---\n", 400, "found nothing", id="nothing but comments"
+        ),
         pytest.param("/dry-run?ns=x", b"a: b", 400, "use namespace, profile", id="parameter"),
-        pytest.param("/dry-run", b"#" * (MOST_BYTES + 1), 413, "at most 262144 are taken", id="size"),
+        pytest.param(
+            "/dry-run", b"#" * (MOST_BYTES + 1), 413, "at most 262144 are taken", id="size"
+        ),
         pytest.param("/elsewhere", b"a: b", 404, "not found", id="path"),
     ],
 )
@@ -95,7 +105,10 @@ def test_reads_no_body_that_is_far_too_large(server: Server) -> None:
 def test_resolves_no_alias_without_end(server: Server) -> None:
     lines = [
         "a0: &a0 [x]",
-        *(f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]" for number in range(1, 12)),
+        *(
+            f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]"
+            for number in range(1, 12)
+        ),
     ]
     reply = server.plain("POST", "/dry-run", "\n".join(lines).encode())
     assert reply.status == 400
@@ -103,7 +116,8 @@ def test_resolves_no_alias_without_end(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost", "localhost:8081", "LOCALHOST", "127.0.0.1", "127.8.8.8:1", "[::1]:8081", "[::1]"]
+    "host",
+    ["localhost", "localhost:8081", "LOCALHOST", "127.0.0.1", "127.8.8.8:1", "[::1]:8081", "[::1]"],
 )
 def test_answers_loopback_names(server: Server, host: str) -> None:
     assert server.plain("POST", "/dry-run", POD, {"Host": host}).status == 200
@@ -139,7 +153,9 @@ def test_answers_no_other_name(server: Server, host: str, method: str, path: str
     ],
 )
 def test_answers_no_page_of_another_origin(server: Server, headers: dict[str, str]) -> None:
-    reply = server.plain("POST", "/dry-run", POD, {"Host": "localhost:8081", "Content-Type": "text/plain", **headers})
+    reply = server.plain(
+        "POST", "/dry-run", POD, {"Host": "localhost:8081", "Content-Type": "text/plain", **headers}
+    )
     assert reply.status == 403
     assert "another origin" in reply.json()["message"]
 
@@ -180,7 +196,9 @@ def test_admission_loads_nothing_of_it_before_the_first_request(
 
         def loaded() -> set[str]:
             lines = server.log.read_text().splitlines()
-            return {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
+            return {
+                line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")
+            }
 
         with closing(server.client(authority)) as client:
             assert admit(client, review).status == 200
@@ -193,7 +211,9 @@ def test_admission_loads_nothing_of_it_before_the_first_request(
         assert loaded() & {"pydantic", "cryptography", "webhook.page"} == set()
 
 
-def test_admission_goes_on_beside_it_and_with_little_memory(own: Server, authority: Path, review: bytes) -> None:
+def test_admission_goes_on_beside_it_and_with_little_memory(
+    own: Server, authority: Path, review: bytes
+) -> None:
     many = b"---\n".join([POD] * MOST_PODS)
     too_many = b"---\n".join([POD] * (MOST_BYTES // (len(POD) + 4)))
     values = b"{kind: Pod, a: [" + b"[]," * 80_000 + b"[]]}"
@@ -230,7 +250,9 @@ def stuck() -> Iterator[Stuck]:
 
 def served(world: ObjectsWorld, seconds: float) -> DryRuns:
     profiles = parse_profiles(PROFILES.read_bytes())
-    dry_runs = DryRuns(bind(ListenAddress("127.0.0.1", 0)), lambda: profiles, lambda: world, seconds=seconds)
+    dry_runs = DryRuns(
+        bind(ListenAddress("127.0.0.1", 0)), lambda: profiles, lambda: world, seconds=seconds
+    )
     dry_runs.start()
     return dry_runs
 
@@ -239,11 +261,15 @@ def post(dry_runs: DryRuns) -> urllib3.BaseHTTPResponse:
     return urllib3.request("POST", f"{dry_runs.url}/dry-run", body=POD, retries=False, timeout=30)
 
 
-def test_one_that_takes_too_long_is_answered_503_and_so_are_others_until_it_ends(stuck: Stuck) -> None:
+def test_one_that_takes_too_long_is_answered_503_and_so_are_others_until_it_ends(
+    stuck: Stuck,
+) -> None:
     dry_runs = served(stuck, 0.2)
     reply = post(dry_runs)
     assert (reply.status, reply.headers["retry-after"]) == (503, "1")
-    assert "the dry run takes longer than 0.2 s: give fewer objects at once" in reply.json()["message"]
+    assert (
+        "the dry run takes longer than 0.2 s: give fewer objects at once" in reply.json()["message"]
+    )
     reply = post(dry_runs)
     assert reply.status == 503
     assert "an earlier dry run is still being judged" in reply.json()["message"]

@@ -81,14 +81,18 @@ def listened(
 ) -> Iterator[tuple[Listener, asyncio.AbstractEventLoop]]:
     """Serve *app* in an event loop of its own thread."""
     loop = uvloop.new_event_loop()
-    listener = Listener(bind(ListenAddress("127.0.0.1", 0)), app, connections=connections, **options)
+    listener = Listener(
+        bind(ListenAddress("127.0.0.1", 0)), app, connections=connections, **options
+    )
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(listener.start(), loop).result(10)
         yield listener, loop
     finally:
-        asyncio.run_coroutine_threadsafe(listener.close(linger_seconds=0, grace_seconds=1), loop).result(10)
+        asyncio.run_coroutine_threadsafe(
+            listener.close(linger_seconds=0, grace_seconds=1), loop
+        ).result(10)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
@@ -101,7 +105,9 @@ def listened(
         pytest.param(b"Transfer-Encoding: chunked\r\n\r\n493e0\r\n" + b"x" * 280_000, id="come"),
     ],
 )
-def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_room_for_a_body_that_stalls_is_taken_and_given_back(
+    head: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(endpoint_module, "LARGE_SECONDS", 60.0)
     with running(Echo(Limits(body_seconds=20, large_bytes=400_000))) as server:
         with closing(server.client()) as client:
@@ -114,14 +120,18 @@ def test_room_for_a_body_that_stalls_is_taken_and_given_back(head: bytes, monkey
 
 
 @pytest.mark.parametrize("length", [60_000, 90_000], ids=["small", "large"])
-def test_the_oldest_body_that_stalls_gives_up_its_room(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_body_that_stalls_gives_up_its_room(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(endpoint_module, "LARGE_SECONDS", 0.0)
     limits = Limits(body_seconds=20, small_bytes=150_000, large_bytes=200_000)
     with running(Echo(limits)) as server, ExitStack() as stack:
         stalled = [stack.enter_context(closing(server.client())) for _ in range(2)]
         for count, client in enumerate(stalled, start=1):
             client.connect()
-            client.sock.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % length)
+            client.sock.sendall(
+                b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % length
+            )
             client.sock.sendall(b"x" * (length - 10))
             wait_until(lambda held=count: len(server.endpoint._coming) == held, "the body")  # type: ignore[misc]
         left = server.endpoint._budgets[length > 64 << 10]
@@ -161,7 +171,10 @@ def test_answers_500_for_whatever_is_raised_and_serves_on(error: BaseException) 
             return super().answer(request)
 
     refused: list[Refusal] = []
-    with running(Raising(Limits(), on_refused=refused.append)) as server, closing(server.client()) as client:
+    with (
+        running(Raising(Limits(), on_refused=refused.append)) as server,
+        closing(server.client()) as client,
+    ):
         reply = ask(client, "POST", "/", b"raise")
         assert reply.status == 500
         assert b"secret" not in reply.body
@@ -217,7 +230,11 @@ def test_drops_the_oldest_that_has_asked_nothing_whether_its_handshake_is_done_o
     assert dropped == ["silent"]
     connections.most = 1
     assert connections.make_room()
-    assert (dropped, connections.handshaking, connections.waiting) == (["silent", "greeting"], set(), {})
+    assert (dropped, connections.handshaking, connections.waiting) == (
+        ["silent", "greeting"],
+        set(),
+        {},
+    )
 
 
 def test_drops_the_oldest_silent_connection_where_there_are_too_many() -> None:

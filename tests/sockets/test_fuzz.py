@@ -48,7 +48,9 @@ def fault(body: bytes, reply: Reply) -> str:
     if not response["allowed"]:
         status = response["status"]
         return (
-            "" if status["code"] == 422 and status["message"] and "patch" not in response else "denied without a reason"
+            ""
+            if status["code"] == 422 and status["message"] and "patch" not in response
+            else "denied without a reason"
         )
     if any(not warning.isprintable() for warning in response.get("warnings", ())):
         return "a warning that the API server drops"
@@ -67,7 +69,12 @@ def ask_all(server: Server, authority: Path, seed: int) -> tuple[list[str], Coun
             kinds["patched" if b'"patch":' in reply.body else str(reply.status)] += 1
             try:
                 found = fault(body, reply)
-            except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, ValueError, KeyError) as error:
+            except (
+                jsonpatch.JsonPatchException,
+                jsonpatch.JsonPointerException,
+                ValueError,
+                KeyError,
+            ) as error:
                 found = f"the answer cannot be used: {error!r}"
             if found:
                 faults.append(f"seed {seed}, review {number}: {found}: {body[:300]!r}")

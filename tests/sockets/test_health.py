@@ -32,11 +32,19 @@ def test_answers_ok(server: Server, path: str) -> None:
     ("path", "lines"),
     [
         ("/livez?verbose", ["[+]ping ok", "livez check passed"]),
-        ("/readyz?verbose", ["[+]profiles ok", "[+]certificate ok", "[+]shutdown ok", "readyz check passed"]),
-        ("/healthz?verbose", ["[+]profiles ok", "[+]certificate ok", "[+]shutdown ok", "healthz check passed"]),
+        (
+            "/readyz?verbose",
+            ["[+]profiles ok", "[+]certificate ok", "[+]shutdown ok", "readyz check passed"],
+        ),
+        (
+            "/healthz?verbose",
+            ["[+]profiles ok", "[+]certificate ok", "[+]shutdown ok", "healthz check passed"],
+        ),
     ],
 )
-def test_lists_its_checks_as_the_api_server_does(server: Server, path: str, lines: list[str]) -> None:
+def test_lists_its_checks_as_the_api_server_does(
+    server: Server, path: str, lines: list[str]
+) -> None:
     assert server.get(path).body.decode().splitlines() == lines
 
 
@@ -55,8 +63,12 @@ def test_refuses_a_body(server: Server) -> None:
 def test_offers_every_metric_by_its_name(server: Server) -> None:
     reply = server.get("/metrics")
     assert reply.headers["content-type"].startswith("text/plain")
-    families = {family.name: family.type for family in text_string_to_metric_families(reply.body.decode())}
-    assert {name: kind for name, kind in families.items() if name.startswith("fabric_injector_")} == {
+    families = {
+        family.name: family.type for family in text_string_to_metric_families(reply.body.decode())
+    }
+    assert {
+        name: kind for name, kind in families.items() if name.startswith("fabric_injector_")
+    } == {
         "fabric_injector_admission_requests": "counter",
         "fabric_injector_admission_duration_seconds": "histogram",
         "fabric_injector_admission_in_flight": "gauge",
@@ -93,7 +105,9 @@ def test_answers_every_probe_while_many_clients_ask_for_metrics_and_refuses_thos
             clients.submit(scrape)
         try:
             probes = [server.get(path).status for path in ("/livez", "/readyz") for _ in range(10)]
-            wait_until(lambda: statuses == {200, 503}, "a client that is answered, and one that is not")
+            wait_until(
+                lambda: statuses == {200, 503}, "a client that is answered, and one that is not"
+            )
         finally:
             enough.set()
     assert probes == [200] * 20
@@ -121,11 +135,17 @@ def test_answers_probes_whatever_the_metrics_wait_for() -> None:
     def get(path: str) -> urllib3.BaseHTTPResponse:
         return urllib3.request("GET", f"{listener.url}{path}", retries=False, timeout=20)
 
-    with listened(health) as (listener, _), ThreadPoolExecutor(SCRAPES + 1) as clients, ExitStack() as stack:
+    with (
+        listened(health) as (listener, _),
+        ThreadPoolExecutor(SCRAPES + 1) as clients,
+        ExitStack() as stack,
+    ):
         stack.callback(stuck.gate.set)
         asked = {clients.submit(get, "/metrics") for _ in range(SCRAPES + 1)}
         done, waiting = wait(asked, timeout=20, return_when=FIRST_COMPLETED)
-        assert [(each.result().status, each.result().headers["retry-after"]) for each in done] == [(503, "1")]
+        assert [(each.result().status, each.result().headers["retry-after"]) for each in done] == [
+            (503, "1")
+        ]
         assert get("/livez").status == 200
         assert (get("/readyz").status, get("/readyz").data) == (
             503,
@@ -144,7 +164,9 @@ def test_a_check_that_fails_itself_is_told_and_hides_no_liveness() -> None:
     with listened(health) as (listener, _):
         reply = urllib3.request("GET", f"{listener.url}/readyz", retries=False, timeout=20)
         assert (reply.status, b"secret" in reply.data) == (500, False)
-        assert urllib3.request("GET", f"{listener.url}/livez", retries=False, timeout=20).status == 200
+        assert (
+            urllib3.request("GET", f"{listener.url}/livez", retries=False, timeout=20).status == 200
+        )
         health.stop()
 
 
@@ -159,8 +181,12 @@ def test_drops_who_reads_no_answers_where_there_are_too_many() -> None:
     health = Health(dict, lambda: registry)
     with listened(health, 2) as (listener, _), ExitStack() as stack:
         for _ in range(2):
-            connection = stack.enter_context(socket.create_connection((listener.address.host, listener.address.port)))
+            connection = stack.enter_context(
+                socket.create_connection((listener.address.host, listener.address.port))
+            )
             connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
             assert connection.recv(1)
-        assert urllib3.request("GET", f"{listener.url}/livez", retries=False, timeout=20).status == 200
+        assert (
+            urllib3.request("GET", f"{listener.url}/livez", retries=False, timeout=20).status == 200
+        )
         health.stop()

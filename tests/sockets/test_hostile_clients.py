@@ -32,11 +32,14 @@ def assert_serves(server: Server, authority: Path, review: bytes, times: int = 6
 
 def assert_at_rest(server: Server) -> None:
     wait_until(
-        lambda: b"fabric_injector_admission_in_flight 0.0" in server.get("/metrics").body, "no request in flight"
+        lambda: b"fabric_injector_admission_in_flight 0.0" in server.get("/metrics").body,
+        "no request in flight",
     )
 
 
-def test_serves_others_while_bodies_stall_and_gives_those_up(server: Server, authority: Path, review: bytes) -> None:
+def test_serves_others_while_bodies_stall_and_gives_those_up(
+    server: Server, authority: Path, review: bytes
+) -> None:
     with ExitStack() as stack:
         stalled = [stack.enter_context(server.connect_tls(authority)) for _ in range(MANY)]
         for connection in stalled:
@@ -48,7 +51,9 @@ def test_serves_others_while_bodies_stall_and_gives_those_up(server: Server, aut
     assert_at_rest(server)
 
 
-@pytest.mark.parametrize("sent", [0, 64_000], ids=["as many as may connect", "as much as may be held"])
+@pytest.mark.parametrize(
+    "sent", [0, 64_000], ids=["as many as may connect", "as much as may be held"]
+)
 def test_serves_others_while_hundreds_of_bodies_stall(
     server: Server, authority: Path, review: bytes, sent: int
 ) -> None:
@@ -60,9 +65,13 @@ def test_serves_others_while_hundreds_of_bodies_stall(
 
 
 @pytest.mark.parametrize("most", [100, 10_000], ids=["half a greeting", "a greeting"])
-def test_serves_others_while_handshakes_stall(server: Server, authority: Path, review: bytes, most: int) -> None:
+def test_serves_others_while_handshakes_stall(
+    server: Server, authority: Path, review: bytes, most: int
+) -> None:
     outgoing = ssl.MemoryBIO()
-    near = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost")
+    near = ssl.create_default_context().wrap_bio(
+        ssl.MemoryBIO(), outgoing, server_hostname="localhost"
+    )
     with suppress(ssl.SSLWantReadError):
         near.do_handshake()
     greeting = outgoing.read()[:most]
@@ -73,23 +82,30 @@ def test_serves_others_while_handshakes_stall(server: Server, authority: Path, r
 
 
 @pytest.mark.parametrize(
-    "tls", [pytest.param(False, id="without a handshake"), pytest.param(True, id="after a handshake")]
+    "tls",
+    [pytest.param(False, id="without a handshake"), pytest.param(True, id="after a handshake")],
 )
-def test_serves_others_while_connections_are_silent(server: Server, authority: Path, review: bytes, tls: bool) -> None:
+def test_serves_others_while_connections_are_silent(
+    server: Server, authority: Path, review: bytes, tls: bool
+) -> None:
     with ExitStack() as stack:
         for _ in range(MANY):
             stack.enter_context(server.connect_tls(authority) if tls else server.connect())
         assert_serves(server, authority, review)
 
 
-def test_serves_others_while_heads_are_half_sent(server: Server, authority: Path, review: bytes) -> None:
+def test_serves_others_while_heads_are_half_sent(
+    server: Server, authority: Path, review: bytes
+) -> None:
     with ExitStack() as stack:
         for _ in range(MANY):
             stack.enter_context(server.connect_tls(authority)).sendall(HEAD[:40])
         assert_serves(server, authority, review)
 
 
-def test_makes_room_when_there_are_too_many_silent_connections(server: Server, authority: Path, review: bytes) -> None:
+def test_makes_room_when_there_are_too_many_silent_connections(
+    server: Server, authority: Path, review: bytes
+) -> None:
     with ExitStack() as stack:
         silent = [stack.enter_context(server.connect_tls(authority)) for _ in range(520)]
         assert_serves(server, authority, review)
@@ -148,13 +164,17 @@ def test_refuses_an_endless_chunked_body(server: Server, authority: Path) -> Non
 
 def test_takes_the_largest_body(server: Server, authority: Path, review: bytes) -> None:
     asked = json.loads(review)
-    asked["request"]["object"]["metadata"]["annotations"]["filler"] = "x" * (MOST_BYTES - 2 * len(review))
+    asked["request"]["object"]["metadata"]["annotations"]["filler"] = "x" * (
+        MOST_BYTES - 2 * len(review)
+    )
     client = server.client(authority)
     assert admit(client, json.dumps(asked).encode()).status == 200
     client.close()
 
 
-def test_asks_for_a_body_only_where_it_would_read_it(server: Server, authority: Path, review: bytes) -> None:
+def test_asks_for_a_body_only_where_it_would_read_it(
+    server: Server, authority: Path, review: bytes
+) -> None:
     expecting = HEAD + b"Expect: 100-continue\r\n"
     with server.connect_tls(authority) as connection:
         connection.sendall(expecting + b"Content-Length: %d\r\n\r\n" % len(review))
@@ -166,11 +186,15 @@ def test_asks_for_a_body_only_where_it_would_read_it(server: Server, authority: 
         assert read_reply(connection).status == 413
 
 
-def test_forgets_clients_that_go_away_in_the_middle(server: Server, authority: Path, review: bytes) -> None:
+def test_forgets_clients_that_go_away_in_the_middle(
+    server: Server, authority: Path, review: bytes
+) -> None:
     for _ in range(MANY):
         connection = server.connect_tls(authority)
         connection.sendall(HEAD + b"Content-Length: 6000\r\n\r\n" + review[:3000])
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # close by reset
+        connection.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0"
+        )  # close by reset
         connection.close()
     for _ in range(MANY):
         connection = server.connect_tls(authority)
@@ -180,7 +204,9 @@ def test_forgets_clients_that_go_away_in_the_middle(server: Server, authority: P
     assert_serves(server, authority, review, times=1)
 
 
-def test_serves_others_while_answers_are_not_read(server: Server, authority: Path, review: bytes) -> None:
+def test_serves_others_while_answers_are_not_read(
+    server: Server, authority: Path, review: bytes
+) -> None:
     request = HEAD + b"Content-Length: %d\r\n\r\n" % len(review) + review
     with ExitStack() as stack:
         for _ in range(16):

@@ -26,21 +26,33 @@ POST = b"POST / HTTP/1.1\r\nHost: x\r\n"
     "sent",
     [
         pytest.param(
-            POST + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", id="length and chunks"
+            POST + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            id="length and chunks",
         ),
         pytest.param(
-            POST + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", id="chunks and length"
+            POST + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+            id="chunks and length",
         ),
         pytest.param(POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx", id="two lengths"),
         pytest.param(POST + b"Content-Length: 1, 2\r\n\r\nxx", id="a list of lengths"),
         pytest.param(POST + b"Content-Length: +1\r\n\r\nx", id="a signed length"),
-        pytest.param(POST + b"Content-Length: 99999999999999999999999\r\n\r\n", id="a length beyond 64 bits"),
-        pytest.param(POST + b"Transfer-Encoding: chunked, identity\r\n\r\n", id="an encoding after chunks"),
-        pytest.param(POST + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", id="an unknown encoding"),
         pytest.param(
-            POST + b"Transfer-Encoding: chunked\r\n\r\n1 \r\nx\r\n0\r\n\r\n", id="a space behind a chunk's size"
+            POST + b"Content-Length: 99999999999999999999999\r\n\r\n", id="a length beyond 64 bits"
         ),
-        pytest.param(POST + b"Transfer-Encoding: chunked\r\n\r\n1\nx\n0\n\n", id="chunks that end in a bare LF"),
+        pytest.param(
+            POST + b"Transfer-Encoding: chunked, identity\r\n\r\n", id="an encoding after chunks"
+        ),
+        pytest.param(
+            POST + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", id="an unknown encoding"
+        ),
+        pytest.param(
+            POST + b"Transfer-Encoding: chunked\r\n\r\n1 \r\nx\r\n0\r\n\r\n",
+            id="a space behind a chunk's size",
+        ),
+        pytest.param(
+            POST + b"Transfer-Encoding: chunked\r\n\r\n1\nx\n0\n\n",
+            id="chunks that end in a bare LF",
+        ),
         pytest.param(b"GET / HTTP/1.1\nHost: x\n\n", id="bare LF"),
         pytest.param(b"GET / HTTP/1.1\rHost: x\r\r", id="bare CR"),
         pytest.param(GET + b"A : b\r\n\r\n", id="a space before the colon"),
@@ -49,7 +61,9 @@ POST = b"POST / HTTP/1.1\r\nHost: x\r\n"
         pytest.param(b"GET / HTTP/1.1\r\n A: b\r\n\r\n", id="a first header that goes on"),
         pytest.param(b"GET / HTTP/2.0\r\nHost: x\r\n\r\n", id="another version"),
         pytest.param(b"GET /\r\n\r\n", id="HTTP/0.9"),
-        pytest.param(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nx" + b"y" * 100, id="a body without a length"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nHost: x\r\n\r\nx" + b"y" * 100, id="a body without a length"
+        ),
     ],
 )
 def test_refuses_what_can_be_read_in_two_ways(plain: Running, sent: bytes) -> None:
@@ -65,7 +79,9 @@ def test_refuses_what_can_be_read_in_two_ways(plain: Running, sent: bytes) -> No
 def test_joins_a_header_that_goes_on_in_the_next_line_or_refuses_it(plain: Running) -> None:
     """obs-fold: whichever, the bytes behind it are no request of their own."""
     with connect(plain) as connection:
-        connection.sendall(POST + b"Content-Length:\r\n 3\r\n\r\nxyz" + GET + b"Connection: close\r\n\r\n")
+        connection.sendall(
+            POST + b"Content-Length:\r\n 3\r\n\r\nxyz" + GET + b"Connection: close\r\n\r\n"
+        )
         statuses = [part[:3] for part in read_all(connection).split(b"HTTP/1.1 ")[1:]]
         assert statuses in ([b"200", b"200"], [b"400"])
 
@@ -74,7 +90,9 @@ def test_joins_a_header_that_goes_on_in_the_next_line_or_refuses_it(plain: Runni
     "head",
     [
         pytest.param(b"GET / HTTP/1.0\r\n\r\n", id="HTTP/1.0"),
-        pytest.param(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", id="HTTP/1.0 that would go on"),
+        pytest.param(
+            b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", id="HTTP/1.0 that would go on"
+        ),
         pytest.param(GET + b"Connection: close\r\n\r\n", id="asked for"),
         pytest.param(GET + b"connection: TE, Close\r\n\r\n", id="asked for in a list"),
         pytest.param(GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", id="another protocol"),
@@ -91,7 +109,9 @@ def test_ends_the_connection_with_the_answer(plain: Running, head: bytes) -> Non
 def test_answers_head_without_the_content_but_with_its_length(plain: Running) -> None:
     with connect(plain) as connection:
         connection.sendall(
-            b"HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd" + GET + b"Connection: close\r\n\r\n"
+            b"HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd"
+            + GET
+            + b"Connection: close\r\n\r\n"
         )
         first, _, rest = read_all(connection).partition(b"\r\n\r\n")
         assert b"content-length: 4" in first
@@ -120,7 +140,9 @@ def test_answers_requests_in_their_order_though_each_comes_in_pieces(plain: Runn
             connection.sendall(sent[start : start + 7])
         connection.sendall(GET + b"Connection: close\r\n\r\n")
         answers = read_all(connection).split(b"HTTP/1.1 ")[1:]
-        assert [answer[-2:] for answer in answers[:30]] == [b"%02d" % number for number in range(30)]
+        assert [answer[-2:] for answer in answers[:30]] == [
+            b"%02d" % number for number in range(30)
+        ]
 
 
 def test_answers_what_came_before_what_cannot_be_read(plain: Running) -> None:
@@ -132,13 +154,17 @@ def test_answers_what_came_before_what_cannot_be_read(plain: Running) -> None:
 
 def test_takes_a_body_in_chunks_of_a_byte(plain: Running) -> None:
     with connect(plain) as connection:
-        connection.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 5000 + b"0\r\n\r\n")
+        connection.sendall(
+            POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 5000 + b"0\r\n\r\n"
+        )
         assert read_reply(connection).body == b"x" * 5000
 
 
 def test_a_late_body_behind_an_answer_is_told() -> None:
     with running(Echo(Limits(body_seconds=0.3))) as server, connect(server) as connection:
-        connection.sendall(POST + b"Content-Length: 2\r\n\r\nhi" + POST + b"Content-Length: 2\r\n\r\nh")
+        connection.sendall(
+            POST + b"Content-Length: 2\r\n\r\nhi" + POST + b"Content-Length: 2\r\n\r\nh"
+        )
         answers = read_all(connection).split(b"HTTP/1.1 ")[1:]
         assert [answer[:3] for answer in answers] == [b"200", b"408"]
         assert b"connection: close" in answers[1]

@@ -34,12 +34,18 @@ def test_many_at_once_need_no_more_memory_than_the_container_has_and_others_are_
         answered = list(clients.map(ask, range(AT_ONCE)))
     assert set(statuses) == {200}
     assert 503 in answered
-    assert set(answered) <= {200, 408, 503}  # 408: sent more slowly than any API server does, by a busy machine
+    assert set(answered) <= {
+        200,
+        408,
+        503,
+    }  # 408: sent more slowly than any API server does, by a busy machine
     assert [ask(number) for number in range(len(bodies))] == [200] * len(bodies)
     assert own.peak_megabytes() <= MOST_MEGABYTES
 
 
-def test_memory_stays_within_its_bound_however_often_they_come(own: Server, authority: Path, review: bytes) -> None:
+def test_memory_stays_within_its_bound_however_often_they_come(
+    own: Server, authority: Path, review: bytes
+) -> None:
     requests = [request(body) for body in large_reviews(review)]
     for connections in (60, 60, 60, 200):
         assert flood(own, authority, requests, connections)["503"] > 0

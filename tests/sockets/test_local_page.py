@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 
 from tests.diagnose.scenes import PROFILES, SPACE, Scene, ago
-from tests.fake_apiserver import FABRIC_PROFILES, NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer, hang, status
+from tests.fake_apiserver import (
+    FABRIC_PROFILES,
+    NAMESPACES,
+    NETWORKS,
+    NODES,
+    PODS,
+    FakeApiServer,
+    hang,
+    status,
+)
 from tests.sockets.local_page import LocalPage, hold
 from tests.sockets.server import ROOT
 from tests.waiting import wait_until
@@ -49,7 +58,9 @@ def writes(server: FakeApiServer) -> list[tuple[str, str, str]]:
     return [
         (each.method, each.path, each.query.get("dryRun", ""))
         for each in server.requests
-        if each.method != "GET" and "/authorization.k8s.io/" not in each.path and each.query.get("dryRun") != "All"
+        if each.method != "GET"
+        and "/authorization.k8s.io/" not in each.path
+        and each.query.get("dryRun") != "All"
     ]
 
 
@@ -62,7 +73,10 @@ class TestStrangers:
         for path in QUESTIONS:
             for key in ("", "x", "\u00e9", page.addresses[0].partition("#key=")[2]):
                 reply = page.ask(path, key=key)
-                assert (reply.status, "open the address that it printed" in reply.json()["message"]) == (403, True)
+                assert (
+                    reply.status,
+                    "open the address that it printed" in reply.json()["message"],
+                ) == (403, True)
         assert page.ask("/dry-run", POD).status == 403
         assert server.requests == [], "nobody's question has reached the cluster"
 
@@ -77,13 +91,22 @@ class TestStrangers:
             ("/page/demo/torchx-pods.yaml", "text/plain; charset=utf-8"),
         ],
     )
-    def test_serves_the_files_of_the_page(self, page: LocalPage, path: str, content_type: str) -> None:
+    def test_serves_the_files_of_the_page(
+        self, page: LocalPage, path: str, content_type: str
+    ) -> None:
         reply = page.ask(path)
         assert (reply.status, reply.headers["content-type"]) == (200, content_type)
         assert reply.body
 
     @pytest.mark.parametrize(
-        "path", ["/page/", "/page/__init__.py", "/page/../app.py", "/page/%2e%2e/app.py", "/page/etc/passwd"]
+        "path",
+        [
+            "/page/",
+            "/page/__init__.py",
+            "/page/../app.py",
+            "/page/%2e%2e/app.py",
+            "/page/etc/passwd",
+        ],
     )
     def test_serves_no_other_file(self, page: LocalPage, path: str) -> None:
         assert page.ask(path).status in (403, 404)
@@ -107,10 +130,14 @@ class TestStrangers:
     def test_gives_one_page_alone_the_key_that_many_ask_for(self, page: LocalPage) -> None:
         first = page.addresses[0].partition("#key=")[2]
         with ThreadPoolExecutor(8) as pool:
-            replies = list(pool.map(lambda _: page.ask("/session", b"", key=first).status, range(8)))
+            replies = list(
+                pool.map(lambda _: page.ask("/session", b"", key=first).status, range(8))
+            )
         assert sorted(replies) == [200, *[403] * 7]
 
-    @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "10.0.0.1", "127.0.0.1.evil.example", ""])
+    @pytest.mark.parametrize(
+        "host", ["evil.example", "evil.example:80", "10.0.0.1", "127.0.0.1.evil.example", ""]
+    )
     def test_answers_under_no_other_name(self, page: LocalPage, host: str) -> None:
         page.open()
         for path in ("/", *QUESTIONS):
@@ -127,7 +154,9 @@ class TestStrangers:
         ],
         ids=str,
     )
-    def test_answers_no_other_page(self, page: LocalPage, server: FakeApiServer, headers: dict[str, str]) -> None:
+    def test_answers_no_other_page(
+        self, page: LocalPage, server: FakeApiServer, headers: dict[str, str]
+    ) -> None:
         page.open()
         for path in QUESTIONS:
             assert page.ask(path, key=page.key, **headers).status == 403
@@ -156,7 +185,14 @@ class TestAnswers:
         page.open()
         found = page.get("/status")
         assert (found["namespace"], found["total"], found["failing"]) == (SPACE, 1, 1)
-        given = ("--kubeconfig", str(page.kubeconfig), "--profiles", str(page.profiles), "-o", "json")
+        given = (
+            "--kubeconfig",
+            str(page.kubeconfig),
+            "--profiles",
+            str(page.profiles),
+            "-o",
+            "json",
+        )
         told = told_by("status", *given)["jobs"][0]
         for key in ("namespace", "name", "phase", "first"):
             assert found["jobs"][0][key] == told[key]
@@ -165,10 +201,14 @@ class TestAnswers:
         assert explained["members"] == told["members"]
         checked, told = page.get("/check"), told_by("check", *given)
         assert checked["summary"] == told["summary"]
-        assert {each["code"] for each in checked["findings"]} == {each["code"] for each in told["findings"]}
+        assert {each["code"] for each in checked["findings"]} == {
+            each["code"] for each in told["findings"]
+        }
         assert writes(server) == []
 
-    def test_judges_a_dry_run_by_the_clusters_profiles(self, tmp_path: Path, server: FakeApiServer) -> None:
+    def test_judges_a_dry_run_by_the_clusters_profiles(
+        self, tmp_path: Path, server: FakeApiServer
+    ) -> None:
         spec = {"networks": [{"network": "default/rdma-net", "resource": "rdma/hca"}]}
         server.put(FABRIC_PROFILES, "shared", uid="u", generation=1, spec=spec)
         with LocalPage(tmp_path, server.url, profiles=None) as page:
@@ -177,14 +217,18 @@ class TestAnswers:
             assert reply.status == 200, reply.body
             [pod] = reply.json()["pods"]
             assert (pod["namespace"], pod["profile"], pod["allowed"]) == (SPACE, "shared", True)
-            told = told_by("dry-run", "-f", "-", "--kubeconfig", str(page.kubeconfig), "-o", "json", text=POD)
+            told = told_by(
+                "dry-run", "-f", "-", "--kubeconfig", str(page.kubeconfig), "-o", "json", text=POD
+            )
             assert pod == told["pods"][0]
             state = page.get("/state")
             assert [each["name"] for each in state["profiles"]] == ["shared"]
             assert state["local"]["namespace"] == SPACE
         assert writes(server) == []
 
-    def test_names_what_the_caller_may_not_read(self, page: LocalPage, server: FakeApiServer) -> None:
+    def test_names_what_the_caller_may_not_read(
+        self, page: LocalPage, server: FakeApiServer
+    ) -> None:
         page.open()
         for path in (NAMESPACES, PODS, NETWORKS, NODES):
             server.misbehave("list", path, *[FORBIDDEN] * 3)
@@ -197,7 +241,9 @@ class TestAnswers:
         assert reply.status == 400
         assert "name a namespace" in reply.json()["message"]
 
-    def test_answers_though_everything_is_forbidden(self, page: LocalPage, server: FakeApiServer) -> None:
+    def test_answers_though_everything_is_forbidden(
+        self, page: LocalPage, server: FakeApiServer
+    ) -> None:
         page.open()
         server.refusal = FORBIDDEN
         state = page.get("/state")

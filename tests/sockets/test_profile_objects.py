@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import FABRIC_PROFILES, NAMESPACES, NETWORKS, NOT_INSTALLED, FakeApiServer, hang, text
+from tests.fake_apiserver import (
+    FABRIC_PROFILES,
+    NAMESPACES,
+    NETWORKS,
+    NOT_INSTALLED,
+    FakeApiServer,
+    hang,
+    text,
+)
 from tests.sockets.server import Server, admit
 from tests.sockets.test_control import write_kubeconfig
 from tests.waiting import wait_until
@@ -19,7 +27,9 @@ from webhook.core import names
 
 pytestmark = pytest.mark.sockets
 
-CONFIG = {"config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan", "ipam": {"type": "nv-ipam"}})}
+CONFIG = {
+    "config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan", "ipam": {"type": "nv-ipam"}})
+}
 
 
 @pytest.fixture
@@ -37,11 +47,17 @@ def start(
 ) -> Iterator[Callable[..., Server]]:
     monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path / "kubeconfig", cluster.url)))
     with ExitStack() as stack:
-        yield lambda *more: stack.enter_context(Server(tmp_path / "log", f"--tls-dir={tls_dir}", *more))
+        yield lambda *more: stack.enter_context(
+            Server(tmp_path / "log", f"--tls-dir={tls_dir}", *more)
+        )
 
 
 def put(cluster: FakeApiServer, name: str, *networks: str, **spec: Any) -> None:
-    cluster.put(FABRIC_PROFILES, name, spec={"networks": [{"network": f"fabric/{each}"} for each in networks], **spec})
+    cluster.put(
+        FABRIC_PROFILES,
+        name,
+        spec={"networks": [{"network": f"fabric/{each}"} for each in networks], **spec},
+    )
 
 
 def wait_ready(server: Server) -> None:
@@ -81,14 +97,24 @@ def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
     assert injected(server, authority, review) == ("fabric/one", "")
     cluster.put(FABRIC_PROFILES, "broken", spec={"netwroks": []})
     put(cluster, "shared", "two")
-    wait_until(lambda: injected(server, authority, review) == ("fabric/two", ""), "the change to be in force")
-    wait_until(lambda: metric(server, 'fabric_injector_faulty{source="profiles"}') == 1, "the fault")
+    wait_until(
+        lambda: injected(server, authority, review) == ("fabric/two", ""),
+        "the change to be in force",
+    )
+    wait_until(
+        lambda: metric(server, 'fabric_injector_faulty{source="profiles"}') == 1, "the fault"
+    )
     [told] = server.lines("profiles not reloaded")
-    assert "FabricProfile broken: spec.netwroks: is not a field; did you mean networks?; it is not in use" in str(told)
+    assert (
+        "FabricProfile broken: spec.netwroks: is not a field; did you mean networks?; it is not in use"
+        in str(told)
+    )
     assert metric(server, 'fabric_injector_profiles_reloads_total{result="error"}') == 1
     assert metric(server, 'fabric_injector_profiles_reloads_total{result="success"}') == 2
     assert server.get("/readyz").status == 200
-    assert "pydantic_core" not in Path(f"/proc/{server.process.pid}/maps").read_text(), "it is read elsewhere"
+    assert "pydantic_core" not in Path(f"/proc/{server.process.pid}/maps").read_text(), (
+        "it is read elsewhere"
+    )
 
 
 def test_what_a_namespace_names_outlives_its_object(
@@ -116,10 +142,16 @@ def test_is_ready_without_profiles_and_says_that_there_can_be_none(
     wait_until(lambda: server.lines(missing), "the log line")
     assert "no profile is named 'shared'" in injected(server, authority, review)[1]
     put(cluster, "shared", "one")
-    wait_until(lambda: injected(server, authority, review) == ("fabric/one", ""), "definition and profile", 20)
+    wait_until(
+        lambda: injected(server, authority, review) == ("fabric/one", ""),
+        "definition and profile",
+        20,
+    )
 
 
-def test_is_not_ready_until_profiles_are_listed(cluster: FakeApiServer, start: Callable[[], Server]) -> None:
+def test_is_not_ready_until_profiles_are_listed(
+    cluster: FakeApiServer, start: Callable[[], Server]
+) -> None:
     cluster.misbehave("list", FABRIC_PROFILES, hang)
     server = start()
     wait_until(lambda: b"[+]namespaces ok" in server.get("/readyz").body, "the other watches")

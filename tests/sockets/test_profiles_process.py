@@ -22,16 +22,16 @@ from webhook.serve.slot import Slot
 
 pytestmark = pytest.mark.sockets
 
-FAULTY = (
-    b"multus: {defaultNetworks: -1}\nprofiles:\n  two: {pods: some, colour: red}\n  one: {networks: [{network: '!'}]}\n"
-)
+FAULTY = b"multus: {defaultNetworks: -1}\nprofiles:\n  two: {pods: some, colour: red}\n  one: {networks: [{network: '!'}]}\n"
 
 
 def test_reads_what_is_read_at_once() -> None:
     assert parse_profiles_apart(EVERYTHING.encode(), Slot()) == parse_profiles(EVERYTHING)
 
 
-@pytest.mark.parametrize("content", [FAULTY, b"\xff", b"a: [", b""], ids=["faults", "no text", "no YAML", "nothing"])
+@pytest.mark.parametrize(
+    "content", [FAULTY, b"\xff", b"a: [", b""], ids=["faults", "no text", "no YAML", "nothing"]
+)
 def test_tells_the_same_faults(content: bytes) -> None:
     with pytest.raises(ProfilesError) as here:
         parse_profiles(content)
@@ -43,13 +43,17 @@ def test_tells_the_same_faults(content: bytes) -> None:
 
 def test_reads_the_configuration() -> None:
     content = f"apiVersion: {SETTINGS_API_VERSION}\nkind: Configuration\nmultus: {{defaultNetworks: %s}}\n"
-    assert parse_configuration_apart((content % 2).encode(), Slot()) == ClusterSettings(Multus(default_networks=2))
+    assert parse_configuration_apart((content % 2).encode(), Slot()) == ClusterSettings(
+        Multus(default_networks=2)
+    )
     with pytest.raises(ProfilesError, match=r"line 3: Configuration: multus\.defaultNetworks: "):
         parse_configuration_apart((content % "two").encode(), Slot())
 
 
 def test_reads_objects_each_for_itself() -> None:
-    found = parse_objects_apart({"good": b'{"pods": "all"}', "bad": b'{"pods": 1, "colour": "red"}'}, Slot())
+    found = parse_objects_apart(
+        {"good": b'{"pods": "all"}', "bad": b'{"pods": 1, "colour": "red"}'}, Slot()
+    )
     assert found["good"] == read_profile("good", {"pods": "all"})
     with pytest.raises(ProfilesError) as here:
         read_profile("bad", {"pods": 1, "colour": "red"})
@@ -58,7 +62,9 @@ def test_reads_objects_each_for_itself() -> None:
 
 
 def test_says_that_they_need_too_much_memory() -> None:
-    content = b"profiles:\n" + b"".join(b"  p%d: {env: {A: b}}\n" % number for number in range(60_000))
+    content = b"profiles:\n" + b"".join(
+        b"  p%d: {env: {A: b}}\n" % number for number in range(60_000)
+    )
     with pytest.raises(InputError, match="the profiles cannot be read with 96 MiB of memory"):
         parse_profiles_apart(content, Slot())
 
@@ -108,5 +114,8 @@ def test_a_process_that_fails_says_nothing_of_the_content(monkeypatch: pytest.Mo
 
 def test_says_that_the_one_before_it_does_not_end() -> None:
     slot = Slot()
-    with slot.held(0), pytest.raises(InputError, match=r"another process of ours has not ended in 0\.1 s"):
+    with (
+        slot.held(0),
+        pytest.raises(InputError, match=r"another process of ours has not ended in 0\.1 s"),
+    ):
         parse_profiles_apart(b"profiles: {}", slot, 0.1)

@@ -20,7 +20,9 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.sockets
 
-OTHER = "profiles:\n  two-rails: {networks: [{network: rails/rail-1, resource: example.com/rail-1}]}\n"
+OTHER = (
+    "profiles:\n  two-rails: {networks: [{network: rails/rail-1, resource: example.com/rail-1}]}\n"
+)
 
 
 class Mount:
@@ -65,7 +67,11 @@ def certificate(tmp_path: Path) -> Mount:
 
 @pytest.fixture
 def changing(tmp_path: Path, profiles: Mount, certificate: Mount) -> Iterator[Server]:
-    options = (f"--profiles={profiles.root}/profiles.yaml", f"--objects={OBJECTS}", f"--tls-dir={certificate.root}")
+    options = (
+        f"--profiles={profiles.root}/profiles.yaml",
+        f"--objects={OBJECTS}",
+        f"--tls-dir={certificate.root}",
+    )
     with Server(tmp_path / "log", *options) as server:
         yield server
 
@@ -84,12 +90,16 @@ def networks(server: Server, authority: Path, review: bytes) -> str:
 
 def metric(server: Server, name: str) -> float:
     (value,) = (
-        line.split()[1] for line in server.get("/metrics").body.decode().splitlines() if line.startswith(name + " ")
+        line.split()[1]
+        for line in server.get("/metrics").body.decode().splitlines()
+        if line.startswith(name + " ")
     )
     return float(value)
 
 
-def test_takes_swapped_profiles(changing: Server, profiles: Mount, certificate: Mount, review: bytes) -> None:
+def test_takes_swapped_profiles(
+    changing: Server, profiles: Mount, certificate: Mount, review: bytes
+) -> None:
     authority = certificate.root / "ca.crt"
     assert networks(changing, authority, review) == "rails/rail-0,rails/rail-1"
     profiles.publish({"profiles.yaml": OTHER.encode()})
@@ -98,11 +108,16 @@ def test_takes_swapped_profiles(changing: Server, profiles: Mount, certificate: 
     assert metric(changing, 'fabric_injector_profiles_reloads_total{result="success"}') == 1
 
 
-def test_keeps_the_last_good_profiles(changing: Server, profiles: Mount, certificate: Mount, review: bytes) -> None:
+def test_keeps_the_last_good_profiles(
+    changing: Server, profiles: Mount, certificate: Mount, review: bytes
+) -> None:
     profiles.publish({"profiles.yaml": b"profiles:\n  two-rails: {colour: red, pods: none}\n"})
     wait_until(lambda: len(changing.lines("profiles not reloaded")) == 2, "both faults in the log")
     messages = [line["message"] for line in changing.lines("profiles not reloaded")]
-    assert all(f"{profiles.root}/profiles.yaml: line 2: profiles.two-rails." in message for message in messages)
+    assert all(
+        f"{profiles.root}/profiles.yaml: line 2: profiles.two-rails." in message
+        for message in messages
+    )
     assert networks(changing, certificate.root / "ca.crt", review) == "rails/rail-0,rails/rail-1"
     assert metric(changing, 'fabric_injector_profiles_reloads_total{result="error"}') == 1
     assert changing.get("/readyz").status == 200
@@ -172,7 +187,10 @@ def test_keeps_the_old_pair_while_the_new_one_is_torn(
     certificate.publish({**first, "tls.crt": new["tls.crt"]})
     wait_until(lambda: changing.lines("certificate not reloaded"), "the fault in the log")
     assert shown(changing) == old
-    assert "the key belongs to another certificate" in changing.lines("certificate not reloaded")[0]["message"]
+    assert (
+        "the key belongs to another certificate"
+        in changing.lines("certificate not reloaded")[0]["message"]
+    )
     certificate.publish(new)
     wait_until(lambda: shown(changing) == leaf(tmp_path / "second"), "the whole pair")
     assert len(changing.lines("certificate not reloaded")) == 1

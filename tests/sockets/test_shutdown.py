@@ -65,7 +65,9 @@ class Clients:
                 client.close()
 
 
-def test_answers_what_was_asked_before_it_ends(ending: Server, authority: Path, review: bytes) -> None:
+def test_answers_what_was_asked_before_it_ends(
+    ending: Server, authority: Path, review: bytes
+) -> None:
     clients = Clients(ending, authority, review)
     wait_until(lambda: clients.answered > 100, "answers")
     ending.process.send_signal(signal.SIGTERM)
@@ -75,7 +77,9 @@ def test_answers_what_was_asked_before_it_ends(ending: Server, authority: Path, 
     assert ending.lines("ending")
 
 
-def test_waits_for_a_request_that_is_under_way(ending: Server, authority: Path, review: bytes) -> None:
+def test_waits_for_a_request_that_is_under_way(
+    ending: Server, authority: Path, review: bytes
+) -> None:
     with ending.connect_tls(authority) as connection:
         connection.sendall(HEAD % len(review) + review[:1000])
         ending.process.send_signal(signal.SIGTERM)
@@ -97,7 +101,9 @@ def test_ends_by(ending: Server, authority: Path, number: signal.Signals) -> Non
 
 def test_is_not_ready_while_it_ends(ending: Server, authority: Path, review: bytes) -> None:
     with ending.connect_tls(authority) as connection:
-        connection.sendall(HEAD % len(review) + review[:1000])  # a request under way keeps the process for seconds
+        connection.sendall(
+            HEAD % len(review) + review[:1000]
+        )  # a request under way keeps the process for seconds
         ending.process.send_signal(signal.SIGTERM)
         wait_until(lambda: ending.lines("ending"), "the end to begin")
         reply = ending.get("/readyz")

@@ -36,7 +36,9 @@ def refused(*options: str | Path, environment: dict[str, str] | None = None) -> 
     return result.stderr
 
 
-def test_serves_on_a_throw_away_certificate_and_says_where_its_authority_lies(tmp_path: Path, review: bytes) -> None:
+def test_serves_on_a_throw_away_certificate_and_says_where_its_authority_lies(
+    tmp_path: Path, review: bytes
+) -> None:
     with Server(tmp_path / "log", f"--profiles={PROFILES}", f"--objects={OBJECTS}") as server:
         authority = Path(server.addresses["ca"])
         client = server.client(authority)
@@ -45,7 +47,9 @@ def test_serves_on_a_throw_away_certificate_and_says_where_its_authority_lies(tm
     assert not authority.exists()
 
 
-def test_takes_options_from_the_environment(tmp_path: Path, tls_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_takes_options_from_the_environment(
+    tmp_path: Path, tls_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     values = {
         "PROFILES": PROFILES,
         "OBJECTS": f"{OBJECTS}:{OBJECTS}",
@@ -54,7 +58,11 @@ def test_takes_options_from_the_environment(tmp_path: Path, tls_dir: Path, monke
         "DRY_RUN_LISTEN": ANY_PORT,
         "METRICS_LISTEN": ANY_PORT,
     }
-    command = ["/usr/bin/env", *(f"FABRIC_INJECTOR_SERVE_{name}={value}" for name, value in values.items()), *SERVE]
+    command = [
+        "/usr/bin/env",
+        *(f"FABRIC_INJECTOR_SERVE_{name}={value}" for name, value in values.items()),
+        *SERVE,
+    ]
     with Server(tmp_path / "log", command=command) as server:
         assert server.get("/readyz").status == 200
 
@@ -77,21 +85,43 @@ def test_names_every_fault_of_the_profiles(tmp_path: Path, tls_dir: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param([f"--objects={OBJECTS}"], "give --profiles: with --objects there is no cluster", id="no profiles"),
         pytest.param(
-            ["--profiles=/nowhere/profiles.yaml", f"--objects={OBJECTS}"], "/nowhere/profiles.yaml", id="absent"
+            [f"--objects={OBJECTS}"],
+            "give --profiles: with --objects there is no cluster",
+            id="no profiles",
         ),
-        pytest.param([f"--profiles={PROFILES}"], "give --tls-dir", id="a cluster without a certificate"),
+        pytest.param(
+            ["--profiles=/nowhere/profiles.yaml", f"--objects={OBJECTS}"],
+            "/nowhere/profiles.yaml",
+            id="absent",
+        ),
+        pytest.param(
+            [f"--profiles={PROFILES}"], "give --tls-dir", id="a cluster without a certificate"
+        ),
         pytest.param(
             [f"--profiles={PROFILES}", f"--objects={OBJECTS}", "--tls-dir=/nowhere"],
             "/nowhere/tls.crt",
             id="no certificate",
         ),
-        pytest.param([f"--profiles={PROFILES}", "--objects=/nowhere.yaml"], "/nowhere.yaml", id="no objects"),
-        pytest.param([f"--profiles={PROFILES}", "--listen=8443"], "'8443' is not host:port", id="no host"),
-        pytest.param([f"--profiles={PROFILES}", "--listen=::1:8443"], "write for example", id="bare IPv6 address"),
-        pytest.param([f"--profiles={PROFILES}", "--metrics-listen=localhost:99999"], "is not host:port", id="no port"),
-        pytest.param([f"--profiles={PROFILES}", "--frobnicate"], "No such option", id="unknown option"),
+        pytest.param(
+            [f"--profiles={PROFILES}", "--objects=/nowhere.yaml"], "/nowhere.yaml", id="no objects"
+        ),
+        pytest.param(
+            [f"--profiles={PROFILES}", "--listen=8443"], "'8443' is not host:port", id="no host"
+        ),
+        pytest.param(
+            [f"--profiles={PROFILES}", "--listen=::1:8443"],
+            "write for example",
+            id="bare IPv6 address",
+        ),
+        pytest.param(
+            [f"--profiles={PROFILES}", "--metrics-listen=localhost:99999"],
+            "is not host:port",
+            id="no port",
+        ),
+        pytest.param(
+            [f"--profiles={PROFILES}", "--frobnicate"], "No such option", id="unknown option"
+        ),
         pytest.param(
             [f"--profiles={PROFILES}", f"--objects={OBJECTS}", "--listen=192.0.2.1:0"],
             "192.0.2.1",
@@ -106,7 +136,10 @@ def test_refuses_to_start_for(options: list[str], message: str) -> None:
 def test_refuses_a_port_that_is_taken(server: Server, tls_dir: Path) -> None:
     taken = server.addresses["metrics"].removeprefix("http://")
     said = refused(
-        f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}", f"--dry-run-listen={taken}"
+        f"--profiles={PROFILES}",
+        f"--objects={OBJECTS}",
+        f"--tls-dir={tls_dir}",
+        f"--dry-run-listen={taken}",
     )
     assert f"cannot listen on {taken}: Address already in use; choose another address" in said
 
@@ -133,13 +166,18 @@ def test_refuses_a_certificate_that_cannot_be_served(
 ) -> None:
     make_throwaway(tmp_path / "tls", now=datetime.now(UTC))
     damage(tmp_path / "tls")
-    assert message in refused(f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tmp_path / 'tls'}")
+    assert message in refused(
+        f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tmp_path / 'tls'}"
+    )
 
 
 def test_is_not_ready_with_an_expired_certificate(tmp_path: Path) -> None:
     make_throwaway(tmp_path / "tls", now=datetime.now(UTC) - timedelta(days=40))
     with Server(
-        tmp_path / "log", f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tmp_path / 'tls'}"
+        tmp_path / "log",
+        f"--profiles={PROFILES}",
+        f"--objects={OBJECTS}",
+        f"--tls-dir={tmp_path / 'tls'}",
     ) as server:
         reply = server.get("/readyz")
         assert reply.status == 503
@@ -150,9 +188,18 @@ def test_is_not_ready_with_an_expired_certificate(tmp_path: Path) -> None:
 
 
 def test_helps_with_examples() -> None:
-    result = subprocess.run([*SERVE, "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    result = subprocess.run(
+        [*SERVE, "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+    )
     assert "fabric-injector serve --profiles profiles.yaml --tls-dir" in result.stdout
-    for option in ("--profiles", "--objects", "--tls-dir", "--listen", "--dry-run-listen", "--metrics-listen"):
+    for option in (
+        "--profiles",
+        "--objects",
+        "--tls-dir",
+        "--listen",
+        "--dry-run-listen",
+        "--metrics-listen",
+    ):
         assert option in result.stdout
 
 

@@ -64,23 +64,41 @@ def started(server: FakeApiServer, cluster: Cluster) -> Cluster:
     return cluster
 
 
-def put_master(server: FakeApiServer, name: str, created: str, addr: str | None, **more: Any) -> None:
+def put_master(
+    server: FakeApiServer, name: str, created: str, addr: str | None, **more: Any
+) -> None:
     annotations = {names.MASTER_ADDR: addr, names.MASTER_HOST: addr} if addr else {}
-    pod = member_pod(name, "master", "train-x1", annotations=annotations, creationTimestamp=created, uid=name, **more)
+    pod = member_pod(
+        name,
+        "master",
+        "train-x1",
+        annotations=annotations,
+        creationTimestamp=created,
+        uid=name,
+        **more,
+    )
     server.put(PODS, **pod["metadata"])
 
 
 def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"}, annotations={"a": "b"})
     server.put(
-        NETWORKS, "rail-0", "ml", annotations={names.RESOURCE_NAME: "nvidia.com/hostdev"}, spec={"config": CONFIG}
+        NETWORKS,
+        "rail-0",
+        "ml",
+        annotations={names.RESOURCE_NAME: "nvidia.com/hostdev"},
+        spec={"config": CONFIG},
     )
     put_master(server, "train-0", "2026-01-01T00:00:00Z", "fd00::5")
     started(server, cluster)
     assert cluster.namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
     network = cluster.network("ml", "rail-0")
     assert network
-    assert (network.namespace, network.name, network.resources) == ("ml", "rail-0", ("nvidia.com/hostdev",))
+    assert (network.namespace, network.name, network.resources) == (
+        "ml",
+        "rail-0",
+        ("nvidia.com/hostdev",),
+    )
     assert network.has_ipam
     assert cluster.master("ml", "train-x1") == MasterAddress("fd00::5", "[fd00::5]")
     assert cluster.master("other", "train-x1") is None
@@ -88,15 +106,28 @@ def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster:
     assert cluster.checks() == {"namespaces": "", "network-attachment-definitions": "", "pods": ""}
 
 
-def test_a_namespace_that_is_being_deleted_uses_no_profile(server: FakeApiServer, cluster: Cluster) -> None:
-    server.put(NAMESPACES, "ending", labels={names.PROFILE: "old"}, deletionTimestamp="2026-01-01T00:00:00Z")
+def test_a_namespace_that_is_being_deleted_uses_no_profile(
+    server: FakeApiServer, cluster: Cluster
+) -> None:
+    server.put(
+        NAMESPACES,
+        "ending",
+        labels={names.PROFILE: "old"},
+        deletionTimestamp="2026-01-01T00:00:00Z",
+    )
     server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
     assert cluster.names_profile("old"), "not known yet"
     started(server, cluster)
-    assert [cluster.names_profile(name) for name in ("old", "hostdev", "other")] == [False, True, False]
+    assert [cluster.names_profile(name) for name in ("old", "hostdev", "other")] == [
+        False,
+        True,
+        False,
+    ]
 
 
-def test_watches_the_live_rank_zero_pods_as_metadata_only(server: FakeApiServer, watched: Cluster) -> None:
+def test_watches_the_live_rank_zero_pods_as_metadata_only(
+    server: FakeApiServer, watched: Cluster
+) -> None:
     (pods,) = server.asked("list", PODS)
     assert pods.query["labelSelector"] == "fabric-injector.io/rendezvous=master"
     assert pods.query["fieldSelector"] == "status.phase!=Succeeded,status.phase!=Failed"
@@ -116,14 +147,18 @@ def test_follows_the_newest_live_rank_zero(server: FakeApiServer, watched: Clust
     wait_until(lambda: address() == "", "the restarted one, whose address is not published")
     put_master(server, "b", "2026-01-01T00:01:00Z", "10.0.0.2")
     wait_until(lambda: address() == "10.0.0.2", "its address")
-    put_master(server, "b", "2026-01-01T00:01:00Z", "10.0.0.2", deletionTimestamp="2026-01-01T00:02:00Z")
+    put_master(
+        server, "b", "2026-01-01T00:01:00Z", "10.0.0.2", deletionTimestamp="2026-01-01T00:02:00Z"
+    )
     wait_until(lambda: address() == "10.0.0.1", "the one before, while it is deleted")
     server.delete(PODS, "a", "ml")
     server.delete(PODS, "b", "ml")
     wait_until(lambda: address() == "", "the end of both")
 
 
-def test_asks_once_for_what_the_watch_has_not_brought(server: FakeApiServer, cluster: Cluster) -> None:
+def test_asks_once_for_what_the_watch_has_not_brought(
+    server: FakeApiServer, cluster: Cluster
+) -> None:
     server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
     server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
     for _ in range(3):
@@ -138,7 +173,10 @@ def test_asks_once_for_what_the_watch_has_not_brought(server: FakeApiServer, clu
 def test_asks_once_for_a_burst(server: FakeApiServer, cluster: Cluster) -> None:
     server.misbehave("get", RAIL, slow_absence)
     answers: list[object] = []
-    threads = [threading.Thread(target=lambda: answers.append(cluster.network("ml", "rail-0"))) for _ in range(20)]
+    threads = [
+        threading.Thread(target=lambda: answers.append(cluster.network("ml", "rail-0")))
+        for _ in range(20)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -152,7 +190,9 @@ def slow_absence(exchange: Exchange) -> None:
     status(404, "not found")(exchange)
 
 
-def test_networks_that_are_slow_to_look_up_hold_up_no_namespace(server: FakeApiServer, cluster: Cluster) -> None:
+def test_networks_that_are_slow_to_look_up_hold_up_no_namespace(
+    server: FakeApiServer, cluster: Cluster
+) -> None:
     server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
     go = threading.Event()
 
@@ -166,7 +206,10 @@ def test_networks_that_are_slow_to_look_up_hold_up_no_namespace(server: FakeApiS
     asking = [threading.Thread(target=cluster.network, args=("ml", name)) for name in networks]
     for thread in asking:
         thread.start()
-    wait_until(lambda: len(server.requests) == MOST_LOOKUPS, "as many networks as may be asked for at a time")
+    wait_until(
+        lambda: len(server.requests) == MOST_LOOKUPS,
+        "as many networks as may be asked for at a time",
+    )
     try:
         assert cluster.namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
     finally:
@@ -195,7 +238,9 @@ def test_says_absent_where_the_server_says_so(server: FakeApiServer, cluster: Cl
         pytest.param(text(200, '{"kind": "Status"}'), id="another object"),
     ],
 )
-def test_says_that_it_cannot_know_where_the_server_gives_no_answer(server: FakeApiServer, behaviour: Any) -> None:
+def test_says_that_it_cannot_know_where_the_server_gives_no_answer(
+    server: FakeApiServer, behaviour: Any
+) -> None:
     cluster = Cluster(Connection(Credentials("test", server.url)), lookup_seconds=0.2)
     path = f"{NAMESPACES}/ml"
     server.misbehave("get", path, behaviour, behaviour)
@@ -203,15 +248,21 @@ def test_says_that_it_cannot_know_where_the_server_gives_no_answer(server: FakeA
         cluster.namespace("ml")
 
 
-@pytest.mark.parametrize("name", ["", "..", "../../v1/secrets/x", "Rail-0", "-rail", "a/b", "a b", "ü", "x" * 254])
-def test_does_not_ask_for_names_that_cannot_be(server: FakeApiServer, cluster: Cluster, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["", "..", "../../v1/secrets/x", "Rail-0", "-rail", "a/b", "a b", "ü", "x" * 254]
+)
+def test_does_not_ask_for_names_that_cannot_be(
+    server: FakeApiServer, cluster: Cluster, name: str
+) -> None:
     assert cluster.network("ml", name) is None
     assert cluster.network(name or "A", "rail-0") is None
     assert cluster.namespace(name) is None
     assert server.requests == []
 
 
-def test_prefers_news_from_the_watch_to_what_was_asked(server: FakeApiServer, watched: Cluster) -> None:
+def test_prefers_news_from_the_watch_to_what_was_asked(
+    server: FakeApiServer, watched: Cluster
+) -> None:
     assert watched.network("ml", "rail-0") is None
     server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
     wait_until(lambda: watched.network("ml", "rail-0"), "the network")
@@ -220,7 +271,9 @@ def test_prefers_news_from_the_watch_to_what_was_asked(server: FakeApiServer, wa
     assert [request.path for request in server.asked("get")] == [RAIL, RAIL]
 
 
-def test_sees_a_label_that_the_watch_has_not_brought_yet(server: FakeApiServer, cluster: Cluster) -> None:
+def test_sees_a_label_that_the_watch_has_not_brought_yet(
+    server: FakeApiServer, cluster: Cluster
+) -> None:
     server.put(NAMESPACES, "ml")
     server.misbehave("watch", NAMESPACES, hang)
     cluster.start()
@@ -237,7 +290,9 @@ def test_serves_the_last_known_state_when_the_server_is_gone(clock: Clock) -> No
         server.put(NAMESPACES, "ml")
         server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
         put_master(server, "train-0", "2026-01-01T00:00:00Z", "10.0.0.1")
-        cluster = started(server, Cluster(Connection(Credentials("test", server.url)), monotonic=clock))
+        cluster = started(
+            server, Cluster(Connection(Credentials("test", server.url)), monotonic=clock)
+        )
     try:
         assert cluster.namespace("ml") == Namespace("ml")
         assert cluster.network("ml", "rail-0")
@@ -249,7 +304,9 @@ def test_serves_the_last_known_state_when_the_server_is_gone(clock: Clock) -> No
         assert set(cluster.checks().values()) == {""}
         clock.now += 481
         wait_until(lambda: "refused" in cluster.checks()["pods"], "the reason")
-        assert cluster.checks()["pods"].startswith("no contact with the API server for 481 s (GET /api/v1/pods: ")
+        assert cluster.checks()["pods"].startswith(
+            "no contact with the API server for 481 s (GET /api/v1/pods: "
+        )
     finally:
         cluster.stop()
 
@@ -275,6 +332,9 @@ def test_is_ready_without_multus(server: FakeApiServer, cluster: Cluster) -> Non
 def test_counts_restarts_of_its_watches(server: FakeApiServer) -> None:
     restarts: list[tuple[str, str]] = []
     server.misbehave("list", NAMESPACES, status(500))
-    cluster = Cluster(Connection(Credentials("test", server.url)), on_restart=lambda *restart: restarts.append(restart))
+    cluster = Cluster(
+        Connection(Credentials("test", server.url)),
+        on_restart=lambda *restart: restarts.append(restart),
+    )
     started(server, cluster).stop()
     assert restarts == [("namespaces", "refused")]

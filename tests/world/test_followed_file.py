@@ -15,7 +15,9 @@ class Looks:
         self.parsed: list[bytes] = []
         self.told: list[WebhookError] = []
         self.has_memory = True
-        self.file = FollowedFile(path, parse=self.parse, absent=0, at_first=-1, on_error=self.told.append)
+        self.file = FollowedFile(
+            path, parse=self.parse, absent=0, at_first=-1, on_error=self.told.append
+        )
 
     def parse(self, content: bytes) -> int:
         self.parsed.append(content)

@@ -12,10 +12,17 @@ from webhook.core.model import MasterAddress, Namespace
 from webhook.world.held import Masters, read_address, read_master, read_namespace
 
 
-def pod(name: str = "m", created: str = "2026-01-01T00:00:00Z", addr: str | None = "192.168.1.5", **more: Any) -> Any:
+def pod(
+    name: str = "m",
+    created: str = "2026-01-01T00:00:00Z",
+    addr: str | None = "192.168.1.5",
+    **more: Any,
+) -> Any:
     """Return a rank 0 whose published address is *addr*; Multus tells *address*, if given."""
     annotations = {} if addr is None else {names.MASTER_ADDR: addr}
-    return member_pod(name, "master", "j", uid=name, creationTimestamp=created, annotations=annotations, **more)
+    return member_pod(
+        name, "master", "j", uid=name, creationTimestamp=created, annotations=annotations, **more
+    )
 
 
 def index(*pods: Any) -> Masters:
@@ -31,7 +38,10 @@ def addr(masters: Masters, namespace: str = "ml", job: str = "j") -> str | None:
 
 
 def test_gives_the_address_of_the_newest() -> None:
-    old, new = pod("z", "2026-01-01T00:00:00Z", "10.0.0.1"), pod("a", "2026-01-01T00:00:01Z", "10.0.0.2")
+    old, new = (
+        pod("z", "2026-01-01T00:00:00Z", "10.0.0.1"),
+        pod("a", "2026-01-01T00:00:01Z", "10.0.0.2"),
+    )
     assert addr(index(old, new)) == addr(index(new, old)) == "10.0.0.2"
 
 
@@ -57,9 +67,16 @@ def test_falls_back_when_the_newest_ends() -> None:
 
 @pytest.mark.parametrize(
     ("status", "found"),
-    [("192.168.1.5", "192.168.1.5"), ("192.168.1.9", None), ("", "192.168.1.5"), ("x", "192.168.1.5")],
+    [
+        ("192.168.1.5", "192.168.1.5"),
+        ("192.168.1.9", None),
+        ("", "192.168.1.5"),
+        ("x", "192.168.1.5"),
+    ],
 )
-def test_gives_no_address_that_network_status_no_longer_tells(status: str, found: str | None) -> None:
+def test_gives_no_address_that_network_status_no_longer_tells(
+    status: str, found: str | None
+) -> None:
     """The sandbox was rebuilt, and the controller has not published the new address yet."""
     assert addr(index(pod(address=status))) == found
 
@@ -72,7 +89,9 @@ def test_replaces_the_address_of_a_pod() -> None:
 
 def test_follows_a_pod_whose_job_changes() -> None:
     masters = index(pod())
-    masters.update(("ml", "m"), read_master(pod(labels={names.JOB: "k", names.RENDEZVOUS: "master"})))
+    masters.update(
+        ("ml", "m"), read_master(pod(labels={names.JOB: "k", names.RENDEZVOUS: "master"}))
+    )
     assert (addr(masters), addr(masters, job="k")) == (None, "192.168.1.5")
 
 
@@ -80,14 +99,21 @@ def test_keeps_jobs_of_one_name_apart_by_namespace() -> None:
     masters = index(pod())
     other = pod("m", addr="10.9.9.9", namespace="other")
     masters.update(("other", "m"), read_master(other))
-    assert (addr(masters), addr(masters, "other"), addr(masters, "none")) == ("192.168.1.5", "10.9.9.9", None)
+    assert (addr(masters), addr(masters, "other"), addr(masters, "none")) == (
+        "192.168.1.5",
+        "10.9.9.9",
+        None,
+    )
 
 
 @pytest.mark.parametrize("ends", [False, True])
 def test_an_update_takes_no_longer_among_many_of_one_job(ends: bool) -> None:
     work = set()
     for count in (10, 1000):
-        several = [read_master(pod(f"m{number}", addr=f"10.0.0.{number % 250 + 1}")) for number in range(count)]
+        several = [
+            read_master(pod(f"m{number}", addr=f"10.0.0.{number % 250 + 1}"))
+            for number in range(count)
+        ]
         masters = Masters()
         for number, master in enumerate(several):
             masters.update(("ml", f"m{number}"), master)
@@ -106,7 +132,13 @@ def test_takes_a_pod_out_that_was_never_in() -> None:
 
 @pytest.mark.parametrize(
     "labels",
-    [None, {}, {names.JOB: "j"}, {names.JOB: "j", names.RENDEZVOUS: "worker"}, {names.RENDEZVOUS: "master"}],
+    [
+        None,
+        {},
+        {names.JOB: "j"},
+        {names.JOB: "j", names.RENDEZVOUS: "worker"},
+        {names.RENDEZVOUS: "master"},
+    ],
     ids=repr,
 )
 def test_passes_over_pods_that_are_no_rank_zero(labels: Any) -> None:

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import FABRIC_PROFILES, NOT_INSTALLED, Behaviour, FakeApiServer, status, text
+from tests.fake_apiserver import (
+    FABRIC_PROFILES,
+    NOT_INSTALLED,
+    Behaviour,
+    FakeApiServer,
+    status,
+    text,
+)
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
 from webhook.core.errors import InputError
 from webhook.core.profiles import Multus
@@ -26,9 +33,7 @@ from webhook.world.profiles_read import (
 
 DEPLOYMENT = "/apis/apps/v1/namespaces/sys/deployments/fabric-injector-webhook"
 CONFIG = "/api/v1/namespaces/sys/configmaps/fabric-injector-config"
-CONFIGURATION = (
-    "apiVersion: config.fabric-injector.io/v1alpha1\nkind: Configuration\nmultus: {namespaceIsolation: true}\n"
-)
+CONFIGURATION = "apiVersion: config.fabric-injector.io/v1alpha1\nkind: Configuration\nmultus: {namespaceIsolation: true}\n"
 
 
 @pytest.fixture
@@ -42,17 +47,25 @@ def read(server: FakeApiServer, place: ProfilesPlace | None = FROM_OBJECTS) -> P
 
 
 def config_map(data: object) -> Behaviour:
-    return lambda exchange: exchange.answer(200, {"metadata": {"name": "c", "namespace": "sys"}, "data": data})
+    return lambda exchange: exchange.answer(
+        200, {"metadata": {"name": "c", "namespace": "sys"}, "data": data}
+    )
 
 
 def deployment(*arguments: str) -> Behaviour:
-    container = {"name": "webhook", "args": ["serve", *arguments], "volumeMounts": [{"name": "p", "mountPath": "/p"}]}
+    container = {
+        "name": "webhook",
+        "args": ["serve", *arguments],
+        "volumeMounts": [{"name": "p", "mountPath": "/p"}],
+    }
     pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "mine"}}]}
     body = {"metadata": {"name": "w", "namespace": "sys"}, "spec": {"template": {"spec": pod}}}
     return lambda exchange: exchange.answer(200, body)
 
 
-def put(server: FakeApiServer, name: str, generation: int = 1, status: Any = None, **spec: Any) -> None:
+def put(
+    server: FakeApiServer, name: str, generation: int = 1, status: Any = None, **spec: Any
+) -> None:
     server.put(FABRIC_PROFILES, name, generation=generation, spec=spec, status=status)
 
 
@@ -92,23 +105,32 @@ def test_reads_what_the_controller_says_of_an_object(server: FakeApiServer) -> N
     put(server, "a", 3, {"observedGeneration": 2, "conditions": conditions})
     [one] = read(server).objects
     assert (one.generation, one.observed) == (3, 2)
-    assert one.conditions == {"Ready": ("False", "none offers rdma/x"), "DevicesOffered": ("False", "NoDevice")}
+    assert one.conditions == {
+        "Ready": ("False", "none offers rdma/x"),
+        "DevicesOffered": ("False", "NoDevice"),
+    }
 
 
 def test_says_that_the_definition_is_missing(server: FakeApiServer) -> None:
     server.misbehave("list", FABRIC_PROFILES, text(404, NOT_INSTALLED))
     found = read(server)
     assert found.profiles is None
-    with pytest.raises(InputError, match=r"no CustomResourceDefinition fabricprofiles\.fabric-injector\.io"):
+    with pytest.raises(
+        InputError, match=r"no CustomResourceDefinition fabricprofiles\.fabric-injector\.io"
+    ):
         found.known()
 
 
-def test_who_may_list_nothing_is_told_that_the_definition_is_missing_all_the_same(server: FakeApiServer) -> None:
+def test_who_may_list_nothing_is_told_that_the_definition_is_missing_all_the_same(
+    server: FakeApiServer,
+) -> None:
     server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
     assert "no CustomResourceDefinition" in read(server).missing
     server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
     group = {"preferredVersion": {"groupVersion": "fabric-injector.io/v1alpha1"}}
-    server.misbehave("get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group))
+    server.misbehave(
+        "get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group)
+    )
     with pytest.raises(RequestFailed, match="no such right"):
         read(server)
 
@@ -118,7 +140,11 @@ def test_who_may_list_nothing_is_told_that_the_definition_is_missing_all_the_sam
     [
         (status(404, "gone"), "", ""),
         (status(403, "no such right"), "", "Multus is taken to have its defaults"),
-        (config_map({"other": ""}), "ConfigMap sys/fabric-injector-config: holds no config.yaml", ""),
+        (
+            config_map({"other": ""}),
+            "ConfigMap sys/fabric-injector-config: holds no config.yaml",
+            "",
+        ),
         (
             config_map({"config.yaml": "kind: Other"}),
             'fabric-injector-config, config.yaml, line 1: kind: found "Other"',
@@ -143,13 +169,24 @@ def test_settings_that_are_not_known_have_their_defaults(
 def test_reads_the_file_that_the_deployment_mounts(server: FakeApiServer) -> None:
     put(server, "an-object")
     server.misbehave("get", DEPLOYMENT, deployment("--profiles=/p/f.yaml"))
-    server.misbehave("get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"f.yaml": "profiles: {in-file: {}}"}))
+    server.misbehave(
+        "get",
+        "/api/v1/namespaces/sys/configmaps/mine",
+        config_map({"f.yaml": "profiles: {in-file: {}}"}),
+    )
     found = read(server, None)
-    assert (found.source, list(found.known().profiles)) == ("ConfigMap sys/mine, f.yaml", ["in-file"])
+    assert (found.source, list(found.known().profiles)) == (
+        "ConfigMap sys/mine, f.yaml",
+        ["in-file"],
+    )
 
 
-@pytest.mark.parametrize("answer", [deployment(), status(404, "gone"), status(403, "no such right")])
-def test_takes_objects_where_no_deployment_names_a_file(server: FakeApiServer, answer: Behaviour) -> None:
+@pytest.mark.parametrize(
+    "answer", [deployment(), status(404, "gone"), status(403, "no such right")]
+)
+def test_takes_objects_where_no_deployment_names_a_file(
+    server: FakeApiServer, answer: Behaviour
+) -> None:
     put(server, "an-object")
     server.misbehave("get", DEPLOYMENT, answer)
     assert list(read(server, None).known().profiles) == ["an-object"]
@@ -204,7 +241,10 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
     }
     found = of_file_objects("f", [{"kind": "Namespace"}, {**profile, "status": {}}, settings])
     assert found is not None
-    assert (list(found.known().profiles), found.known().multus) == (["a"], Multus(default_networks=1))
+    assert (list(found.known().profiles), found.known().multus) == (
+        ["a"],
+        Multus(default_networks=1),
+    )
     assert of_file_objects("f", [{"kind": "Namespace"}]) is None
     broken = of_file_objects("f", [profile, {**profile, "spec": {"netwroks": []}}])
     assert broken is not None
@@ -216,11 +256,15 @@ def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: Fake
     place = ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml"))
     path = "/api/v1/namespaces/sys/configmaps/mine"
     both = "{profiles: {}, multus: {defaultNetworks: 1}}"
-    server.misbehave("get", path, config_map({"f.yaml": "profiles: {a: {}}"}), config_map({"f.yaml": both}))
+    server.misbehave(
+        "get", path, config_map({"f.yaml": "profiles: {a: {}}"}), config_map({"f.yaml": both})
+    )
     server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
     found = read(server, place).known()
     assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
-    with pytest.raises(InputError, match=r"mine, f\.yaml: multus: is given though there is a configuration file"):
+    with pytest.raises(
+        InputError, match=r"mine, f\.yaml: multus: is given though there is a configuration file"
+    ):
         read(server, place).known()
 
 
@@ -235,7 +279,9 @@ def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: Fake
     ],
     ids=["the short form", "with a profile"],
 )
-def test_takes_for_a_configuration_what_the_webhook_does(server: FakeApiServer, content: str, message: str) -> None:
+def test_takes_for_a_configuration_what_the_webhook_does(
+    server: FakeApiServer, content: str, message: str
+) -> None:
     put(server, "a")
     server.misbehave("get", CONFIG, config_map({"config.yaml": content}))
     found = read(server)
@@ -251,28 +297,39 @@ def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) ->
     server.misbehave("get", DEPLOYMENT, deployment("--config=/p/c.yaml"), deployment())
     assert read(server, None).known().multus == Multus(namespace_isolation=True)
     assert read(server, None).known().multus == Multus(), "it was told of no file"
-    assert read(server).known().multus == Multus(namespace_isolation=True), "the Deployment is not known"
+    assert read(server).known().multus == Multus(namespace_isolation=True), (
+        "the Deployment is not known"
+    )
 
 
-def test_objects_of_a_file_get_the_clusters_settings_and_the_short_form_has_its_own(server: FakeApiServer) -> None:
+def test_objects_of_a_file_get_the_clusters_settings_and_the_short_form_has_its_own(
+    server: FakeApiServer,
+) -> None:
     objects = "{apiVersion: fabric-injector.io/v1alpha1, kind: FabricProfile, metadata: {name: a}, spec: {}}"
     listed = f"{{kind: List, items: [{objects}]}}"
     reader = Reader(Connection(Credentials("test", server.url)))
     for content in (objects, listed):
         server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
-        found = beside_installed_settings(reader, "sys", read_file("f", content), FROM_OBJECTS).known()
+        found = beside_installed_settings(
+            reader, "sys", read_file("f", content), FROM_OBJECTS
+        ).known()
         assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
     for content in ("profiles: {a: {}}", f"{CONFIGURATION.replace('true', 'false')}---\n{objects}"):
         server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
         assert (
-            beside_installed_settings(reader, "sys", read_file("f", content), FROM_OBJECTS).known().multus == Multus()
+            beside_installed_settings(reader, "sys", read_file("f", content), FROM_OBJECTS)
+            .known()
+            .multus
+            == Multus()
         )
 
 
 CLAIMS = [{"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.net"}]}]
 
 
-@pytest.mark.parametrize(("versions", "problem"), [(("v1",), ""), (("v1beta2",), ""), (("v1beta1",), CLAIMS_UNSERVED)])
+@pytest.mark.parametrize(
+    ("versions", "problem"), [(("v1",), ""), (("v1beta2",), ""), (("v1beta1",), CLAIMS_UNSERVED)]
+)
 def test_says_whether_the_cluster_can_give_claims(
     server: FakeApiServer, versions: tuple[str, ...], problem: str
 ) -> None:
@@ -293,6 +350,8 @@ def test_takes_claims_to_be_served_where_nobody_says_and_asks_only_for_profiles_
 
 
 def test_profiles_of_a_file_give_no_claims(server: FakeApiServer) -> None:
-    server.misbehave("get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"p.yaml": "profiles: {a: {}}"}))
+    server.misbehave(
+        "get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"p.yaml": "profiles: {a: {}}"})
+    )
     found = read(server, ProfilesPlace(config_map=ConfigMapKey("mine", "p.yaml")))
     assert found.known().claims_problem == CLAIMS_OF_A_FILE

@@ -22,7 +22,9 @@ class Bench:
         self.asked: list[Key] = []
         self.slots = threading.Semaphore(slots)
         self._ask = ask
-        self.lookup = Lookup(self.held, self._asked, self.slots, wait_seconds=5, monotonic=lambda: self.now)
+        self.lookup = Lookup(
+            self.held, self._asked, self.slots, wait_seconds=5, monotonic=lambda: self.now
+        )
 
     def _asked(self, key: Key) -> str | None:
         self.asked.append(key)
@@ -121,10 +123,14 @@ def test_refuses_a_fifth_question_while_four_are_under_way() -> None:
 
     bench = Bench(slow)
     names = iter("abcd")
-    asking = threading.Thread(target=in_threads, args=(4, lambda: bench.lookup.get(("", next(names)))))
+    asking = threading.Thread(
+        target=in_threads, args=(4, lambda: bench.lookup.get(("", next(names))))
+    )
     asking.start()
     wait_until(lambda: len(bench.asked) == 4, "four questions")
-    with pytest.raises(Unavailable, match=r"^ml/rail-0: too many look-ups at the API server under way$"):
+    with pytest.raises(
+        Unavailable, match=r"^ml/rail-0: too many look-ups at the API server under way$"
+    ):
         bench.lookup.get(KEY)
     go.set()
     asking.join()
@@ -184,7 +190,9 @@ def test_shares_a_fresh_answer_only_with_those_who_came_before_it_was_asked() ->
     early.start()
     wait_until(lambda: bench.asked, "the first question")
     bench.now += 1
-    later = threading.Thread(target=lambda: answers.extend(in_threads(10, lambda: bench.lookup.fresh(KEY))))
+    later = threading.Thread(
+        target=lambda: answers.extend(in_threads(10, lambda: bench.lookup.fresh(KEY)))
+    )
     later.start()
     threading.Timer(0.1, first.set).start()
     threading.Timer(0.2, rest.set).start()

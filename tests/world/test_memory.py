@@ -23,9 +23,22 @@ from webhook.kube.reflector import Reflector
 from webhook.world.cluster import MASTERS, Cluster
 from webhook.world.held import read_master
 
-CONFIG = json.dumps({"type": "macvlan", "master": "ens1f0", "ipam": {"type": "whereabouts", "range": "192.168.2.0/24"}})
-MANAGED = [{"manager": "kubectl", "fieldsV1": {"f:metadata": {"f:labels": {f"f:{n}": {} for n in range(20)}}}}]
-LEVELS = {f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")}
+CONFIG = json.dumps(
+    {
+        "type": "macvlan",
+        "master": "ens1f0",
+        "ipam": {"type": "whereabouts", "range": "192.168.2.0/24"},
+    }
+)
+MANAGED = [
+    {
+        "manager": "kubectl",
+        "fieldsV1": {"f:metadata": {"f:labels": {f"f:{n}": {} for n in range(20)}}},
+    }
+]
+LEVELS = {
+    f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")
+}
 
 
 def test_holds_a_thousand_namespaces_and_networks_in_two_megabytes() -> None:
@@ -39,9 +52,19 @@ def held_bytes() -> int:
         for number in range(1000):
             name = f"team-{number}"
             labels = {"kubernetes.io/metadata.name": name, names.PROFILE: "hostdev", **LEVELS}
-            annotations = {names.RESOURCE_NAME: "nvidia.com/hostdev", names.NODE_SELECTOR: "rail=fast"}
+            annotations = {
+                names.RESOURCE_NAME: "nvidia.com/hostdev",
+                names.NODE_SELECTOR: "rail=fast",
+            }
             server.put(NAMESPACES, name, labels=labels, managedFields=MANAGED)
-            server.put(NETWORKS, "net", name, annotations=annotations, spec={"config": CONFIG}, managedFields=MANAGED)
+            server.put(
+                NETWORKS,
+                "net",
+                name,
+                annotations=annotations,
+                spec={"config": CONFIG},
+                managedFields=MANAGED,
+            )
         cluster = Cluster(Connection(Credentials("test", server.url)))
         gc.collect()
         tracemalloc.start()
@@ -67,11 +90,17 @@ HOSTILE: list[dict[str, Any]] = [
     {"ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u"}] * 5000},
     {"finalizers": [f"example.com/f{number}" for number in range(10_000)]},
     {"managedFields": [{"fieldsV1": {f"f:k{number}": {} for number in range(20_000)}}]},
-    {"annotations": dict.fromkeys((names.MASTER_ADDR, names.WAIT_ENDS, names.RENDEZVOUS_NETWORK), "y" * 80_000)},
+    {
+        "annotations": dict.fromkeys(
+            (names.MASTER_ADDR, names.WAIT_ENDS, names.RENDEZVOUS_NETWORK), "y" * 80_000
+        )
+    },
     {
         "annotations": {
             names.RENDEZVOUS_NETWORK: "default/net@net1/any",
-            names.NETWORK_STATUS: json.dumps([{"name": "default/net", "interface": "z" * 60_000, "ips": ["10.0.0.1"]}]),
+            names.NETWORK_STATUS: json.dumps(
+                [{"name": "default/net", "interface": "z" * 60_000, "ips": ["10.0.0.1"]}]
+            ),
         }
     },
     {"annotations": {f"example.com/a{number}": "w" * 20 for number in range(5000)}},
@@ -92,9 +121,15 @@ def test_lists_huge_objects_of_every_shape_in_forty_megabytes(watched: str) -> N
         for number in range(COUNT):
             parts = HOSTILE[number % len(HOSTILE)]
             metadata = {"uid": str(number), "creationTimestamp": "2026-01-01T00:00:00Z", **parts}
-            metadata["labels"] = {names.JOB: f"j-{number}", names.RENDEZVOUS: "master", **parts.get("labels", {})}
+            metadata["labels"] = {
+                names.JOB: f"j-{number}",
+                names.RENDEZVOUS: "master",
+                **parts.get("labels", {}),
+            }
             if values := parts.get("annotations"):
-                metadata["annotations"] = {key: value.replace("yyyy", f"{number:04}") for key, value in values.items()}
+                metadata["annotations"] = {
+                    key: value.replace("yyyy", f"{number:04}") for key, value in values.items()
+                }
             server.put(WATCHED[watched][1], f"p-{number}", "evil", **metadata)
         with get_context("spawn").Pool(1) as process:
             assert process.apply(megabytes_of_a_list, (watched, server.url)) < 40

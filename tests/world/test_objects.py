@@ -65,7 +65,11 @@ def world(folder: Path, *texts: str) -> ObjectsWorld:
 
 def test_knows_what_the_files_hold(tmp_path: Path) -> None:
     known = world(tmp_path, STREAM)
-    assert known.namespace("ml") == known.fresh_namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
+    assert (
+        known.namespace("ml")
+        == known.fresh_namespace("ml")
+        == Namespace("ml", {names.PROFILE: "hostdev"})
+    )
     assert known.namespace("other") == Namespace("other")
     rail = known.network("ml", "rail-0")
     assert rail
@@ -100,7 +104,9 @@ def test_knows_the_newest_live_rank_zero(tmp_path: Path) -> None:
     old = master("a", "2026-01-01T00:00:00Z", "10.0.0.1")
     new = master("b", "2026-01-01T00:00:01Z", "10.0.0.2")
     finished = master("c", "2026-01-01T00:00:02Z", "10.0.0.3", "Succeeded")
-    assert world(tmp_path, new + old, finished).master("ml", "j") == MasterAddress("10.0.0.2", "10.0.0.2")
+    assert world(tmp_path, new + old, finished).master("ml", "j") == MasterAddress(
+        "10.0.0.2", "10.0.0.2"
+    )
 
 
 def test_reads_scalars_as_kubernetes_tools_do(tmp_path: Path) -> None:
@@ -112,7 +118,9 @@ def test_reads_scalars_as_kubernetes_tools_do(tmp_path: Path) -> None:
 
 def test_lets_the_last_object_of_a_name_count(tmp_path: Path) -> None:
     text = "{kind: Namespace, metadata: {name: ml, labels: {istio.io/rev: '%s'}}}"
-    assert world(tmp_path, text % 1, text % 2).namespace("ml") == Namespace("ml", {"istio.io/rev": "2"})
+    assert world(tmp_path, text % 1, text % 2).namespace("ml") == Namespace(
+        "ml", {"istio.io/rev": "2"}
+    )
 
 
 @pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n", "{}\n"[:0]], ids=repr)
@@ -132,10 +140,19 @@ NAMED = "kind: Namespace\nmetadata:\n  name: ml\n"
         ("kind: &a\nx: *b", "line 2, column 4: the alias *b has no anchor before it"),
         ("kind: Na\x00mespace", "line 1, column 9: the character U+0000 is not allowed; remove it"),
         ('{"kind": "Namespace",', "line 2, column 1: not valid YAML: "),
-        (NAMED + "  name: other", "line 4, column 3: metadata.name: is written twice, first in line 3; keep one"),
-        ('{"kind": "List",\n"kind": "List"}', "line 2, column 1: kind: is written twice, first in line 1; keep one"),
+        (
+            NAMED + "  name: other",
+            "line 4, column 3: metadata.name: is written twice, first in line 3; keep one",
+        ),
+        (
+            '{"kind": "List",\n"kind": "List"}',
+            "line 2, column 1: kind: is written twice, first in line 1; keep one",
+        ),
         ("7\n", "line 1: expected an object with a kind, found a number; correct or remove it"),
-        (NAMED + "---\n- a\n", "line 5: expected an object with a kind, found a list; correct or remove it"),
+        (
+            NAMED + "---\n- a\n",
+            "line 5: expected an object with a kind, found a list; correct or remove it",
+        ),
         (
             "metadata: {name: x}",
             "line 1: expected an object with a kind, found an object without one; correct or remove it",
@@ -148,7 +165,10 @@ NAMED = "kind: Namespace\nmetadata:\n  name: ml\n"
             "kind: Namespace",
             "line 1: Namespace: metadata.name: expected a string, found nothing; give the object a name",
         ),
-        ("kind: Pod\nmetadata: x", "line 1: Pod: metadata: expected an object, found a string; correct it"),
+        (
+            "kind: Pod\nmetadata: x",
+            "line 1: Pod: metadata: expected an object, found a string; correct it",
+        ),
         (
             NAMED + "  labels: {a: 1}",
             "line 1: Namespace ml: metadata.labels: a: expected a string, found a number; put both in quotes",
@@ -179,11 +199,14 @@ def test_names_the_place_of_bytes_that_are_no_text(tmp_path: Path) -> None:
     file = tmp_path / "objects.yaml"
     file.write_bytes(b"kind: x\n# \xfc\n")
     with pytest.raises(
-        InputError, match=r"line 2, column 3: the byte 0xfc is not UTF-8; save the file in that encoding$"
+        InputError,
+        match=r"line 2, column 3: the byte 0xfc is not UTF-8; save the file in that encoding$",
     ):
         load_objects([file])
 
 
 def test_names_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.yaml: cannot be read \(No such file or directory\)"):
+    with pytest.raises(
+        InputError, match=r"none\.yaml: cannot be read \(No such file or directory\)"
+    ):
         load_objects([tmp_path / "none.yaml"])

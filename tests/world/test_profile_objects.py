@@ -103,7 +103,9 @@ def put(server: FakeApiServer, name: str, **spec: Any) -> None:
 
 
 def networks(objects: ProfileObjects) -> dict[str, list[str]]:
-    return {name: [str(net) for net in profile.networks] for name, profile in objects.current().items()}
+    return {
+        name: [str(net) for net in profile.networks] for name, profile in objects.current().items()
+    }
 
 
 def test_the_objects_are_the_profiles_that_a_file_holds(
@@ -154,7 +156,10 @@ def test_no_object_and_no_definition_are_answers_too(
 
 
 def test_a_definition_that_is_gone_leaves_what_was_known(
-    server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told, monkeypatch: pytest.MonkeyPatch
+    server: FakeApiServer,
+    start: Callable[[], ProfileObjects],
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An API server that starts anew may not know its custom resources for a moment."""
     monkeypatch.setattr(list_watch, "NOT_INSTALLED_SECONDS", 0.1)
@@ -166,7 +171,8 @@ def test_a_definition_that_is_gone_leaves_what_was_known(
     wait_until(lambda: told.errors, "the end to be told")
     assert networks(objects) == {"a": ["n/one"]}
     wait_until(
-        lambda: told.installed == [False, True] and objects.faulty() == 0, "the definition, and the same profile"
+        lambda: told.installed == [False, True] and objects.faulty() == 0,
+        "the definition, and the same profile",
     )
     assert networks(objects) == {"a": ["n/one"]}
 
@@ -224,7 +230,10 @@ def test_what_is_deleted_in_use_serves_until_it_is_there_again(
 
 
 def test_what_changes_at_once_is_read_at_once(
-    server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told, monkeypatch: pytest.MonkeyPatch
+    server: FakeApiServer,
+    start: Callable[[], ProfileObjects],
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     objects = start()
     told.may_read.clear()
@@ -239,11 +248,16 @@ def test_what_changes_at_once_is_read_at_once(
     monkeypatch.setattr(profile_objects, "MOST_BYTES", 1)
     put(server, "p-1", pods="all")
     put(server, "p-2", pods="all")
-    wait_until(lambda: objects.current()["p-2"].pods == objects.current()["p-1"].pods == "all", "the changes")
+    wait_until(
+        lambda: objects.current()["p-2"].pods == objects.current()["p-1"].pods == "all",
+        "the changes",
+    )
     assert max(len(names) for names in told.reads[-2:]) == 1, "no more than there is room for"
 
 
-def test_a_status_is_no_change(server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told) -> None:
+def test_a_status_is_no_change(
+    server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
+) -> None:
     put(server, "a")
     objects = start()
     server.put(FABRIC_PROFILES, "a", spec={}, status={"namespaces": 3}, labels={"x": "y"})
@@ -253,7 +267,10 @@ def test_a_status_is_no_change(server: FakeApiServer, start: Callable[[], Profil
 
 
 def test_what_nobody_can_read_keeps_no_other_from_being_read(
-    server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told, monkeypatch: pytest.MonkeyPatch
+    server: FakeApiServer,
+    start: Callable[[], ProfileObjects],
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is found by trying fewer at once, and tried again."""
     monkeypatch.setattr(profile_objects, "LEAST_PAUSE_SECONDS", 0.01)
@@ -263,14 +280,20 @@ def test_what_nobody_can_read_keeps_no_other_from_being_read(
     objects = start()
     assert len(objects.current()) == 8
     assert objects.faulty() == 1
-    assert "FabricProfile p-4: the process that reads the profiles has ended; it is tried again" in told.errors
+    assert (
+        "FabricProfile p-4: the process that reads the profiles has ended; it is tried again"
+        in told.errors
+    )
     told.poison = "nothing"
     wait_until(lambda: len(objects.current()) == 9, "the last one")
     assert objects.faulty() == 0
 
 
 def test_is_not_known_while_nothing_can_be_read(
-    server: FakeApiServer, follow: Callable[[], ProfileObjects], told: Told, monkeypatch: pytest.MonkeyPatch
+    server: FakeApiServer,
+    follow: Callable[[], ProfileObjects],
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(profile_objects, "LEAST_PAUSE_SECONDS", 0.01)
     told.poison = ""
@@ -291,9 +314,7 @@ def test_tells_of_two_that_the_same_pods_choose(
     put(server, "a", podLabels={"x": "y"})
     put(server, "b", podLabels={"x": "y"})
     objects = start()
-    problem = (
-        "FabricProfile b: spec.podLabels: a has the same, and pods that carry them take that one; change one of the two"
-    )
+    problem = "FabricProfile b: spec.podLabels: a has the same, and pods that carry them take that one; change one of the two"
     wait_until(lambda: told.errors == [problem], "it to be told")
     assert objects.faulty() == 1
     assert list(objects.current()) == ["a", "b"]

@@ -137,7 +137,10 @@ def test_keeps_serving_while_the_file_is_gone(mount: Mount, watch: Watch) -> Non
     mount.path.unlink()
     wait_until(lambda: len(watch.errors) == 1, "the missing file to be seen")
     assert isinstance(watch.errors[0], InputError)
-    assert str(watch.errors[0]) == f"profiles file {mount.path}: cannot be read: No such file or directory"
+    assert (
+        str(watch.errors[0])
+        == f"profiles file {mount.path}: cannot be read: No such file or directory"
+    )
     assert watch.names() == {"one"}
     mount.path.symlink_to("..data/profiles.yaml")
     wait_until(lambda: watch.file.error() is None, "the fault to be gone")
@@ -149,7 +152,9 @@ def test_outlives_a_fault_of_its_own(mount: Mount, monkeypatch: pytest.MonkeyPat
         with monkeypatch.context() as patched:
             patched.setattr("webhook.core.profiles.load.parse_profiles", lambda _: 1 / 0)
             mount.swap(TWO)
-            wait_until(lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own")
+            wait_until(
+                lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own"
+            )
         mount.swap(TWO + "# again\n")
         wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
     finally:
@@ -185,7 +190,8 @@ def test_names_the_line_that_is_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "profiles.yaml"
     path.write_bytes(b"profiles:\n  a: {env: {X: '\xff'}}\n")
     with pytest.raises(
-        ProfilesError, match="line 2: document: the byte 0xff is not UTF-8; save the file in that encoding"
+        ProfilesError,
+        match="line 2: document: the byte 0xff is not UTF-8; save the file in that encoding",
     ):
         read_profiles(path)
 

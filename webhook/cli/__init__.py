@@ -57,13 +57,18 @@ def imported(name: str) -> click.Command:
 def _listed() -> dict[str, click.Command]:
     """Return what help, completion and "did you mean" need of each command: its name and its line."""
     lines = {**_COMMANDS, **dict.fromkeys(_UNLISTED, "")}
-    return {name: click.Command(name, short_help=text, hidden=not text) for name, text in lines.items()}
+    return {
+        name: click.Command(name, short_help=text, hidden=not text) for name, text in lines.items()
+    }
 
 
 @click.group(
     cls=_Commands,
     commands=_listed(),
-    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": _ENVIRONMENT_PREFIX},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": _ENVIRONMENT_PREFIX,
+    },
 )
 @click.version_option(__version__, prog_name="fabric-injector")
 def main() -> None:

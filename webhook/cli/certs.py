@@ -62,7 +62,9 @@ def show(directory: Path | None, namespace: str, webhook_configuration: str) -> 
 
 
 @command.command()
-@click.option("--authority", is_flag=True, help="A new CA too, which signs once all API servers trust it.")
+@click.option(
+    "--authority", is_flag=True, help="A new CA too, which signs once all API servers trust it."
+)
 @namespace_option("CERTS_ROTATE", "Namespace of the Secret.")
 @cluster_options
 def rotate(authority: bool, namespace: str) -> None:
@@ -87,10 +89,14 @@ def rotate(authority: bool, namespace: str) -> None:
     except (InputError, Unavailable) as error:
         raise Failure(str(error)) from None
     if not found:
-        raise Failure(f"{secret.title} does not exist; is the controller running in namespace {namespace}?")
+        raise Failure(
+            f"{secret.title} does not exist; is the controller running in namespace {namespace}?"
+        )
     when = (
         f"in caBundle within seconds, and signs after {Policy().settle.total_seconds():.0f} s"
         if authority
         else "due now"
     )
-    click.echo(f"{secret.title}: asked for a new {kind} certificate, {when}; follow it with `certs show`")
+    click.echo(
+        f"{secret.title}: asked for a new {kind} certificate, {when}; follow it with `certs show`"
+    )

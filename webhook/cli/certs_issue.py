@@ -23,10 +23,21 @@ _DNS_NAME = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 
 @click.command("issue")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write into.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Directory to write into.",
+)
 @click.option("--dns", multiple=True, help=f"DNS name. Repeatable. Default: {_HOST}.")
 @click.option("--ip", multiple=True, help="IP address. Repeatable.")
-@click.option("--days", type=click.IntRange(1, 3650), default=90, show_default=True, help="Life of the certificate.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 3650),
+    default=90,
+    show_default=True,
+    help="Life of the certificate.",
+)
 @click.option(
     "--authority-days",
     type=click.IntRange(1, 36500),
@@ -35,7 +46,14 @@ _DNS_NAME = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*", re.ASCII)
     help="Life of a CA that is made.",
 )
 @click.option("--force", is_flag=True, help="Replace a tls.crt and tls.key that are there.")
-def issue(out: Path, dns: tuple[str, ...], ip: tuple[str, ...], days: int, authority_days: int, force: bool) -> None:
+def issue(
+    out: Path,
+    dns: tuple[str, ...],
+    ip: tuple[str, ...],
+    days: int,
+    authority_days: int,
+    force: bool,
+) -> None:
     """Write tls.crt, tls.key and ca.crt for `serve --tls-dir`, where the controller does not keep them.
 
     The CA of the directory signs (ca.crt and ca.key), so that clients that trust it need no change; without one, one is made. Keep
@@ -50,21 +68,34 @@ def issue(out: Path, dns: tuple[str, ...], ip: tuple[str, ...], days: int, autho
     from certs.issue import issue_serving
 
     if not force and (present := [name for name in (CERTIFICATE, KEY) if (out / name).exists()]):
-        raise Failure(f"{out / present[0]} exists; add --force to replace it, or choose another --out")
+        raise Failure(
+            f"{out / present[0]} exists; add --force to replace it, or choose another --out"
+        )
     if wrong := [name for name in dns if not _DNS_NAME.fullmatch(name)]:
-        raise Failure(f"--dns {wrong[0]!r}: is not a DNS name; write one such as injector.example.com, in ASCII")
+        raise Failure(
+            f"--dns {wrong[0]!r}: is not a DNS name; write one such as injector.example.com, in ASCII"
+        )
     now = datetime.now(UTC)
     dns = dns or (() if ip else (_HOST,))
     try:
         out.mkdir(parents=True, exist_ok=True)
-        authority = _authority(out, now) or _make_authority(out, now, timedelta(days=authority_days))
+        authority = _authority(out, now) or _make_authority(
+            out, now, timedelta(days=authority_days)
+        )
         serving = issue_serving(
-            authority, "fabric-injector", dns_names=dns, ip_addresses=ip, now=now, lifetime=timedelta(days=days)
+            authority,
+            "fabric-injector",
+            dns_names=dns,
+            ip_addresses=ip,
+            now=now,
+            lifetime=timedelta(days=days),
         )
         _write(out / KEY, serving.key)
         _write(out / CERTIFICATE, serving.certificate)
     except OSError as error:
-        raise Failure(f"{error.filename or out}: {error.strerror or error}; choose another --out") from None
+        raise Failure(
+            f"{error.filename or out}: {error.strerror or error}; choose another --out"
+        ) from None
     except ValueError as error:
         raise Failure(f"--dns, --ip: {error}; give DNS names in ASCII and IP addresses") from None
     click.echo(f"{out}: certificate for {', '.join((*dns, *ip))}; caBundle is ca.crt in base64")
@@ -104,7 +135,9 @@ def _write(path: Path, content: bytes) -> None:
     """Replace a file in one step, because a server may read it at any moment; only its owner may read a key."""
     part = path.with_name(f".{path.name}.new")
     part.unlink(missing_ok=True)
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if path.suffix == ".key" else 0o644)
+    descriptor = os.open(
+        part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if path.suffix == ".key" else 0o644
+    )
     with open(descriptor, "wb") as file:
         file.write(content)
     part.replace(path)

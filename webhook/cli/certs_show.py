@@ -33,7 +33,9 @@ def are_right(directory: Path | None, namespace: str, webhook_configuration: str
     connection = _connect(required=directory is None)
     data = _secret(connection, namespace) if directory is None else _files(directory)
     if not any(data.values()):
-        raise Failure(f"{directory or names.TLS_SECRET}: holds neither {CERTIFICATE} nor {AUTHORITY}")
+        raise Failure(
+            f"{directory or names.TLS_SECRET}: holds neither {CERTIFICATE} nor {AUTHORITY}"
+        )
     _print(data, now)
     faults = list(pair_faults(data, now))
     if connection is not None:
@@ -72,7 +74,9 @@ def _secret(connection: Connection | None, namespace: str) -> Mapping[str, bytes
     except Unavailable as error:
         raise Failure(str(error)) from None
     if not secret.exists:
-        raise Failure(f"{store.title} does not exist; is the controller running in namespace {namespace}?")
+        raise Failure(
+            f"{store.title} does not exist; is the controller running in namespace {namespace}?"
+        )
     return secret.data
 
 
@@ -108,7 +112,9 @@ def _find(connection: Connection, name: str) -> WebhookConfiguration | None:
     return found
 
 
-def _compare(configuration: WebhookConfiguration | None, data: Mapping[str, bytes], now: datetime) -> list[Fault]:
+def _compare(
+    configuration: WebhookConfiguration | None, data: Mapping[str, bytes], now: datetime
+) -> list[Fault]:
     """Return why the live caBundle refuses the certificate."""
     if configuration is None:
         return []

@@ -38,7 +38,11 @@ class _Seconds(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = super().convert(value, param, ctx)
-        return self.fail(f"{value!r} is not a valid float range.", param, ctx) if math.isnan(found) else found
+        return (
+            self.fail(f"{value!r} is not a valid float range.", param, ctx)
+            if math.isnan(found)
+            else found
+        )
 
 
 @click.command("check")
@@ -119,7 +123,9 @@ def command(
         connection = connect_to_cluster()
         while True:
             try:
-                namespace = system_namespace or find_system_namespace(connection, webhook_configuration)
+                namespace = system_namespace or find_system_namespace(
+                    connection, webhook_configuration
+                )
                 if workload and workload == namespace:
                     note = f"-n {workload}: the installation's own namespace, which needs no -n: looking at the whole cluster"
                     click.echo(note, err=True)
@@ -159,11 +165,21 @@ def _print(findings: Sequence[Finding], connection: Connection, subject: Subject
     from webhook.diagnose.finding import count, grouped
     from webhook.diagnose.wording import counted
 
-    scope = f"namespace {subject.workload}" if subject.workload else f"installation in namespace {subject.namespace}"
+    scope = (
+        f"namespace {subject.workload}"
+        if subject.workload
+        else f"installation in namespace {subject.namespace}"
+    )
     echo(f"cluster: {printable(connection.title, limit=None)}; {scope}")
     print_findings(grouped(findings))
     number = count(findings)
-    told = ", ".join((counted(number["fail"], "failure"), counted(number["warn"], "warning"), f"{number['ok']:,} ok"))
+    told = ", ".join(
+        (
+            counted(number["fail"], "failure"),
+            counted(number["warn"], "warning"),
+            f"{number['ok']:,} ok",
+        )
+    )
     echo(told)
     print_codes(findings)
 

@@ -9,7 +9,15 @@ from rich.text import Text
 from webhook.core.model import Outcome
 from webhook.core.printable import printable
 from webhook.dry_run import DryRun, PodResult
-from webhook.dry_run.render import diff_lines, heading, summary, summary_lines, told_decisions, told_warnings, unchanged
+from webhook.dry_run.render import (
+    diff_lines,
+    heading,
+    summary,
+    summary_lines,
+    told_decisions,
+    told_warnings,
+    unchanged,
+)
 
 _LINES = {"+": "green", "-": "red", "@": "cyan"}
 _OUTCOMES = {
@@ -50,7 +58,9 @@ def _print_pod(pod: PodResult, console: Console) -> None:
         table.add_column(overflow="fold")
         for decision in told:
             outcome = Text(str(decision.outcome), style=_OUTCOMES[decision.outcome])
-            table.add_row(Text(decision.step), outcome, Text(printable(decision.message, limit=None)))
+            table.add_row(
+                Text(decision.step), outcome, Text(printable(decision.message, limit=None))
+            )
         console.print(table, soft_wrap=False)
     for warning in told_warnings(pod):
         console.print(Text(f"warning: {warning}", style="yellow"))

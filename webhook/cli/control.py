@@ -100,7 +100,9 @@ def command(
     settings = _settings(profiles) if profiles else ClusterSettings()
     # its faults are logged, and addresses are published all the same
     configuration = (
-        configuration_file(config, slot, absent=settings, at_first=settings, verb="read") if config else None
+        configuration_file(config, slot, absent=settings, at_first=settings, verb="read")
+        if config
+        else None
     )
     try:
         kept = run(
@@ -113,7 +115,8 @@ def command(
                 pod_opt_in,
             ),
             ProfileReading(
-                partial(read_contents_apart, slot=slot), configuration.look if configuration else lambda: settings
+                partial(read_contents_apart, slot=slot),
+                configuration.look if configuration else lambda: settings,
             ),
         )
     except InputError as error:

@@ -8,7 +8,11 @@ import click
 
 
 @click.command("demo")
-@click.option("--once", is_flag=True, help="End after the print; exit status 0 only if every pod was injected.")
+@click.option(
+    "--once",
+    is_flag=True,
+    help="End after the print; exit status 0 only if every pod was injected.",
+)
 def command(once: bool) -> None:
     """Send the pods of a real TorchX job through a real HTTPS webhook, and show what they become.
 

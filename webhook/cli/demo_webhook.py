@@ -29,13 +29,27 @@ _TIMEOUT_SECONDS = 20.0
 
 def run(*, once: bool) -> bool:
     """Run the demo, until Ctrl-C unless *once*; return whether every pod was injected."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # the webhook must not outlive the demo
+    signal.signal(
+        signal.SIGTERM, lambda number, _: sys.exit(128 + number)
+    )  # the webhook must not outlive the demo
     with as_file(files("webhook.demo")) as folder:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "webhook", "serve"),
-                *("--profiles", str(folder / "profiles.yaml"), "--objects", str(folder / "networks.yaml")),
-                *("--listen", "127.0.0.1:0", "--dry-run-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"),
+                *(
+                    "--profiles",
+                    str(folder / "profiles.yaml"),
+                    "--objects",
+                    str(folder / "networks.yaml"),
+                ),
+                *(
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--dry-run-listen",
+                    "127.0.0.1:0",
+                    "--metrics-listen",
+                    "127.0.0.1:0",
+                ),
             ],
             stderr=subprocess.PIPE,
             text=True,
@@ -46,7 +60,9 @@ def run(*, once: bool) -> bool:
             results = tuple(_admit(pod, serving) for pod in pods)
             _print(DryRun(results, ()))
             injected = [result for result in results if result.allowed and result.patch]
-            click.echo(f"{len(injected)} of {len(results)} pods were injected by {serving['admission']}/mutate")
+            click.echo(
+                f"{len(injected)} of {len(results)} pods were injected by {serving['admission']}/mutate"
+            )
             if not once:
                 with contextlib.suppress(KeyboardInterrupt):
                     _serve_on(process, serving)
@@ -92,7 +108,9 @@ def _admit(pod: Object, serving: Mapping[str, str]) -> PodResult:
     patch = json.loads(base64.b64decode(response["patch"])) if "patch" in response else []
     [told] = _post(f"{serving['dryRun']}/dry-run?namespace={namespace}", pod)["pods"]
     if told["patch"] != patch:
-        raise click.ClickException(f"pod {pod['metadata']['name']}: the dry run and admission give different patches")
+        raise click.ClickException(
+            f"pod {pod['metadata']['name']}: the dry run and admission give different patches"
+        )
     decisions = tuple(
         Decision(each["step"], Outcome(each["outcome"]), Reason(each["reason"]), each["message"])
         for each in told["decisions"]
@@ -120,7 +138,9 @@ def _post(url: str, body: Object, context: ssl.SSLContext | None = None) -> Any:
         with urlopen(request, timeout=_TIMEOUT_SECONDS, context=context) as response:  # noqa: S310
             return json.load(response)
     except HTTPError as error:
-        raise click.ClickException(f"{url} answered {error.code}: {error.read().decode(errors='replace')}") from None
+        raise click.ClickException(
+            f"{url} answered {error.code}: {error.read().decode(errors='replace')}"
+        ) from None
 
 
 def _print(run: DryRun) -> None:

@@ -55,7 +55,10 @@ _FORMS = ("json", "diff", "patch", "pod")
     "Without a file: look at its workloads."
 )
 @option(
-    "-A", "--all-namespaces", is_flag=True, help="Look at the workloads that stand in the cluster, in all namespaces."
+    "-A",
+    "--all-namespaces",
+    is_flag=True,
+    help="Look at the workloads that stand in the cluster, in all namespaces.",
 )
 @option(
     "--profile",
@@ -68,7 +71,11 @@ _FORMS = ("json", "diff", "patch", "pod")
     is_flag=True,
     help="Ask the cluster: send each pod as a dry-run create, with your own credentials.",
 )
-@option("--require-injection", is_flag=True, help="End with status 1 where nothing is injected into any pod.")
+@option(
+    "--require-injection",
+    is_flag=True,
+    help="End with status 1 where nothing is injected into any pod.",
+)
 @cluster_options
 def command(
     file: tuple[Path, ...],
@@ -117,19 +124,29 @@ def command(
     """  # noqa: D301  # \\b is click's own mark
     manifests = [*file, *more]
     if all_namespaces and (manifests or namespace):
-        raise click.UsageError("-A looks at all that stands in the cluster: leave out the manifest and -n")
+        raise click.UsageError(
+            "-A looks at all that stands in the cluster: leave out the manifest and -n"
+        )
     looks_around = not manifests and (all_namespaces or namespace is not None)
     if not manifests and not looks_around:
         raise click.UsageError(
             "name a manifest: -f FILE, or -f - for standard input; or look at the cluster's workloads: -A or -n NS"
         )
     if looks_around and (server or objects or output != "diff"):
-        raise click.UsageError("-A and -n NS look at the cluster's workloads: leave out --server, --objects and -o")
+        raise click.UsageError(
+            "-A and -n NS look at the cluster's workloads: leave out --server, --objects and -o"
+        )
     if server and (profiles or objects or profile):
         raise click.UsageError(
             "--server asks the cluster, which has its own: leave out --profiles, --objects, --profile"
         )
-    from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, check_profile, choose_profiles, note, tell_assumed
+    from webhook.cli.dry_run_profiles import (
+        LOOKUP_SECONDS,
+        check_profile,
+        choose_profiles,
+        note,
+        tell_assumed,
+    )
     from webhook.cli.input_files import read_manifests
     from webhook.core.errors import Unavailable, WebhookError
     from webhook.dry_run import judge
@@ -146,7 +163,9 @@ def command(
             require_namespace(documents, namespace)
         connection = None if objects else connect_to_cluster()
         known: Profiles | None = None
-        templates = find_templates(documents, namespace or (connection and connection.namespace) or None, warnings)
+        templates = find_templates(
+            documents, namespace or (connection and connection.namespace) or None, warnings
+        )
         if server and connection:
             from webhook.cli.server_side import ask_server
 
@@ -155,17 +174,29 @@ def command(
             found = load_objects(objects)
             known = choose_profiles(profiles, found, connection, system_namespace)
             check_profile(profile, known)
-            cluster = Cluster(connection, lookup_seconds=LOOKUP_SECONDS) if connection else ObjectsWorld(found)
+            cluster = (
+                Cluster(connection, lookup_seconds=LOOKUP_SECONDS)
+                if connection
+                else ObjectsWorld(found)
+            )
             if looks_around and connection:
                 from webhook.cli.dry_run_cluster import show_workloads
 
-                decided = show_workloads(connection, namespace or "", system_namespace, known, cluster, profile or "")
-                sys.exit(1 if "denied" in decided or (require_injection and "injected" not in decided) else 0)
+                decided = show_workloads(
+                    connection, namespace or "", system_namespace, known, cluster, profile or ""
+                )
+                sys.exit(
+                    1
+                    if "denied" in decided or (require_injection and "injected" not in decided)
+                    else 0
+                )
             world = PermittedWorld(cluster)
             run = judge(templates, profile=profile, profiles=known, world=world)
             tell_assumed(world)
     except Unavailable as error:
-        is_another_way = not server and " answered " in str(error)  # without an answer, none comes to --server either
+        is_another_way = not server and " answered " in str(
+            error
+        )  # without an answer, none comes to --server either
         hint = "; --server lets the cluster decide, with fewer rights" if is_another_way else ""
         raise Failure(f"{error}{hint}") from None
     except WebhookError as error:

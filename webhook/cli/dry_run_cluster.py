@@ -64,7 +64,12 @@ class Row(NamedTuple):
 
 
 def show_workloads(
-    connection: Connection, namespace: str, system_namespace: str, profiles: Profiles, cluster: World, profile: str
+    connection: Connection,
+    namespace: str,
+    system_namespace: str,
+    profiles: Profiles,
+    cluster: World,
+    profile: str,
 ) -> frozenset[str]:
     """Print a line for each workload that a profile is for, and a sum; return what was decided. *namespace* empty: all.
 
@@ -73,16 +78,23 @@ def show_workloads(
     world = _LabelledWorld(cluster, profile)
     with show_progress() as progress:
         found = _read(connection, namespace, system_namespace, progress)
-        runs = (judge(find_templates(each), profile=None, profiles=profiles, world=world) for each in found)
+        runs = (
+            judge(find_templates(each), profile=None, profiles=profiles, world=world)
+            for each in found
+        )
         rows = [row for run in runs if (row := _row(run))]
     shown = [row for row in rows if row.decision != _NO_PROFILE]
     counted = Counter(row.decision for row in rows)
     if shown:
         print_table([("NAMESPACE", "WORKLOAD", "WOULD BE", "WHY"), *shown])
-    each = ", ".join(f"{counted[decision]} {decision}" for decision in _DECISIONS if counted[decision])
+    each = ", ".join(
+        f"{counted[decision]} {decision}" for decision in _DECISIONS if counted[decision]
+    )
     click.echo(f"{len(shown)} workloads for which there is a profile: {each or 'none'}")
     if counted[_NO_PROFILE]:
-        click.echo(f"{counted[_NO_PROFILE]} more are in namespaces without a profile: try one by --profile NAME")
+        click.echo(
+            f"{counted[_NO_PROFILE]} more are in namespaces without a profile: try one by --profile NAME"
+        )
     tell_assumed(world)
     return frozenset(counted)
 
@@ -113,12 +125,15 @@ def _read(
     with Collector(connection, progress, most_pages=MOST_PAGES) as collector:
         kinds = [(group, kind) for group, kind in KINDS if kind not in ("Pod", "PodTemplate")]
         begun = [
-            (kind, collector.begin(partial(_read_kind, collector, group, kind, namespace))) for group, kind in kinds
+            (kind, collector.begin(partial(_read_kind, collector, group, kind, namespace)))
+            for group, kind in kinds
         ]
         found = [(kind, future.result()) for kind, future in begun]
         objects = [obj for _, listing in found for obj in listing.items]
         standing = _Standing(objects, (*NEVER_REACHED, system_namespace))
-        pods = collector.list_part("pods", PODS.select(fields=UNFINISHED), standing.keep_pod, namespace).items
+        pods = collector.list_part(
+            "pods", PODS.select(fields=UNFINISHED), standing.keep_pod, namespace
+        ).items
     installed = {kind for kind, listing in found if listing.installed}
     _tell_unread(collector.notes(), {kind for kind, _ in found} - installed)
     runtimes = [obj for obj in objects if obj["kind"] in _RUNTIMES]
@@ -127,7 +142,10 @@ def _read(
     for pod in filter(None, pods):
         space, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
         jobs.setdefault((space, identity(pod) or name), []).append(pod)
-    return [*([obj, *(runtimes if obj["kind"] == "TrainJob" else ())] for obj in tops), *jobs.values()]
+    return [
+        *([obj, *(runtimes if obj["kind"] == "TrainJob" else ())] for obj in tops),
+        *jobs.values(),
+    ]
 
 
 class _Standing:
@@ -135,34 +153,52 @@ class _Standing:
 
     def __init__(self, objects: Iterable[Object], never: Collection[str]) -> None:
         self._never = never
-        self._known = {(each["metadata"].get("namespace"), each["kind"], each["metadata"]["name"]) for each in objects}
+        self._known = {
+            (each["metadata"].get("namespace"), each["kind"], each["metadata"]["name"])
+            for each in objects
+        }
 
     def is_workload(self, obj: Object) -> bool:
         """Tell a workload whose pods are to be shown: not over, and no part of another one."""
         conditions = (obj.get("status") or {}).get("conditions") or ()
-        is_over = any(each.get("type") in _OVER and each.get("status") == "True" for each in conditions)
+        is_over = any(
+            each.get("type") in _OVER and each.get("status") == "True" for each in conditions
+        )
         return obj["kind"] not in _RUNTIMES and not is_over and self._is_top(obj)
 
     def keep_pod(self, pod: Object) -> Object | None:
         """Return a pod that no listed object made, else None."""
         space = pod["metadata"]["namespace"]
-        by_label = ((space, kind.kind, name) for kind in job_kinds.KINDS for name in kind.owners(pod))
+        by_label = (
+            (space, kind.kind, name) for kind in job_kinds.KINDS for name in kind.owners(pod)
+        )
         is_part = not self._is_top(pod) or any(key in self._known for key in by_label)
         return None if is_part else _typed(pod, "v1", "Pod")
 
     def _is_top(self, obj: Object) -> bool:
         space, owner = obj["metadata"].get("namespace"), podspec.controller(obj)
-        is_part = (space, owner.get("kind"), owner.get("name")) in self._known or owner.get("kind") == "Pod"
+        is_part = (space, owner.get("kind"), owner.get("name")) in self._known or owner.get(
+            "kind"
+        ) == "Pod"
         return space not in self._never and not is_part
 
 
 def _read_kind(collector: Collector, group: str, kind: str, namespace: str) -> Listing[Object]:
     """List a kind in the most stable version by which it is served, the shortest; *installed* is false where none is."""
     prefix = f"/apis/{group}" if group else "/api"
-    versions = (collector.part(group, partial(collector.reader.versions, prefix)) or ()) if group else ("v1",)
+    versions = (
+        (collector.part(group, partial(collector.reader.versions, prefix)) or ())
+        if group
+        else ("v1",)
+    )
     is_of_cluster = kind == "ClusterTrainingRuntime"
     for version in sorted(versions, key=lambda each: (len(each), each)):
-        resource = Resource(f"{kind.lower()}s", f"{prefix}/{version}", namespaced=not is_of_cluster, shape=_CONDITIONS)
+        resource = Resource(
+            f"{kind.lower()}s",
+            f"{prefix}/{version}",
+            namespaced=not is_of_cluster,
+            shape=_CONDITIONS,
+        )
         keep = partial(_typed, version=f"{group}/{version}".lstrip("/"), kind=kind)
         what = f"{resource.name}.{group}".rstrip(".")
         listing = collector.list_part(what, resource, keep, "" if is_of_cluster else namespace)

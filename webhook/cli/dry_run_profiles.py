@@ -48,7 +48,9 @@ def choose_profiles(
     if path:
         read = read_file(shown(path), read_text(path))
         if connection:
-            read = beside_installed_settings(Reader(connection, LOOKUP_SECONDS), system_namespace, read)
+            read = beside_installed_settings(
+                Reader(connection, LOOKUP_SECONDS), system_namespace, read
+            )
         else:
             read = _beside_settings_of(found, read)
         return _told(read, tell)
@@ -57,19 +59,25 @@ def choose_profiles(
     if among := of_file_objects("--objects", found):
         return among.known()
     click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
-    return parse_profiles(files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8"))
+    return parse_profiles(
+        files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8")
+    )
 
 
 def _beside_settings_of(found: list[Object], read: ProfilesRead) -> ProfilesRead:
     """Give profiles of a file the Configuration among the *found* objects, unless the file has one itself."""
-    among = of_file_objects("--objects", [each for each in found if each.get("kind") == SETTINGS_KIND])
+    among = of_file_objects(
+        "--objects", [each for each in found if each.get("kind") == SETTINGS_KIND]
+    )
     if among is None:
         return read
     if read.has_settings:
         note(f"the {SETTINGS_KIND} in --objects is not used: {read.source} has one itself")
         return read
     settings = among.known().settings
-    return replace(read, profiles=replace(read.known(), multus=settings.multus, allowed=settings.allowed))
+    return replace(
+        read, profiles=replace(read.known(), multus=settings.multus, allowed=settings.allowed)
+    )
 
 
 def _installed(connection: Connection, system_namespace: str, elsewhere: str) -> ProfilesRead:
@@ -80,7 +88,9 @@ def _installed(connection: Connection, system_namespace: str, elsewhere: str) ->
     except RequestFailed as error:
         if not error.is_refusal:
             raise
-        may = ", or ask for ClusterRole fabric-injector-profile-viewer" if error.status == 403 else ""
+        may = (
+            ", or ask for ClusterRole fabric-injector-profile-viewer" if error.status == 403 else ""
+        )
         raise InputError(f"the profiles cannot be read: {error}; {elsewhere}{may}") from None
     except InputError as error:
         raise InputError(f"{error}; {elsewhere}") from None
@@ -110,5 +120,7 @@ def tell_assumed(world: PermittedWorld) -> None:
     if world.assumed:
         named = listed(sorted(map(key_text, world.assumed)))
         taken = "taken to exist, to give addresses and to name no device of their own"
-        remedy = "ask for get of network-attachment-definitions there, or let --server ask the cluster"
+        remedy = (
+            "ask for get of network-attachment-definitions there, or let --server ask the cluster"
+        )
         note(f"networks that you may not read are {taken}: {named}; {remedy}")

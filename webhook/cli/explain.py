@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.cli.findings import echo, print_codes, print_findings, print_json, print_table, show_progress
+from webhook.cli.findings import (
+    echo,
+    print_codes,
+    print_findings,
+    print_json,
+    print_table,
+    show_progress,
+)
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
     Failure,
@@ -133,7 +140,9 @@ def _read_target(target: str | None, selector: str | None) -> Target:
     if slash and name:
         known = ", ".join(dict.fromkeys(each.kind.lower() for each in KINDS))
         found += f"; any kind of job is asked for as job/{name}, and one alone by its kind: {known}, volcanojob"
-    raise click.UsageError(f"name what to explain: pod/NAME, job/NAME, KIND/NAME, or -l SELECTOR{found}")
+    raise click.UsageError(
+        f"name what to explain: pod/NAME, job/NAME, KIND/NAME, or -l SELECTOR{found}"
+    )
 
 
 def print_explanation(explanation: Explanation) -> None:
@@ -148,7 +157,11 @@ def unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     from webhook.diagnose.codes import Code
     from webhook.diagnose.finding import Finding
 
-    refused = [finding for finding in findings if finding.code is Code.UNREAD and " answered 403" in finding.message]
+    refused = [
+        finding
+        for finding in findings
+        if finding.code is Code.UNREAD and " answered 403" in finding.message
+    ]
     for finding in findings:
         if len(refused) < _FEW or finding not in refused:
             yield finding
@@ -194,4 +207,13 @@ def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _cells(row: Row, *, with_job: bool) -> tuple[str, ...]:
-    return (row.pod, row.role, row.phase, row.node, row.address, row.told, row.wait, *([row.job] if with_job else ()))
+    return (
+        row.pod,
+        row.role,
+        row.phase,
+        row.node,
+        row.address,
+        row.told,
+        row.wait,
+        *([row.job] if with_job else ()),
+    )

@@ -32,7 +32,9 @@ def print_findings(findings: Iterable[Finding]) -> None:
     """Print a line for each finding, and under it what to do; coloured on a terminal, which gets nothing else to interpret."""
     for finding in findings:
         level = styled(f"{finding.level:<4}", _COLOUR[finding.level])
-        echo(f"{level}  {_wrapped(printable(f'{finding.subject}: {finding.message}', limit=LONGEST_TEXT), 6)}")
+        echo(
+            f"{level}  {_wrapped(printable(f'{finding.subject}: {finding.message}', limit=LONGEST_TEXT), 6)}"
+        )
         if finding.action:
             echo(f"      → {_wrapped(printable(finding.action, limit=LONGEST_TEXT), 8)}")
 
@@ -77,7 +79,9 @@ def print_document(document: Mapping[str, Any]) -> None:
     import json  # a sixth of what help costs, which imports this file
 
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    if not (codecs.lookup(_encoding()).name.startswith("utf") and text.replace("\n", "").isprintable()):
+    if not (
+        codecs.lookup(_encoding()).name.startswith("utf") and text.replace("\n", "").isprintable()
+    ):
         text = json.dumps(document, indent=2)
     click.echo(text)
 
@@ -87,7 +91,9 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
     lines = [[printable(cell, limit=_WIDEST) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        echo(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        )
 
 
 @contextmanager

@@ -17,7 +17,10 @@ _EXTENSIONS = (".json", ".yaml", ".yml")
 
 
 def read_manifests(
-    manifests: Sequence[Path], warnings: dict[int, Sequence[str]] | None = None, *, recursive: bool = False
+    manifests: Sequence[Path],
+    warnings: dict[int, Sequence[str]] | None = None,
+    *,
+    recursive: bool = False,
 ) -> list[Any]:
     """Read the documents of all files; raise InputError with the file and what is wrong in it, or where all are empty.
 
@@ -36,9 +39,13 @@ def read_manifests(
         except InputError as error:
             raise InputError(f"{shown(path)}: {error}") from None
         if warnings is not None:
-            warnings |= {key: [f"{shown(path)}: {each}" for each in of_one] for key, of_one in found.items()}
+            warnings |= {
+                key: [f"{shown(path)}: {each}" for each in of_one] for key, of_one in found.items()
+            }
     if not documents:
-        raise InputError(f"{', '.join(map(shown, manifests))}: expected a manifest, found nothing; give it some object")
+        raise InputError(
+            f"{', '.join(map(shown, manifests))}: expected a manifest, found nothing; give it some object"
+        )
     return documents
 
 
@@ -51,10 +58,16 @@ def _files(paths: Sequence[Path], *, recursive: bool) -> list[Path]:
             files.append(path)
             continue
         inside = path.glob("**/*" if recursive else "*")
-        found = sorted(each for each in inside if each.name.endswith(_EXTENSIONS) and not each.is_dir())
+        found = sorted(
+            each for each in inside if each.name.endswith(_EXTENSIONS) and not each.is_dir()
+        )
         if not found:
-            remedy = "name a file" if recursive else "name a file, or give -R to read the folders inside"
-            raise InputError(f"{path}: expected files that end in {', '.join(_EXTENSIONS)}, found none; {remedy}")
+            remedy = (
+                "name a file" if recursive else "name a file, or give -R to read the folders inside"
+            )
+            raise InputError(
+                f"{path}: expected files that end in {', '.join(_EXTENSIONS)}, found none; {remedy}"
+            )
         files += found
     return files
 
@@ -68,9 +81,13 @@ def read_text(path: Path) -> str:
     try:
         content = sys.stdin.buffer.read() if path.name == "-" else path.read_bytes()
     except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read ({error.strerror}); correct the path or its mode") from None
+        raise InputError(
+            f"{shown(path)}: cannot be read ({error.strerror}); correct the path or its mode"
+        ) from None
     except ValueError:
-        raise InputError(f"{quoted(shown(path))}: is no path of a file, which holds no NUL; correct it") from None
+        raise InputError(
+            f"{quoted(shown(path))}: is no path of a file, which holds no NUL; correct it"
+        ) from None
     try:
         return decode(content)
     except InputError as error:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from webhook.kube.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
-_KUBECONFIG, _CONTEXT, _CLUSTER = f"{__name__}.kubeconfig", f"{__name__}.context", f"{__name__}.cluster"
+_KUBECONFIG, _CONTEXT, _CLUSTER = (
+    f"{__name__}.kubeconfig",
+    f"{__name__}.context",
+    f"{__name__}.cluster",
+)
 
 
 class FileType(click.Path):
@@ -41,7 +45,9 @@ class AddressType(click.ParamType["ListenAddress"]):
 
     name = "HOST:PORT"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ListenAddress:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ListenAddress:
         """Return the address, or fail with what is wrong with it."""
         from webhook.http.listener import ListenAddress
 
@@ -53,7 +59,9 @@ class AddressType(click.ParamType["ListenAddress"]):
 
 def option(*spellings: str, **settings: Any) -> Callable[[F], F]:
     """Make an option that is an environment variable too; its help names that, and the default where there is one."""
-    return click.option(*spellings, show_envvar=True, show_default=bool(settings.get("default")), **settings)
+    return click.option(
+        *spellings, show_envvar=True, show_default=bool(settings.get("default")), **settings
+    )
 
 
 webhook_configuration_option = option(
@@ -70,7 +78,9 @@ system_namespace_option = option(
 
 
 profiles_in_place_option = option(
-    "--profiles", type=FILE, help="YAML file of the profiles, in place of those that the webhook uses."
+    "--profiles",
+    type=FILE,
+    help="YAML file of the profiles, in place of those that the webhook uses.",
 )
 
 
@@ -152,7 +162,8 @@ def connect_to_cluster() -> Connection:
     try:
         kubeconfig = context.meta.get(_KUBECONFIG)
         connection = connect(
-            kubeconfig=kubeconfig and kubeconfig.expanduser(), context=context.meta.get(_CONTEXT) or ""
+            kubeconfig=kubeconfig and kubeconfig.expanduser(),
+            context=context.meta.get(_CONTEXT) or "",
         )
     except NoCredentials as error:
         if "objects" in context.params:
@@ -185,4 +196,6 @@ class Failure(click.ClickException):
             from webhook.cli.unanswered import with_cluster
 
             message = with_cluster(message, title)
-        super().__init__("\n".join(printable(line, limit=LONGEST_TEXT) for line in message.split("\n")))
+        super().__init__(
+            "\n".join(printable(line, limit=LONGEST_TEXT) for line in message.split("\n"))
+        )

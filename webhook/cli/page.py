@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 
 @click.command("page")
-@option("--port", type=click.IntRange(0, 65535), default=0, help="Port of 127.0.0.1; 0 is a free one.")
-@workload_namespace_option("Namespace that is meant where none is named; else the kubeconfig's, else default.")
+@option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port of 127.0.0.1; 0 is a free one."
+)
+@workload_namespace_option(
+    "Namespace that is meant where none is named; else the kubeconfig's, else default."
+)
 @profiles_in_place_option
 @option(
     "--system-namespace",
@@ -29,7 +33,9 @@ if TYPE_CHECKING:
     help="Namespace in which fabric-injector is installed. Default: fabric-injector; for Check, the one that check finds.",
 )
 @cluster_options
-def command(port: int, namespace: str | None, profiles: Path | None, system_namespace: str | None) -> None:
+def command(
+    port: int, namespace: str | None, profiles: Path | None, system_namespace: str | None
+) -> None:
     """Show in a browser what your manifests become, how your jobs are, and what check finds.
 
     \b

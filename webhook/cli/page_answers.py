@@ -63,7 +63,11 @@ class PageAnswers:
     """
 
     def __init__(
-        self, connection: Connection, namespace: str | None, profiles: Path | None, system_namespace: str | None
+        self,
+        connection: Connection,
+        namespace: str | None,
+        profiles: Path | None,
+        system_namespace: str | None,
     ) -> None:
         self.title = printable(connection.title, limit=None)
         self.namespace = namespace or connection.namespace or "default"
@@ -84,12 +88,21 @@ class PageAnswers:
                 elsewhere=_ELSEWHERE,
             )
             world = PermittedWorld(Cluster(self._connection, lookup_seconds=LOOKUP_SECONDS))
-            run = dry_run(text, namespace=namespace or self.namespace, profile=profile, profiles=known, world=world)
+            run = dry_run(
+                text,
+                namespace=namespace or self.namespace,
+                profile=profile,
+                profiles=known,
+                world=world,
+            )
         if not world.assumed:
             return run
         named = printable(listed(sorted(map(key_text, world.assumed))), limit=None)
         warning = f"networks that you may not read are taken to exist, to give addresses and to name no device: {named}"
-        pods = (replace(pod, warnings=(*pod.warnings, warning)) if pod.profile else pod for pod in run.pods)
+        pods = (
+            replace(pod, warnings=(*pod.warnings, warning)) if pod.profile else pod
+            for pod in run.pods
+        )
         return replace(run, pods=tuple(pods))
 
     def state(self) -> Object:
@@ -97,7 +110,11 @@ class PageAnswers:
 
         ``local`` names namespace and cluster: ``{"namespace": "research", "cluster": "server … of kubeconfig …"}``.
         """
-        with self._told(), self._look(), Collector(self._connection, most_pages=MOST_PAGES) as collector:
+        with (
+            self._told(),
+            self._look(),
+            Collector(self._connection, most_pages=MOST_PAGES) as collector,
+        ):
             spaces = collector.begin(lambda: self._held(collector, NAMESPACES, read_namespace))
             networks = collector.begin(lambda: self._held(collector, NETWORKS, define_network))
             masters = collector.begin(lambda: self._held(collector, MASTERS, read_master))
@@ -105,7 +122,9 @@ class PageAnswers:
             held = Snapshot(spaces.result(), networks.result(), masters.result())
             profiles = read.profiles if read and read.profiles else Profiles()
             notes = collector.notes()
-        document = state_document(profiles, held, [f"{each.what}: {each.problem}" for each in notes])
+        document = state_document(
+            profiles, held, [f"{each.what}: {each.problem}" for each in notes]
+        )
         return fit({**document, "local": {"namespace": self.namespace, "cluster": self.title}})
 
     def status(self, namespace: str | None) -> Object:
@@ -117,7 +136,10 @@ class PageAnswers:
         space = self.namespace if namespace is None else namespace
         with self._told(), self._look():
             reading = read_status(
-                self._connection, space, profiles=self._given(), system_namespace=self._system_namespace
+                self._connection,
+                space,
+                profiles=self._given(),
+                system_namespace=self._system_namespace,
             )
             found = look_at_all(reading)
         return fit(
@@ -126,7 +148,10 @@ class PageAnswers:
                 "jobs": [_job(each) for each in found[:MOST_ROWS]],
                 "total": len(found),
                 "failing": sum(each.is_failing for each in found),
-                "unread": [{"what": each.subject, "problem": each.message} for each in _unread(reading.unread)],
+                "unread": [
+                    {"what": each.subject, "problem": each.message}
+                    for each in _unread(reading.unread)
+                ],
                 "at": _now(),
             }
         )
@@ -166,14 +191,24 @@ class PageAnswers:
         {"fail": 0, …}, "at"}``.
         """
         with self._told(), self._look():
-            given = read_file(str(self._profiles), read_text(self._profiles)) if self._profiles else None
+            given = (
+                read_file(str(self._profiles), read_text(self._profiles))
+                if self._profiles
+                else None
+            )
             subject = Subject()
-            space = self._given_namespace or find_system_namespace(self._connection, subject.configuration)
-            found = worst_first(examine(take_inventory(self._connection, replace(subject, namespace=space), given)))
+            space = self._given_namespace or find_system_namespace(
+                self._connection, subject.configuration
+            )
+            found = worst_first(
+                examine(take_inventory(self._connection, replace(subject, namespace=space), given))
+            )
         return fit(
             {
                 "systemNamespace": space,
-                "findings": [{**each.as_json(), "means": each.code.means} for each in grouped(found)],
+                "findings": [
+                    {**each.as_json(), "means": each.code.means} for each in grouped(found)
+                ],
                 "summary": count(found),
                 "at": _now(),
             }
@@ -182,7 +217,9 @@ class PageAnswers:
     def _given(self) -> ProfilesRead | None:
         return read_profiles_option(self._profiles)
 
-    def _held(self, collector: Collector, resource: Resource, read: Callable[[Object], T | None]) -> dict[Key, T]:
+    def _held(
+        self, collector: Collector, resource: Resource, read: Callable[[Object], T | None]
+    ) -> dict[Key, T]:
         """Return what may be listed, by key: of all namespaces, else of the caller's own; what may not be is noted."""
 
         def keyed(obj: Object) -> tuple[Key, T] | None:
@@ -244,13 +281,21 @@ def _fit(value: Any) -> Any:
 
 def _job(job: JobStatus) -> Object:
     namespace, name, phase, members, waits, address = job.cells()
-    told = {"namespace": namespace, "name": name, "phase": phase, "members": members, "waits": waits}
+    told = {
+        "namespace": namespace,
+        "name": name,
+        "phase": phase,
+        "members": members,
+        "waits": waits,
+    }
     return {**told, "address": address, "first": job.first and job.first.as_json()}
 
 
 def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
     """Return what could not be read as `explain` tells it: all that the caller may not read in one."""
-    return unread_at_once([Finding("warn", Code.UNREAD, each.what, each.problem, each.remedy) for each in unread])
+    return unread_at_once(
+        [Finding("warn", Code.UNREAD, each.what, each.problem, each.remedy) for each in unread]
+    )
 
 
 def _now() -> str:

@@ -29,7 +29,9 @@ _THREADS = 4
 """A dry run is answered while the cluster is being listed."""
 _READ_BYTES = 16 << 20
 """What is longer than the application takes, and not longer than this, is read to its end: else browsers would not see the answer."""
-_STRANGER = "this page is for the one who runs fabric-injector page: open the address that it printed last"
+_STRANGER = (
+    "this page is for the one who runs fabric-injector page: open the address that it printed last"
+)
 
 
 class Keys:
@@ -91,7 +93,9 @@ def make_page_app(answers: PageAnswers, keys: Keys, on_opened: Callable[[], None
 
     @app.get("/explain")
     def explain() -> Response:
-        return json_response(answers.explain(request.args.get("namespace"), request.args.get("job") or ""))
+        return json_response(
+            answers.explain(request.args.get("namespace"), request.args.get("job") or "")
+        )
 
     @app.get("/check")
     def check() -> Response:
@@ -117,7 +121,10 @@ def serve(answers: PageAnswers, port: int) -> NoReturn:
         )
 
     server = waitress.create_server(
-        make_page_app(answers, keys, tell_next), sockets=[sock], threads=_THREADS, max_request_body_size=_READ_BYTES
+        make_page_app(answers, keys, tell_next),
+        sockets=[sock],
+        threads=_THREADS,
+        max_request_body_size=_READ_BYTES,
     )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)

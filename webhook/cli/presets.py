@@ -59,4 +59,6 @@ def command(name: str | None, output: str | None) -> None:
         click.echo(dump(read_preset(name).profile, output), nl=False)
     else:
         preset = read_preset(name)
-        click.echo("".join(f"# {line}".rstrip() + "\n" for line in heading(preset)) + preset.text, nl=False)
+        click.echo(
+            "".join(f"# {line}".rstrip() + "\n" for line in heading(preset)) + preset.text, nl=False
+        )

@@ -48,7 +48,10 @@ def heading(preset: Preset) -> Iterator[str]:
         yield from _item(f"commit of {source['date']}", source["for"], "    ")
     for title, key in (
         ("Change before you apply it:", "change"),
-        ("Added to what the vendor's manifest asks for, beside labels and annotations fabric-injector.io/…:", "adds"),
+        (
+            "Added to what the vendor's manifest asks for, beside labels and annotations fabric-injector.io/…:",
+            "adds",
+        ),
         ("Left out of what the vendor's manifest asks for:", "leavesOut"),
     ):
         if about[key]:
@@ -63,5 +66,9 @@ def heading(preset: Preset) -> Iterator[str]:
 
 def _item(what: str, text: str, indent: str) -> list[str]:
     return textwrap.wrap(
-        f"{what}: {text}", _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False
+        f"{what}: {text}",
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
     )

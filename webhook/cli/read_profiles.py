@@ -34,7 +34,9 @@ def command(what: str) -> None:
         elif what == "configuration":
             told = _tell(parse_configuration, content)
         else:
-            told = {name: _tell(read_profile, name, spec) for name, spec in json.loads(content).items()}
+            told = {
+                name: _tell(read_profile, name, spec) for name, spec in json.loads(content).items()
+            }
     except MemoryError:
         os._exit(TOO_LARGE)  # what was made of them is still held: there is no memory to say more
     json.dump(told, sys.stdout)

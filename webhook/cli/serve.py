@@ -72,11 +72,19 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     help="Ciphers for TLS 1.2 in OpenSSL's notation, separated by ':'. Default: OpenSSL's own choice. Those of TLS 1.3 are "
     "fixed.",
 )
-@listen_option("--listen", "0.0.0.0:8443", "Where to answer admission reviews, over HTTPS. Port 0 takes a free one.")
 @listen_option(
-    "--dry-run-listen", "127.0.0.1:8081", "Where to answer dry runs, over HTTP; keep it on a loopback address."
+    "--listen",
+    "0.0.0.0:8443",
+    "Where to answer admission reviews, over HTTPS. Port 0 takes a free one.",
 )
-@listen_option("--metrics-listen", "0.0.0.0:8080", "Where to answer /metrics, /livez and /readyz, over HTTP.")
+@listen_option(
+    "--dry-run-listen",
+    "127.0.0.1:8081",
+    "Where to answer dry runs, over HTTP; keep it on a loopback address.",
+)
+@listen_option(
+    "--metrics-listen", "0.0.0.0:8080", "Where to answer /metrics, /livez and /readyz, over HTTP."
+)
 @option(
     "--image",
     default=f"fabric-injector:{__version__}",
@@ -114,7 +122,9 @@ def command(
     from webhook.serve.run import WebhookSettings, run
 
     if not tls_dir and not objects:
-        raise Failure("give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls")
+        raise Failure(
+            "give --tls-dir: a throw-away certificate is made only with --objects, where no API server calls"
+        )
     if objects and not profiles:
         raise Failure(
             "give --profiles: with --objects there is no cluster whose FabricProfile objects could be followed"
@@ -143,7 +153,9 @@ def command(
         raise Failure(str(error)) from None
 
 
-def _requirements(client_ca: Path | None, client_names: tuple[str, ...], version: str, ciphers: str) -> Requirements:
+def _requirements(
+    client_ca: Path | None, client_names: tuple[str, ...], version: str, ciphers: str
+) -> Requirements:
     """Return what clients must meet. Raises Failure where two options contradict each other, or an option does nothing."""
     from ssl import TLSVersion
 
@@ -154,5 +166,7 @@ def _requirements(client_ca: Path | None, client_names: tuple[str, ...], version
     if not all(client_names):
         raise Failure("--client-name is empty; give the name that the client's certificate carries")
     if ciphers and version == "1.3":
-        raise Failure("--tls-ciphers is for TLS 1.2, which --tls-min-version 1.3 rules out; give one of the two")
+        raise Failure(
+            "--tls-ciphers is for TLS 1.2, which --tls-min-version 1.3 rules out; give one of the two"
+        )
     return Requirements(TLSVersion[_VERSIONS[version]], ciphers, client_ca)

@@ -19,7 +19,15 @@ from webhook.dry_run.templates import Template, Templates
 from webhook.kube.connection import Connection, RequestFailed, Response
 
 _SERVER_FIELDS = frozenset(
-    ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp")
+    (
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "generation",
+        "managedFields",
+        "selfLink",
+        "deletionTimestamp",
+    )
 )
 _LACKS_RIGHT = re.compile(r'is forbidden: User ".*" cannot create resource "pods" ')
 """How the API server refuses before admission. Source: kubernetes apiserver endpoints/handlers/responsewriters/errors.go."""
@@ -29,13 +37,19 @@ _CONFLICT = 409
 
 def ask_server(connection: Connection, templates: Templates) -> DryRun:
     """Send each pod. Raises Unavailable where no usable answer comes, InputError where the caller may not create pods."""
-    return DryRun(tuple(_ask(connection, template) for template in templates.pods), templates.ignored)
+    return DryRun(
+        tuple(_ask(connection, template) for template in templates.pods), templates.ignored
+    )
 
 
 def _ask(connection: Connection, template: Template) -> PodResult:
     sent = _as_new(template.pod)
     response = connection.request(
-        "POST", f"/api/v1/namespaces/{template.namespace}/pods", query={"dryRun": "All"}, body=sent, timeout=30.0
+        "POST",
+        f"/api/v1/namespaces/{template.namespace}/pods",
+        query={"dryRun": "All"},
+        body=sent,
+        timeout=30.0,
     )
     if response.status == _UNAUTHORIZED:
         raise InputError(f"{response.problem}; log in to the cluster again")
@@ -43,7 +57,9 @@ def _ask(connection: Connection, template: Template) -> PodResult:
     if response.status >= 300:
         message = _message(response)
         if _LACKS_RIGHT.search(message):
-            raise InputError(f"{message}; --server creates pods in a dry run, which needs the right to create them")
+            raise InputError(
+                f"{message}; --server creates pods in a dry run, which needs the right to create them"
+            )
         return PodResult(
             template.source,
             template.namespace,
@@ -76,7 +92,11 @@ def _ask(connection: Connection, template: Template) -> PodResult:
 
 def _as_new(pod: Object) -> Object:
     """Return the pod without the fields that an API server sets, so that it can be created."""
-    metadata = {key: value for key, value in (pod.get("metadata") or {}).items() if key not in _SERVER_FIELDS}
+    metadata = {
+        key: value
+        for key, value in (pod.get("metadata") or {}).items()
+        if key not in _SERVER_FIELDS
+    }
     return {**{key: value for key, value in pod.items() if key != "status"}, "metadata": metadata}
 
 

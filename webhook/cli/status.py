@@ -95,7 +95,11 @@ def command(
 
 
 def _look(
-    connection: Connection, space: str, given: ProfilesRead | None, system_namespace: str, output: str
+    connection: Connection,
+    space: str,
+    given: ProfilesRead | None,
+    system_namespace: str,
+    output: str,
 ) -> list[JobStatus]:
     from webhook.cli.status_text import print_status
     from webhook.diagnose.collect.status import read_status
@@ -104,7 +108,9 @@ def _look(
 
     gc.disable()  # nothing that is read is garbage before the command ends
     with show_progress() as progress:
-        reading = read_status(connection, space, profiles=given, system_namespace=system_namespace, progress=progress)
+        reading = read_status(
+            connection, space, profiles=given, system_namespace=system_namespace, progress=progress
+        )
         progress(f"judging {len(reading.pods):,} pods")
         found = look_at_all(reading)
     if output == "json":
@@ -112,14 +118,20 @@ def _look(
         failing = sum(job.is_failing for job in found)
         summary = {"jobs": len(found), "failing": failing}
         jobs = [job.as_json() for job in found]
-        print_document({"namespace": space or None, "jobs": jobs, "summary": summary, "unread": unread})
+        print_document(
+            {"namespace": space or None, "jobs": jobs, "summary": summary, "unread": unread}
+        )
     else:
         print_status(found, reading.unread, space, ended=ended_jobs(reading.pods))
     return found
 
 
 def _watch(
-    connection: Connection, space: str, given: ProfilesRead | None, system_namespace: str, output: str
+    connection: Connection,
+    space: str,
+    given: ProfilesRead | None,
+    system_namespace: str,
+    output: str,
 ) -> list[JobStatus]:
     """Look again and again until Ctrl-C; return what was found last."""
     from webhook.cli.status_text import print_changes, print_status
@@ -135,7 +147,9 @@ def _watch(
         while True:
             began, problem = monotonic(), ""
             try:
-                reading = read_status(connection, space, profiles=given, system_namespace=system_namespace)
+                reading = read_status(
+                    connection, space, profiles=given, system_namespace=system_namespace
+                )
                 found = look_at_all(reading)
             except Unavailable as error:
                 if reading is None:

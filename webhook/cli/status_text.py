@@ -70,7 +70,9 @@ def print_status(
     """Print the table, as much of it as fits into *most* lines, or which jobs have *ended*; then what is unread, and the codes."""
     if problem:
         echo(styled(printable(f"not up to date: {problem}", limit=None), "yellow"))
-    codes = code_lines([*(job.first.code for job in found if job.first), *([Code.UNREAD] if unread else [])])
+    codes = code_lines(
+        [*(job.first.code for job in found if job.first), *([Code.UNREAD] if unread else [])]
+    )
     if found:
         lines = list(status_table(found, with_namespace=not space))
         notes = 2 + len(unread) + bool(problem) + len(codes)
@@ -88,7 +90,10 @@ def print_status(
         else:
             echo(f"no job in {where} is injected, or trains where a profile is asked for")
     for each in unread:
-        echo(styled("warn", "yellow") + printable(f"  {each.what}: {each.problem}", limit=LONGEST_TEXT))
+        echo(
+            styled("warn", "yellow")
+            + printable(f"  {each.what}: {each.problem}", limit=LONGEST_TEXT)
+        )
     for line in codes:
         echo(line)
 
@@ -101,7 +106,10 @@ def status_table(found: Sequence[JobStatus], *, with_namespace: bool) -> list[st
     terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     left = None if terminal is None else terminal - sum(widths) - 2 * len(widths)
     beside = left is None or left >= _LEAST_FINDING
-    texts = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in columns]
+    texts = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in columns
+    ]
     lines = [f"{texts[0]}  {_FINDING}" if beside else texts[0].rstrip()[:terminal]]
     for job, text in zip(found, texts[1:], strict=True):
         told = printable(_text(job), limit=LONGEST_TEXT)

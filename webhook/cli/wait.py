@@ -85,7 +85,12 @@ class _Wait:
     def line(self, file: str) -> str:
         """Return the first line of a file; empty where there is none."""
         try:
-            return (self._folder / file).read_text(encoding="utf-8", errors="replace").partition("\n")[0].strip()
+            return (
+                (self._folder / file)
+                .read_text(encoding="utf-8", errors="replace")
+                .partition("\n")[0]
+                .strip()
+            )
         except OSError:
             return ""
 
@@ -139,4 +144,6 @@ def _give_up(why: str) -> NoReturn:
 def _leave(text: str) -> None:
     """Write the last words, which the pod's status shows."""
     with contextlib.suppress(OSError):  # the kubelet then takes the end of the log for them
-        Path(os.environ.get("FABRIC_INJECTOR_TERMINATION_LOG") or "/dev/termination-log").write_text(f"{text}\n")
+        Path(
+            os.environ.get("FABRIC_INJECTOR_TERMINATION_LOG") or "/dev/termination-log"
+        ).write_text(f"{text}\n")

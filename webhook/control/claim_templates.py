@@ -128,17 +128,37 @@ class ClaimTemplates:
             return FOLLOWER_SECONDS
         reached = {name: profile for name, profile in namespaces.items() if name not in self._never}
         pods = watched.pods.items.copy().items()
-        named = {(space, name) for (space, _), each in pods if space not in self._never for name in each}
+        named = {
+            (space, name) for (space, _), each in pods if space not in self._never for name in each
+        }
         there = watched.templates.items.copy()
         wanted = wanted_templates(self._profiles, reached, named)
         now = self._monotonic()
-        known = ("", names.PROFILE_NONE, *self._profiles)  # a webhook serves on with a profile that was deleted
-        unneeded = [key for key in there if key not in wanted and key not in named and reached.get(key[0], "") in known]
+        known = (
+            "",
+            names.PROFILE_NONE,
+            *self._profiles,
+        )  # a webhook serves on with a profile that was deleted
+        unneeded = [
+            key
+            for key in there
+            if key not in wanted and key not in named and reached.get(key[0], "") in known
+        ]
         self._unneeded = {key: self._unneeded.get(key, now) for key in unneeded}
         due = [key for key, since in self._unneeded.items() if now - since >= UNNEEDED_SECONDS]
-        problems = {key: self._apply(watched, key, claim) for key, claim in wanted.items() if key not in there}
+        problems = {
+            key: self._apply(watched, key, claim)
+            for key, claim in wanted.items()
+            if key not in there
+        }
         problems |= {key: self._remove(watched, key, there[key]) for key in due}
-        self._tell({f"ResourceClaimTemplate {key_text(key)}": each for key, each in problems.items() if each})
+        self._tell(
+            {
+                f"ResourceClaimTemplate {key_text(key)}": each
+                for key, each in problems.items()
+                if each
+            }
+        )
         return RETRY_SECONDS if self._told else PERIOD_SECONDS
 
     def _run(self) -> None:
@@ -171,7 +191,9 @@ class ClaimTemplates:
                 self._tell({"no ResourceClaimTemplate": f"is made: {CLAIMS_UNSERVED}"})
             return None
         if self._watched is None:
-            self._watched = _Watched(ours, self._reflector(ours, _read_uid), self._reflector(NAMING_PODS, _read_pod))
+            self._watched = _Watched(
+                ours, self._reflector(ours, _read_uid), self._reflector(NAMING_PODS, _read_pod)
+            )
             self._watched.templates.start()
             self._watched.pods.start()
         return self._watched
@@ -195,9 +217,14 @@ class ClaimTemplates:
 
     def _apply(self, watched: _Watched, key: Key, claim: ProfileClaim) -> str:
         """Make the template of the *claim*; return why that fails."""
-        body = {"apiVersion": watched.ours.group.removeprefix("/apis/"), **make_template(key[0], claim)}
+        body = {
+            "apiVersion": watched.ours.group.removeprefix("/apis/"),
+            **make_template(key[0], claim),
+        }
         query = {"fieldManager": MANAGER, "force": "true"}
-        return self._write("made", "PATCH", watched.ours.object_path(key), body, query=query, headers=_APPLY)
+        return self._write(
+            "made", "PATCH", watched.ours.object_path(key), body, query=query, headers=_APPLY
+        )
 
     def _remove(self, watched: _Watched, key: Key, uid: str) -> str:
         """Remove the template of this *uid*; return why that fails."""
@@ -209,7 +236,9 @@ class ClaimTemplates:
         if not self._may_write():
             return ""
         try:
-            response = self._connection.request(method, path, body=body, timeout=REQUEST_SECONDS, **how)
+            response = self._connection.request(
+                method, path, body=body, timeout=REQUEST_SECONDS, **how
+            )
         except RequestFailed as error:
             if error.is_unconnected:
                 raise

@@ -91,7 +91,9 @@ class ClaimWatch:
             try:
                 served = self._api.served(RESOURCE_CLAIMS)
                 if served is None:
-                    self._say("the cluster serves no ResourceClaims (resource.k8s.io/v1 or v1beta2)")
+                    self._say(
+                        "the cluster serves no ResourceClaims (resource.k8s.io/v1 or v1beta2)"
+                    )
                 elif served.path != path:
                     path, self._said = served.path, ""
                     self._follow(
@@ -125,7 +127,9 @@ class ClaimWatch:
 
     def _say(self, problem: str) -> None:
         if problem != self._said:
-            log.warning("%s: pods of profiles with addressSource: claim get no address meanwhile", problem)
+            log.warning(
+                "%s: pods of profiles with addressSource: claim get no address meanwhile", problem
+            )
         self._said = problem
 
     def _read(self, obj: Object) -> Claim | None:

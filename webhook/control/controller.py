@@ -16,7 +16,16 @@ from webhook.control.queue import FairQueue
 from webhook.control.scope import Scope
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.reconcile import Fate, Jobs, Member, Publication, Suspect, Unit, beside_claims, read_member
+from webhook.core.reconcile import (
+    Fate,
+    Jobs,
+    Member,
+    Publication,
+    Suspect,
+    Unit,
+    beside_claims,
+    read_member,
+)
 from webhook.kube.catalogue import NAMESPACES, PODS, UNFINISHED
 from webhook.kube.connection import Connection
 from webhook.kube.reflector import Reflector
@@ -92,7 +101,9 @@ class Controller:
             on_restart=on_restart,
             monotonic=monotonic,
         )
-        self._claims = ClaimWatch(connection, self._claims_changed, on_restart=on_restart, monotonic=monotonic)
+        self._claims = ClaimWatch(
+            connection, self._claims_changed, on_restart=on_restart, monotonic=monotonic
+        )
         self._publisher = Publisher(
             connection,
             self._queue,
@@ -104,14 +115,21 @@ class Controller:
             monotonic=monotonic,
         )
         self._inspector = Inspector(
-            connection, recorder, suspects=self._suspects, settle=self._settle, may_write=leadership.may_write
+            connection,
+            recorder,
+            suspects=self._suspects,
+            settle=self._settle,
+            may_write=leadership.may_write,
         )
 
     def start(self) -> None:
         """Start the threads; pods are listed once it is known which namespaces are labelled."""
         self._namespaces.start()
         self._publisher.start()
-        for name, target in (("inspect", lambda: self._inspector.run(self._stopped)), ("sweep", self._sweep)):
+        for name, target in (
+            ("inspect", lambda: self._inspector.run(self._stopped)),
+            ("sweep", self._sweep),
+        ):
             threading.Thread(target=target, name=name, daemon=True).start()
 
     def stop(self) -> None:
@@ -131,7 +149,10 @@ class Controller:
 
     def checks(self) -> Mapping[str, str]:
         """Return for each watch why it cannot be trusted; an empty text if it can."""
-        return {"namespaces": self._namespaces.doubt(STALE_SECONDS), "pods": self._pods.doubt(STALE_SECONDS)}
+        return {
+            "namespaces": self._namespaces.doubt(STALE_SECONDS),
+            "pods": self._pods.doubt(STALE_SECONDS),
+        }
 
     def pods_waiting(self) -> int:
         """Count the live members that still wait for an address."""
@@ -157,8 +178,15 @@ class Controller:
     def oldest_wait_seconds(self) -> float:
         """Return the age of the oldest live member that still waits; 0 where none does."""
         with self._lock:
-            oldest = min((one.created for one in self._jobs.members() if one.waits and one.created), default="")
-        return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds()) if oldest else 0.0
+            oldest = min(
+                (one.created for one in self._jobs.members() if one.waits and one.created),
+                default="",
+            )
+        return (
+            max(0.0, (datetime.now(UTC) - datetime.fromisoformat(oldest)).total_seconds())
+            if oldest
+            else 0.0
+        )
 
     def _begin(self) -> None:
         self._on_label()
@@ -185,7 +213,9 @@ class Controller:
         if member is not None and has_claims:
             self._claims.need(member.namespace)
         with self._lock:
-            units = self._jobs.update(pod, self._beside_claims(member) if member is not None and has_claims else member)
+            units = self._jobs.update(
+                pod, self._beside_claims(member) if member is not None and has_claims else member
+            )
         self._publish(units)
 
     def _claims_changed(self, pods: Iterable[Key]) -> None:
@@ -224,7 +254,9 @@ class Controller:
         with self._lock:
             return self._jobs.suspects()
 
-    def _settle(self, job: tuple[str, str], rank_zero: Member | None, fates: Mapping[str, Fate]) -> None:
+    def _settle(
+        self, job: tuple[str, str], rank_zero: Member | None, fates: Mapping[str, Fate]
+    ) -> None:
         with self._lock:
             units = self._jobs.settle(job, rank_zero, fates)
         self._publish(units)
@@ -243,4 +275,6 @@ class Controller:
 def _read_namespace(namespace: Object) -> ProfileLabel | None:
     metadata = namespace["metadata"]
     profile = (metadata.get("labels") or {}).get(names.PROFILE)
-    return None if profile is None else ProfileLabel(profile, bool(metadata.get("deletionTimestamp")))
+    return (
+        None if profile is None else ProfileLabel(profile, bool(metadata.get("deletionTimestamp")))
+    )

@@ -90,12 +90,16 @@ class SpamFilter:
         self._complaints.pop((complaint.pod.uid, complaint.reason), None)
 
     def _has_token(self, namespace: str, at: float) -> bool:
-        bucket = self._namespaces.get(namespace) or Bucket(NAMESPACE_BURST, NAMESPACE_PER_SECOND, at)
+        bucket = self._namespaces.get(namespace) or Bucket(
+            NAMESPACE_BURST, NAMESPACE_PER_SECOND, at
+        )
         if bucket.fill(at) < 1 or self._total.fill(at) < 1:
             return False
         bucket.take()
         self._total.take()
         if namespace not in self._namespaces:  # those in use are few, for the total is bounded
-            self._namespaces = {name: kept for name, kept in self._namespaces.items() if not kept.is_full(at)}
+            self._namespaces = {
+                name: kept for name, kept in self._namespaces.items() if not kept.is_full(at)
+            }
             self._namespaces[namespace] = bucket
         return True

@@ -117,7 +117,11 @@ class EventRecorder:
                 most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2**number)
                 after = min(MOST_BACKOFF_SECONDS, error.retry_after_seconds)
             except Exception:  # the other Events are still to be sent
-                _log.exception("Event of pod %s/%s: unexpected failure", complaint.pod.namespace, complaint.pod.name)
+                _log.exception(
+                    "Event of pod %s/%s: unexpected failure",
+                    complaint.pod.namespace,
+                    complaint.pod.name,
+                )
                 return False
             if number < TRIES:
                 self._pause(after + self._uniform(0.0, most))
@@ -131,11 +135,19 @@ class EventRecorder:
         former = False
         if not complaint.told:
             response = self._create(complaint, text, at)
-            former = response.status == 409  # another process created it, and its count is not known here
+            former = (
+                response.status == 409
+            )  # another process created it, and its count is not known here
         if complaint.told or former:
-            patch = {"lastTimestamp": at, "message": text, **({} if former else {"count": complaint.count})}
+            patch = {
+                "lastTimestamp": at,
+                "message": text,
+                **({} if former else {"count": complaint.count}),
+            }
             path = EVENTS.object_path((complaint.pod.namespace, event_name(complaint)))
-            response = self._connection.request("PATCH", path, body=patch, headers=_MERGE, timeout=REQUEST_SECONDS)
+            response = self._connection.request(
+                "PATCH", path, body=patch, headers=_MERGE, timeout=REQUEST_SECONDS
+            )
             if response.status == 404:  # the API server keeps Events for an hour
                 former = False
                 response = self._create(complaint, text, at)
@@ -164,7 +176,9 @@ class EventRecorder:
             "reportingComponent": self._component,
             "reportingInstance": self._host,
         }
-        return self._connection.request("POST", EVENTS.path_in(pod.namespace), body=event, timeout=REQUEST_SECONDS)
+        return self._connection.request(
+            "POST", EVENTS.path_in(pod.namespace), body=event, timeout=REQUEST_SECONDS
+        )
 
     def _report(self, problem: str) -> None:
         if problem and problem != self._problem:
@@ -182,4 +196,8 @@ def _fitting(message: str) -> str:
     """Return the message as printable text that the API accepts; names in it come from pods."""
     text = "".join(char if char.isprintable() else " " for char in message)
     data = text.encode()
-    return text if len(data) <= MESSAGE_BYTES else data[: MESSAGE_BYTES - 3].decode(errors="ignore") + "…"
+    return (
+        text
+        if len(data) <= MESSAGE_BYTES
+        else data[: MESSAGE_BYTES - 3].decode(errors="ignore") + "…"
+    )

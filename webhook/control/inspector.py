@@ -118,8 +118,12 @@ class Inspector:
             return
         begin, former, since, self._asked = self._monotonic(), self._look_at, self._on_node_since, 0
         self._look_at, self._on_node_since = {}, {}
-        self._rests_until = {name: until for name, until in self._rests_until.items() if begin < until}
-        self._large_until = {name: until for name, until in self._large_until.items() if begin < until}
+        self._rests_until = {
+            name: until for name, until in self._rests_until.items() if begin < until
+        }
+        self._large_until = {
+            name: until for name, until in self._large_until.items() if begin < until
+        }
         namespaces: dict[str, list[_Case]] = {}
         for suspect in self._suspects():
             case = _Case(suspect, 0.0)
@@ -133,7 +137,9 @@ class Inspector:
             for name, cases in namespaces.items()
             if name not in self._rests_until and any(case.due <= begin for case in cases)
         }
-        for name in sorted(due, key=due.__getitem__):  # the longest due first, so that each gets its turn
+        for name in sorted(
+            due, key=due.__getitem__
+        ):  # the longest due first, so that each gets its turn
             if self._asked >= MOST_REQUESTS:
                 return
             self._inspect_namespace(name, namespaces[name], begin)
@@ -149,7 +155,9 @@ class Inspector:
         if about_status(suspect.member):
             return now
         try:
-            age = (self._server_time() - datetime.fromisoformat(suspect.member.created)).total_seconds()
+            age = (
+                self._server_time() - datetime.fromisoformat(suspect.member.created)
+            ).total_seconds()
         except (ValueError, TypeError):
             age = 0.0
         return now + min(BOUND_SECONDS, max(0.0, BOUND_SECONDS - age))
@@ -157,7 +165,11 @@ class Inspector:
     def _inspect_namespace(self, namespace: str, cases: list[_Case], begin: float) -> None:
         """Judge the suspects of a namespace: all by one list of it, once one of them needs that. A list that fails is tried again."""
         cases.sort(
-            key=lambda case: (not case.suspect.member.is_master, case.suspect.member.created, case.suspect.member.name)
+            key=lambda case: (
+                not case.suspect.member.is_master,
+                case.suspect.member.created,
+                case.suspect.member.name,
+            )
         )
         survey = None
         judged = [case for case in cases if case.due <= begin]
@@ -172,8 +184,12 @@ class Inspector:
                 else:
                     judged = cases
             except RequestFailed as error:
-                log.warning("namespace %s: pods wait, and cannot be looked at: %s", namespace, error)
-                for case in judged:  # again in the next round, but after those that have been due for longer
+                log.warning(
+                    "namespace %s: pods wait, and cannot be looked at: %s", namespace, error
+                )
+                for case in (
+                    judged
+                ):  # again in the next round, but after those that have been due for longer
                     self._look_at[case.key] = begin + PERIOD_SECONDS
                 return
         told: set[tuple[str, str]] = set()
@@ -203,7 +219,9 @@ class Inspector:
         again = BOUND_SECONDS
         if isinstance(outcome, Complaint):
             again = AGAIN_SECONDS
-            if outcome.reason != EXCESSIVE or ("", EXCESSIVE) not in told:  # one owner of the namespace is enough
+            if (
+                outcome.reason != EXCESSIVE or ("", EXCESSIVE) not in told
+            ):  # one owner of the namespace is enough
                 told.add(("", outcome.reason))
                 self._recorder.record(PodRef(member.namespace, member.name, member.uid), *outcome)
         elif outcome is not None:
@@ -211,7 +229,9 @@ class Inspector:
         if survey is not None and member.waits:
             if survey.placement(member) is not None:
                 self._on_node_since.setdefault(case.key, begin)
-            fate, complaint, after = survey.rule(suspect, begin - self._on_node_since.get(case.key, begin))
+            fate, complaint, after = survey.rule(
+                suspect, begin - self._on_node_since.get(case.key, begin)
+            )
             fates.setdefault(member.job, (suspect.rank_zero, {}))[1][member.uid] = fate
             if complaint is not None and (member.job, complaint.reason) not in told:
                 told.add((member.job, complaint.reason))
@@ -272,7 +292,9 @@ class Inspector:
             self._show(named, namespace, survey.add, 1)
         return True
 
-    def _show(self, resource: Resource, namespace: str, add: Callable[[Object], None], most: int) -> bool:
+    def _show(
+        self, resource: Resource, namespace: str, add: Callable[[Object], None], most: int
+    ) -> bool:
         """Pass on the first *most* pages of pods; return whether there are more. Raises RequestFailed."""
         self._asked += 1
         began, more = self._monotonic(), False
@@ -286,4 +308,6 @@ class Inspector:
 
 def _needs_list(suspect: Suspect) -> bool:
     """Tell whether more than a member's own metadata is needed to judge it."""
-    return suspect.is_stuck or not (suspect.member.secondary.address or about_status(suspect.member))
+    return suspect.is_stuck or not (
+        suspect.member.secondary.address or about_status(suspect.member)
+    )

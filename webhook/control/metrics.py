@@ -16,15 +16,21 @@ class ControllerMetrics(Metrics):
     def __init__(self) -> None:
         super().__init__("When the certificate ends, as this replica last saw it while it led.")
         self._published = self.counter(
-            "fabric_injector_addresses_published", "Writes of addresses onto pods, by what became of them.", "result"
+            "fabric_injector_addresses_published",
+            "Writes of addresses onto pods, by what became of them.",
+            "result",
         )
         self._delay = self.histogram(
             "fabric_injector_address_publish_delay_seconds",
             "Time from the moment at which an address could be published to the end of the write.",
             SECONDS,
         )
-        self._waiting = self.gauge("fabric_injector_pods_waiting", "Live pods that still wait for an address.")
-        self._oldest = self.gauge("fabric_injector_oldest_wait_seconds", "Age of the oldest pod that still waits.")
+        self._waiting = self.gauge(
+            "fabric_injector_pods_waiting", "Live pods that still wait for an address."
+        )
+        self._oldest = self.gauge(
+            "fabric_injector_oldest_wait_seconds", "Age of the oldest pod that still waits."
+        )
         self._excessive = self.gauge(
             "fabric_injector_pods_excessive",
             "Live pods that are not written to: more than 1,000 annotations, labels, finalizers or owners.",
@@ -33,7 +39,9 @@ class ControllerMetrics(Metrics):
             "fabric_injector_namespaces_passed_over",
             "Namespaces without the profile's label in which pods carry the job label: nothing is done there.",
         )
-        self._leader = self.gauge("fabric_injector_leader", "1 on the replica that holds the Lease, else 0.")
+        self._leader = self.gauge(
+            "fabric_injector_leader", "1 on the replica that holds the Lease, else 0."
+        )
         self._certificate_writes = self.counter(
             "fabric_injector_certificate_writes",
             "Writes of the certificates' Secret and of the webhook configurations' caBundle.",

@@ -11,7 +11,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from webhook.core import names
 from webhook.core.cluster.demand import NEVER_REACHED
-from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, Given, read_device_class, read_device_slice
+from webhook.core.cluster.device_classes import (
+    DeviceClass,
+    DeviceOffers,
+    Given,
+    read_device_class,
+    read_device_slice,
+)
 from webhook.core.cluster.nodes import NodeOffer, Search, Supply, read_node
 from webhook.core.cluster.profile_status import (
     READY,
@@ -121,7 +127,12 @@ class ProfileStatus:
         self._read_contents, self._read_settings = reading
         self._on_read = on_read
         self._never = (*NEVER_REACHED, own_namespace)
-        self._period, self._unsound, self._monotonic, self._now = period_seconds, unsound_seconds, monotonic, now
+        self._period, self._unsound, self._monotonic, self._now = (
+            period_seconds,
+            unsound_seconds,
+            monotonic,
+            now,
+        )
         self._reader = Reader(connection, REQUEST_SECONDS)
         self._contents: dict[str, tuple[str, int, Content]] = {}
         self._supplies: dict[Wish, _Known] = {}
@@ -130,7 +141,11 @@ class ProfileStatus:
         self._judged: dict[str, int] = {}
         self._told: dict[str, str] = {}
         self._failures = 0
-        self._stopped, self._woken, self._writing = threading.Event(), threading.Event(), threading.Lock()
+        self._stopped, self._woken, self._writing = (
+            threading.Event(),
+            threading.Event(),
+            threading.Lock(),
+        )
         self._thread = threading.Thread(target=self._run, name="profile-status", daemon=True)
         self._profiles = Reflector(
             connection,
@@ -174,7 +189,9 @@ class ProfileStatus:
         examined = {
             name: Examined((), ())
             if content.profile is None
-            else examine_profile(content.profile, settings, self._judged_of(users, name), networks.definitions or {})
+            else examine_profile(
+                content.profile, settings, self._judged_of(users, name), networks.definitions or {}
+            )
             for name, content in contents.items()
         }
         usable = [contents[name].profile for name in sorted(contents)]
@@ -187,7 +204,13 @@ class ProfileStatus:
             conditions = conditions_of(contents[name], examined[name], networks, nodes)
             is_sound = is_sound and all(each.status == "True" for each in conditions)
             try:
-                self._write(name, obj, conditions, len(users.get(name, ())), networks_in_short(contents[name]))
+                self._write(
+                    name,
+                    obj,
+                    conditions,
+                    len(users.get(name, ())),
+                    networks_in_short(contents[name]),
+                )
             except RequestFailed as error:
                 failed = error
                 if error.is_unconnected:
@@ -221,7 +244,11 @@ class ProfileStatus:
             self._log_once("", f"the status of profiles is not written: {error}; trying again")
             after = error.retry_after_seconds
         except Exception as error:  # the next turn may go better
-            self._log_once("", f"the status of profiles is not written: internal error: {error!r}", exc_info=True)
+            self._log_once(
+                "",
+                f"the status of profiles is not written: internal error: {error!r}",
+                exc_info=True,
+            )
             after = 0.0
         self._failures = min(self._failures + 1, 10)
         return max(after, min(self._period, 2.0**self._failures))
@@ -232,7 +259,11 @@ class ProfileStatus:
     def _changed(self, key: Key, obj: ProfileObject | None) -> None:
         """Wake where somebody else wrote: our own writes come back too."""
         _, name = key
-        if obj is None or obj.generation != self._judged.get(name) or obj.status != self._sent.get(name):
+        if (
+            obj is None
+            or obj.generation != self._judged.get(name)
+            or obj.status != self._sent.get(name)
+        ):
             self._woken.set()
 
     def _users(self) -> dict[str, list[str]] | None:
@@ -269,17 +300,26 @@ class ProfileStatus:
 
     def _look_at_networks(self, contents: Mapping[str, Content]) -> NetworksSeen:
         """List the networks that a profile names; of the others nothing is kept, and nothing is held until the next turn."""
-        wanted = {name for each in contents.values() if each.profile for name in network_names(each.profile)}
+        wanted = {
+            name
+            for each in contents.values()
+            if each.profile
+            for name in network_names(each.profile)
+        }
         if not wanted:
             return NetworksSeen({})
         found: dict[tuple[str, str], NetworkDefinition] = {}
         is_installed = False
         try:
-            for page in self._reader.pages(NETWORKS, lambda obj: _network(obj, wanted), most=MOST_PAGES):
+            for page in self._reader.pages(
+                NETWORKS, lambda obj: _network(obj, wanted), most=MOST_PAGES
+            ):
                 is_installed = True
                 if page.is_first:
                     found.clear()
-                found |= {(each.namespace, each.name): each for each in page.objects if each is not None}
+                found |= {
+                    (each.namespace, each.name): each for each in page.objects if each is not None
+                }
         except RequestFailed as error:
             return NetworksSeen(None, self._unknown(error))
         return NetworksSeen(found, is_installed=is_installed)
@@ -288,11 +328,17 @@ class ProfileStatus:
         """List nodes until each wish is met that is not known to be; nothing is kept of a node."""
         began = self._monotonic()
         self._supplies = {wish: known for wish, known in self._supplies.items() if wish in wishes}
-        due = {wish for wish in wishes if (known := self._supplies.get(wish)) is None or known.until <= began}
+        due = {
+            wish
+            for wish in wishes
+            if (known := self._supplies.get(wish)) is None or known.until <= began
+        }
         problem = ""
         try:
             found = self._search_nodes(dict.fromkeys(due)) if due else {}
-            found |= self._beside_claims({wish: supply for wish, supply in found.items() if supply.shortage})
+            found |= self._beside_claims(
+                {wish: supply for wish, supply in found.items() if supply.shortage}
+            )
         except RequestFailed as error:
             found, problem = {}, self._unknown(error)
         missing = {wish for wish in due if wish not in found}
@@ -315,7 +361,9 @@ class ProfileStatus:
     def _beside_claims(self, short: Mapping[Wish, Supply]) -> dict[Wish, Supply]:
         """Judge what no node offers enough of by what claims give besides; nothing where no DeviceClass gives it."""
         offers = self._read_offers({wish.resource for wish in short}) if short else DeviceOffers()
-        given = {wish: found for wish in short if (found := offers.given(wish.resource)) is not None}
+        given = {
+            wish: found for wish in short if (found := offers.given(wish.resource)) is not None
+        }
         if any(each.by_node for each in given.values()):
             return self._search_nodes(given)
         return {wish: short[wish].beside(found) for wish, found in given.items()}
@@ -337,7 +385,10 @@ class ProfileStatus:
         """Read the DeviceClasses that give one of the *resources*, and their devices."""
         classes: tuple[DeviceClass, ...] | None = None
         try:
-            of_classes, of_slices = self._claims.served(DEVICE_CLASSES), self._claims.served(DEVICE_SLICES)
+            of_classes, of_slices = (
+                self._claims.served(DEVICE_CLASSES),
+                self._claims.served(DEVICE_SLICES),
+            )
             if of_classes is None or of_slices is None:
                 return DeviceOffers()
             found = self._list(of_classes, read_device_class)
@@ -347,7 +398,9 @@ class ProfileStatus:
             return DeviceOffers(classes, None, str(error))
         return DeviceOffers(classes, tuple(slices))
 
-    def _list(self, resource: Resource, read: Callable[[Object], T], size: int = PAGE_SIZE) -> list[T]:
+    def _list(
+        self, resource: Resource, read: Callable[[Object], T], size: int = PAGE_SIZE
+    ) -> list[T]:
         """List all objects. Raises RequestFailed, also where one is broken or they are too many: what is counted must be all."""
         found: list[T] = []
         for page in self._reader.pages(resource, read, most=MOST_PAGES, size=size):
@@ -359,12 +412,22 @@ class ProfileStatus:
         return found
 
     def _write(
-        self, name: str, obj: ProfileObject, conditions: Sequence[Condition], namespaces: int, networks: str
+        self,
+        name: str,
+        obj: ProfileObject,
+        conditions: Sequence[Condition],
+        namespaces: int,
+        networks: str,
     ) -> None:
         """Write the status where it says something new. Raises RequestFailed where that may go better in a moment."""
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
         status = next_status(
-            obj.status, conditions, generation=obj.generation, namespaces=namespaces, networks=networks, now=now
+            obj.status,
+            conditions,
+            generation=obj.generation,
+            namespaces=namespaces,
+            networks=networks,
+            now=now,
         )
         self._judged[name] = obj.generation
         self._sent[name] = obj.status if status is None else {**_map(obj.status), **status}
@@ -373,20 +436,30 @@ class ProfileStatus:
         with self._writing:
             if status is None or not self._may_write():
                 return
-            response = self._connection.request("PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS)
+            response = self._connection.request(
+                "PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS
+            )
         if response.status == 200:
             self._tell(name, conditions)
-        elif response.status == 409:  # somebody wrote since: what the watch brings is judged a little later
+        elif (
+            response.status == 409
+        ):  # somebody wrote since: what the watch brings is judged a little later
             raise RequestFailed(response.problem, response.status)
         elif response.status != 404:
-            self._log_once(name, f"FabricProfile {name}: its status is not written: {response.problem}")
+            self._log_once(
+                name, f"FabricProfile {name}: its status is not written: {response.problem}"
+            )
 
     def _tell(self, name: str, conditions: Sequence[Condition]) -> None:
         ready = next(each for each in conditions if each.type == READY)
         text = f"FabricProfile {name}: {ready.type} is {ready.status} ({ready.reason}): {ready.message}"
-        self._log_once(name, text, level=logging.WARNING if ready.status == "False" else logging.INFO)
+        self._log_once(
+            name, text, level=logging.WARNING if ready.status == "False" else logging.INFO
+        )
 
-    def _log_once(self, name: str, text: str, *, level: int = logging.WARNING, exc_info: bool = False) -> None:
+    def _log_once(
+        self, name: str, text: str, *, level: int = logging.WARNING, exc_info: bool = False
+    ) -> None:
         if text != self._told.get(name):
             log.log(level, "%s", text, exc_info=exc_info)
         self._told[name] = text

@@ -66,10 +66,18 @@ class Publisher:
         uniform: Callable[[float, float], float] = random.uniform,
     ) -> None:
         self._connection, self._queue = connection, queue
-        self._lacks, self._wrote, self._may_write, self._on_result = lacks, wrote, may_write, on_result
+        self._lacks, self._wrote, self._may_write, self._on_result = (
+            lacks,
+            wrote,
+            may_write,
+            on_result,
+        )
         self._monotonic, self._uniform = monotonic, uniform
         self._failures: dict[Unit, int] = {}
-        self._threads = [threading.Thread(target=self._run, name=f"publish-{n}", daemon=True) for n in range(threads)]
+        self._threads = [
+            threading.Thread(target=self._run, name=f"publish-{n}", daemon=True)
+            for n in range(threads)
+        ]
 
     def start(self) -> None:
         """Start the threads."""
@@ -91,7 +99,9 @@ class Publisher:
             try:
                 failed = self.publish(unit, since)
             except Exception:  # this thread must go on: without it fewer publish, in the end none
-                log.exception("pod %s/%s: publishing failed unexpectedly", unit.namespace, unit.name)
+                log.exception(
+                    "pod %s/%s: publishing failed unexpectedly", unit.namespace, unit.name
+                )
                 self._again(unit, since)
             finally:
                 self._queue.done(unit, seconds=self._monotonic() - begun, failed=failed)
@@ -110,7 +120,9 @@ class Publisher:
         if result in (Result.PUBLISHED, Result.GONE):
             self._failures.pop(unit, None)
         elif result is Result.THROTTLED:
-            self._queue.add_later(unit, 0.0, since)  # the pause of the whole queue is what the server asked for
+            self._queue.add_later(
+                unit, 0.0, since
+            )  # the pause of the whole queue is what the server asked for
         else:
             self._again(unit, since)
         if result is Result.PUBLISHED:
@@ -122,7 +134,9 @@ class Publisher:
         path = f"{PODS.object_path((wanted.namespace, wanted.name))}/status"
         body = {"metadata": {"uid": wanted.uid, "annotations": dict(wanted.annotations)}}
         try:
-            response = self._connection.request("PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS)
+            response = self._connection.request(
+                "PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS
+            )
         except RequestFailed as error:
             if error.status == 429:
                 self._queue.pause(min(error.retry_after_seconds or 1.0, MOST_RETRY_AFTER_SECONDS))
@@ -145,7 +159,12 @@ class Publisher:
 
     def _complain(self, unit: Unit, problem: str) -> None:
         if not self._failures.get(unit):
-            log.warning("pod %s/%s: address not published: %s; trying again", unit.namespace, unit.name, problem)
+            log.warning(
+                "pod %s/%s: address not published: %s; trying again",
+                unit.namespace,
+                unit.name,
+                problem,
+            )
 
 
 def _is_another_pod(response: Response) -> bool:

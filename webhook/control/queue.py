@@ -27,7 +27,9 @@ class FairQueue:
         self._monotonic = monotonic
         self._shares = Shares(uniform)
         self._changed = threading.Condition()
-        self._namespaces: OrderedDict[str, OrderedDict[str, OrderedDict[str, float]]] = OrderedDict()
+        self._namespaces: OrderedDict[str, OrderedDict[str, OrderedDict[str, float]]] = (
+            OrderedDict()
+        )
         self._working: dict[Unit, float | None] = {}
         self._later: list[tuple[float, Unit]] = []
         self._due: dict[Unit, tuple[float, float]] = {}
@@ -120,7 +122,9 @@ class FairQueue:
             due, unit = heapq.heappop(self._later)
             if not self._is_dropped(due, unit):
                 self._put(unit, self._due[unit][1])
-        self._changed.notify(self._length - before)  # one thread's wait has ended, and there may be work for more
+        self._changed.notify(
+            self._length - before
+        )  # one thread's wait has ended, and there may be work for more
 
     def _is_dropped(self, due: float, unit: Unit) -> bool:
         return self._due.get(unit, (None, 0.0))[0] != due
@@ -131,7 +135,9 @@ class FairQueue:
             if self._working[unit] is None:
                 self._working[unit] = since
             return
-        names = self._namespaces.setdefault(unit.namespace, OrderedDict()).setdefault(unit.job, OrderedDict())
+        names = self._namespaces.setdefault(unit.namespace, OrderedDict()).setdefault(
+            unit.job, OrderedDict()
+        )
         if unit.name not in names:
             names[unit.name] = since
             self._length += 1

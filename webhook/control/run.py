@@ -152,7 +152,10 @@ async def _run(
     stop = StopSignals().asked
     await listener.start()
     log_fields(
-        log, logging.INFO, "controlling", {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
+        log,
+        logging.INFO,
+        "controlling",
+        {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me},
     )
     writers: list[_Part] = [controller, profile_status, claim_templates]
     if settings.certificates:

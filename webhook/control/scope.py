@@ -24,7 +24,10 @@ class Scope:
 
     def counts(self, metadata: Object) -> bool:
         """Tell whether the webhook is called for such a pod; a namespace of which one does not count is remembered."""
-        namespace, profile = metadata["namespace"], (metadata.get("labels") or {}).get(names.PROFILE)
+        namespace, profile = (
+            metadata["namespace"],
+            (metadata.get("labels") or {}).get(names.PROFILE),
+        )
         with self._lock:
             if profile == names.PROFILE_NONE:
                 return False

@@ -63,19 +63,29 @@ class Shares:
             gives_way and self._slow_under_way >= MOST_SLOW
         ):
             return float("inf")
-        return max(0.0, share.rests_until - now, share.rests_while_quick_wait_until - now if gives_way else 0.0)
+        return max(
+            0.0,
+            share.rests_until - now,
+            share.rests_while_quick_wait_until - now if gives_way else 0.0,
+        )
 
     def begin(self, namespace: str, now: float) -> None:
         """Count a request that begins."""
         share = self._shares.get(namespace)
         if share is None:
             if len(self._shares) >= _REMEMBERED:
-                kept = {name: one for name, one in self._shares.items() if one.under_way or one.rests_until > now}
+                kept = {
+                    name: one
+                    for name, one in self._shares.items()
+                    if one.under_way or one.rests_until > now
+                }
                 self._shares = kept
             share = self._shares[namespace] = _Share()
         self._recount(share, under_way=share.under_way + 1)
 
-    def end(self, namespace: str, now: float, *, seconds: float = 0.0, failed: bool | None = None) -> None:
+    def end(
+        self, namespace: str, now: float, *, seconds: float = 0.0, failed: bool | None = None
+    ) -> None:
         """Count a request that has ended after so many *seconds*; *failed*: None where nothing was sent."""
         share = self._shares[namespace]
         under_way = share.under_way - 1
@@ -90,7 +100,9 @@ class Shares:
             share.at_once = min(MOST_AT_ONCE, share.at_once + 1)
             share.is_slow = seconds >= SLOW_SECONDS
             share.rests_while_quick_wait_until = now + _SLOW_RESTS * seconds
-        self._recount(share, under_way=under_way)  # those that are still under way count as what the namespace is now
+        self._recount(
+            share, under_way=under_way
+        )  # those that are still under way count as what the namespace is now
 
     def _recount(self, share: _Share, *, under_way: int) -> None:
         more, share.under_way = under_way - share.under_way, under_way

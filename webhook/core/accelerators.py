@@ -19,16 +19,19 @@ _BY_DOMAIN: Final = re.compile(
     re.IGNORECASE,
 )
 _BY_NAME: Final = re.compile(
-    r"[^/]+/(?:[psvq]?gpu|mig-|[scdq]px_nps|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|vcuda|qaic)", re.IGNORECASE
+    r"[^/]+/(?:[psvq]?gpu|mig-|[scdq]px_nps|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|vcuda|qaic)",
+    re.IGNORECASE,
 )
 _CLASS: Final = re.compile(
-    r"(?:^|[^a-z])(?:[psvq]?gpu|mig|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|qaic)s?(?:[^a-z]|$)", re.IGNORECASE
+    r"(?:^|[^a-z])(?:[psvq]?gpu|mig|gaudi|neuron|[ntpx]pu|v?mlu|[dg]cu|ascend|qaic)s?(?:[^a-z]|$)",
+    re.IGNORECASE,
 )
 _TPU: Final = re.compile(r"google\.com/tpu|cloud-tpus\.google\.com/", re.IGNORECASE)
 _SHARE: Final = re.compile(r"mem|core|percent|ratio|share", re.IGNORECASE)
 """Words of a resource that counts parts of an accelerator, not accelerators."""
 _FABRIC: Final = re.compile(
-    r"rdma|roce|sriov|vlan|hostdev|hca|(?:^|[^a-z])(?:nic|vf|net|eth|ib|rail)s?(?:[^a-z]|$)", re.IGNORECASE
+    r"rdma|roce|sriov|vlan|hostdev|hca|(?:^|[^a-z])(?:nic|vf|net|eth|ib|rail)s?(?:[^a-z]|$)",
+    re.IGNORECASE,
 )
 """Words of a network card's resource; cards are named after the GPU they stand beside, ``rdma/gpu0_nic``."""
 

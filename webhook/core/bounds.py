@@ -145,7 +145,9 @@ def within(pod: Object) -> Object:
         "spec": {
             "hostname": (spec.get("hostname") or "")[:LONGEST_NAME],
             "containers": [_cut(container, share) for container in containers],
-            "volumes": [{"name": (volume.get("name") or "")[:LONGEST_NAME]} for volume in volumes[:VOLUMES]],
+            "volumes": [
+                {"name": (volume.get("name") or "")[:LONGEST_NAME]} for volume in volumes[:VOLUMES]
+            ],
         },
     }
 
@@ -179,7 +181,9 @@ def _metadata_excess(metadata: Object) -> str:
         return ""
     for key in _READ_ANNOTATIONS:
         if len(annotations.get(key) or "") > LONGEST_ANNOTATION:
-            return _too_many(f"annotation {key}", "characters", len(annotations[key]), LONGEST_ANNOTATION)
+            return _too_many(
+                f"annotation {key}", "characters", len(annotations[key]), LONGEST_ANNOTATION
+            )
     if found > ALL_ANNOTATIONS:
         return _too_many("metadata.annotations", "characters", found, ALL_ANNOTATIONS)
     return ""
@@ -208,7 +212,9 @@ def _spec_excess(spec: Object) -> str:
             for item in shown.get("items") or ():
                 characters += _characters(item) + _characters(item.get("fieldRef"))
     if files > FILES:
-        files = sum([len((volume.get("downwardAPI") or {}).get("items") or ()) for volume in volumes])
+        files = sum(
+            [len((volume.get("downwardAPI") or {}).get("items") or ()) for volume in volumes]
+        )
         return _too_many("spec.volumes", "files of the downward API", files, FILES)
     selector = spec.get("nodeSelector") or ()
     if len(selector) > LABELS:
@@ -222,7 +228,9 @@ def _spec_excess(spec: Object) -> str:
         characters += _characters(toleration)
     if affinity := spec.get("affinity"):
         if (found := _node_values(affinity)) > NODE_VALUES:
-            return _too_many("spec.affinity.nodeAffinity", "expressions and values", found, NODE_VALUES)
+            return _too_many(
+                "spec.affinity.nodeAffinity", "expressions and values", found, NODE_VALUES
+            )
         characters += _node_characters(affinity)
     claims = spec.get("resourceClaims") or ()
     if len(claims) > QUANTITIES:
@@ -234,9 +242,14 @@ def _spec_excess(spec: Object) -> str:
     if characters > CHARACTERS:
         where = "spec.volumes, tolerations, resourceClaims and what chooses its nodes"
         return _too_many(where, "characters", characters, CHARACTERS)
-    containers: list[Object] = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    containers: list[Object] = [
+        *(spec.get("containers") or ()),
+        *(spec.get("initContainers") or ()),
+    ]
     if len(containers) > CONTAINERS:
-        return _too_many("spec.containers and spec.initContainers", "containers", len(containers), CONTAINERS)
+        return _too_many(
+            "spec.containers and spec.initContainers", "containers", len(containers), CONTAINERS
+        )
     variables = words = mounts = quantities = 0
     if (whole := spec.get("resources")) is not None:
         quantities = sum([len(whole.get(key) or ()) for key in _RESOURCES])
@@ -258,7 +271,9 @@ def _spec_excess(spec: Object) -> str:
                 quantities += len(resources.get(key) or ())
         if context := container.get("securityContext"):
             if capabilities := context.get("capabilities"):
-                quantities += len(capabilities.get("add") or ()) + len(capabilities.get("drop") or ())
+                quantities += len(capabilities.get("add") or ()) + len(
+                    capabilities.get("drop") or ()
+                )
             for key in CONFINEMENTS:
                 if key in context:
                     quantities += len(context[key] or ())
@@ -269,13 +284,17 @@ def _spec_excess(spec: Object) -> str:
     if mounts > MOUNTS:
         return _too_many("its containers", "volumeMounts", mounts, MOUNTS)
     if quantities > QUANTITIES:
-        return _too_many("its containers", "resources, claims and capabilities", quantities, QUANTITIES)
+        return _too_many(
+            "its containers", "resources, claims and capabilities", quantities, QUANTITIES
+        )
     return _text_excess(containers, whole or {}) or _command_excess(spec.get("containers") or ())
 
 
 def _node_terms(affinity: Object) -> list[Object]:
     """Return the terms of the required node affinity."""
-    required = (affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    required = (affinity.get("nodeAffinity") or {}).get(
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ) or {}
     return required.get("nodeSelectorTerms") or []
 
 
@@ -327,7 +346,9 @@ def _text_excess(containers: Iterable[Object], of_pod: Object) -> str:
             if len(entry) > 2 or value is None:
                 characters += _reference_characters(entry)
         for mount in container.get("volumeMounts") or ():
-            length = len(mount["name"]) + len(mount["mountPath"]) + len(mount.get("subPathExpr") or "")
+            length = (
+                len(mount["name"]) + len(mount["mountPath"]) + len(mount.get("subPathExpr") or "")
+            )
             if length > LONGEST_NAME:
                 return _too_long("a volumeMount", length)
             characters += length
@@ -388,7 +409,9 @@ def _command_excess(containers: Iterable[Object]) -> str:
     text = "".join(read).encode(errors="replace")
     signs = len(text) - len(text.translate(None, _SIGNS))
     if signs > SIGNS:
-        return _too_many("its containers", "quotes, separators and expansions in command and args", signs, SIGNS)
+        return _too_many(
+            "its containers", "quotes, separators and expansions in command and args", signs, SIGNS
+        )
     return ""
 
 
@@ -452,7 +475,11 @@ def _long_text(item: Mapping[str, Any], most: int) -> int:
 
 
 def _short(texts: Mapping[str, str] | None, longest: int) -> dict[str, str]:
-    return {key: text for key, text in islice((texts or {}).items(), LABELS) if len(key) + len(text) <= longest}
+    return {
+        key: text
+        for key, text in islice((texts or {}).items(), LABELS)
+        if len(key) + len(text) <= longest
+    }
 
 
 def _short_quantities(amounts: Mapping[str, Any] | None, most: int) -> Object:
@@ -470,7 +497,8 @@ def _cut(container: Object, share: int) -> Object:
         "env": [
             entry
             for entry in (container.get("env") or ())[: VARIABLES // share]
-            if len(entry["name"]) + len(entry.get("value") or "") <= LONGEST_NAME and not _is_long_reference(entry)
+            if len(entry["name"]) + len(entry.get("value") or "") <= LONGEST_NAME
+            and not _is_long_reference(entry)
         ],
     }
     for key in ("command", "args"):
@@ -479,7 +507,8 @@ def _cut(container: Object, share: int) -> Object:
             kept[key] = words
     resources = container.get("resources") or {}
     kept["resources"] = {
-        key: _short_quantities(resources.get(key), QUANTITIES // share) for key in ("limits", "requests")
+        key: _short_quantities(resources.get(key), QUANTITIES // share)
+        for key in ("limits", "requests")
     }
     return kept
 

@@ -23,10 +23,10 @@ PREFIX = "fabric-injector-"
 """Beginning of the templates' names. The ValidatingAdmissionPolicy fabric-injector-claim-templates names it too."""
 POD_CLAIM = "fabric-"
 """Beginning of the names that the claims have in a pod."""
-CLAIMS_UNSERVED = "the cluster serves neither resource.k8s.io/v1 nor v1beta2 (Kubernetes 1.34 serves v1)"
-CLAIMS_OF_A_FILE = (
-    "the profile is one of a file, and the controller keeps ResourceClaimTemplates of FabricProfile objects alone"
+CLAIMS_UNSERVED = (
+    "the cluster serves neither resource.k8s.io/v1 nor v1beta2 (Kubernetes 1.34 serves v1)"
 )
+CLAIMS_OF_A_FILE = "the profile is one of a file, and the controller keeps ResourceClaimTemplates of FabricProfile objects alone"
 _DIGEST = 16
 _NAME = re.compile(rf"{PREFIX}[-a-z0-9]+-[0-9a-f]{{{_DIGEST}}}")
 
@@ -59,7 +59,10 @@ def template_spec(claim: ProfileClaim) -> Object:
     """Return the template's ``spec``, with the defaults that the API server would fill in: so `stored_spec` of it is equal."""
     devices: Object = {"requests": []}
     for request in claim.requests:
-        exactly: Object = {"deviceClassName": request.device_class_name, "allocationMode": request.allocation_mode}
+        exactly: Object = {
+            "deviceClassName": request.device_class_name,
+            "allocationMode": request.allocation_mode,
+        }
         if request.allocation_mode == "ExactCount":
             exactly["count"] = request.count or 1
         if request.selectors:
@@ -67,11 +70,15 @@ def template_spec(claim: ProfileClaim) -> Object:
         devices["requests"].append({"name": request.name, "exactly": exactly})
     if claim.constraints:
         devices["constraints"] = [
-            {"matchAttribute": each.match_attribute, **_requests(each.requests)} for each in claim.constraints
+            {"matchAttribute": each.match_attribute, **_requests(each.requests)}
+            for each in claim.constraints
         ]
     if claim.config:
         devices["config"] = [
-            {"opaque": {"driver": each.driver, "parameters": json.loads(each.parameters)}, **_requests(each.requests)}
+            {
+                "opaque": {"driver": each.driver, "parameters": json.loads(each.parameters)},
+                **_requests(each.requests),
+            }
             for each in claim.config
         ]
     return {"spec": {"devices": devices}}
@@ -96,8 +103,15 @@ def wanted_templates(
     *namespaces*: the profile that each labelled namespace names. *named*: what pods name, who are not trusted: one is made where a
     profile that gives it is for their namespace.
     """
-    users = [(namespace, profiles[name]) for namespace, name in namespaces.items() if name in profiles]
-    found = [(namespace, claim) for namespace, each in users if each.is_for(namespace) for claim in each.claims]
+    users = [
+        (namespace, profiles[name]) for namespace, name in namespaces.items() if name in profiles
+    ]
+    found = [
+        (namespace, claim)
+        for namespace, each in users
+        if each.is_for(namespace)
+        for claim in each.claims
+    ]
     gives: dict[str, list[tuple[Profile, ProfileClaim]]] = {}
     for profile in profiles.values():
         for claim in profile.claims:

@@ -170,7 +170,9 @@ class Draft:
         A node is copied once, with its ancestors: the input stays as it is, for a denied or observed pod is answered with it, and what
         no edit touches is shared with it rather than copied.
         """
-        known = self._nodes.get(path)  # the steps edit the same few nodes again and again, as containers[0].env
+        known = self._nodes.get(
+            path
+        )  # the steps edit the same few nodes again and again, as containers[0].env
         if known is not None:
             return known
         length = len(path)
@@ -189,7 +191,9 @@ class Draft:
             if child is None:  # null, which the API takes for missing, is replaced
                 child = kind() if depth == length - 1 else {}
                 if not fresh:
-                    self._record("add" if isinstance(node, dict) else "replace", path[: depth + 1], child)
+                    self._record(
+                        "add" if isinstance(node, dict) else "replace", path[: depth + 1], child
+                    )
                 node[key] = child
                 self._fresh[id(child)] = child
                 fresh = True
@@ -217,5 +221,8 @@ def pointer(path: Path) -> str:
     Source: RFC 6901.
     """
     return "".join(
-        ["/" + (str(key) if isinstance(key, int) else key.replace("~", "~0").replace("/", "~1")) for key in path]
+        [
+            "/" + (str(key) if isinstance(key, int) else key.replace("~", "~0").replace("/", "~1"))
+            for key in path
+        ]
     )

@@ -58,8 +58,19 @@ class Plan:
     @property
     def fabric_resources(self) -> list[str]:
         """Return the devices that the profile and the attachments ask for, each once."""
-        named = [resource for attachment in self.attachments for resource, count in attachment.resources if count]
+        named = [
+            resource
+            for attachment in self.attachments
+            for resource, count in attachment.resources
+            if count
+        ]
         counted = [each.resource for each in self.profile.quantities]
         return list(
-            dict.fromkeys([*named, *(resource for resource in self.profile.resources if "/" in resource), *counted])
+            dict.fromkeys(
+                [
+                    *named,
+                    *(resource for resource in self.profile.resources if "/" in resource),
+                    *counted,
+                ]
+            )
         )

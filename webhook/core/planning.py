@@ -62,16 +62,24 @@ def make_plan(
     if excess:
         raise Denied(STEP, Reason.TOO_LARGE, _too_large(pod, excess))
     if not podspec.containers(pod):
-        return _skip(Reason.INVALID_POD, "the pod has no containers", recognised.system, profile.name)
+        return _skip(
+            Reason.INVALID_POD, "the pod has no containers", recognised.system, profile.name
+        )
     if twice := podspec.names_twice(pod):
         advice = "Kubernetes takes a name once in a pod: give each its own"
-        raise Denied(STEP, Reason.INVALID_POD, f"pod {podspec.display_name(pod)}: {twice}; {advice}")
+        raise Denied(
+            STEP, Reason.INVALID_POD, f"pod {podspec.display_name(pod)}: {twice}; {advice}"
+        )
     training_pod = recognised if isinstance(recognised, TrainingPod) else None
     container = choose_container(pod, profile, training_pod)
-    if profile.accelerators is not None and (other := _with_other_accelerators(pod, profile, container, recognised)):
+    if profile.accelerators is not None and (
+        other := _with_other_accelerators(pod, profile, container, recognised)
+    ):
         return other
     host_network = podspec.is_host_network(pod)
-    if host_network and (asked := [key for key in profile.annotations if key.startswith(names.GKE_NETWORKING)]):
+    if host_network and (
+        asked := [key for key in profile.annotations if key.startswith(names.GKE_NETWORKING)]
+    ):
         return _on_node_network(pod, profile, asked, recognised)
     networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
     will_be = pod
@@ -95,7 +103,9 @@ def make_plan(
     is_worker = rendezvous is not None and rendezvous.role == "worker"
     watched = None
     if why_none is not None and training_pod is not None and profile.device_variables:
-        watched = _only_for_devices(pod, profile, training_pod, choice, networks.attachments, host_network=host_network)
+        watched = _only_for_devices(
+            pod, profile, training_pod, choice, networks.attachments, host_network=host_network
+        )
     plan = Plan(
         profile=profile,
         chosen_by=chosen_by,
@@ -111,8 +121,11 @@ def make_plan(
         training_pod=training_pod,
         rendezvous=watched or rendezvous,
         why_no_rendezvous=None if watched is not None else why_none,
-        local_address_everywhere=rendezvous is not None and _orders_by_address(pod, profile, choice.network),
-        master=world.master(namespace.name, rendezvous.job) if rendezvous is not None and is_worker else None,
+        local_address_everywhere=rendezvous is not None
+        and _orders_by_address(pod, profile, choice.network),
+        master=world.master(namespace.name, rendezvous.job)
+        if rendezvous is not None and is_worker
+        else None,
         own_image=profiles.own_image,
         allowed=profiles.allowed,
         claims_problem=profiles.claims_problem,
@@ -131,12 +144,17 @@ def _too_large(pod: Object, excess: str) -> str:
     return f"pod {podspec.display_name(pod)}: {excess}; {advice}"
 
 
-def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, override: str | None) -> Profile | Skip:
+def select_profile(
+    pod: Object, namespace: Namespace, profiles: Profiles, override: str | None
+) -> Profile | Skip:
     """Choose the profile: *override*, else the pod's label, else a profile whose podLabels it carries, else the namespace's.
 
     Raises Denied for a name that no profile has, several that the pod chooses, and a profile that the namespace may not use.
     """
-    of_pod, of_namespace = podspec.labels(pod).get(names.PROFILE), namespace.labels.get(names.PROFILE)
+    of_pod, of_namespace = (
+        podspec.labels(pod).get(names.PROFILE),
+        namespace.labels.get(names.PROFILE),
+    )
     chosen = None
     if profiles.by_pod_label and override is None and of_pod is None:
         chosen = _chosen_by_labels(pod, profiles, namespace.name)
@@ -145,19 +163,25 @@ def select_profile(pod: Object, namespace: Namespace, profiles: Profiles, overri
     elif of_pod is not None:
         name, where = of_pod, f"pod {podspec.display_name(pod)}: label {names.PROFILE}"
     elif chosen is not None:
-        name, where = chosen.name, f"pod {podspec.display_name(pod)}: podLabels of profile {chosen.name}"
+        name, where = (
+            chosen.name,
+            f"pod {podspec.display_name(pod)}: podLabels of profile {chosen.name}",
+        )
     elif of_namespace is not None:
         name, where = of_namespace, f"namespace {namespace.name}: label {names.PROFILE}"
     else:
         return _skip(
-            Reason.NO_PROFILE, f"neither the pod nor namespace {namespace.name} carries the label {names.PROFILE}"
+            Reason.NO_PROFILE,
+            f"neither the pod nor namespace {namespace.name} carries the label {names.PROFILE}",
         )
     if name == names.PROFILE_NONE:
         return _skip(Reason.OPTED_OUT, f"{where} is {names.PROFILE_NONE}")
     profile = profiles.profiles.get(name)
     if profile is None:
         advice = choose_profile(name[:64], profiles.usable_in(namespace.name))
-        raise Denied(STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name[:64]!r}; {advice}")
+        raise Denied(
+            STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name[:64]!r}; {advice}"
+        )
     if not profile.is_for(namespace.name):
         advice = "add it to the profile's allowedNamespaces or use another"
         message = f"{where}: profile {name} is not for namespace {namespace.name}; {advice}"
@@ -184,25 +208,35 @@ def _chosen_by_labels(pod: Object, profiles: Profiles, namespace: str) -> Profil
     if any(not profile.pod_labels.items() <= best.pod_labels.items() for profile in found):
         usable = " or ".join(sorted(profile.name for profile in found if profile.is_for(namespace)))
         which = f"pod {podspec.display_name(pod)}: its labels are the podLabels of {len(found)} profiles"
-        advice = f"label the pod {names.PROFILE} with {usable or 'a profile that its namespace may use'}"
+        advice = (
+            f"label the pod {names.PROFILE} with {usable or 'a profile that its namespace may use'}"
+        )
         raise Denied(STEP, Reason.AMBIGUOUS_PROFILE, f"{which}; {advice}")
     return best
 
 
-def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, recognised: NotTraining) -> bool:
+def _is_wanted(
+    pod: Object, profile: Profile, namespace: Namespace, recognised: NotTraining
+) -> bool:
     """Tell whether the user, or the admin for all pods, asks for the injection of a pod that is not known to train."""
     labels = podspec.labels(pod)
     if labels.get(names.PROFILE):
         return True
     if recognised.reason is Reason.TPU:
         return False
-    return profile.pods == "all" or profile.is_chosen_by(labels) or _names_network(pod, profile, namespace)
+    return (
+        profile.pods == "all"
+        or profile.is_chosen_by(labels)
+        or _names_network(pod, profile, namespace)
+    )
 
 
 def _names_network(pod: Object, profile: Profile, namespace: Namespace) -> bool:
     """Tell whether the pod's own annotation names a network of the profile: such a pod is completed, whatever made it."""
     try:
-        named = parse_networks(podspec.annotations(pod).get(names.NETWORKS) or "", namespace.name).elements
+        named = parse_networks(
+            podspec.annotations(pod).get(names.NETWORKS) or "", namespace.name
+        ).elements
     except ValueError:
         return False
     ours = {(one.namespace or namespace.name, one.name) for one in profile.networks}
@@ -214,17 +248,21 @@ def _leave(pod: Object, profile: Profile, recognised: NotTraining) -> Skip:
     how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
     looks = looks_like_training(pod, recognised)
     if not looks:
-        return _skip(recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name)
-    message = (
-        f"{recognised.message}, though it {looks}; {how}, or {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+        return _skip(
+            recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name
+        )
+    message = f"{recognised.message}, though it {looks}; {how}, or {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+    return Skip(
+        Decision(STEP, Outcome.WARNED, recognised.reason, message), recognised.system, profile.name
     )
-    return Skip(Decision(STEP, Outcome.WARNED, recognised.reason, message), recognised.system, profile.name)
 
 
 def looks_like_training(pod: Object, recognised: NotTraining) -> str:
     """Say by what a pod that is not known to train looks as if it did, ``asks for nvidia.com/gpu and starts a launcher``; else ""."""
     containers = podspec.containers(pod)
-    accelerator = find_pod_accelerator(pod) if recognised.reason not in (Reason.ROLE, Reason.TPU) else None
+    accelerator = (
+        find_pod_accelerator(pod) if recognised.reason not in (Reason.ROLE, Reason.TPU) else None
+    )
     mark = next(filter(None, map(find_mark, containers)), "") if accelerator is not None else ""
     return "" if not mark or run_on_one_node(containers) else f"asks for {accelerator} and {mark}"
 
@@ -255,10 +293,14 @@ def _with_other_accelerators(
     )
     warns = isinstance(recognised, TrainingPod) or find_pod_accelerator(pod) is not None
     outcome = Outcome.WARNED if warns else Outcome.SKIPPED
-    return Skip(Decision(STEP, outcome, Reason.OTHER_ACCELERATORS, message), recognised.system, profile.name)
+    return Skip(
+        Decision(STEP, outcome, Reason.OTHER_ACCELERATORS, message), recognised.system, profile.name
+    )
 
 
-def _on_node_network(pod: Object, profile: Profile, asked: list[str], recognised: TrainingPod | NotTraining) -> Skip:
+def _on_node_network(
+    pod: Object, profile: Profile, asked: list[str], recognised: TrainingPod | NotTraining
+) -> Skip:
     """Skip a pod without a network of its own, whose profile asks the cluster for interfaces in it.
 
     The rest of such a profile, sidecars and variables, speaks of these interfaces.
@@ -268,7 +310,11 @@ def _on_node_network(pod: Object, profile: Profile, asked: list[str], recognised
         f"interfaces of the pod's own ({', '.join(asked)}): the pod is left alone; remove hostNetwork, or label the pod "
         f"{names.PROFILE} with another profile or {names.PROFILE_NONE}"
     )
-    return Skip(Decision(STEP, Outcome.WARNED, Reason.HOST_NETWORK, message), recognised.system, profile.name)
+    return Skip(
+        Decision(STEP, Outcome.WARNED, Reason.HOST_NETWORK, message),
+        recognised.system,
+        profile.name,
+    )
 
 
 def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> Skip:
@@ -286,7 +332,10 @@ def _why_no_rendezvous(
     if isinstance(recognised, NotTraining) or recognised.rendezvous is None:
         reason, message = recognised.reason, recognised.message
     elif not profile.rendezvous.enabled:
-        reason, message = Reason.DISABLED, f"profile {profile.name} says rendezvous: {{enabled: false}}"
+        reason, message = (
+            Reason.DISABLED,
+            f"profile {profile.name} says rendezvous: {{enabled: false}}",
+        )
     elif choice.reason is Reason.KEEPS_NAME:
         reason, message = choice.reason, choice.problem
     elif host_network:
@@ -324,7 +373,11 @@ def _only_for_devices(
     name, uid = owner.get("name") or podspec.display_name(pod), owner.get("uid") or ""
     made = Rendezvous(job_key(name, training_pod.system, uid or name, "", ""), "worker", "")
     as_member = replace(training_pod, rendezvous=made)
-    return None if _why_no_rendezvous(pod, profile, as_member, choice, host_network=host_network) else made
+    return (
+        None
+        if _why_no_rendezvous(pod, profile, as_member, choice, host_network=host_network)
+        else made
+    )
 
 
 def _orders_by_address(pod: Object, profile: Profile, attachment: Attachment | None) -> bool:
@@ -334,7 +387,11 @@ def _orders_by_address(pod: Object, profile: Profile, attachment: Attachment | N
     distributed/elastic/rendezvous/dynamic_rendezvous.py, participants sorted by node address.
     """
     family = profile.rendezvous.ip_family
-    if family == "IPv6" or (family == "any" and attachment is not None and attachment.network.ipv6_only):
+    if family == "IPv6" or (
+        family == "any" and attachment is not None and attachment.network.ipv6_only
+    ):
         return True
-    name = podspec.own_name(pod) or podspec.display_name(pod)  # of a generateName the first character is known
+    name = podspec.own_name(pod) or podspec.display_name(
+        pod
+    )  # of a generateName the first character is known
     return name[:1].isdigit()

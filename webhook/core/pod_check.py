@@ -67,7 +67,9 @@ def _check_metadata(metadata: Any, where: _Path) -> None:
     _strings(metadata, ("name", "generateName", "namespace"), where)
     for key in ("labels", "annotations"):
         _string_map(metadata.get(key), where, key)
-    for index, owner in enumerate(_objects(metadata.get("ownerReferences"), where, "ownerReferences")):
+    for index, owner in enumerate(
+        _objects(metadata.get("ownerReferences"), where, "ownerReferences")
+    ):
         for key, value in owner.items():
             if value is None or key not in _OWNER:
                 continue
@@ -122,7 +124,9 @@ def _check_affinity(affinity: object, where: _Path) -> None:
             return
     if not isinstance(node, dict):
         _fail(where, OBJECT, node)
-    for index, term in enumerate(_objects(node.get("nodeSelectorTerms"), where, "nodeSelectorTerms")):
+    for index, term in enumerate(
+        _objects(node.get("nodeSelectorTerms"), where, "nodeSelectorTerms")
+    ):
         expressions = term.get("matchExpressions")
         if expressions is None:
             continue
@@ -130,7 +134,9 @@ def _check_affinity(affinity: object, where: _Path) -> None:
         for position, expression in enumerate(_objects(expressions, at, "matchExpressions")):
             if not _is_expression(expression):  # else a path would be made for each, to no end
                 _strings(expression, ("key", "operator"), (*at, "matchExpressions", position))
-                _string_list(expression.get("values"), (*at, "matchExpressions", position), "values")
+                _string_list(
+                    expression.get("values"), (*at, "matchExpressions", position), "values"
+                )
 
 
 def _is_expression(expression: Object) -> bool:
@@ -191,7 +197,9 @@ def _check_container(container: Object, where: _Path, kind: str, index: int) -> 
             _string_list(value, at, key)
         elif key == "volumeMounts":
             for position, mount in enumerate(_objects(value, at, key)):
-                if not isinstance(mount.get("name"), str) or not isinstance(mount.get("mountPath"), str):
+                if not isinstance(mount.get("name"), str) or not isinstance(
+                    mount.get("mountPath"), str
+                ):
                     _strings(mount, ("name", "mountPath"), (*at, key, position), required=True)
                 if "subPathExpr" in mount:
                     _strings(mount, ("subPathExpr",), (*at, key, position))
@@ -312,7 +320,9 @@ def _security_context(value: Any, where: _Path) -> None:
             _string_list(capabilities.get(key), (*where, "capabilities"), key)
 
 
-def _strings(holder: Object, keys: tuple[str, ...], where: _Path, *, required: bool = False) -> None:
+def _strings(
+    holder: Object, keys: tuple[str, ...], where: _Path, *, required: bool = False
+) -> None:
     for key in keys:
         value = holder.get(key)
         if not isinstance(value, str) and (required or value is not None):

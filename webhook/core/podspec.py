@@ -9,7 +9,9 @@ from webhook.core.model import Object
 
 _NOTHING: Mapping[str, Any] = {}
 _PUBLISHED: Final = f"metadata.annotations['{names.PREFIX}"
-_DEVICES = tuple(f"metadata.annotations['{key}']" for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES))
+_DEVICES = tuple(
+    f"metadata.annotations['{key}']" for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES)
+)
 REFERENCES: Final = frozenset(("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef"))
 """What a variable's valueFrom may hold."""
 _LONGEST_NAME: Final = 253
@@ -28,12 +30,19 @@ def annotations(pod: Object) -> Mapping[str, str]:
 
 def own_name(pod: Object) -> str:
     """Return the name by which peers know the pod: ``spec.hostname``, else ``metadata.name`` (empty with generateName)."""
-    return (pod.get("spec") or _NOTHING).get("hostname") or (pod.get("metadata") or _NOTHING).get("name") or ""
+    return (
+        (pod.get("spec") or _NOTHING).get("hostname")
+        or (pod.get("metadata") or _NOTHING).get("name")
+        or ""
+    )
 
 
 def own_names(pod: Object) -> frozenset[str]:
     """Return all names that the pod goes by: hostname and metadata.name."""
-    found = ((pod.get("spec") or _NOTHING).get("hostname"), (pod.get("metadata") or _NOTHING).get("name"))
+    found = (
+        (pod.get("spec") or _NOTHING).get("hostname"),
+        (pod.get("metadata") or _NOTHING).get("name"),
+    )
     return frozenset(name for name in found if name)
 
 
@@ -191,7 +200,10 @@ def names_twice(pod: Object) -> str:
 
     Source: kubernetes pkg/apis/core/validation ValidateVolumes, validateContainers, validateInitContainers.
     """
-    for kind, found in (("volumes", volumes(pod)), ("containers", [*containers(pod), *init_containers(pod)])):
+    for kind, found in (
+        ("volumes", volumes(pod)),
+        ("containers", [*containers(pod), *init_containers(pod)]),
+    ):
         given = [name for each in found if (name := each.get("name"))]
         if len(set(given)) < len(given):
             return f"two {kind} are named {next(name for name in given if given.count(name) > 1)[:_LONGEST_NAME]!r}"

@@ -13,7 +13,9 @@ _SCALES = {
     **{suffix: Fraction(1000**power) for power, suffix in enumerate("kMGTPE", 1)},
     **{f"{suffix}i": Fraction(1024**power) for power, suffix in enumerate("KMGTPE", 1)},
 }
-_GRAMMAR = re.compile(r"([+-]?)(?=\.?[0-9])([0-9]*)\.?([0-9]*)([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_GRAMMAR = re.compile(
+    r"([+-]?)(?=\.?[0-9])([0-9]*)\.?([0-9]*)([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII
+)
 _EXPONENT = re.compile(r"[eE][-+]?[0-9]{1,18}", re.ASCII)
 _FINEST = 10**9
 _BINARY_MAX = Fraction(2**63 - 1)
@@ -34,7 +36,9 @@ def parse_quantity(value: str | int | float) -> Fraction:
             raise _not_a_quantity(value)
         return _parse_text(value)
     if isinstance(value, bool):
-        raise ValueError(f"{str(value).lower()} is not a quantity; write a number such as 1, 500m or 16Gi")
+        raise ValueError(
+            f"{str(value).lower()} is not a quantity; write a number such as 1, 500m or 16Gi"
+        )
     return Fraction(value) if isinstance(value, int) else _parse_text(repr(value))
 
 
@@ -78,4 +82,6 @@ def _parse_text(value: str) -> Fraction:
 
 def _not_a_quantity(value: str) -> ValueError:
     shown = value if len(value) <= 40 else value[:40] + "..."
-    return ValueError(f"{shown!a} is not a quantity; write a number with an optional suffix, such as 1, 500m or 16Gi")
+    return ValueError(
+        f"{shown!a} is not a quantity; write a number with an optional suffix, such as 1, 500m or 16Gi"
+    )

@@ -27,7 +27,10 @@ _UID_BYTES: Final = 1_024
 """In how many bytes of a review that is not read ``request.uid`` is looked for: nothing that a user writes stands before it."""
 _LONGEST_MESSAGE: Final = 16_384
 _MOST_PASSES: Final = 3
-_HIDING: Final = {"container": (names.CONTAINER,), "networks": (names.NETWORKS, names.DEFAULT_NETWORK)}
+_HIDING: Final = {
+    "container": (names.CONTAINER,),
+    "networks": (names.NETWORKS, names.DEFAULT_NETWORK),
+}
 """The annotations of the pod that a step reads before all others can be asked."""
 
 
@@ -96,7 +99,9 @@ def decide(
     verdict = _judge(pod, space, profiles, world, profile)
     for _ in range(_MOST_PASSES):
         # What was taken away may have hidden something: a copy's second MASTER_ADDR, a mark by which it was known to train.
-        if not verdict.operations or all(each.reason is not Reason.STALE_MANIFEST for each in verdict.decisions):
+        if not verdict.operations or all(
+            each.reason is not Reason.STALE_MANIFEST for each in verdict.decisions
+        ):
             break
         again = _judge(verdict.pod, space, profiles, world, profile)
         if again.allowed and not again.operations:
@@ -110,12 +115,20 @@ def _joined(first: Verdict, again: Verdict) -> Verdict:
     return replace(
         again,
         operations=[*first.operations, *again.operations],
-        decisions=(*first.decisions, *(each for each in again.decisions if each not in first.decisions)),
-        warnings=(*first.warnings, *(each for each in again.warnings if each not in first.warnings)),
+        decisions=(
+            *first.decisions,
+            *(each for each in again.decisions if each not in first.decisions),
+        ),
+        warnings=(
+            *first.warnings,
+            *(each for each in again.warnings if each not in first.warnings),
+        ),
     )
 
 
-def _judge(pod: Object, space: Namespace, profiles: Profiles, world: World, profile: str | None) -> Verdict:
+def _judge(
+    pod: Object, space: Namespace, profiles: Profiles, world: World, profile: str | None
+) -> Verdict:
     draft = Draft(pod)
     try:
         plan = make_plan(pod, space, profiles, world, profile)
@@ -150,11 +163,20 @@ def _judge(pod: Object, space: Namespace, profiles: Profiles, world: World, prof
     except Denied as denied:
         return _denial(_all_faults(denied, pod, space, profiles, world, profile), pod)
     except TooManyEdits:
-        return _denial([_too_large(pod, f"would take more than {bounds.OPERATIONS} changes", bounds.OPERATIONS)], pod)
+        return _denial(
+            [
+                _too_large(
+                    pod, f"would take more than {bounds.OPERATIONS} changes", bounds.OPERATIONS
+                )
+            ],
+            pod,
+        )
 
 
 def _denial(faults: list[Denied], pod: Object) -> Verdict:
-    denials = tuple([Decision(each.step, Outcome.DENIED, each.reason, each.message) for each in faults])
+    denials = tuple(
+        [Decision(each.step, Outcome.DENIED, each.reason, each.message) for each in faults]
+    )
     message = printable(_join(faults, f"pod {podspec.display_name(pod)}: "), limit=_LONGEST_MESSAGE)
     return Verdict(False, pod, [], denials, faults[0].reason, _UNPROCESSABLE, message)
 
@@ -166,7 +188,12 @@ def _too_large(pod: Object, found: str, most: int) -> Denied:
 
 
 def _all_faults(
-    first: Denied, pod: Object, space: Namespace, profiles: Profiles, world: World, profile: str | None
+    first: Denied,
+    pod: Object,
+    space: Namespace,
+    profiles: Profiles,
+    world: World,
+    profile: str | None,
 ) -> list[Denied]:
     """Return all faults that can be found: a wrong annotation hides others, so it is taken away and the pod judged again."""
     found = [first, *first.further]
@@ -191,8 +218,12 @@ def _all_faults(
 
 def _join(faults: list[Denied], prefix: str) -> str:
     """Write one message, in which only the first fault names the pod."""
-    further = dict.fromkeys([fault.message for fault in faults[1:] if fault.message != faults[0].message])
-    return ". Also: ".join([faults[0].message, *(message.removeprefix(prefix) for message in further)])
+    further = dict.fromkeys(
+        [fault.message for fault in faults[1:] if fault.message != faults[0].message]
+    )
+    return ". Also: ".join(
+        [faults[0].message, *(message.removeprefix(prefix) for message in further)]
+    )
 
 
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
@@ -204,14 +235,20 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
         return _deny_unread(body)
     request = parse_review(body)
     subject = request["object"] if is_new_pod(request) else None
-    uid, namespace, dry_run = request["uid"], request.get("namespace") or "", bool(request.get("dryRun"))
+    uid, namespace, dry_run = (
+        request["uid"],
+        request.get("namespace") or "",
+        bool(request.get("dryRun")),
+    )
     if subject is None:
         name = request.get("name") or ""
         return Answer(_respond(uid, {"allowed": True}, b""), None, uid, namespace, name, dry_run)
     verdict = decide(subject, namespace, profiles, world)
     patch = orjson.dumps(verdict.operations) if verdict.operations else b""
     if len(patch) > bounds.PATCH_BYTES:
-        denied = _too_large(subject, f"would take {len(patch)} bytes of changes", bounds.PATCH_BYTES)
+        denied = _too_large(
+            subject, f"would take {len(patch)} bytes of changes", bounds.PATCH_BYTES
+        )
         verdict, patch = _denial([denied], subject), b""
     metadata = subject.get("metadata") or {}
     name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
@@ -226,7 +263,9 @@ def _deny_unread(body: bytes) -> Answer:
     if found is None:
         raise MalformedReview(f"{size}; request.uid does not stand in its first {_UID_BYTES} bytes")
     uid = found[1].decode("ascii")
-    advice = f"make the pod smaller, or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+    advice = (
+        f"make the pod smaller, or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+    )
     verdict = _denial([Denied(_STEP, Reason.TOO_LARGE, f"{size}: {advice}")], {})
     return Answer(_respond(uid, _response(verdict), b""), verdict, uid, "", "", False)
 
@@ -260,7 +299,10 @@ def _warnings(decisions: tuple[Decision, ...]) -> tuple[str, ...]:
 
 
 def _observe(verdict: Verdict, pod: Object) -> Verdict:
-    told = [f"observe mode: {each.step} would be {each.outcome}: {each.message}" for each in verdict.decisions]
+    told = [
+        f"observe mode: {each.step} would be {each.outcome}: {each.message}"
+        for each in verdict.decisions
+    ]
     warnings = tuple(map(printable, told))
     return replace(
         verdict,
@@ -277,7 +319,10 @@ def _observe(verdict: Verdict, pod: Object) -> Verdict:
 
 def _respond(uid: str, response: Object, patch: bytes) -> bytes:
     """Write the answer; base64 needs no escaping, so that the patch is put in as it is."""
-    parts = [b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":', orjson.dumps(uid)]
+    parts = [
+        b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":',
+        orjson.dumps(uid),
+    ]
     if patch:
         parts += [b',"patchType":"JSONPatch","patch":"', b64encode(patch), b'"']
     parts += [b",", orjson.dumps(response)[1:], b"}"]

@@ -50,7 +50,11 @@ def parse_request(body: bytes, most: int) -> Object:
 
 def is_new_pod(request: Object) -> bool:
     """Tell whether a request is about a pod that is to be made: about anything else nothing is decided."""
-    return request.get("operation") == "CREATE" and request.get("resource") == _POD and not request.get("subResource")
+    return (
+        request.get("operation") == "CREATE"
+        and request.get("resource") == _POD
+        and not request.get("subResource")
+    )
 
 
 def _checked_request(review: Any) -> Object:
@@ -79,9 +83,15 @@ def _request_of(review: Any) -> Object:
             raise MalformedReview(f"request.{key}: expected a string")
     if not request["uid"]:
         raise MalformedReview("request.uid: expected a string that is not empty")
-    for key, longest in (("uid", _LONGEST_UID), ("namespace", _LONGEST_NAMESPACE), ("name", bounds.LONGEST_NAME)):
+    for key, longest in (
+        ("uid", _LONGEST_UID),
+        ("namespace", _LONGEST_NAMESPACE),
+        ("name", bounds.LONGEST_NAME),
+    ):
         if len(request.get(key) or "") > longest:
-            raise MalformedReview(f"request.{key}: expected at most {longest} characters, found {len(request[key])}")
+            raise MalformedReview(
+                f"request.{key}: expected at most {longest} characters, found {len(request[key])}"
+            )
     return request
 
 

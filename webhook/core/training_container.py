@@ -30,7 +30,11 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
     """
     found = containers(pod)
     if not found:
-        raise Denied(STEP, Reason.INVALID_POD, f"pod {display_name(pod)}: spec.containers is empty; add a container")
+        raise Denied(
+            STEP,
+            Reason.INVALID_POD,
+            f"pod {display_name(pod)}: spec.containers is empty; add a container",
+        )
     wanted = podspec.annotations(pod).get(names.CONTAINER)
     if wanted:
         index = _index(found, wanted)
@@ -42,7 +46,11 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
     for index, container in enumerate(found):
         if claims(container) or find_accelerator(container):
             return index
-    if training_pod and training_pod.container and (index := _index(found, training_pod.container)) is not None:
+    if (
+        training_pod
+        and training_pod.container
+        and (index := _index(found, training_pod.container)) is not None
+    ):
         return index
     if len(found) > 1:
         for index, container in enumerate(found):
@@ -62,7 +70,11 @@ def _index(found: Sequence[Object], name: str) -> int | None:
 
 
 def _absent(pod: Object, wanted: str) -> str:
-    kind = "an init container" if _index(init_containers(pod), wanted) is not None else "no container of the pod"
+    kind = (
+        "an init container"
+        if _index(init_containers(pod), wanted) is not None
+        else "no container of the pod"
+    )
     return (
         f"pod {display_name(pod)}: annotation {names.CONTAINER}: {wanted!r} is {kind}; "
         f"write one of {_listed(containers(pod))}, or remove the annotation"

@@ -9,7 +9,14 @@ BOOLEAN = "a boolean"
 INTEGER = "an integer"
 NUMBER = "a number"
 NOTHING = "nothing"
-_NAMES: dict[type, str] = {dict: OBJECT, list: LIST, str: STRING, bool: BOOLEAN, int: NUMBER, float: NUMBER}
+_NAMES: dict[type, str] = {
+    dict: OBJECT,
+    list: LIST,
+    str: STRING,
+    bool: BOOLEAN,
+    int: NUMBER,
+    float: NUMBER,
+}
 
 
 def type_name(value: object) -> str:

@@ -75,7 +75,9 @@ class Marks:
 
     def __init__(self) -> None:
         self.faults: list[YamlFault] = []
-        self._inside: dict[int, dict[str | int, Mark]] = {}  # by the id of the object or list, which the input keeps
+        self._inside: dict[
+            int, dict[str | int, Mark]
+        ] = {}  # by the id of the object or list, which the input keeps
 
     def put(self, value: object, inside: dict[str | int, Mark]) -> None:
         """Remember the marks of what is in *value*, an object or a list."""
@@ -108,7 +110,9 @@ def decode(content: bytes) -> str:
         raise YamlFault(before.count("\n") + 1, len(before) - before.rfind("\n"), problem) from None
 
 
-def read_documents(text: str, marks: Marks | None = None, *, takes_last: bool = False) -> list[Document]:
+def read_documents(
+    text: str, marks: Marks | None = None, *, takes_last: bool = False
+) -> list[Document]:
     """Read all documents of *text*, a YAML stream or one or more JSON values; empty ones are left out.
 
     *marks* remembers where values stand. *takes_last*: of a key that is written twice the last value counts, with a warning.
@@ -121,7 +125,9 @@ def read_documents(text: str, marks: Marks | None = None, *, takes_last: bool = 
         if match := re.search(_UNPRINTABLE, text):  # which YAML forbids; JSON may hold some of them
             start = match.start()
             line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-            raise YamlFault(line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it")
+            raise YamlFault(
+                line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it"
+            )
         documents = _yaml_documents(text, marks, takes_last)
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
@@ -130,7 +136,9 @@ def read_documents(text: str, marks: Marks | None = None, *, takes_last: bool = 
 
 def json_as_yaml(value: Any) -> str:
     """Write plain values as JSON that YAML reads as the same: it knows no pairs of surrogates, nor some characters unescaped."""
-    return re.sub(_BASIC, lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return re.sub(
+        _BASIC, lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False)
+    )
 
 
 def format_path(location: Location) -> str:
@@ -149,17 +157,23 @@ def _yaml_documents(text: str, marks: Marks | None, takes_last: bool) -> list[Do
 
     builder = _Builder(marks, takes_last=takes_last)
     try:
-        for event in yaml.parse(text, Loader=_LOADER or getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        for event in yaml.parse(
+            text, Loader=_LOADER or getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        ):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problem = "not valid YAML: " + ", ".join(part for part in (error.problem, error.context) if part)
+        problem = "not valid YAML: " + ", ".join(
+            part for part in (error.problem, error.context) if part
+        )
         line, column = (mark.line, mark.column) if mark else (0, 0)
         lines = text.split("\n")
         if line < len(lines) and "\t" in lines[line]:
             problem += " (the line holds a tab: YAML is indented with spaces)"
         raise YamlFault(line + 1, column + 1, problem) from None
-    except ValueError as no_character:  # of PyYAML without libyaml, which takes any eight digits behind \\U for one
+    except (
+        ValueError
+    ) as no_character:  # of PyYAML without libyaml, which takes any eight digits behind \\U for one
         raise YamlFault(0, 0, f"not valid YAML: {no_character}") from None
     return builder.documents
 
@@ -223,7 +237,9 @@ def _check_surrogates(documents: list[Document]) -> None:
     try:
         json.dumps(documents, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise YamlFault(0, 0, "the input holds half of a surrogate pair, which is not a character") from None
+        raise YamlFault(
+            0, 0, "the input holds half of a surrogate pair, which is not a character"
+        ) from None
 
 
 class _Frame:
@@ -260,12 +276,18 @@ class _Builder:
         if kind == "ScalarEvent":
             before = self._nodes
             self._count(event, 1 + len(event.value) // _TEXT_PER_NODE)
-            self._complete(event, self._scalar(event), event.anchor, before, event.start_mark.line, event.value)
+            self._complete(
+                event, self._scalar(event), event.anchor, before, event.start_mark.line, event.value
+            )
         elif kind in _STARTS:
             self._count(event, 1)
             if len(self._stack) >= MAX_DEPTH:
                 mark = event.start_mark
-                raise YamlFault(mark.line + 1, mark.column + 1, f"objects and lists are nested deeper than {MAX_DEPTH}")
+                raise YamlFault(
+                    mark.line + 1,
+                    mark.column + 1,
+                    f"objects and lists are nested deeper than {MAX_DEPTH}",
+                )
             if event.tag is not None:
                 self._check_tag(event, "list or object")
             empty: Any = {} if kind == "MappingStartEvent" else []
@@ -287,13 +309,19 @@ class _Builder:
             self._anchors.clear()
             self._warnings = []
 
-    def _complete(self, event: Any, value: Any, anchor: str | None, before: int, line: int, text: str | None) -> None:
+    def _complete(
+        self, event: Any, value: Any, anchor: str | None, before: int, line: int, text: str | None
+    ) -> None:
         """Put a value that is complete into the object or list around it; *before*: how many values came before it."""
         if anchor is not None:
             self._anchors[anchor] = (value, self._nodes - before, line, text)
         frame = self._stack[-1] if self._stack else None
         if frame is not None and frame.key is None and frame.value.__class__ is dict:
-            frame.key = value if value.__class__ is str or value is _MERGE else self._key(event, value, text)
+            frame.key = (
+                value
+                if value.__class__ is str or value is _MERGE
+                else self._key(event, value, text)
+            )
             if frame.key in frame.value:
                 self._repeat(event, frame)
             elif frame.key is not _MERGE:
@@ -318,7 +346,9 @@ class _Builder:
             merges = value if isinstance(value, list) else [value]
             for item in merges:
                 if not isinstance(item, dict):
-                    self._fail(event, f"found {type_name(item)}; << needs {OBJECT}, or {LIST} of them")
+                    self._fail(
+                        event, f"found {type_name(item)}; << needs {OBJECT}, or {LIST} of them"
+                    )
             frame.merges.extend(merges)
         elif self._takes_last or key not in frame.value:  # else it is refused already
             frame.value[key] = value
@@ -376,7 +406,10 @@ class _Builder:
 
     def _location(self) -> Location:
         """Say where the next value will stand."""
-        keys = (len(frame.value) if frame.value.__class__ is list else frame.key for frame in self._stack)
+        keys = (
+            len(frame.value) if frame.value.__class__ is list else frame.key
+            for frame in self._stack
+        )
         return tuple("<<" if key is _MERGE else key for key in keys if key is not None)
 
     def _repeat(self, event: Any, frame: _Frame) -> None:
@@ -388,7 +421,9 @@ class _Builder:
         frame.key_lines[frame.key] = mark.line
         if len(self._warnings) < _MOST_WARNINGS:
             problem = f"is written twice, also in line {before}; the last one counts"
-            self._warnings.append(str(YamlFault(mark.line + 1, mark.column + 1, problem, self._location())))
+            self._warnings.append(
+                str(YamlFault(mark.line + 1, mark.column + 1, problem, self._location()))
+            )
 
     def _fault(self, event: Any, problem: str, *below: str) -> None:
         """Refuse the input, or note what is wrong and go on."""
@@ -400,7 +435,12 @@ class _Builder:
 
     def _fail(self, event: Any, problem: str) -> NoReturn:
         mark = event.start_mark
-        raise YamlFault(mark.line + 1, mark.column + 1, problem, self._location() if self._marks is not None else ())
+        raise YamlFault(
+            mark.line + 1,
+            mark.column + 1,
+            problem,
+            self._location() if self._marks is not None else (),
+        )
 
 
 def _plain(text: str) -> Any:

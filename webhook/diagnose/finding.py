@@ -54,7 +54,12 @@ def grouped(findings: Iterable[Finding]) -> list[Finding]:
     for finding in findings:
         alike.setdefault(replace(finding, subject=""), []).append(finding.subject)
     return [
-        replace(one, subject=subjects[0] if len(subjects) == 1 else f"each of {len(subjects):,} ({listed(subjects)})")
+        replace(
+            one,
+            subject=subjects[0]
+            if len(subjects) == 1
+            else f"each of {len(subjects):,} ({listed(subjects)})",
+        )
         for one, subjects in alike.items()
     ]
 

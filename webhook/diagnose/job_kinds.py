@@ -63,7 +63,9 @@ KINDS = (
     JobKind("XGBoostJob", (*_KUBEFLOW, "training.kubedl.io")),
     JobKind("PaddleJob", _KUBEFLOW),
     JobKind("JAXJob", _KUBEFLOW),
-    JobKind("MPIJob", (*_KUBEFLOW, "training.kubedl.io"), (), (pytorchjob.JOB_NAME,), ("MPIJob", "Job")),
+    JobKind(
+        "MPIJob", (*_KUBEFLOW, "training.kubedl.io"), (), (pytorchjob.JOB_NAME,), ("MPIJob", "Job")
+    ),
     JobKind("TorchJob", ("train.distributed.io",)),
     JobKind("TrainJob", ("trainer.kubeflow.org",), (), (jobset.NAME,)),
     JobKind("JobSet", ("jobset.x-k8s.io",), (), (jobset.NAME,)),

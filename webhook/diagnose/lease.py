@@ -40,13 +40,19 @@ def judge_lease(lease: Object | None, now: datetime) -> LeaseState:
     limit = min(max(lasts if isinstance(lasts, int) else 0, _LEAST_SECONDS), _MOST_SECONDS)
     renewed = _time(fields.get("renewTime"))
     if renewed is None:
-        return LeaseState(Code.LEASE_STALE, f"is held by {holder}, which renewed it at no time that can be read")
+        return LeaseState(
+            Code.LEASE_STALE, f"is held by {holder}, which renewed it at no time that can be read"
+        )
     seconds = (now - renewed) / timedelta(seconds=1)
     if seconds > limit + GRACE_SECONDS:
-        message = f"was renewed last {duration(seconds)} ago, by {holder}, and lasts {duration(limit)}"
+        message = (
+            f"was renewed last {duration(seconds)} ago, by {holder}, and lasts {duration(limit)}"
+        )
         return LeaseState(Code.LEASE_STALE, message)
     if seconds < -MOST_AHEAD_SECONDS:
-        return LeaseState(Code.LEASE_AHEAD, f"was renewed {duration(-seconds)} in the future, by {holder}")
+        return LeaseState(
+            Code.LEASE_AHEAD, f"was renewed {duration(-seconds)} in the future, by {holder}"
+        )
     return LeaseState(Code.LEASE_HELD, f"is held by {holder}")
 
 

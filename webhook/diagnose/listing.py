@@ -20,7 +20,9 @@ class Unread:
     @property
     def remedy(self) -> str | None:
         """Return what to do where the caller was not refused; None: what the code of such a finding says."""
-        return None if REFUSED in self.problem else "mend what the message names, or ask again later"
+        return (
+            None if REFUSED in self.problem else "mend what the message names, or ask again later"
+        )
 
 
 @dataclass(frozen=True, slots=True)

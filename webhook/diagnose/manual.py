@@ -102,7 +102,13 @@ def section(code: Code) -> str:
         seen += f" By hand: `{_SEEN[code.topic]}`."
     action = code.action or "Nothing, or what the finding itself says."
     return "\n".join(
-        [*lines, f"**How to see it.** {seen}", "", f"**What to do.** {action[:1].upper()}{action[1:]}", ""]
+        [
+            *lines,
+            f"**How to see it.** {seen}",
+            "",
+            f"**What to do.** {action[:1].upper()}{action[1:]}",
+            "",
+        ]
     )
 
 
@@ -119,7 +125,9 @@ def manual() -> str:
 
 def find_code(written: str) -> Code | None:
     """Return the code of this name; None for one that is not there."""
-    return next((code for code in Code if str(code) == written.strip().lower().replace("_", "-")), None)
+    return next(
+        (code for code in Code if str(code) == written.strip().lower().replace("_", "-")), None
+    )
 
 
 if __name__ == "__main__":

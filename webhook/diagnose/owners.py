@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads import SIBLING_LABELS, grove, jobset, leaderworkerset, replica_types, torchx
+from webhook.core.workloads import (
+    SIBLING_LABELS,
+    grove,
+    jobset,
+    leaderworkerset,
+    replica_types,
+    torchx,
+)
 
 JOB_NAMES = (
     torchx.APP_NAME,
-    *(label for label in SIBLING_LABELS if not label.endswith("-uid") and label != replica_types.GROUP_NAME),
+    *(
+        label
+        for label in SIBLING_LABELS
+        if not label.endswith("-uid") and label != replica_types.GROUP_NAME
+    ),
 )
 """Labels that hold a job's name; ``group-name`` is its operator's."""
 _OWN_IDS = (jobset.UID, grove.PODGANG)
@@ -18,7 +29,10 @@ _GROUPS = (leaderworkerset.NAME, leaderworkerset.GROUP_INDEX)
 def title(pod: Object) -> str:
     """Return the name by which people know the pod's job: of a label, its controller or the pod itself."""
     labels = podspec.labels(pod)
-    named = next((labels[each] for each in JOB_NAMES if labels.get(each)), podspec.controller(pod).get("name"))
+    named = next(
+        (labels[each] for each in JOB_NAMES if labels.get(each)),
+        podspec.controller(pod).get("name"),
+    )
     return str(named or pod["metadata"].get("name") or "")
 
 
@@ -30,4 +44,7 @@ def identity(pod: Object) -> str:
             return labels[label]
     if labels.get(_GROUPS[0]):
         return "/".join(labels.get(label, "") for label in _GROUPS)
-    return str(podspec.controller(pod).get("uid") or next((labels[each] for each in JOB_NAMES if labels.get(each)), ""))
+    return str(
+        podspec.controller(pod).get("uid")
+        or next((labels[each] for each in JOB_NAMES if labels.get(each)), "")
+    )

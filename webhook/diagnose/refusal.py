@@ -9,7 +9,9 @@ _DENIED = re.compile(r'admission webhook "([^"]*)" denied the request: ?(.*)', r
 _NOT_CALLED = re.compile(r'failed calling webhook "([^"]*)": ?(.*)', re.DOTALL)
 _STATUS_ERROR = "StatusError{"
 _GO_MESSAGE = re.compile(r'\bMessage:"((?:[^"\\]|\\.)*+)(")?', re.DOTALL)
-_GO_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_GO_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL
+)
 _GO_CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 _LAST_CHARACTER = 0x10FFFF
 _CUT = "…"

@@ -33,7 +33,9 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _decision(pod: PodResult, step: str) -> Decision | None:
-    return next((each for each in pod.decisions if each.step == step and each.outcome in _DONE), None)
+    return next(
+        (each for each in pod.decisions if each.step == step and each.outcome in _DONE), None
+    )
 
 
 def _networks(pod: PodResult) -> Iterator[str]:
@@ -46,7 +48,9 @@ def _networks(pod: PodResult) -> Iterator[str]:
 
 
 def _devices(pod: PodResult) -> Iterator[str]:
-    before = {container.get("name"): _limits(container) for container in podspec.containers(pod.before)}
+    before = {
+        container.get("name"): _limits(container) for container in podspec.containers(pod.before)
+    }
     for container in podspec.containers(pod.after):
         had = before.get(container.get("name"), {})
         for name, quantity in _limits(container).items():
@@ -63,6 +67,10 @@ def _memory(pod: PodResult) -> Iterator[str]:
     for volume in podspec.volumes(pod.after):
         if volume.get("name") == names.SHM_VOLUME and names.SHM_VOLUME not in had:
             size = (volume.get("emptyDir") or {}).get("sizeLimit")
-            yield f"{names.SHM_MOUNT_PATH} of {size}" if size else f"{names.SHM_MOUNT_PATH} without a limit"
+            yield (
+                f"{names.SHM_MOUNT_PATH} of {size}"
+                if size
+                else f"{names.SHM_MOUNT_PATH} without a limit"
+            )
     if (found := _decision(pod, "ipc-lock")) and found.outcome is Outcome.INJECTED:
         yield "may be locked"

@@ -53,7 +53,9 @@ class PodResult:
     @property
     def is_injected(self) -> bool:
         """Tell whether the pod leaves admission with what its profile says."""
-        return self.allowed and not self.observed and names.STATUS in podspec.annotations(self.after)
+        return (
+            self.allowed and not self.observed and names.STATUS in podspec.annotations(self.after)
+        )
 
     @property
     def decision(self) -> str:
@@ -125,7 +127,9 @@ class DryRun:
         }
 
 
-def dry_run(text: str, *, namespace: str | None, profile: str | None, profiles: Profiles, world: World) -> DryRun:
+def dry_run(
+    text: str, *, namespace: str | None, profile: str | None, profiles: Profiles, world: World
+) -> DryRun:
     """Judge every pod that the manifest *text* would make.
 
     *namespace*: of objects that name none, else ``default``. *profile*: in place of the labels. Raises InputError with line and
@@ -153,7 +157,11 @@ def judge(templates: Templates, *, profile: str | None, profiles: Profiles, worl
 
 
 def _judge(
-    template: Template, namespace: Namespace | None, profile: str | None, profiles: Profiles, world: World
+    template: Template,
+    namespace: Namespace | None,
+    profile: str | None,
+    profiles: Profiles,
+    world: World,
 ) -> PodResult:
     verdict = decide(template.pod, template.namespace, profiles, world, profile=profile)
     return PodResult(

@@ -50,7 +50,9 @@ def render_page(run: DryRun) -> str:
             "summary": printable(workload.text, _MESSAGE_LENGTH),
             "added": {
                 title: printable(text, _NAME_LENGTH)
-                for title, text in added(members[workload.namespace, workload.source], workload.meets).items()
+                for title, text in added(
+                    members[workload.namespace, workload.source], workload.meets
+                ).items()
             },
             "warnings": list(workload.warnings),
         }
@@ -82,7 +84,9 @@ def _entry(pod: PodResult, manifest: Callable[[], Manifest]) -> Object:
         "observed": pod.observed,
         "unlabelled": any(decision.reason is Reason.NO_PROFILE for decision in pod.decisions),
         "faults": [_told(pod, fault, index, manifest) for fault in faults],
-        "decisions": [_told(pod, decision, index, manifest) for decision in told if decision not in faults],
+        "decisions": [
+            _told(pod, decision, index, manifest) for decision in told if decision not in faults
+        ],
         "warnings": told_warnings(pod),
         "patch": list(pod.patch),
         "diff": "\n".join(_placed(diff_lines(pod, whole="", patch="tab JSON Patch"), pod.before)),
@@ -99,7 +103,9 @@ def _faults(pod: PodResult) -> list[Decision]:
     return denied or [Decision("", Outcome.DENIED, Reason.INVALID_POD, pod.message)]
 
 
-def _told(pod: PodResult, decision: Decision, index: dict[Location, int], manifest: Callable[[], Manifest]) -> Object:
+def _told(
+    pod: PodResult, decision: Decision, index: dict[Location, int], manifest: Callable[[], Manifest]
+) -> Object:
     outcome, message = decision.outcome, decision.message
     place = find_place(pod.after, message) if outcome is not Outcome.SKIPPED else None
     submitted = find_place(pod.before, message) if outcome in _OF_THE_USER else None
@@ -108,7 +114,9 @@ def _told(pod: PodResult, decision: Decision, index: dict[Location, int], manife
         "outcome": str(outcome),
         "message": printable(message, _MESSAGE_LENGTH),
         "line": index[place] + 1 if place else 0,
-        "manifestLine": manifest().line(pod, submitted) if submitted or outcome is Outcome.DENIED else 0,
+        "manifestLine": manifest().line(pod, submitted)
+        if submitted or outcome is Outcome.DENIED
+        else 0,
     }
 
 
@@ -130,7 +138,9 @@ def _placed(diff: list[str], before: Object) -> list[str]:
         return diff
     lines = yaml_lines(before)
     return [
-        f"{line} {'.'.join(path_above(lines, int(hunk[1]) - 1))}".rstrip() if (hunk := _HUNK.match(line)) else line
+        f"{line} {'.'.join(path_above(lines, int(hunk[1]) - 1))}".rstrip()
+        if (hunk := _HUNK.match(line))
+        else line
         for line in diff
     ]
 
@@ -143,7 +153,9 @@ def path_above(lines: list[str], index: int) -> list[str]:
         found = _KEY.match(line)
         if found is None or _depth(line) >= depth:
             continue
-        if len(found[1]) + len(found[2]) < depth:  # an item's first key stands on the line of its dash
+        if (
+            len(found[1]) + len(found[2]) < depth
+        ):  # an item's first key stands on the line of its dash
             keys.append(found[3])
         depth = _depth(line)
     return keys[::-1]

@@ -36,21 +36,35 @@ def _places(pod: Object, message: str, words: set[str]) -> Iterator[Location]:
         ("annotation", "annotations", podspec.annotations(pod)),
         ("label", "labels", podspec.labels(pod)),
     ):
-        yield from (("metadata", holder, key) for key in held if key in words and f"{kind} {key}" in message)
+        yield from (
+            ("metadata", holder, key) for key in held if key in words and f"{kind} {key}" in message
+        )
     shallow: list[Location] = []
     spec = pod.get("spec") or {}
     for holder in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(holder) or ()):
             here: Location = ("spec", holder, index)
-            is_named = container.get("name") in words and f"container {container['name']}" in message
-            yield from ((*here, *below) for below in _in_container(container, words, is_named=is_named))
+            is_named = (
+                container.get("name") in words and f"container {container['name']}" in message
+            )
+            yield from (
+                (*here, *below) for below in _in_container(container, words, is_named=is_named)
+            )
             if is_named:
                 shallow.append(here)
     volumes = enumerate(spec.get("volumes") or ())
-    yield from (("spec", "volumes", at) for at, volume in volumes if volume.get("name") in words and "volume" in words)
+    yield from (
+        ("spec", "volumes", at)
+        for at, volume in volumes
+        if volume.get("name") in words and "volume" in words
+    )
     for field, key in _FIELD.findall(message):
         if field in spec:
-            yield ("spec", field, key) if isinstance(spec[field], dict) and key in spec[field] else ("spec", field)
+            yield (
+                ("spec", field, key)
+                if isinstance(spec[field], dict) and key in spec[field]
+                else ("spec", field)
+            )
     yield from shallow
     if "namespace" in words and "namespace" in pod.get("metadata", {}) and "exist" in words:
         yield "metadata", "namespace"
@@ -79,16 +93,23 @@ class Manifest:
 
     def __init__(self, text: str) -> None:
         self._marks = Marks()
-        self._objects: dict[tuple[str, str], list[Object]] = {}  # by kind and name, and by the namespace that it names
+        self._objects: dict[
+            tuple[str, str], list[Object]
+        ] = {}  # by kind and name, and by the namespace that it names
         self._documents: list[Any] = []  # kept, for marks know values by their ids
         with suppress(InputError):  # JSON that is no YAML
-            self._documents = parse_documents(text, self._marks) if len(text) <= _MOST_CHARACTERS else []
+            self._documents = (
+                parse_documents(text, self._marks) if len(text) <= _MOST_CHARACTERS else []
+            )
         for _, value in named_objects(self._documents):
             if isinstance(value, dict) and isinstance(value.get("kind"), str):
                 metadata = value.get("metadata")
                 name = display_name(metadata) if isinstance(metadata, dict) else ""
                 namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-                key = f"{value['kind']}/{name or '?'}", namespace if isinstance(namespace, str) else ""
+                key = (
+                    f"{value['kind']}/{name or '?'}",
+                    namespace if isinstance(namespace, str) else "",
+                )
                 self._objects.setdefault(key, []).append(value)
 
     def line(self, pod: PodResult, location: Location | None) -> int:
@@ -97,7 +118,11 @@ class Manifest:
         Of several objects of one name that is the pod's own which says there what the pod does.
         """
         lines = []
-        path = "" if location == ("metadata", "namespace") else pod.source.removeprefix(pod.workload).strip()
+        path = (
+            ""
+            if location == ("metadata", "namespace")
+            else pod.source.removeprefix(pod.workload).strip()
+        )
         for space in (pod.namespace, ""):
             for found in self._objects.get((pod.workload, space), ())[:_MOST_EQUAL]:
                 line, template, rest = self._walk(found, path)
@@ -123,12 +148,20 @@ class Manifest:
         while path:
             if isinstance(value, dict):
                 fits = (key for key in value if isinstance(key, str) and path.startswith(key))
-                step: Any = max((key for key in fits if path[len(key) :][:1] in ("", ".", "[")), key=len, default=None)
+                step: Any = max(
+                    (key for key in fits if path[len(key) :][:1] in ("", ".", "[")),
+                    key=len,
+                    default=None,
+                )
                 rest = path[len(step) :] if step is not None else ""
             else:
                 number = re.match(r"(\d+)\]", path)
                 step, rest = (int(number[1]), path[number.end() :]) if number else (None, "")
-            if step is None or (isinstance(value, list) and step >= len(value)) or not isinstance(value, dict | list):
+            if (
+                step is None
+                or (isinstance(value, list) and step >= len(value))
+                or not isinstance(value, dict | list)
+            ):
                 break
             line = self._line_of(value, step) or line
             value, path = value[step], rest.lstrip(".[")
@@ -146,10 +179,16 @@ class Manifest:
             if isinstance(value, list):
                 name = pod.get("name") if isinstance(pod, dict) else None
                 named = (
-                    at for at, item in enumerate(value) if isinstance(item, dict) and name and item.get("name") == name
+                    at
+                    for at, item in enumerate(value)
+                    if isinstance(item, dict) and name and item.get("name") == name
                 )
                 here = next(named, -1)
-            if here == -1 or not isinstance(value, dict | list) or (isinstance(value, dict) and here not in value):
+            if (
+                here == -1
+                or not isinstance(value, dict | list)
+                or (isinstance(value, dict) and here not in value)
+            ):
                 return line, False
             line = self._line_of(value, here) or line
             value = value[here]

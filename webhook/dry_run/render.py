@@ -55,7 +55,11 @@ def render_diff(run: DryRun) -> str:
     if told := summary_lines(run):
         parts.append("\n".join(told))
     if run.ignored:
-        parts.append("\n".join(f"{printable(part.source)}: {printable(part.message)}" for part in run.ignored))
+        parts.append(
+            "\n".join(
+                f"{printable(part.source)}: {printable(part.message)}" for part in run.ignored
+            )
+        )
     return "\n\n".join(parts) + "\n"
 
 
@@ -89,7 +93,9 @@ def _diff_part(pod: PodResult) -> list[str]:
     told = told_decisions(pod)
     width = max((len(decision.step) for decision in told), default=0)
     for decision in told:
-        lines.append(f"  {decision.step:<{width}}  {decision.outcome:<8}  {printable(decision.message, limit=None)}")
+        lines.append(
+            f"  {decision.step:<{width}}  {decision.outcome:<8}  {printable(decision.message, limit=None)}"
+        )
     lines += [f"warning: {warning}" for warning in told_warnings(pod)]
     return lines
 
@@ -124,7 +130,9 @@ def unchanged(pod: PodResult) -> str:
 
 def told_decisions(pod: PodResult) -> list[Decision]:
     """Return the decisions, without the one that the summary of a denied pod repeats."""
-    return [decision for decision in pod.decisions if pod.allowed or decision.message != pod.message]
+    return [
+        decision for decision in pod.decisions if pod.allowed or decision.message != pod.message
+    ]
 
 
 def told_warnings(pod: PodResult) -> list[str]:
@@ -143,10 +151,17 @@ def diff_lines(pod: PodResult, *, whole: str = "-o pod", patch: str = "-o patch"
     if pod.after is pod.before or pod.after == pod.before:
         return []
     name = printable(f"{pod.namespace}/{pod.name}", limit=None)
-    before, after = yaml_lines(pod.before), yaml_lines(_folded(pod.after, pod.before, whole) if whole else pod.after)
+    before, after = (
+        yaml_lines(pod.before),
+        yaml_lines(_folded(pod.after, pod.before, whole) if whole else pod.after),
+    )
     titles = f"{name} (as submitted)", f"{name} (as admitted)"
     if len(before) + len(after) > _MAX_LINES:
-        return [f"--- {titles[0]}", f"+++ {titles[1]}", f"@@ {len(after)} lines are too many to compare: {patch} @@"]
+        return [
+            f"--- {titles[0]}",
+            f"+++ {titles[1]}",
+            f"@@ {len(after)} lines are too many to compare: {patch} @@",
+        ]
     return list(difflib.unified_diff(before, after, *titles, lineterm=""))
 
 
@@ -155,7 +170,8 @@ def _folded(after: Object, before: Object, whole: str) -> Object:
     if any(_is_wait(container) for container in podspec.init_containers(before)):
         return after
     folded = [
-        _fold(container, whole) if _is_wait(container) else container for container in podspec.init_containers(after)
+        _fold(container, whole) if _is_wait(container) else container
+        for container in podspec.init_containers(after)
     ]
     return {**after, "spec": {**after["spec"], "initContainers": folded}} if folded else after
 

@@ -43,7 +43,10 @@ def comparable(returned: Object, sent: Object) -> Object:
     kept = _drop(spec, sent_spec, {**_SPEC, "serviceAccount": account} if account else _SPEC)
     for key in ("containers", "initContainers"):
         if key in kept:
-            kept[key] = [_container(item, _counterpart(item, 0, sent_spec.get(key)) or {}) for item in kept[key]]
+            kept[key] = [
+                _container(item, _counterpart(item, 0, sent_spec.get(key)) or {})
+                for item in kept[key]
+            ]
     _filter(kept, sent_spec, "volumes", _is_token)
     _filter(kept, sent_spec, "tolerations", lambda item: item.get("key") in _TOLERATED)
     metadata = _without_generated_name(returned.get("metadata") or {}, sent.get("metadata") or {})
@@ -81,7 +84,9 @@ def _drop(holder: Object, sent: Object, defaults: Mapping[str, Any]) -> Object:
     return {
         key: value
         for key, value in holder.items()
-        if key in sent or key not in defaults or (defaults[key] is not None and defaults[key] != value)
+        if key in sent
+        or key not in defaults
+        or (defaults[key] is not None and defaults[key] != value)
     }
 
 
@@ -92,7 +97,9 @@ def _align(value: Any, sent: Any, *, is_quantity: bool = False) -> Any:
         aligned = {}
         for key, item in known.items():
             if key in value:
-                aligned[key] = _align(value[key], item, is_quantity=is_quantity or key in _QUANTITIES)
+                aligned[key] = _align(
+                    value[key], item, is_quantity=is_quantity or key in _QUANTITIES
+                )
             elif not item:
                 aligned[key] = item
         inner = {key: item for key, item in value.items() if key not in known}
@@ -109,12 +116,23 @@ def _counterpart(item: Any, index: int, items: Any) -> Any:
     if not isinstance(items, list):
         return None
     if isinstance(item, dict) and "name" in item:
-        return next((other for other in items if isinstance(other, dict) and other.get("name") == item["name"]), None)
+        return next(
+            (
+                other
+                for other in items
+                if isinstance(other, dict) and other.get("name") == item["name"]
+            ),
+            None,
+        )
     return items[index] if index < len(items) else None
 
 
 def _same_quantity(value: Any, sent: Any) -> bool:
-    if not isinstance(value, str) or not isinstance(sent, str | int | float) or isinstance(sent, bool):
+    if (
+        not isinstance(value, str)
+        or not isinstance(sent, str | int | float)
+        or isinstance(sent, bool)
+    ):
         return False
     try:
         return parse_quantity(value) == parse_quantity(sent)

@@ -66,11 +66,14 @@ class Summary:
         number = sum(self.roles.values())
         text = f"{number} pods" if number > 1 else "1 pod"
         if len(self.roles) == 1 and not (self.meets or self.agents):
-            text += f", all {next(iter(self.roles))}" if number > 1 else f", {next(iter(self.roles))}"
+            text += (
+                f", all {next(iter(self.roles))}" if number > 1 else f", {next(iter(self.roles))}"
+            )
         else:
             jobs = f" in {self.jobs} jobs" if self.jobs > 1 else ""
             counted = [
-                f"{count} {_PLURALS.get(role, role) if count > 1 else role}" for role, count in self.roles.items()
+                f"{count} {_PLURALS.get(role, role) if count > 1 else role}"
+                for role, count in self.roles.items()
             ]
             text += f"{jobs}: {', '.join(counted)}"
         places = self.problem or self._places()
@@ -113,7 +116,10 @@ def summarise(pods: Sequence[PodResult]) -> tuple[Summary, ...]:
     members = {id(pod): _member(pod) for pod in pods}
     everyone = _Everyone(
         {(each.pod.namespace, each.pod.job) for each in members.values() if each.publishes},
-        {(each.pod.namespace, podspec.own_name(each.pod.before)): each for each in members.values()},
+        {
+            (each.pod.namespace, podspec.own_name(each.pod.before)): each
+            for each in members.values()
+        },
     )
     return tuple(
         _summary(namespace, source, [members[id(pod)] for pod in found], everyone)
@@ -172,7 +178,11 @@ def _member(pod: PodResult) -> _Member:
     attached = _attached(made, pod.namespace)
     asked = _asked(made)
     accelerators = [f"{name}: {number}" for name, number in asked.items() if is_accelerator(name)]
-    devices = [f"{name}: {number}" for name, number in asked.items() if "/" in name and not is_accelerator(name)]
+    devices = [
+        f"{name}: {number}"
+        for name, number in asked.items()
+        if "/" in name and not is_accelerator(name)
+    ]
     return _Member(
         pod,
         state,
@@ -206,7 +216,10 @@ def _attached(pod: Object, namespace: str) -> list[tuple[str, str]]:
     value = "" if podspec.is_host_network(pod) else podspec.annotations(pod).get(names.NETWORKS, "")
     with suppress(ValueError):
         elements = enumerate(parse_networks(value, namespace).elements, 1)
-        return [(f"{each.namespace}/{each.name}", each.interface or f"net{number}") for number, each in elements]
+        return [
+            (f"{each.namespace}/{each.name}", each.interface or f"net{number}")
+            for number, each in elements
+        ]
     return []
 
 
@@ -241,7 +254,9 @@ def _role(member: _Member, *, has_first: bool, several: bool) -> str:
     if member.state != _INJECTED:
         return member.state
     if member.pod.rendezvous:
-        return _WORKER if member.pod.rendezvous == "worker" else _CANDIDATE if several else _RANK_ZERO
+        return (
+            _WORKER if member.pod.rendezvous == "worker" else _CANDIDATE if several else _RANK_ZERO
+        )
     return _WORKER if has_first and member.pod.system else _INJECTED
 
 
@@ -252,9 +267,13 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
     """
     if _left_out(members):
         return "", ""
-    apart = {each.pod.source for each in members if _is_one_node(each.pod)}  # templates of pods that meet nobody
+    apart = {
+        each.pod.source for each in members if _is_one_node(each.pod)
+    }  # templates of pods that meet nobody
     joined = [
-        each for each in members if each.state == _INJECTED and each.pod.rendezvous and each.pod.source not in apart
+        each
+        for each in members
+        if each.state == _INJECTED and each.pod.rendezvous and each.pod.source not in apart
     ]
     if not joined:
         return "", _POD_NETWORK if any(map(_keeps_name, members)) else ""
@@ -267,7 +286,10 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
                 places.update((_told_by(zero), None) for zero in joined if zero.publishes)
             case "static":
                 given = given_variables(each.training)
-                is_moved = any(podspec.is_published(one) and one["name"] in given for one in podspec.env(each.training))
+                is_moved = any(
+                    podspec.is_published(one) and one["name"] in given
+                    for one in podspec.env(each.training)
+                )
                 places[each.network if is_moved else _POD_NETWORK] = None
             case "":
                 is_moved = any(need.startswith("master-addr") for need in each.needs)
@@ -290,18 +312,27 @@ def _told_by(zero: _Member) -> str:
 
 def _never_meets(member: _Member) -> bool:
     """Tell a member of which a decision says that its own command can never meet rank 0."""
-    return any(each.step == "rendezvous" and each.reason is Reason.DISAGREES for each in member.pod.decisions)
+    return any(
+        each.step == "rendezvous" and each.reason is Reason.DISAGREES
+        for each in member.pod.decisions
+    )
 
 
 def _looks_from_the_node(member: _Member) -> bool:
     """Tell a member that is given no address, since it is on the node's network."""
-    skipped = any(each.step == "rendezvous" and each.reason is Reason.HOST_NETWORK for each in member.pod.decisions)
+    skipped = any(
+        each.step == "rendezvous" and each.reason is Reason.HOST_NETWORK
+        for each in member.pod.decisions
+    )
     return skipped and member.state == _INJECTED
 
 
 def _keeps_name(member: _Member) -> bool:
     """Tell a member that the profile leaves on the pod network."""
-    return any(each.outcome is Outcome.SKIPPED and each.reason is Reason.KEEPS_NAME for each in member.pod.decisions)
+    return any(
+        each.outcome is Outcome.SKIPPED and each.reason is Reason.KEEPS_NAME
+        for each in member.pod.decisions
+    )
 
 
 def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
@@ -322,14 +353,20 @@ def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
         if each.state == _INJECTED:
             found.setdefault(_nccl_interfaces(each), []).append(each)
     for choice, those in found.items():
-        if len(choice) > 1 and (lacking := [one for one in choice if one not in INTERFACES]) and lacking != [*choice]:
+        if (
+            len(choice) > 1
+            and (lacking := [one for one in choice if one not in INTERFACES])
+            and lacking != [*choice]
+        ):
             value = podspec.env_value(those[0].training, names.ENV_NCCL_SOCKET_IFNAME) or ""
             warnings.append(
                 f"{names.ENV_NCCL_SOCKET_IFNAME}={value[:_MOST_SHOWN]} lets NCCL choose among {_listed(choice)} in {_named(those)}: "
                 f"it may not use {_listed(lacking)}; name one interface, or remove the variable"
             )
     if len(found) > 1 and not warnings and () not in found:
-        differing = ", ".join(f"{_listed(choice)} in {_named(those)}" for choice, those in found.items())
+        differing = ", ".join(
+            f"{_listed(choice)} in {_named(those)}" for choice, those in found.items()
+        )
         warnings.append(
             f"NCCL uses different interfaces: {differing}; set {names.ENV_NCCL_SOCKET_IFNAME} alike in all pods, or remove it"
         )
@@ -339,7 +376,9 @@ def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
     for each in members:
         networks.setdefault(_network(each.pod.planned)[1], set()).add(each.network)
     taken = [one for one in next(iter(found)) if one not in INTERFACES]
-    return _listed([next(iter(networks[one])) if len(networks.get(one, ())) == 1 else one for one in taken]), warnings
+    return _listed(
+        [next(iter(networks[one])) if len(networks.get(one, ())) == 1 else one for one in taken]
+    ), warnings
 
 
 def _sets_interface(member: _Member) -> bool:
@@ -360,7 +399,11 @@ def _nccl_interfaces(member: _Member) -> tuple[str, ...]:
         return ()
     if found := tuple(each for each in member.interfaces if nccl_may_use(value, each)):
         return found
-    own = [each for each in podspec.containers(member.pod.before) if each.get("name") == member.training.get("name")]
+    own = [
+        each
+        for each in podspec.containers(member.pod.before)
+        if each.get("name") == member.training.get("name")
+    ]
     is_ours = not any(podspec.has_env(each, names.ENV_NCCL_SOCKET_IFNAME) for each in own)
     # The annotation says nothing of interfaces that GKE or a DRA driver makes: one that the webhook names is there.
     return (value[1:],) if is_ours and value.startswith("=") else ()
@@ -396,14 +439,20 @@ def _waiting(members: Sequence[_Member], everyone: _Everyone) -> tuple[list[str]
 def _why_none(member: _Member) -> str:
     """Give the reason of the decision that a pod takes no part in a rendezvous, or in anything."""
     steps, outcomes = ("rendezvous", "profile"), (Outcome.SKIPPED, Outcome.WARNED)
-    found = [each for each in member.pod.decisions if each.step in steps and each.outcome in outcomes]
+    found = [
+        each for each in member.pod.decisions if each.step in steps and each.outcome in outcomes
+    ]
     return f": {found[0].message}" if found else ""
 
 
 def _rank_zero(pod: Object) -> str:
     """Read whom the wait step waits for, as it tells it to people."""
-    waits = [each for each in podspec.init_containers(pod) if each.get("name") == names.WAIT_CONTAINER]
-    return next(filter(None, (podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") for wait in waits)), "")
+    waits = [
+        each for each in podspec.init_containers(pod) if each.get("name") == names.WAIT_CONTAINER
+    ]
+    return next(
+        filter(None, (podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") for wait in waits)), ""
+    )
 
 
 def _may_be(member: _Member, rank_zero: str) -> bool:
@@ -439,11 +488,17 @@ def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
                 f"if they train together, give all of them the label {names.PROFILE}, or all {names.PROFILE}={names.PROFILE_NONE}"
             )
         for other in injected[1:]:
-            fact = next((fact for fact, value in injected[0].facts.items() if other.facts[fact] != value), "")
+            fact = next(
+                (fact for fact, value in injected[0].facts.items() if other.facts[fact] != value),
+                "",
+            )
             if (
                 fact and other.pod.source != injected[0].pod.source
             ):  # pods of one template are what their user made alike
-                told = " and ".join(f"{each.facts[fact] or 'none'} ({each.pod.name})" for each in (injected[0], other))
+                told = " and ".join(
+                    f"{each.facts[fact] or 'none'} ({each.pod.name})"
+                    for each in (injected[0], other)
+                )
                 yield f"pods that ask for the same accelerators differ in {fact}: {told}; if they train together, make them alike"
                 break
 

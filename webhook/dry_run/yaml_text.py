@@ -39,10 +39,16 @@ def _number(value: Any, location: Location, line: int, index: dict[Location, int
     is_object = isinstance(value, dict)
     for key, item in value.items() if is_object else enumerate(value):
         index[here := (*location, key)] = line
-        if isinstance(item, dict | list) and item:  # a key stands above what it holds, a dash beside it
+        if (
+            isinstance(item, dict | list) and item
+        ):  # a key stands above what it holds, a dash beside it
             line = _number(item, here, line + is_object, index)
         else:
-            line += item.removesuffix("\n").count("\n") + 2 if isinstance(item, str) and _is_literal(item) else 1
+            line += (
+                item.removesuffix("\n").count("\n") + 2
+                if isinstance(item, str) and _is_literal(item)
+                else 1
+            )
     return line
 
 
@@ -117,4 +123,10 @@ def _escaped(character: str) -> str:
     if character.isprintable():
         return character
     code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return (
+        f"\\x{code:02x}"
+        if code < 0x100
+        else f"\\u{code:04x}"
+        if code < 0x10000
+        else f"\\U{code:08x}"
+    )

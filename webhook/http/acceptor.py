@@ -46,7 +46,12 @@ class Acceptor:
         context: Callable[[], ssl.SSLContext] | None,
         on_dropped: Callable[[str], None],
     ) -> None:
-        self._socket, self._connections, self._make, self._context = sock, connections, make, context
+        self._socket, self._connections, self._make, self._context = (
+            sock,
+            connections,
+            make,
+            context,
+        )
         self._on_dropped = on_dropped
         self._loop = asyncio.get_running_loop()
         self._failures, self._logged_at = 0, -LOG_SECONDS
@@ -59,7 +64,9 @@ class Acceptor:
         """Accept what has come, and refuse what comes from now on."""
         if self._is_stopped:
             return
-        self._accept(BACKLOG)  # to close the socket would reset the connections that wait in its backlog
+        self._accept(
+            BACKLOG
+        )  # to close the socket would reset the connections that wait in its backlog
         self._is_stopped = True
         self._loop.remove_reader(self._socket)
         self._socket.close()
@@ -84,7 +91,9 @@ class Acceptor:
                 continue
             accepted.setblocking(False)
             connection = self._make()
-            handshake = self._loop.create_task(self._shake_hands(connection, accepted, str(peer[0])))
+            handshake = self._loop.create_task(
+                self._shake_hands(connection, accepted, str(peer[0]))
+            )
             self._connections.handshaking.add(connection)
             self._connections.waiting[connection] = handshake.cancel
             self._unowned.add(accepted)
@@ -103,10 +112,14 @@ class Acceptor:
         if not self._is_stopped:
             self._loop.add_reader(self._socket, self._accept)
 
-    async def _shake_hands(self, connection: HttpConnection, accepted: socket.socket, peer: str) -> None:
+    async def _shake_hands(
+        self, connection: HttpConnection, accepted: socket.socket, peer: str
+    ) -> None:
         self._unowned.remove(accepted)
         context = self._context() if self._context else None
-        deadlines = (HANDSHAKE_SECONDS, CLOSING_SECONDS) if context else (None, None)  # asyncio takes none without TLS
+        deadlines = (
+            (HANDSHAKE_SECONDS, CLOSING_SECONDS) if context else (None, None)
+        )  # asyncio takes none without TLS
         try:
             await self._loop.connect_accepted_socket(
                 lambda: connection,
@@ -122,7 +135,9 @@ class Acceptor:
     def _handshake_done(
         self, connection: HttpConnection, accepted: socket.socket, handshake: asyncio.Task[None]
     ) -> None:
-        if connection in self._connections.handshaking:  # it failed: connection_made was never called
+        if (
+            connection in self._connections.handshaking
+        ):  # it failed: connection_made was never called
             self._connections.handshaking.remove(connection)
             self._connections.waiting.pop(connection)
         if accepted in self._unowned:  # dropped before its task began
@@ -136,5 +151,10 @@ class Acceptor:
         self._failures += 1
         if self._loop.time() < self._logged_at + LOG_SECONDS:
             return
-        log.warning("TLS handshake with %s failed: %s (%d since the last such line)", peer, error, self._failures)
+        log.warning(
+            "TLS handshake with %s failed: %s (%d since the last such line)",
+            peer,
+            error,
+            self._failures,
+        )
         self._failures, self._logged_at = 0, self._loop.time()

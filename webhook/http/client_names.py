@@ -20,7 +20,9 @@ class NamedConnection(HttpConnection):
 
     __slots__ = ("_names",)
 
-    def __init__(self, endpoints: Endpoints, connections: Connections, *, names: frozenset[str]) -> None:
+    def __init__(
+        self, endpoints: Endpoints, connections: Connections, *, names: frozenset[str]
+    ) -> None:
         super().__init__(endpoints, connections)
         self._names = names
 
@@ -38,6 +40,11 @@ class NamedConnection(HttpConnection):
 
 def names_of(certificate: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the common names and DNS names of a certificate as ``ssl.SSLSocket.getpeercert`` shows it."""
-    common = [value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"]
+    common = [
+        value
+        for part in certificate.get("subject", ())
+        for key, value in part
+        if key == "commonName"
+    ]
     dns = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
     return tuple(dict.fromkeys([*common, *dns]))

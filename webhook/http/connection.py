@@ -39,7 +39,9 @@ there may be up to 18 KB, it would wait for ever."""
 Waiting: TypeAlias = dict[object, Callable[[], object]]
 """Connections that only wait for their client, the one that waits longest first, with the function that ends each."""
 
-_STATUS_LINES = {each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus}
+_STATUS_LINES = {
+    each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
+}
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +109,9 @@ class HttpConnection(asyncio.Protocol):
         self._reading: Request | None = None  # whose body comes
         self._answering: asyncio.Task[None] | None = None
         self._broken: Response | None = None  # the last answer, to what cannot be read
-        self._in_head = self._may_be_long = self._has_begun = self._is_unread = self._is_paused = False
+        self._in_head = self._may_be_long = self._has_begun = self._is_unread = self._is_paused = (
+            False
+        )
         self._head_bytes = self._long = 0
         self._target = b""
         self._headers: dict[bytes, bytes] = {}
@@ -123,7 +127,9 @@ class HttpConnection(asyncio.Protocol):
         connections = self._connections
         connections.connections.add(self)
         connections.handshaking.discard(self)
-        connections.waiting[self] = self.drop  # keeps the place in the order that it has since it was accepted
+        connections.waiting[self] = (
+            self.drop
+        )  # keeps the place in the order that it has since it was accepted
         self._idle_since = self._loop.time()
         self._idle_timer = self._loop.call_later(KEEP_ALIVE_SECONDS, self._look_idle)
 
@@ -216,13 +222,21 @@ class HttpConnection(asyncio.Protocol):
         version = parser.get_http_version()
         if version not in ("1.0", "1.1"):
             raise ValueError(f"HTTP/{version} is not spoken here")
-        keeps_alive = version == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
+        keeps_alive = (
+            version == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
+        )
         method = parser.get_method().decode()
         url = httptools.parse_url(self._target)
         path = url.path or b""
         endpoint = self._endpoints.of(path)
         request = Request(
-            endpoint, method, path, url.query or b"", self._headers, self._stalled, keeps_alive=keeps_alive
+            endpoint,
+            method,
+            path,
+            url.query or b"",
+            self._headers,
+            self._stalled,
+            keeps_alive=keeps_alive,
         )
         self._queue.append(request)
         self._reading = request
@@ -291,7 +305,9 @@ class HttpConnection(asyncio.Protocol):
             request = queue[0]
             if not (request.is_whole or request.drains):
                 if self._timer is None:
-                    self._timer = self._loop.call_later(request.endpoint.limits.body_seconds, self._late, request)
+                    self._timer = self._loop.call_later(
+                        request.endpoint.limits.body_seconds, self._late, request
+                    )
                 break
             response = request.endpoint.respond(request)
             if isinstance(response, Response):
@@ -358,7 +374,11 @@ class HttpConnection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _look_idle(self) -> None:
-        left = KEEP_ALIVE_SECONDS if self._is_busy() else self._idle_since + KEEP_ALIVE_SECONDS - self._loop.time()
+        left = (
+            KEEP_ALIVE_SECONDS
+            if self._is_busy()
+            else self._idle_since + KEEP_ALIVE_SECONDS - self._loop.time()
+        )
         if left <= 0:
             self._transport.close()
         self._idle_timer = self._loop.call_later(max(left, 0.01), self._look_idle)

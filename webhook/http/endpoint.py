@@ -67,8 +67,12 @@ class Endpoint(ABC):
         self.limits = limits
         self._budgets = Budget(limits.small_bytes), Budget(limits.large_bytes)
         self._refuse, self._on_refused = refuse, on_refused
-        self._coming: dict[Request, float] = {}  # not all there yet, and since when, the oldest first
-        self._lingering: dict[object, Callable[[], None]] = {}  # whose rest is read, and then those whose rest is to be
+        self._coming: dict[
+            Request, float
+        ] = {}  # not all there yet, and since when, the oldest first
+        self._lingering: dict[
+            object, Callable[[], None]
+        ] = {}  # whose rest is read, and then those whose rest is to be
         self.closing = False
         self.in_flight = 0
         self.last_request = time.monotonic()
@@ -91,7 +95,11 @@ class Endpoint(ABC):
         self._coming[request] = now
         if declared > self.limits.body_bytes:
             self.drain(request, TOO_LARGE)
-        elif not request.refusal and not body.reserve() and not self._find_room(request, body.reserve):
+        elif (
+            not request.refusal
+            and not body.reserve()
+            and not self._find_room(request, body.reserve)
+        ):
             self.drain(request, OVERLOADED)
 
     def take(self, request: Request, part: bytes) -> None:
@@ -120,7 +128,11 @@ class Endpoint(ABC):
             if request.refusal:
                 self._on_refused(request.refusal)
                 is_large = request.refusal is OVERLOADED and request.body.declared > SMALL_BYTES
-                return _later(response_of(request.refusal)) if is_large else response_of(request.refusal)
+                return (
+                    _later(response_of(request.refusal))
+                    if is_large
+                    else response_of(request.refusal)
+                )
             return self.answer(request)
         except BaseException:  # also SystemExit, which would end the event loop
             return self.failed()
@@ -145,7 +157,11 @@ class Endpoint(ABC):
     def linger_no_longer(self, connection: object) -> None:
         """Let the next one read on."""
         if connection in self._lingering:
-            place = list(self._lingering).index(connection) if len(self._lingering) > LINGERING else LINGERING
+            place = (
+                list(self._lingering).index(connection)
+                if len(self._lingering) > LINGERING
+                else LINGERING
+            )
             del self._lingering[connection]
             if place < LINGERING:
                 next(islice(self._lingering.values(), LINGERING - 1, None))()
@@ -155,9 +171,16 @@ class Endpoint(ABC):
         while not take():
             body = request.body
             oldest = next(
-                (each for each in self._coming if each is not request and each.body.shares_room_with(body)), None
+                (
+                    each
+                    for each in self._coming
+                    if each is not request and each.body.shares_room_with(body)
+                ),
+                None,
             )
-            if oldest is None or (oldest.body.is_large and time.monotonic() - self._coming[oldest] < LARGE_SECONDS):
+            if oldest is None or (
+                oldest.body.is_large and time.monotonic() - self._coming[oldest] < LARGE_SECONDS
+            ):
                 return False
             self.drain(oldest, STALLED)
             oldest.on_stalled()

@@ -32,7 +32,10 @@ class Readiness:
 
     def checks(self) -> Mapping[str, str]:
         """Return every check's problem, with one more check for a process that is about to end."""
-        return {**self._checks(), "shutdown": "the process is about to end" if self.draining else ""}
+        return {
+            **self._checks(),
+            "shutdown": "the process is about to end" if self.draining else "",
+        }
 
     def refusal(self) -> Refusal | None:
         """Refuse requests until every check went well once; later the process serves what it knows."""
@@ -49,7 +52,9 @@ class Health(Endpoint):
     Liveness asks nothing: a restart repairs neither a certificate nor the API server. No request may have a body.
     """
 
-    def __init__(self, checks: Callable[[], Mapping[str, str]], registry: Callable[[], CollectorRegistry]) -> None:
+    def __init__(
+        self, checks: Callable[[], Mapping[str, str]], registry: Callable[[], CollectorRegistry]
+    ) -> None:
         super().__init__(Limits(body_bytes=0))
         self._checks, self._registry = checks, registry
         self._threads = Threads("metrics", threads=1, waiting=SCRAPES - 1)
@@ -91,6 +96,9 @@ def _report(name: str, problems: Mapping[str, str], verbose: bool) -> Response:
     failed = any(problems.values())
     if not failed and not verbose:
         return Response(200, _TEXT, b"ok")
-    lines = [f"[-]{check} failed: {problem}" if problem else f"[+]{check} ok" for check, problem in problems.items()]
+    lines = [
+        f"[-]{check} failed: {problem}" if problem else f"[+]{check} ok"
+        for check, problem in problems.items()
+    ]
     lines.append(f"{name} check {'failed' if failed else 'passed'}")
     return Response(503 if failed else 200, _TEXT, ("\n".join(lines) + "\n").encode())

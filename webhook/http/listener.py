@@ -30,8 +30,15 @@ class ListenAddress:
         """Read ``host:port``: ``0.0.0.0:8443``, ``[::1]:0``, ``:8080`` (all addresses). Raises ValueError."""
         host, colon, port = text.rpartition(":")
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-        if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535 or (":" in host and bare == host):
-            raise ValueError(f"{text!r} is not host:port; write for example 0.0.0.0:8443 or [::1]:8443")
+        if (
+            not colon
+            or not (port.isascii() and port.isdigit())
+            or int(port) > 65535
+            or (":" in host and bare == host)
+        ):
+            raise ValueError(
+                f"{text!r} is not host:port; write for example 0.0.0.0:8443 or [::1]:8443"
+            )
         return cls(bare, int(port))
 
     def __str__(self) -> str:
@@ -45,10 +52,14 @@ def bind(address: ListenAddress) -> socket.socket:
             address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         sock = socket.create_server(target[:2], family=family, backlog=BACKLOG)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # connections inherit it
+        sock.setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES
+        )  # connections inherit it
         return sock
     except OSError as error:
-        reason = (error.strerror or str(error)).partition(" (while ")[0]  # create_server repeats the address there
+        reason = (error.strerror or str(error)).partition(" (while ")[
+            0
+        ]  # create_server repeats the address there
         raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None
 
 
@@ -82,7 +93,9 @@ class Listener:
 
     async def start(self) -> None:
         """Start to accept connections."""
-        self._acceptor = Acceptor(self._socket, self._connections, self._connection, self._context, self._on_dropped)
+        self._acceptor = Acceptor(
+            self._socket, self._connections, self._connection, self._context, self._on_dropped
+        )
 
     def stop_accepting(self) -> None:
         """Refuse new connections; those that are open are served on."""

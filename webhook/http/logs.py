@@ -117,8 +117,15 @@ class _LineHandler(logging.Handler):
         self._lines.write(self.format(record).encode("utf-8", "replace"))
 
 
-def _json_line(created: float, level: str, message: str, fields: Mapping[str, Any], error: str = "") -> bytes:
-    line: dict[str, Any] = {"time": _time(created), "level": level, "message": message[:MESSAGE_LENGTH], **fields}
+def _json_line(
+    created: float, level: str, message: str, fields: Mapping[str, Any], error: str = ""
+) -> bytes:
+    line: dict[str, Any] = {
+        "time": _time(created),
+        "level": level,
+        "message": message[:MESSAGE_LENGTH],
+        **fields,
+    }
     for name, value in fields.items():
         if value.__class__ is str and len(value) > MESSAGE_LENGTH:
             line[name] = value[:MESSAGE_LENGTH]
@@ -151,7 +158,9 @@ class JSONFormatter(logging.Formatter):
         """Return the line."""
         error = self.formatException(record.exc_info) if record.exc_info else ""
         fields = getattr(record, "fields", {})
-        return _json_line(record.created, record.levelname.lower(), record.getMessage(), fields, error).decode()
+        return _json_line(
+            record.created, record.levelname.lower(), record.getMessage(), fields, error
+        ).decode()
 
 
 class ReadableFormatter(logging.Formatter):
@@ -159,7 +168,10 @@ class ReadableFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, and the traceback below it."""
-        parts = [time.strftime("%H:%M:%S", time.localtime(record.created)), f"{record.levelname.lower():<7}"]
+        parts = [
+            time.strftime("%H:%M:%S", time.localtime(record.created)),
+            f"{record.levelname.lower():<7}",
+        ]
         parts.append(_printable(record.getMessage()))
         for name, value in getattr(record, "fields", {}).items():
             if value not in ("", [], None):
@@ -170,4 +182,6 @@ class ReadableFormatter(logging.Formatter):
 
 
 def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[:MESSAGE_LENGTH])
+    return "".join(
+        char if char.isprintable() else repr(char)[1:-1] for char in text[:MESSAGE_LENGTH]
+    )

@@ -54,14 +54,18 @@ def make_loopback_app(name: str) -> Flask:
         host = request.headers.get("Host", "")
         if not is_loopback(host):
             raise Refused(
-                421, "host", "this port answers only http://localhost: a web page under another name must not read it"
+                421,
+                "host",
+                "this port answers only http://localhost: a web page under another name must not read it",
             )
         is_opened = request.path == "/" and request.headers.get("Sec-Fetch-Mode") == "navigate"
         if not is_opened and not is_own(
             host, request.headers.get("Origin", ""), request.headers.get("Sec-Fetch-Site", "")
         ):
             raise Refused(
-                403, "cross-site", "the request comes from a web page of another origin: open this port's own"
+                403,
+                "cross-site",
+                "the request comes from a web page of another origin: open this port's own",
             )
 
     @app.errorhandler(Exception)
@@ -105,5 +109,11 @@ def is_own(host: str, origin: str, site: str) -> bool:
 
 def _of_http(error: HTTPException) -> Refusal:
     code = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
-    headers = {"Allow": ", ".join(sorted(error.valid_methods or ()))} if isinstance(error, MethodNotAllowed) else {}
-    return Refusal(code, HTTPStatus(code).phrase.lower().replace(" ", "-"), error.description or "", headers)
+    headers = (
+        {"Allow": ", ".join(sorted(error.valid_methods or ()))}
+        if isinstance(error, MethodNotAllowed)
+        else {}
+    )
+    return Refusal(
+        code, HTTPStatus(code).phrase.lower().replace(" ", "-"), error.description or "", headers
+    )

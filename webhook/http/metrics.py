@@ -68,7 +68,9 @@ class Histogram:
     def __init__(self, name: str, text: str, bounds: Sequence[float]) -> None:
         self._name, self._text, self._bounds = name, text, bounds
         self._lock = threading.Lock()
-        self._slower = [0] * (len(bounds) + 1)  # how many took as long as each bound, and no less than the one before
+        self._slower = [0] * (
+            len(bounds) + 1
+        )  # how many took as long as each bound, and no less than the one before
         self._seconds = 0.0
 
     def observe(self, seconds: float) -> None:
@@ -84,19 +86,30 @@ class Histogram:
 
         with self._lock:
             slower, total = [*self._slower], self._seconds
-        buckets = zip((*map(floatToGoString, self._bounds), "+Inf"), accumulate(slower), strict=True)
+        buckets = zip(
+            (*map(floatToGoString, self._bounds), "+Inf"), accumulate(slower), strict=True
+        )
         yield HistogramMetricFamily(
-            self._name, self._text, buckets=[(bound, float(number)) for bound, number in buckets], sum_value=total
+            self._name,
+            self._text,
+            buckets=[(bound, float(number)) for bound, number in buckets],
+            sum_value=total,
         )
 
 
 def family(
-    kind: str, name: str, text: str, labels: Sequence[str], numbers: Iterable[tuple[tuple[str, ...], float]]
+    kind: str,
+    name: str,
+    text: str,
+    labels: Sequence[str],
+    numbers: Iterable[tuple[tuple[str, ...], float]],
 ) -> Metric:
     """Return a counter or gauge as prometheus_client's own would be shown."""
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-    found = (CounterMetricFamily if kind == "counter" else GaugeMetricFamily)(name, text, labels=labels)
+    found = (CounterMetricFamily if kind == "counter" else GaugeMetricFamily)(
+        name, text, labels=labels
+    )
     for values, number in numbers:
         found.add_metric(values, number)
     return found
@@ -109,7 +122,10 @@ class Metrics:
         self._collectors: list[Collector] = []
         self.gauge("fabric_injector_build_info", "Always 1.", "version").set(1, __version__)
         self._watch_restarts = self.counter(
-            "fabric_injector_watch_restarts", "Watches of the API server that began anew.", "resource", "reason"
+            "fabric_injector_watch_restarts",
+            "Watches of the API server that began anew.",
+            "resource",
+            "reason",
         )
         self._not_after = self.gauge(
             "fabric_injector_certificate_not_after_timestamp_seconds", certificate_help, "kind"

@@ -49,7 +49,9 @@ class Refusal:
 
 
 TOO_SLOW = Refusal(408, "too-slow", "the request body did not arrive in time")
-STALLED = Refusal(503, "stalled", "the request body did not arrive before others needed its room; ask again")
+STALLED = Refusal(
+    503, "stalled", "the request body did not arrive before others needed its room; ask again"
+)
 TOO_LARGE = Refusal(
     413,
     "too-large",

@@ -72,7 +72,12 @@ class RequestFailed(Unavailable):
     """
 
     def __init__(
-        self, message: str, status: int = 0, retry_after_seconds: float = 0.0, *, is_unconnected: bool = False
+        self,
+        message: str,
+        status: int = 0,
+        retry_after_seconds: float = 0.0,
+        *,
+        is_unconnected: bool = False,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -108,7 +113,9 @@ class Response:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise RequestFailed(f"{self.request} answered {self.status} with no JSON object", self.status)
+            raise RequestFailed(
+                f"{self.request} answered {self.status} with no JSON object", self.status
+            )
         if not managed_fields:
             items = value.get("items")
             for each in (value, *(items if isinstance(items, list) else ())):
@@ -135,7 +142,9 @@ class Response:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Give the texts of the Warning headers, in order."""
-        return tuple(text.replace('\\"', '"') for text in _WARNING.findall(self.headers.get("Warning") or ""))
+        return tuple(
+            text.replace('\\"', '"') for text in _WARNING.findall(self.headers.get("Warning") or "")
+        )
 
 
 def decode(text: bytes) -> Any:
@@ -191,7 +200,9 @@ class Stream:
                 begun.append(rest)
                 size += len(rest)
                 if size > MOST_BYTES:
-                    raise AnswerTooLong(f"{self._request}: a line is longer than {MOST_BYTES} bytes", 200)
+                    raise AnswerTooLong(
+                        f"{self._request}: a line is longer than {MOST_BYTES} bytes", 200
+                    )
 
     def shut(self) -> None:
         """End a read that waits in another thread."""

@@ -14,11 +14,23 @@ _APPS = "/apis/apps/v1"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 _QUANTITIES: Shape = {"*": (str, int, float)}
-_ENDED: Shape = {**dict.fromkeys(("reason", "message", "startedAt", "finishedAt"), str), "exitCode": int}
-_STATE: Shape = {"waiting": {"reason": str, "message": str}, "running": {"startedAt": str}, "terminated": _ENDED}
+_ENDED: Shape = {
+    **dict.fromkeys(("reason", "message", "startedAt", "finishedAt"), str),
+    "exitCode": int,
+}
+_STATE: Shape = {
+    "waiting": {"reason": str, "message": str},
+    "running": {"startedAt": str},
+    "terminated": _ENDED,
+}
 _CONTAINER_STATUS: Shape = {"name": str, "restartCount": int, "state": _STATE, "lastState": _STATE}
-_CONDITION: Shape = dict.fromkeys(("type", "status", "reason", "message", "lastTransitionTime"), str)
-_SELECTOR: Shape = {"matchLabels": TEXT_MAP, "matchExpressions": [{"key": str, "operator": str, "values": [str]}]}
+_CONDITION: Shape = dict.fromkeys(
+    ("type", "status", "reason", "message", "lastTransitionTime"), str
+)
+_SELECTOR: Shape = {
+    "matchLabels": TEXT_MAP,
+    "matchExpressions": [{"key": str, "operator": str, "values": [str]}],
+}
 _SERVICE: Shape = {"namespace": str, "name": str, "path": str, "port": int}
 _WEBHOOK: Shape = {
     "name": str,
@@ -60,7 +72,9 @@ PODS = Resource(
             "schedulerName": str,
             "schedulingGates": [{"name": str}],
             "tolerations": [dict.fromkeys(("key", "operator", "value", "effect"), str)],
-            "resourceClaims": [dict.fromkeys(("name", "resourceClaimName", "resourceClaimTemplateName"), str)],
+            "resourceClaims": [
+                dict.fromkeys(("name", "resourceClaimName", "resourceClaimTemplateName"), str)
+            ],
         },
         "status": {
             "resourceClaimStatuses": [dict.fromkeys(("name", "resourceClaimName"), str)],
@@ -80,7 +94,9 @@ EVENTS = Resource(
         "source": {"component": str},
         "series": {"lastObservedTime": str},
         "count": int,
-        **dict.fromkeys(("reason", "message", "type", "reportingComponent", "lastTimestamp", "eventTime"), str),
+        **dict.fromkeys(
+            ("reason", "message", "type", "reportingComponent", "lastTimestamp", "eventTime"), str
+        ),
     },
 )
 NODES = Resource(
@@ -123,9 +139,13 @@ LEASES = Resource(
     "/apis/coordination.k8s.io/v1",
     shape={"spec": {"holderIdentity": str, "renewTime": str, "leaseDurationSeconds": int}},
 )
-WEBHOOK_CONFIGURATIONS = Resource("mutatingwebhookconfigurations", _ADMISSION, shape={"webhooks": [_WEBHOOK]})
+WEBHOOK_CONFIGURATIONS = Resource(
+    "mutatingwebhookconfigurations", _ADMISSION, shape={"webhooks": [_WEBHOOK]}
+)
 POLICIES = Resource("validatingadmissionpolicies", _ADMISSION, metadata_only=True)
-POLICY_BINDINGS = Resource("validatingadmissionpolicybindings", _ADMISSION, shape={"spec": {"policyName": str}})
+POLICY_BINDINGS = Resource(
+    "validatingadmissionpolicybindings", _ADMISSION, shape={"spec": {"policyName": str}}
+)
 NETWORKS = Resource(
     "network-attachment-definitions",
     "/apis/k8s.cni.cncf.io/v1",
@@ -150,7 +170,10 @@ CLAIMS = "/apis/resource.k8s.io"
 """The group of claims (DRA). `ClaimsApi` says in which version the cluster serves it, which `Resource.at` puts behind it."""
 _CEL: Shape = {"cel": {"expression": str}}
 DEVICE_CLASSES = Resource(
-    "deviceclasses", CLAIMS, shape={"spec": {"extendedResourceName": str, "selectors": [_CEL]}}, optional=True
+    "deviceclasses",
+    CLAIMS,
+    shape={"spec": {"extendedResourceName": str, "selectors": [_CEL]}},
+    optional=True,
 )
 DEVICE_SLICES = Resource(
     "resourceslices",
@@ -172,19 +195,32 @@ RESOURCE_CLAIMS = Resource(
     shape={
         "spec": {"devices": {"requests": [{"name": str, "exactly": {"deviceClassName": str}}]}},
         "status": {
-            "allocation": {"devices": {"results": [{**_DEVICE, "request": str, "adminAccess": bool}]}},
+            "allocation": {
+                "devices": {"results": [{**_DEVICE, "request": str, "adminAccess": bool}]}
+            },
             "reservedFor": [dict.fromkeys(("resource", "name", "uid"), str)],
-            "devices": [{**_DEVICE, "networkData": {"interfaceName": str, "ips": [str], "hardwareAddress": str}}],
+            "devices": [
+                {
+                    **_DEVICE,
+                    "networkData": {"interfaceName": str, "ips": [str], "hardwareAddress": str},
+                }
+            ],
         },
     },
     optional=True,
 )
-RESOURCE_CLAIM_TEMPLATES = Resource("resourceclaimtemplates", CLAIMS, namespaced=True, optional=True)
+RESOURCE_CLAIM_TEMPLATES = Resource(
+    "resourceclaimtemplates", CLAIMS, namespaced=True, optional=True
+)
 
 KUEUE = "/apis/kueue.x-k8s.io"
 """The groups of queues are asked for their version, which `Resource.at` puts behind them."""
-LOCAL_QUEUES = Resource("localqueues", KUEUE, namespaced=True, shape={"spec": {"clusterQueue": str}})
-CLUSTER_QUEUES = Resource("clusterqueues", KUEUE, shape={"spec": {"resourceGroups": [{"coveredResources": [str]}]}})
+LOCAL_QUEUES = Resource(
+    "localqueues", KUEUE, namespaced=True, shape={"spec": {"clusterQueue": str}}
+)
+CLUSTER_QUEUES = Resource(
+    "clusterqueues", KUEUE, shape={"spec": {"resourceGroups": [{"coveredResources": [str]}]}}
+)
 WORKLOADS = Resource(
     "workloads",
     KUEUE,

@@ -42,7 +42,9 @@ class Connection:
     *namespace* is the one that is meant where none is named; empty where nothing says. *title* names the server for messages.
     """
 
-    def __init__(self, credentials: Credentials, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, credentials: Credentials, *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         """Prepare, without contacting anything; raise InputError where certificates or keys cannot be used."""
         self.namespace = credentials.namespace
         self.title = f"server {credentials.server} of {credentials.source}"
@@ -76,14 +78,23 @@ class Connection:
                     pieces.append(piece)
                     left -= len(piece)
                     if left < 0:
-                        raise AnswerTooLong(f"{name}: the answer is longer than {most_bytes} bytes", response.status)
+                        raise AnswerTooLong(
+                            f"{name}: the answer is longer than {most_bytes} bytes", response.status
+                        )
                     if self._monotonic() > deadline:
-                        raise RequestFailed(f"{name}: the answer was not complete within {timeout:g} s")
+                        raise RequestFailed(
+                            f"{name}: the answer was not complete within {timeout:g} s"
+                        )
             return Response(name, response.status, response.headers, b"".join(pieces))
 
     @contextmanager
     def stream(
-        self, path: str, *, query: Mapping[str, str], headers: Mapping[str, str], read_timeout: float
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        read_timeout: float,
     ) -> Iterator[Stream | Response]:
         """Open a GET whose answer is read as it comes; silence of *read_timeout* seconds breaks it.
 
@@ -114,7 +125,11 @@ class Connection:
     ) -> Iterator[tuple[str, urllib3.BaseHTTPResponse]]:
         name = f"{method} {path}"
         url = self.credentials.server + path + (f"?{urlencode(query)}" if query else "")
-        sent = {"User-Agent": f"fabric-injector/{__version__}", "Accept": "application/json", **(headers or {})}
+        sent = {
+            "User-Agent": f"fabric-injector/{__version__}",
+            "Accept": "application/json",
+            **(headers or {}),
+        }
         if authorization := self.credentials.authorization():
             if not (authorization.isascii() and authorization.isprintable()):
                 raise RequestFailed(
@@ -132,14 +147,21 @@ class Connection:
                 with translated(name):
                     text = status_message(response.read(PIECE))
                 raise RequestFailed(
-                    f"{name} answered {response.status}: {text}", response.status, retry_after(response)
+                    f"{name} answered {response.status}: {text}",
+                    response.status,
+                    retry_after(response),
                 )
             yield name, response
         finally:
             response.close()  # one that was read to its end has given its connection back already
 
     def _open(
-        self, method: str, url: str, data: bytes | None, headers: Mapping[str, str], limits: urllib3.Timeout
+        self,
+        method: str,
+        url: str,
+        data: bytes | None,
+        headers: Mapping[str, str],
+        limits: urllib3.Timeout,
     ) -> urllib3.BaseHTTPResponse:
         pool = self._pool.current()
 
@@ -181,5 +203,7 @@ def connect(
 
     Raises InputError where there are none.
     """
-    found = find_credentials(os.environ if environ is None else environ, kubeconfig=kubeconfig, context=context)
+    found = find_credentials(
+        os.environ if environ is None else environ, kubeconfig=kubeconfig, context=context
+    )
     return Connection(found)

@@ -88,15 +88,24 @@ def find_credentials(
     A *kubeconfig*, or the name of a *context* in it, is chosen by hand and goes before the service account.
     Raises InputError naming the file and field that cannot be used, or all places that were looked at.
     """
-    host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
+    host, port = (
+        environ.get("KUBERNETES_SERVICE_HOST", ""),
+        environ.get("KUBERNETES_SERVICE_PORT", ""),
+    )
     by_hand = kubeconfig is not None or bool(context)
     if not by_hand and host and port and (service_account / "token").exists():
         return _service_account(host, port, service_account)
     listed = [Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(":") if part]
-    files = [kubeconfig] if kubeconfig is not None else listed or [(home or Path.home()) / ".kube" / "config"]
+    files = (
+        [kubeconfig]
+        if kubeconfig is not None
+        else listed or [(home or Path.home()) / ".kube" / "config"]
+    )
     present = [file for file in files if file.exists()]
     if not present and by_hand:
-        raise InputError(f"no kubeconfig at {', '.join(map(str, files))}; correct --kubeconfig or KUBECONFIG")
+        raise InputError(
+            f"no kubeconfig at {', '.join(map(str, files))}; correct --kubeconfig or KUBECONFIG"
+        )
     if not present:
         raise NoCredentials(
             f"no credentials for a cluster: this is no pod with a service account ({service_account / 'token'}), and there is "
@@ -108,7 +117,9 @@ def find_credentials(
 def _service_account(host: str, port: str, folder: Path) -> Credentials:
     source = "service account"
     if not (folder / "ca.crt").is_file():
-        raise InputError(f"{source}: {folder / 'ca.crt'} does not exist; mount the service account's volume whole")
+        raise InputError(
+            f"{source}: {folder / 'ca.crt'} does not exist; mount the service account's volume whole"
+        )
     return Credentials(
         source=source,
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
@@ -131,10 +142,14 @@ def _kubeconfig(files: list[Path], environ: Mapping[str, str], chosen: str) -> C
     server = cluster.text("server").rstrip("/")
     if not server.startswith(("https://", "http://")):
         found = f"{server!r} is no http or https URL" if server else "is not set"
-        raise cluster.wrong("server", f"{found}, and context {context.name} needs it", "write https://HOST:PORT")
+        raise cluster.wrong(
+            "server", f"{found}, and context {context.name} needs it", "write https://HOST:PORT"
+        )
     proxy = cluster.text("proxy-url") or environment_proxy(server, environ)
     if proxy and not proxy.startswith(("https://", "http://")):
-        raise cluster.wrong("proxy-url", "only http and https proxies are supported", "use such a proxy or none")
+        raise cluster.wrong(
+            "proxy-url", "only http and https proxies are supported", "use such a proxy or none"
+        )
     credentials = Credentials(
         source=f"kubeconfig {context.file}, context {context.name}",
         server=server,
@@ -151,16 +166,26 @@ def _kubeconfig(files: list[Path], environ: Mapping[str, str], chosen: str) -> C
 def _with_user(found: Credentials, cluster: NamedEntry, user: NamedEntry) -> Credentials:
     for field in ("as", "as-uid", "as-groups", "as-user-extra"):
         if user.values.get(field):
-            raise user.wrong(field, "impersonation is not supported", "choose a context whose user is meant itself")
+            raise user.wrong(
+                field,
+                "impersonation is not supported",
+                "choose a context whose user is meant itself",
+            )
     if user.values.get("exec") or user.values.get("auth-provider"):
         from webhook.kube.plugins import plugin_credentials
 
         authorization, certificate_file, key_file = plugin_credentials(cluster, user)
-        return replace(found, authorization=authorization, certificate=certificate_file, key=key_file)
+        return replace(
+            found, authorization=authorization, certificate=certificate_file, key=key_file
+        )
     certificate, key = _pem(user, "client-certificate"), _pem(user, "client-key")
     if (certificate is None) != (key is None):
         missing = "client-certificate" if certificate is None else "client-key"
-        raise user.wrong(missing, "a client certificate and its key go together, one is missing", "give both or none")
+        raise user.wrong(
+            missing,
+            "a client certificate and its key go together, one is missing",
+            "give both or none",
+        )
     return replace(found, authorization=_authorization(user), certificate=certificate, key=key)
 
 
@@ -187,5 +212,7 @@ def _pem(entry: NamedEntry, key: str) -> Pem | None:
         return None
     path = entry.path(entry.text(key))
     if not path.is_file():
-        raise entry.wrong(key, f"there is no file {path}", "correct the path (it is relative to the kubeconfig)")
+        raise entry.wrong(
+            key, f"there is no file {path}", "correct the path (it is relative to the kubeconfig)"
+        )
     return path

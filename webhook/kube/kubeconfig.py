@@ -31,14 +31,18 @@ class NamedEntry:
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self.wrong(key, f"expected {STRING}, found {type_name(value)}", "put it in quotes")
+            raise self.wrong(
+                key, f"expected {STRING}, found {type_name(value)}", "put it in quotes"
+            )
         return value
 
     def flag(self, key: str) -> bool:
         """Read a boolean; false where it is missing."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, bool):
-            raise self.wrong(key, f"expected {BOOLEAN}, found {type_name(value)}", "write true or false")
+            raise self.wrong(
+                key, f"expected {BOOLEAN}, found {type_name(value)}", "write true or false"
+            )
         return bool(value)
 
     def path(self, value: str) -> Path:
@@ -80,11 +84,17 @@ def read_context(files: Iterable[Path], chosen: str = "") -> Context:
     if chosen:
         name = chosen
         if ("contexts", name) not in found:
-            listed = ", ".join(sorted(key for section, key in found if section == "contexts")) or "none"
-            raise InputError(f"kubeconfig {last}: --context {name}: no context is named so; use one of: {listed}")
+            listed = (
+                ", ".join(sorted(key for section, key in found if section == "contexts")) or "none"
+            )
+            raise InputError(
+                f"kubeconfig {last}: --context {name}: no context is named so; use one of: {listed}"
+            )
         chosen_in = found["contexts", name].file
     if not name:
-        raise InputError(f"kubeconfig {last}: current-context: not set; run `kubectl config use-context NAME`")
+        raise InputError(
+            f"kubeconfig {last}: current-context: not set; run `kubectl config use-context NAME`"
+        )
     context = found.get(("contexts", name))
     if context is None:
         raise InputError(
@@ -92,10 +102,14 @@ def read_context(files: Iterable[Path], chosen: str = "") -> Context:
         )
     cluster = found.get(("clusters", context.text("cluster")))
     if cluster is None:
-        raise context.wrong("cluster", f"{context.text('cluster')!r} is not among clusters", "correct one of them")
+        raise context.wrong(
+            "cluster", f"{context.text('cluster')!r} is not among clusters", "correct one of them"
+        )
     user = found.get(("users", context.text("user")))
     if user is None and context.text("user"):
-        raise context.wrong("user", f"{context.text('user')!r} is not among users", "correct one of them")
+        raise context.wrong(
+            "user", f"{context.text('user')!r} is not among users", "correct one of them"
+        )
     user = user or NamedEntry(context.file, f"{context.field}.user", {})
     return Context(name, chosen_in, cluster, user, context.text("namespace"))
 
@@ -117,14 +131,20 @@ def _load(file: Path) -> Object:
     return document
 
 
-def _entries(file: Path, document: Object, section: str, body: str) -> Iterable[tuple[str, NamedEntry]]:
+def _entries(
+    file: Path, document: Object, section: str, body: str
+) -> Iterable[tuple[str, NamedEntry]]:
     listed: Any = document.get(section) or []
     if not isinstance(listed, list):
-        raise InputError(f"kubeconfig {file}: {section}: expected {LIST}, found {type_name(listed)}; correct it")
+        raise InputError(
+            f"kubeconfig {file}: {section}: expected {LIST}, found {type_name(listed)}; correct it"
+        )
     for number, item in enumerate(listed):
         if not isinstance(item, dict) or not isinstance(item.get("name"), str):
             raise InputError(f"kubeconfig {file}: {section}[{number}]: has no name; give it one")
         values = item.get(body) or {}
         if not isinstance(values, dict):
-            raise InputError(f"kubeconfig {file}: {section}[{item['name']}].{body}: expected {OBJECT}; correct it")
+            raise InputError(
+                f"kubeconfig {file}: {section}[{item['name']}].{body}: expected {OBJECT}; correct it"
+            )
         yield item["name"], NamedEntry(file, f"{section}[{item['name']}].{body}", values)

@@ -69,7 +69,9 @@ class LeaseRecord:
         """Renew it if it is theirs, else hand it over: then acquireTime and leaseTransitions change too."""
         at = _micro_time(now)
         if self.holder == identity:
-            return replace(self, duration_seconds=DURATION_SECONDS, acquired=self.acquired or at, renewed=at)
+            return replace(
+                self, duration_seconds=DURATION_SECONDS, acquired=self.acquired or at, renewed=at
+            )
         transitions = self.transitions + 1 if 0 <= self.transitions < MOST_TRANSITIONS else 0
         return LeaseRecord(identity, DURATION_SECONDS, at, at, transitions)
 
@@ -257,7 +259,11 @@ class Leader:
 
         Raises RequestFailed where nothing is known of what was done.
         """
-        method, path = ("POST", LEASES.path_in(self._key[0])) if new else ("PUT", LEASES.object_path(self._key))
+        method, path = (
+            ("POST", LEASES.path_in(self._key[0]))
+            if new
+            else ("PUT", LEASES.object_path(self._key))
+        )
         response = self._connection.request(method, path, body=lease, timeout=seconds)
         if response.status in (404, 409):
             return None
@@ -295,7 +301,12 @@ class Leader:
                     _log.info("%s: given back by %s", self._title, self._identity)
                     return
         except RequestFailed as error:
-            _log.warning("%s: not given back (%s); it ends by itself in %d s", self._title, error, DURATION_SECONDS)
+            _log.warning(
+                "%s: not given back (%s); it ends by itself in %d s",
+                self._title,
+                error,
+                DURATION_SECONDS,
+            )
 
     def _report(self, held: bool) -> None:
         try:

@@ -53,7 +53,13 @@ class WatchError(Exception):
     """
 
     def __init__(
-        self, restart: Restart, message: str, *, relist: bool = True, after_seconds: float = 0.0, status: int = 0
+        self,
+        restart: Restart,
+        message: str,
+        *,
+        relist: bool = True,
+        after_seconds: float = 0.0,
+        status: int = 0,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -103,7 +109,9 @@ class ListWatch:
         while True:
             with _translated():
                 try:
-                    response = self._reader.request_page(self._resource, namespace, token=token, size=size)
+                    response = self._reader.request_page(
+                        self._resource, namespace, token=token, size=size
+                    )
                     if response.status == EXPIRED:
                         self._in_one_piece = True  # the pages outlived their version
                     self._require_success(response)
@@ -117,7 +125,9 @@ class ListWatch:
             del response
             token, version = metadata.get("continue") or "", metadata.get("resourceVersion")
             if not version:
-                raise WatchError(Restart.INVALID, "a page of the list lacks metadata.resourceVersion")
+                raise WatchError(
+                    Restart.INVALID, "a page of the list lacks metadata.resourceVersion"
+                )
             yield version, objects
             objects.clear()
             if not token:
@@ -127,13 +137,18 @@ class ListWatch:
         """Watch from *version* until the time asked for is over; raise WatchError where it ends otherwise."""
         seconds = int(self._uniform(*WATCH_SECONDS))
         query = self._resource.query(
-            watch="true", allowWatchBookmarks="true", resourceVersion=version, timeoutSeconds=str(seconds)
+            watch="true",
+            allowWatchBookmarks="true",
+            resourceVersion=version,
+            timeoutSeconds=str(seconds),
         )
         headers = self._resource.headers("PartialObjectMetadata")
         limit = seconds + self._silence_seconds
         with (
             _translated(),
-            self._connection.stream(self._resource.path, query=query, headers=headers, read_timeout=limit) as stream,
+            self._connection.stream(
+                self._resource.path, query=query, headers=headers, read_timeout=limit
+            ) as stream,
         ):
             if isinstance(stream, Response):
                 self._require_success(stream)
@@ -157,7 +172,9 @@ class ListWatch:
         if response.status == EXPIRED:
             raise WatchError(Restart.EXPIRED, response.problem)
         if response.status == 404 and self._resource.optional:
-            raise WatchError(Restart.NOT_INSTALLED, response.problem, after_seconds=NOT_INSTALLED_SECONDS)
+            raise WatchError(
+                Restart.NOT_INSTALLED, response.problem, after_seconds=NOT_INSTALLED_SECONDS
+            )
         if response.status != 200:
             raise WatchError(Restart.REFUSED, response.problem, status=response.status)
 
@@ -167,7 +184,9 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except RequestFailed as error:
-        restart = {0: Restart.BROKEN, 200: Restart.INVALID, 429: Restart.THROTTLED}.get(error.status, Restart.REFUSED)
+        restart = {0: Restart.BROKEN, 200: Restart.INVALID, 429: Restart.THROTTLED}.get(
+            error.status, Restart.REFUSED
+        )
         wait = min(error.retry_after_seconds, MOST_RETRY_AFTER_SECONDS)
         raise WatchError(restart, str(error), relist=False, after_seconds=wait) from error
 
@@ -181,7 +200,8 @@ def _read_event(line: bytes) -> Event:
         code, message = obj.get("code"), obj.get("message")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WatchError(
-            Restart.INVALID, f"a line of {len(line)} bytes is no watch event ({type(error).__name__})"
+            Restart.INVALID,
+            f"a line of {len(line)} bytes is no watch event ({type(error).__name__})",
         ) from None
     restart = Restart.EXPIRED if code == EXPIRED else Restart.REFUSED
     raise WatchError(restart, f"the watch was ended with {code}: {message}")

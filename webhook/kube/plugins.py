@@ -13,7 +13,9 @@ from webhook.core.model import Object
 from webhook.kube.kubeconfig import NamedEntry
 
 
-def plugin_credentials(cluster: NamedEntry, user: NamedEntry) -> tuple[Callable[[], str], Path | None, Path | None]:
+def plugin_credentials(
+    cluster: NamedEntry, user: NamedEntry
+) -> tuple[Callable[[], str], Path | None, Path | None]:
     """Ask the plugin once; give what later answers the header (asking again before a token expires), certificate and key.
 
     Raises InputError where the plugin gives neither a token nor a certificate.
@@ -37,7 +39,9 @@ def plugin_credentials(cluster: NamedEntry, user: NamedEntry) -> tuple[Callable[
         loader.load_and_set(configuration)  # type: ignore[no-untyped-call]  # as above
     except (ConfigException, KeyError, TypeError, ValueError, OSError) as error:
         raise user.wrong(
-            kind, f"no credentials ({type(error).__name__}: {error})", "try `kubectl get namespaces`"
+            kind,
+            f"no credentials ({type(error).__name__}: {error})",
+            "try `kubectl get namespaces`",
         ) from None
     lock = threading.Lock()
 
@@ -45,10 +49,14 @@ def plugin_credentials(cluster: NamedEntry, user: NamedEntry) -> tuple[Callable[
         with lock:
             return configuration.get_api_key_with_prefix("BearerToken") or ""
 
-    certificate, key = (Path(file) if file else None for file in (configuration.cert_file, configuration.key_file))
+    certificate, key = (
+        Path(file) if file else None for file in (configuration.cert_file, configuration.key_file)
+    )
     if not authorization() and certificate is None:
         raise user.wrong(
-            kind, "it gave neither a token nor a certificate", "its error is above; try `kubectl get namespaces`"
+            kind,
+            "it gave neither a token nor a certificate",
+            "its error is above; try `kubectl get namespaces`",
         )
     return authorization, certificate, key
 

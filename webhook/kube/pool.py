@@ -58,7 +58,9 @@ class Pool:
 def client_context(credentials: Credentials) -> ssl.SSLContext:
     """Build the TLS context; raise InputError naming what cannot be used."""
     try:
-        context = ssl.create_default_context(cadata=None if credentials.ca is None else _read(credentials.ca).decode())
+        context = ssl.create_default_context(
+            cadata=None if credentials.ca is None else _read(credentials.ca).decode()
+        )
     except (OSError, ValueError) as error:
         raise InputError(
             f"{credentials.source}: certificate authority: not usable ({error}); give a PEM file"
@@ -73,7 +75,9 @@ def client_context(credentials: Credentials) -> ssl.SSLContext:
             _load_pair(context, credentials.certificate, credentials.key)
         except (OSError, ValueError) as error:
             problem = f"{credentials.source}: client certificate and key: not usable ({error})"
-            raise InputError(f"{problem}; give a matching PEM pair, the key without a passphrase") from None
+            raise InputError(
+                f"{problem}; give a matching PEM pair, the key without a passphrase"
+            ) from None
     return context
 
 
@@ -84,7 +88,10 @@ def _manager(credentials: Credentials) -> urllib3.PoolManager:
         settings["server_hostname"] = credentials.server_name or None
         if not credentials.verify:
             urllib3.disable_warnings(InsecureRequestWarning)
-            _log.warning("%s: insecure-skip-tls-verify: the API server's identity is not checked", credentials.source)
+            _log.warning(
+                "%s: insecure-skip-tls-verify: the API server's identity is not checked",
+                credentials.source,
+            )
     if not credentials.proxy:
         return urllib3.PoolManager(**settings)
     user = urllib3.util.parse_url(credentials.proxy).auth
@@ -95,8 +102,16 @@ def _manager(credentials: Credentials) -> urllib3.PoolManager:
 def _socket_options() -> list[tuple[int, int, int]]:
     """Ask for TCP keep-alive, so that a connection whose other end is gone breaks within about a minute."""
     wanted = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-    known = [(socket.IPPROTO_TCP, getattr(socket, key), value) for key, value in wanted.items() if hasattr(socket, key)]
-    return [*HTTPConnection.default_socket_options, (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), *known]
+    known = [
+        (socket.IPPROTO_TCP, getattr(socket, key), value)
+        for key, value in wanted.items()
+        if hasattr(socket, key)
+    ]
+    return [
+        *HTTPConnection.default_socket_options,
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+        *known,
+    ]
 
 
 def _file_state(credentials: Credentials) -> object:

@@ -15,10 +15,15 @@ def environment_proxy(server: str, environ: Mapping[str, str]) -> str:
     """
     url = urlsplit(server)
     proxy, exempt = (
-        environ.get(key) or environ.get(key.lower(), "") for key in (f"{url.scheme.upper()}_PROXY", "NO_PROXY")
+        environ.get(key) or environ.get(key.lower(), "")
+        for key in (f"{url.scheme.upper()}_PROXY", "NO_PROXY")
     )
     host = url.hostname or ""
-    if not proxy or _is_loopback(host) or any(_matches(host, entry.strip().lower()) for entry in exempt.split(",")):
+    if (
+        not proxy
+        or _is_loopback(host)
+        or any(_matches(host, entry.strip().lower()) for entry in exempt.split(","))
+    ):
         return ""
     return proxy if "://" in proxy else f"http://{proxy}"
 

@@ -68,7 +68,9 @@ class Reader:
 
         *seconds*: for this request alone. *managed_fields*: keep metadata.managedFields, half of many objects.
         """
-        response = self._get(resource.object_path(key), resource.headers("PartialObjectMetadata"), {}, seconds)
+        response = self._get(
+            resource.object_path(key), resource.headers("PartialObjectMetadata"), {}, seconds
+        )
         if response.status == 404:
             return None
         try:
@@ -99,7 +101,13 @@ class Reader:
             if response.status == 404:
                 return
             if response.status == EXPIRED and not is_anew:
-                token, page_size, left, is_first, is_anew = "", PageSize(size * most), size * most, True, True
+                token, page_size, left, is_first, is_anew = (
+                    "",
+                    PageSize(size * most),
+                    size * most,
+                    True,
+                    True,
+                )
                 continue
             left -= page_size.limit
             items, metadata = read_list(_success(response), of_pods=resource.name == "pods")
@@ -118,7 +126,9 @@ class Reader:
             if not token:
                 return
 
-    def request_page(self, resource: Resource, namespace: str = "", *, token: str, size: PageSize) -> Response:
+    def request_page(
+        self, resource: Resource, namespace: str = "", *, token: str, size: PageSize
+    ) -> Response:
         """Ask for one page, the first one where *token* is empty; *size* shrinks until one can be read. Raises RequestFailed."""
         path, headers = resource.path_in(namespace), resource.headers("PartialObjectMetadataList")
         while True:
@@ -126,7 +136,9 @@ class Reader:
             try:
                 return self._get(path, headers, query, most_bytes=size.most_bytes)
             except AnswerTooLong:
-                if size.limit <= 1:  # one object; or all in one piece, which the caller begins anew in pages
+                if (
+                    size.limit <= 1
+                ):  # one object; or all in one piece, which the caller begins anew in pages
                     raise
                 size.too_long()
 
@@ -142,7 +154,9 @@ class Reader:
         found: Any = _success(response).json().get("preferredVersion")
         version = found.get("groupVersion") if isinstance(found, dict) else None
         if not isinstance(version, str):
-            raise RequestFailed(f"{response.request} answered without preferredVersion.groupVersion", 200)
+            raise RequestFailed(
+                f"{response.request} answered without preferredVersion.groupVersion", 200
+            )
         return f"/apis/{version}"
 
     def versions(self, group: str) -> frozenset[str]:
@@ -172,10 +186,17 @@ class Reader:
         most_bytes: int = MOST_BYTES,
     ) -> Response:
         response = self.connection.request(
-            "GET", path, query=query, headers=headers, timeout=seconds or self._seconds, most_bytes=most_bytes
+            "GET",
+            path,
+            query=query,
+            headers=headers,
+            timeout=seconds or self._seconds,
+            most_bytes=most_bytes,
         )
         try:
-            self.answered = parsedate_to_datetime(response.headers.get("Date") or "").astimezone(UTC)
+            self.answered = parsedate_to_datetime(response.headers.get("Date") or "").astimezone(
+                UTC
+            )
         except (ValueError, TypeError, OverflowError):
             self.answered = None  # some proxies drop it
         return response
@@ -193,7 +214,9 @@ def read_list(response: Response, *, of_pods: bool = False) -> tuple[list[Any], 
     if not isinstance(items, list):
         raise RequestFailed(f"{response.request} answered with no list: items is not a list", 200)
     if not isinstance(metadata, dict) or not isinstance(metadata.get("continue") or "", str):
-        raise RequestFailed(f"{response.request} answered with no list: metadata.continue cannot be read", 200)
+        raise RequestFailed(
+            f"{response.request} answered with no list: metadata.continue cannot be read", 200
+        )
     return items, metadata
 
 
@@ -220,4 +243,8 @@ def _success(response: Response) -> Response:
 def _name(resource: Resource, obj: object) -> str:
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
-    return f"{resource.name}/{name}" if isinstance(name, str) and name else f"one of the {resource.name}"
+    return (
+        f"{resource.name}/{name}"
+        if isinstance(name, str) and name
+        else f"one of the {resource.name}"
+    )

@@ -109,7 +109,11 @@ class Reflector(Generic[T]):
         if not self.synced:
             return f"not listed yet{problem}"
         silent = self._monotonic() - self.last_contact
-        return f"no contact with the API server for {silent:.0f} s{problem}" if silent > stale_seconds else ""
+        return (
+            f"no contact with the API server for {silent:.0f} s{problem}"
+            if silent > stale_seconds
+            else ""
+        )
 
     def run(self) -> None:
         """List and watch until stopped, with a growing pause after each turn that failed or was short."""
@@ -150,9 +154,7 @@ class Reflector(Generic[T]):
             if error.relist:
                 self._version = ""
             return _End(error.restart, str(error), error.after_seconds)
-        except (
-            Exception
-        ) as error:  # whatever it is, the next turn may go better; without this thread nothing is seen any more
+        except Exception as error:  # whatever it is, the next turn may go better; without this thread nothing is seen any more
             _log.exception("watch of %s: unexpected failure", self.resource.name)
             self._version = ""
             return _End(Restart.INVALID, repr(error))
@@ -217,7 +219,9 @@ class Reflector(Generic[T]):
             self.unreadable[key] = str(error)
             self._unreadable += 1
             if self._unreadable <= MOST_COMPLAINTS:
-                _log.warning("%s %s: cannot be read, ignored (%r)", self.resource.name, key_text(key), error)
+                _log.warning(
+                    "%s %s: cannot be read, ignored (%r)", self.resource.name, key_text(key), error
+                )
             return key, self.items.get(key)
 
     def _replace(self, found: dict[Key, T]) -> None:

@@ -20,10 +20,14 @@ Shape: TypeAlias = "type | tuple[type, ...] | list[Shape] | Mapping[str, Shape]"
 
 TEXT_MAP: Shape = {"*": str}
 METADATA: Mapping[str, Shape] = {
-    **dict.fromkeys(("name", "generateName", "namespace", "uid", "creationTimestamp", "deletionTimestamp"), str),
+    **dict.fromkeys(
+        ("name", "generateName", "namespace", "uid", "creationTimestamp", "deletionTimestamp"), str
+    ),
     "labels": TEXT_MAP,
     "annotations": TEXT_MAP,
-    "ownerReferences": [{**dict.fromkeys(("apiVersion", "kind", "name", "uid"), str), "controller": bool}],
+    "ownerReferences": [
+        {**dict.fromkeys(("apiVersion", "kind", "name", "uid"), str), "controller": bool}
+    ],
     "managedFields": [{"time": str, "fieldsV1": {"f:metadata": {"f:labels": {}}}}],
 }
 
@@ -74,7 +78,11 @@ class Resource:
 
     def path_in(self, namespace: str) -> str:
         """Give the path of a namespace's objects; of all where *namespace* is empty."""
-        return f"{self.group}/namespaces/{quote(namespace, safe='')}/{self.name}" if namespace else self.path
+        return (
+            f"{self.group}/namespaces/{quote(namespace, safe='')}/{self.name}"
+            if namespace
+            else self.path
+        )
 
     def headers(self, kind: str) -> Mapping[str, str]:
         """Give the Accept header; *kind* is ``PartialObjectMetadataList`` for a list, else ``PartialObjectMetadata``."""
@@ -91,7 +99,11 @@ class Resource:
         if not isinstance(obj, dict):
             return f"it is not {OBJECT}"
         metadata = obj.get("metadata")
-        if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
+        if (
+            not isinstance(metadata, dict)
+            or not isinstance(metadata.get("name"), str)
+            or not metadata["name"]
+        ):
             return "metadata.name is missing"
         if self.namespaced and not metadata.get("namespace"):
             return "metadata.namespace is missing"

@@ -22,7 +22,8 @@ KEEPERS = {
 """Annotations of a configuration by which somebody else keeps its caBundle."""
 
 _DNS_NAME = re.compile(
-    r"(?=.{1,253}$)(?![\d.]+$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
+    r"(?=.{1,253}$)(?![\d.]+$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*",
+    re.ASCII,
 )
 
 
@@ -66,7 +67,11 @@ def service_host(service: str, namespace: str) -> str:
 def _entry(webhook: Mapping[str, Any]) -> WebhookEntry:
     client = _mapping(webhook.get("clientConfig"))
     service = _mapping(client.get("service"))
-    host = service_host(service.get("name", ""), service.get("namespace", "")) if service else _host(client.get("url"))
+    host = (
+        service_host(service.get("name", ""), service.get("namespace", ""))
+        if service
+        else _host(client.get("url"))
+    )
     return WebhookEntry(str(webhook.get("name", "")), host, decode(client.get("caBundle")))
 
 

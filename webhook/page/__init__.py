@@ -34,12 +34,18 @@ class Sample(NamedTuple):
 
 
 SAMPLES = (
-    Sample("samples/torchx.yaml", "TorchX job", "dist.ddp on Volcano: two ranks that meet through c10d"),
+    Sample(
+        "samples/torchx.yaml", "TorchX job", "dist.ddp on Volcano: two ranks that meet through c10d"
+    ),
     Sample("samples/pytorchjob.yaml", "PyTorchJob", "a Kubeflow master and three workers"),
     Sample("samples/jobset.yaml", "JobSet", "an indexed Job that names its own rank 0"),
-    Sample("samples/web.yaml", "A Deployment that does not train", "and is therefore left as it is"),
     Sample(
-        "samples/refused.yaml", "A pod that could never start", "its network does not exist: denied, with the reason"
+        "samples/web.yaml", "A Deployment that does not train", "and is therefore left as it is"
+    ),
+    Sample(
+        "samples/refused.yaml",
+        "A pod that could never start",
+        "its network does not exist: denied, with the reason",
     ),
     Sample(
         "demo/torchx-pods.yaml",

@@ -18,7 +18,9 @@ MOST_BYTES = 3 << 20
 OUTPUTS = {"json": render_json, "page": render_page}
 
 
-def make_app(judge: Callable[[str, str | None, str | None], DryRun], state: Callable[[], Object]) -> Flask:
+def make_app(
+    judge: Callable[[str, str | None, str | None], DryRun], state: Callable[[], Object]
+) -> Flask:
     """Make the application: *judge* takes a manifest, a namespace and a profile; *state* returns what is known."""
     app = make_loopback_app(__name__)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
@@ -46,11 +48,15 @@ def make_app(judge: Callable[[str, str | None, str | None], DryRun], state: Call
         try:
             text = request.get_data(cache=False).decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise Refused(400, "encoding", f"byte {error.start} of the body is not UTF-8; send text") from None
+            raise Refused(
+                400, "encoding", f"byte {error.start} of the body is not UTF-8; send text"
+            ) from None
         run = judge(text, request.args.get("namespace"), request.args.get("profile"))
         if not (run.pods or run.ignored):
             raise Refused(
-                400, "empty", "expected a manifest, found nothing; paste it, drop a file, or start from a sample"
+                400,
+                "empty",
+                "expected a manifest, found nothing; paste it, drop a file, or start from a sample",
             )
         return Response(render(run), content_type="application/json")
 

@@ -9,7 +9,13 @@ from typing import Any
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Namespace, NetworkDefinition, Object
-from webhook.core.profiles import Profile, ProfileNetwork, Profiles, RendezvousSettings, SharedMemory
+from webhook.core.profiles import (
+    Profile,
+    ProfileNetwork,
+    Profiles,
+    RendezvousSettings,
+    SharedMemory,
+)
 from webhook.world.held import Master, Snapshot
 
 
@@ -65,7 +71,11 @@ def _profile(profile: Profile) -> Object:
     settings = dict(_settings(profile, Profile(profile.name)))
     for key in ("networks", "revision", "generation"):
         settings.pop(key, None)
-    return {"name": profile.name, "networks": [_wanted(network) for network in profile.networks], "settings": settings}
+    return {
+        "name": profile.name,
+        "networks": [_wanted(network) for network in profile.networks],
+        "settings": settings,
+    }
 
 
 def _wanted(network: ProfileNetwork) -> Object:
@@ -106,6 +116,8 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         given = {_in_file(field.name): getattr(value, field.name) for field in fields(value)}
         return {
-            key: _plain(item) for key, item in given.items() if item or (isinstance(item, int) and item is not False)
+            key: _plain(item)
+            for key, item in given.items()
+            if item or (isinstance(item, int) and item is not False)
         }
     return value

@@ -48,9 +48,15 @@ class Preset:
     def allowed(self) -> dict[str, list[str]]:
         """Return what the Configuration must allow for it, as its field ``allowed``; empty where it needs nothing."""
         spec = self.profile["spec"]
-        paths = [volume["hostPath"]["path"] for volume in spec.get("volumes", ()) if "hostPath" in volume]
+        paths = [
+            volume["hostPath"]["path"] for volume in spec.get("volumes", ()) if "hostPath" in volume
+        ]
         images = [split_image(sidecar["image"])[0] for sidecar in spec.get("sidecars", ())]
-        return {key: values for key, values in (("hostPaths", paths), ("sidecarImages", images)) if values}
+        return {
+            key: values
+            for key, values in (("hostPaths", paths), ("sidecarImages", images))
+            if values
+        }
 
     def as_json(self) -> dict[str, Any]:
         """Return all that is told of it, as a document; its FabricProfile under ``profile``."""
@@ -67,7 +73,11 @@ class Preset:
 
 def preset_names() -> list[str]:
     """Return the names of all presets."""
-    return sorted(folder.name for folder in files(__name__).iterdir() if folder.joinpath("profile.yaml").is_file())
+    return sorted(
+        folder.name
+        for folder in files(__name__).iterdir()
+        if folder.joinpath("profile.yaml").is_file()
+    )
 
 
 def read_preset(name: str) -> Preset:

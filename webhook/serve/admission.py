@@ -53,7 +53,9 @@ class Admission(ReviewEndpoint):
         threads: int = THREADS,
         waiting: int = WAITING,
     ) -> None:
-        super().__init__(names.MUTATE_PATH, record, limits, refuse, threads=threads, waiting=waiting)
+        super().__init__(
+            names.MUTATE_PATH, record, limits, refuse, threads=threads, waiting=waiting
+        )
         self._admit, self._admit_at_once, self._record = admit, admit_at_once, record
 
     def review(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
@@ -83,7 +85,9 @@ class WorldInTime:
     def __getattr__(self, name: str) -> Any:
         """Return the method of this name, unless it is too late."""
         if time.monotonic() > self._until:
-            raise Unavailable(f"what is asked of the cluster takes longer than {SECONDS:g} s: ask again")
+            raise Unavailable(
+                f"what is asked of the cluster takes longer than {SECONDS:g} s: ask again"
+            )
         return getattr(self._world, name)
 
 
@@ -97,7 +101,11 @@ class AdmissionRecorder:
         """Record a decision."""
         verdict = answer.verdict
         seconds = time.perf_counter() - received_at
-        fields: dict[str, Any] = {"uid": answer.uid, "namespace": answer.namespace, "name": answer.name}
+        fields: dict[str, Any] = {
+            "uid": answer.uid,
+            "namespace": answer.namespace,
+            "name": answer.name,
+        }
         injected: list[str] = []
         if verdict is None:
             decision, reason, message = "allowed", "not-a-pod", "allowed"

@@ -44,14 +44,19 @@ class CertificateWatch:
                 changed = self._certificate.poll(datetime.now(UTC))
             except CertificateError as error:
                 self._report(str(error))
-            except Exception as error:  # the next read may succeed, and without this thread there is none
+            except (
+                Exception
+            ) as error:  # the next read may succeed, and without this thread there is none
                 self._report(f"internal error: {error!r}")
             else:
                 self._fault = ""
                 if changed:
                     self._metrics.certificate_ends("serving", self._certificate.not_after)
                     self._metrics.certificate_reloaded("success")
-                    log.info("certificate reloaded, good until %s", self._certificate.not_after.isoformat())
+                    log.info(
+                        "certificate reloaded, good until %s",
+                        self._certificate.not_after.isoformat(),
+                    )
 
     def _report(self, fault: str) -> None:
         if fault != self._fault:

@@ -89,33 +89,51 @@ class DryRuns:
         def judge(text: str, namespace: str | None, profile: str | None) -> str:
             found = find_templates(parse_documents(text), namespace)
             if not (found.pods or found.ignored):
-                raise Refused(400, "empty", "expected a manifest, found nothing; send it: curl --data-binary @job.yaml")
+                raise Refused(
+                    400,
+                    "empty",
+                    "expected a manifest, found nothing; send it: curl --data-binary @job.yaml",
+                )
             if len(found.pods) > MOST_PODS:
                 raise Refused(
-                    413, "too-many", f"{len(found.pods)} pods, and at most {MOST_PODS} are judged: {_ELSEWHERE}"
+                    413,
+                    "too-many",
+                    f"{len(found.pods)} pods, and at most {MOST_PODS} are judged: {_ELSEWHERE}",
                 )
-            return render_json(judge_pods(found, profile=profile, profiles=self._profiles(), world=self._world()))
+            return render_json(
+                judge_pods(found, profile=profile, profiles=self._profiles(), world=self._world())
+            )
 
         @app.post("/dry-run")
         def answer() -> Response:
             if unknown := sorted(request.args.keys() - set(PARAMETERS)):
-                raise Refused(400, "parameter", f"{unknown[0]} is not a parameter: use {', '.join(PARAMETERS)}")
+                raise Refused(
+                    400,
+                    "parameter",
+                    f"{unknown[0]} is not a parameter: use {', '.join(PARAMETERS)}",
+                )
             if (length := request.content_length or 0) > MOST_BYTES:
                 found = f"the manifest has {length} bytes, and at most {MOST_BYTES} are taken"
                 raise Refused(413, "too-large", f"{found}: {_ELSEWHERE}")
             try:
                 text = request.get_data(cache=False).decode("utf-8-sig")
             except UnicodeDecodeError as error:
-                raise Refused(400, "encoding", f"byte {error.start} of the body is not UTF-8; send text") from None
+                raise Refused(
+                    400, "encoding", f"byte {error.start} of the body is not UTF-8; send text"
+                ) from None
             named = [request.args.get(name) for name in PARAMETERS]
-            return Response(self._in_time(lambda: judge(text, *named)), content_type="application/json")
+            return Response(
+                self._in_time(lambda: judge(text, *named)), content_type="application/json"
+            )
 
         return app
 
     def _in_time(self, judge: Callable[[], str]) -> str:
         """Return what *judge* returns, or raise what it raises; Refused where it takes too long, or the one before it still does."""
         if self._answer and not self._answer.done():
-            raise Refused(503, "busy", "an earlier dry run is still being judged: ask again in a moment")
+            raise Refused(
+                503, "busy", "an earlier dry run is still being judged: ask again in a moment"
+            )
         self._answer = answer = Future[str]()
 
         def work() -> None:
@@ -131,4 +149,6 @@ class DryRuns:
         try:
             return answer.result(self._seconds)
         except TimeoutError:
-            raise Refused(503, "slow", f"the dry run takes longer than {self._seconds:g} s: {_ELSEWHERE}") from None
+            raise Refused(
+                503, "slow", f"the dry run takes longer than {self._seconds:g} s: {_ELSEWHERE}"
+            ) from None

@@ -23,11 +23,18 @@ class Admissions:
         self._injected: dict[tuple[str, ...], int] = {}
         self._unchanged: dict[tuple[str, ...], int] = {}
         self._duration = Histogram(
-            "fabric_injector_admission_duration_seconds", "Time from a request's head to its answer.", SECONDS
+            "fabric_injector_admission_duration_seconds",
+            "Time from a request's head to its answer.",
+            SECONDS,
         )
 
     def count(
-        self, decision: str, reason: str, seconds: float | None, injected: Iterable[str], unchanged: str = ""
+        self,
+        decision: str,
+        reason: str,
+        seconds: float | None,
+        injected: Iterable[str],
+        unchanged: str = "",
     ) -> None:
         """Count one, which any thread may. *unchanged*: why no pod is changed all the same, ``observe`` or ``dry-run``."""
         with self._lock:
@@ -44,7 +51,11 @@ class Admissions:
     def collect(self) -> Iterator[Metric]:
         """Yield what was counted, as prometheus_client's own metrics would be shown."""
         with self._lock:
-            requests, injected, unchanged = dict(self._requests), dict(self._injected), dict(self._unchanged)
+            requests, injected, unchanged = (
+                dict(self._requests),
+                dict(self._injected),
+                dict(self._unchanged),
+            )
         yield family(
             "counter",
             "fabric_injector_admission_requests",
@@ -53,7 +64,13 @@ class Admissions:
             requests.items(),
         )
         yield from self._duration.collect()
-        yield family("counter", "fabric_injector_injected", "Steps that changed a pod.", ("step",), injected.items())
+        yield family(
+            "counter",
+            "fabric_injector_injected",
+            "Steps that changed a pod.",
+            ("step",),
+            injected.items(),
+        )
         yield family(
             "counter",
             "fabric_injector_would_inject",
@@ -69,14 +86,18 @@ class WebhookMetrics(Metrics):
     def __init__(self) -> None:
         super().__init__("When the certificate ends.")
         self._admissions = self.register(Admissions())
-        self._in_flight = self.gauge("fabric_injector_admission_in_flight", "Admission requests being answered.")
+        self._in_flight = self.gauge(
+            "fabric_injector_admission_in_flight", "Admission requests being answered."
+        )
         self._dropped = self.counter(
             "fabric_injector_connections_dropped",
             "Connections to the admission port that were ended without an answer.",
             "reason",
         )
         self._profiles_reloads = self.counter(
-            "fabric_injector_profiles_reloads", "Reads of changed profiles, of a file or of objects.", "result"
+            "fabric_injector_profiles_reloads",
+            "Reads of changed profiles, of a file or of objects.",
+            "result",
         )
         self._faulty = self.gauge(
             "fabric_injector_faulty",

@@ -28,7 +28,9 @@ def to_plain(value: Any) -> Any:
             return {"set": sorted(value)}
         case Mapping():
             return {"map": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
-    given = {field.name: to_plain(getattr(value, field.name)) for field in fields(value) if field.init}
+    given = {
+        field.name: to_plain(getattr(value, field.name)) for field in fields(value) if field.init
+    }
     return {"class": type(value).__name__, "fields": given}
 
 
@@ -42,4 +44,6 @@ def from_plain(plain: Any) -> Any:
         return frozenset(plain["set"])
     if "map" in plain:
         return MappingProxyType({from_plain(key): from_plain(item) for key, item in plain["map"]})
-    return _CLASSES[plain["class"]](**{name: from_plain(item) for name, item in plain["fields"].items()})
+    return _CLASSES[plain["class"]](
+        **{name: from_plain(item) for name, item in plain["fields"].items()}
+    )

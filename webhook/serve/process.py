@@ -93,7 +93,9 @@ async def _serve(service: Service, sockets: Sockets) -> None:
             connections=CONNECTIONS,
             context=lambda: service.certificate.context,
             on_dropped=service.metrics.connection_dropped,
-            make=partial(NamedConnection, names=service.client_names) if service.client_names else HttpConnection,
+            make=partial(NamedConnection, names=service.client_names)
+            if service.client_names
+            else HttpConnection,
         ),
         Listener(sockets.metrics, health, connections=100),
     )
@@ -101,7 +103,11 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     for listener in listeners:
         await listener.start()
     service.dry_runs.start()
-    urls = {"admission": listeners[0].url, "dryRun": service.dry_runs.url, "metrics": listeners[1].url}
+    urls = {
+        "admission": listeners[0].url,
+        "dryRun": service.dry_runs.url,
+        "metrics": listeners[1].url,
+    }
     log_fields(log, logging.INFO, "serving", urls | service.announcement)
     await stop.asked.wait()
     service.readiness.draining = True
@@ -110,7 +116,8 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     await _drain(admission, service.quiet_seconds, stop)
     at_once = stop.at_once.is_set()
     await listeners[0].close(
-        linger_seconds=0.0 if at_once else LINGER_SECONDS, grace_seconds=0.5 if at_once else GRACE_SECONDS
+        linger_seconds=0.0 if at_once else LINGER_SECONDS,
+        grace_seconds=0.5 if at_once else GRACE_SECONDS,
     )
     await listeners[1].close(linger_seconds=0.0, grace_seconds=0.5)
     admission.stop()
@@ -118,7 +125,11 @@ async def _serve(service: Service, sockets: Sockets) -> None:
 
 
 def _ending(quiet_seconds: float) -> str:
-    until = f"serving on until no request has come for {quiet_seconds:g} s" if quiet_seconds else "finishing requests"
+    until = (
+        f"serving on until no request has come for {quiet_seconds:g} s"
+        if quiet_seconds
+        else "finishing requests"
+    )
     return f"ending: not ready any more, {until}"
 
 

@@ -22,14 +22,20 @@ def read_contents_apart(specs: Mapping[str, Any], slot: Slot) -> dict[str, Conte
     if not specs:
         return {}
     try:
-        found = parse_objects_apart({name: json.dumps(spec).encode() for name, spec in specs.items()}, slot)
+        found = parse_objects_apart(
+            {name: json.dumps(spec).encode() for name, spec in specs.items()}, slot
+        )
     except InputError as error:
         listed = list(specs)
         if len(listed) == 1:
             return {listed[0]: Content(None, str(error), is_read=False)}
         half = len(listed) // 2
         parts = ({name: specs[name] for name in part} for part in (listed[:half], listed[half:]))
-        return {name: content for part in parts for name, content in read_contents_apart(part, slot).items()}
+        return {
+            name: content
+            for part in parts
+            for name, content in read_contents_apart(part, slot).items()
+        }
     return {name: _content(name, result) for name, result in found.items()}
 
 

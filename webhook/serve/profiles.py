@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import ClusterSettings, Profile, Profiles
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.profiles_process import parse_configuration_apart, parse_objects_apart, parse_profiles_apart
+from webhook.serve.profiles_process import (
+    parse_configuration_apart,
+    parse_objects_apart,
+    parse_profiles_apart,
+)
 from webhook.serve.slot import Slot
 from webhook.world.followed_file import FollowedFile
 from webhook.world.profiles_file import ProfilesFile
@@ -62,7 +66,9 @@ def follow_file(
     def parse(content: bytes) -> Profiles:
         profiles = parse_profiles_apart(content, slot)
         if configured and (given := profiles.given_settings()):
-            raise InputError(f"{path}: {given}: is given though there is a configuration file; write it there alone")
+            raise InputError(
+                f"{path}: {given}: is given though there is a configuration file; write it there alone"
+            )
         return profiles
 
     source = ProfilesFile(path, parse=parse, on_reload=reloaded, on_error=broken)
@@ -78,7 +84,9 @@ def follow_configuration(
     Raises InputError where it cannot be used.
     """
     try:
-        source = configuration_file(path, slot, on_reload=lambda settings: in_force.put(settings=settings))
+        source = configuration_file(
+            path, slot, on_reload=lambda settings: in_force.put(settings=settings)
+        )
     except ProfilesError as error:
         told = "\n".join(f"{path}: {fault}" for fault in error.problems)
         raise InputError(f"the configuration cannot be used\n{told}") from None
@@ -119,10 +127,16 @@ def configuration_file(
 
 
 def _default(settings: ClusterSettings) -> str:
-    return ", which is absent or says nothing: the defaults hold" if settings == ClusterSettings() else ""
+    return (
+        ", which is absent or says nothing: the defaults hold"
+        if settings == ClusterSettings()
+        else ""
+    )
 
 
-def follow_objects(cluster: Cluster, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics) -> ProfilesSource:
+def follow_objects(
+    cluster: Cluster, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics
+) -> ProfilesSource:
     """Make what follows the FabricProfiles of *cluster* once started."""
     from webhook.world.profile_objects import DEFINITION_TITLE
 
@@ -143,7 +157,9 @@ def follow_objects(cluster: Cluster, in_force: ProfilesInForce, slot: Slot, metr
     def parse(contents: Mapping[str, bytes]) -> Mapping[str, Profile | ProfilesError]:
         return parse_objects_apart(contents, slot)
 
-    return cluster.follow_profiles(parse, on_reload=reloaded, on_error=broken, on_installed=installed)
+    return cluster.follow_profiles(
+        parse, on_reload=reloaded, on_error=broken, on_installed=installed
+    )
 
 
 def _faults(error: WebhookError) -> tuple[object, ...]:

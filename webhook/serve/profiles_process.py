@@ -31,7 +31,9 @@ def parse_profiles_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -
     return profiles
 
 
-def parse_configuration_apart(content: bytes, slot: Slot, seconds: float = SECONDS) -> ClusterSettings:
+def parse_configuration_apart(
+    content: bytes, slot: Slot, seconds: float = SECONDS
+) -> ClusterSettings:
     """Read the content of a configuration file as ``parse_configuration`` does, otherwise as above."""
     settings: ClusterSettings = _value(_run("configuration", content, slot, seconds))
     return settings
@@ -44,7 +46,9 @@ def parse_objects_apart(
 
     Raises InputError where the process fails or is not done within *seconds*.
     """
-    content = b"{%s}" % b",".join(json.dumps(name).encode() + b":" + spec for name, spec in contents.items())
+    content = b"{%s}" % b",".join(
+        json.dumps(name).encode() + b":" + spec for name, spec in contents.items()
+    )
     found = _run("objects", content, slot, seconds)
     return {name: _result(each) for name, each in found.items()}
 
@@ -78,15 +82,21 @@ def _run(what: str, content: bytes, slot: Slot, seconds: float = SECONDS) -> Any
                 start_new_session=True,
             )
     except TimeoutError:
-        raise InputError(f"another process of ours has not ended in {seconds:.3g} s; try again in a minute") from None
+        raise InputError(
+            f"another process of ours has not ended in {seconds:.3g} s; try again in a minute"
+        ) from None
     except subprocess.TimeoutExpired:
         raise InputError(
             f"the {noun} cannot be read in {seconds:.3g} s; try again, for the machine may be busy, or write less"
         ) from None
     except OSError as error:
-        raise InputError(f"the process that reads the {noun} cannot be started: {error.strerror}") from None
+        raise InputError(
+            f"the process that reads the {noun} cannot be started: {error.strerror}"
+        ) from None
     if done.returncode == TOO_LARGE:
-        raise InputError(f"the {noun} cannot be read with {DATA_BYTES >> 20} MiB of memory; write less")
+        raise InputError(
+            f"the {noun} cannot be read with {DATA_BYTES >> 20} MiB of memory; write less"
+        )
     if done.returncode:
         raise InputError(
             f"the process that reads the {noun} has ended ({_how_ended(done.returncode)}); the log may say more"

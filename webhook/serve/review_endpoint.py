@@ -86,7 +86,11 @@ class ReviewEndpoint(Endpoint):
 def _misdirected(request: Request, path: str) -> Refusal | None:
     """Say what is wrong with a request, apart from its body."""
     if request.path != path:
-        return Refusal(404, "not-found", f"{request.path[:100]} is not found; an AdmissionReview goes to {path}")
+        return Refusal(
+            404,
+            "not-found",
+            f"{request.path[:100]} is not found; an AdmissionReview goes to {path}",
+        )
     if request.method != "POST":
         message = f"the method {request.method} is not answered: POST an AdmissionReview"
         return Refusal(405, "method-not-allowed", message, {"Allow": "POST"})

@@ -96,10 +96,14 @@ def run(settings: WebhookSettings) -> None:
             claims.wake()
 
     configuration = (
-        follow_configuration(settings.configuration, in_force, slot, metrics) if settings.configuration else None
+        follow_configuration(settings.configuration, in_force, slot, metrics)
+        if settings.configuration
+        else None
     )
     file = (
-        follow_file(settings.profiles, in_force, slot, metrics, configured=configuration is not None)
+        follow_file(
+            settings.profiles, in_force, slot, metrics, configured=configuration is not None
+        )
         if settings.profiles
         else None
     )
@@ -131,7 +135,9 @@ def run(settings: WebhookSettings) -> None:
         at_once = cluster.at_once if cluster else world
 
         def admit(body: bytes, came_at: float) -> Answer:
-            return answer_review(body, in_force.current(), cast("World", WorldInTime(world, came_at)))
+            return answer_review(
+                body, in_force.current(), cast("World", WorldInTime(world, came_at))
+            )
 
         def admit_at_once(body: bytes) -> Answer:
             return answer_review(body, in_force.current(), at_once)
@@ -149,7 +155,9 @@ def run(settings: WebhookSettings) -> None:
             admit=admit,
             admit_at_once=admit_at_once,
             dry_runs=DryRuns(
-                dry_run_socket, in_force.current, lambda: cast("World", WorldInTime(world, time.monotonic()))
+                dry_run_socket,
+                in_force.current,
+                lambda: cast("World", WorldInTime(world, time.monotonic())),
             ),
             readiness=Readiness(checks),
             certificate=certificate,
@@ -184,9 +192,13 @@ def _cluster(metrics: WebhookMetrics) -> Cluster:
     return connected_cluster(on_restart=metrics.watch_restarted)
 
 
-def _objects(cluster: Cluster | None, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics) -> ProfilesSource:
+def _objects(
+    cluster: Cluster | None, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics
+) -> ProfilesSource:
     if cluster is None:
-        raise InputError("files in place of a cluster need a file of profiles too: give --profiles FILE")
+        raise InputError(
+            "files in place of a cluster need a file of profiles too: give --profiles FILE"
+        )
     return follow_objects(cluster, in_force, slot, metrics)
 
 

@@ -23,7 +23,9 @@ class TrustWatch:
     *ask* gives the configuration, None where there is none, and raises Unavailable where that cannot be known.
     """
 
-    def __init__(self, ask: Callable[[], WebhookConfiguration | None], certificate: ServingCertificate) -> None:
+    def __init__(
+        self, ask: Callable[[], WebhookConfiguration | None], certificate: ServingCertificate
+    ) -> None:
         self._ask = ask
         self._certificate = certificate
         self._problem, self._fault = "", ""
@@ -49,7 +51,9 @@ class TrustWatch:
             configuration = self._ask()
         except Unavailable as error:
             self._tell(f"the certificate is not compared with caBundle: {error}")
-        except Exception as error:  # the next look may go better, and nobody else would ever look again
+        except (
+            Exception
+        ) as error:  # the next look may go better, and nobody else would ever look again
             self._tell(f"the certificate is not compared with caBundle: internal error: {error!r}")
         else:
             self._fault = ""

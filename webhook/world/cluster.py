@@ -88,7 +88,9 @@ class Cluster:
         self._lookups = threading.Semaphore(MOST_LOOKUPS)
         self._namespace = self._lookup(self._namespaces, read_namespace, self._lookups)
         # pods name networks, as many as a tenant likes that do not exist: none of them may use up what others' namespaces need
-        self._network = self._lookup(self._networks, define_network, threading.Semaphore(MOST_LOOKUPS))
+        self._network = self._lookup(
+            self._networks, define_network, threading.Semaphore(MOST_LOOKUPS)
+        )
         self.at_once: World = _AtOnce(self._namespace, self._network, self._masters)
 
     def start(self) -> None:
@@ -104,7 +106,10 @@ class Cluster:
 
     def checks(self) -> Mapping[str, str]:
         """Say for each watch, by resource, what keeps it from being trusted; empty where nothing does."""
-        return {reflector.resource.name: reflector.doubt(STALE_SECONDS) for reflector in self._reflectors()}
+        return {
+            reflector.resource.name: reflector.doubt(STALE_SECONDS)
+            for reflector in self._reflectors()
+        }
 
     def namespace(self, name: str) -> Namespace | None:
         """Look a namespace up; raise Unavailable where it is neither held nor can be asked for."""
@@ -125,7 +130,10 @@ class Cluster:
     def webhook_configuration(self, name: str) -> WebhookConfiguration | None:
         """Ask for the MutatingWebhookConfiguration *name*, live; None where it does not exist. Raises Unavailable."""
         return self._reader.find(
-            WEBHOOK_CONFIGURATIONS, ("", name), read_webhook_configuration, seconds=CONFIGURATION_SECONDS
+            WEBHOOK_CONFIGURATIONS,
+            ("", name),
+            read_webhook_configuration,
+            seconds=CONFIGURATION_SECONDS,
         )
 
     def serves_claims(self) -> bool:
@@ -135,7 +143,9 @@ class Cluster:
     def names_profile(self, profile: str) -> bool:
         """Tell whether the label of a namespace that is not being deleted names *profile*, or may do so: not all are listed yet."""
         namespaces = self._namespaces.items.copy().values()
-        return not self._namespaces.synced or any(names_profile(each, profile) for each in namespaces)
+        return not self._namespaces.synced or any(
+            names_profile(each, profile) for each in namespaces
+        )
 
     def follow_profiles(
         self,
@@ -158,16 +168,24 @@ class Cluster:
 
     def snapshot(self) -> Snapshot:
         """Copy what the watches hold; never asks."""
-        return Snapshot(self._namespaces.items.copy(), self._networks.items.copy(), self._masters.pods())
+        return Snapshot(
+            self._namespaces.items.copy(), self._networks.items.copy(), self._masters.pods()
+        )
 
-    def _reflectors(self) -> tuple[Reflector[Namespace], Reflector[NetworkDefinition], Reflector[Master]]:
+    def _reflectors(
+        self,
+    ) -> tuple[Reflector[Namespace], Reflector[NetworkDefinition], Reflector[Master]]:
         return self._namespaces, self._networks, self._pods
 
-    def _lookup(self, watched: Reflector[T], read: Callable[[Object], T], slots: threading.Semaphore) -> Lookup[T]:
+    def _lookup(
+        self, watched: Reflector[T], read: Callable[[Object], T], slots: threading.Semaphore
+    ) -> Lookup[T]:
         def ask(key: Key) -> T | None:
             return self._ask(watched.resource, read, key)
 
-        return Lookup(watched.items, ask, slots, wait_seconds=self._lookup_seconds, monotonic=self._monotonic)
+        return Lookup(
+            watched.items, ask, slots, wait_seconds=self._lookup_seconds, monotonic=self._monotonic
+        )
 
     def _ask(self, resource: Resource, read: Callable[[Object], T], key: Key) -> T | None:
         """Get one object; None where it does not exist or cannot, having a name that the API server refuses."""
@@ -180,7 +198,9 @@ class Cluster:
 class _AtOnce:
     """Answer from what is known."""
 
-    def __init__(self, namespaces: Lookup[Namespace], networks: Lookup[NetworkDefinition], masters: Masters) -> None:
+    def __init__(
+        self, namespaces: Lookup[Namespace], networks: Lookup[NetworkDefinition], masters: Masters
+    ) -> None:
         self._namespaces, self._networks, self._masters = namespaces, networks, masters
 
     def namespace(self, name: str) -> Namespace | None:

@@ -82,7 +82,9 @@ class FollowedFile(Generic[T]):
 
     def start(self) -> None:
         """Begin to follow the file."""
-        self._thread = threading.Thread(target=self._follow, name=self._title.replace(" ", "-"), daemon=True)
+        self._thread = threading.Thread(
+            target=self._follow, name=self._title.replace(" ", "-"), daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -113,7 +115,11 @@ class FollowedFile(Generic[T]):
         try:
             value = self._read(seen)
         except Exception as error:  # a fault of ours must not end the watch
-            self._error = error if isinstance(error, WebhookError) else InputError(f"internal error: {error!r}")
+            self._error = (
+                error
+                if isinstance(error, WebhookError)
+                else InputError(f"internal error: {error!r}")
+            )
             if not is_told:
                 self._on_error(self._error)
         else:
@@ -130,6 +136,12 @@ class FollowedFile(Generic[T]):
         try:
             return self._path.read_bytes()
         except OSError as error:
-            if self._absent is not None and isinstance(error, FileNotFoundError) and self._path.parent.is_dir():
+            if (
+                self._absent is not None
+                and isinstance(error, FileNotFoundError)
+                and self._path.parent.is_dir()
+            ):
                 return b""
-            raise InputError(f"{self._title} {self._path}: cannot be read: {error.strerror}") from error
+            raise InputError(
+                f"{self._title} {self._path}: cannot be read: {error.strerror}"
+            ) from error

@@ -14,7 +14,13 @@ from webhook.core.reconcile.member import host_form, read_member
 from webhook.kube.resource import Key
 
 _NO_LABELS: Mapping[str, str] = {}
-_READ_LABELS = (names.PROFILE, names.MODE, names.POD_SECURITY_ENFORCE, names.ISTIO_INJECTION, names.ISTIO_REVISION)
+_READ_LABELS = (
+    names.PROFILE,
+    names.MODE,
+    names.POD_SECURITY_ENFORCE,
+    names.ISTIO_INJECTION,
+    names.ISTIO_REVISION,
+)
 """Labels of a namespace that admission reads. A namespace may have 150,000 others, and all namespaces are held."""
 
 
@@ -34,7 +40,12 @@ def read_namespace(obj: Object) -> Namespace:
     metadata = obj["metadata"]
     labels = metadata.get("labels") or {}
     kept = {key: intern(labels[key]) for key in _READ_LABELS if key in labels}
-    return Namespace(intern(metadata["name"]), kept or _NO_LABELS, _NO_LABELS, bool(metadata.get("deletionTimestamp")))
+    return Namespace(
+        intern(metadata["name"]),
+        kept or _NO_LABELS,
+        _NO_LABELS,
+        bool(metadata.get("deletionTimestamp")),
+    )
 
 
 def names_profile(namespace: Namespace, profile: str) -> bool:
@@ -56,7 +67,11 @@ def read_master(obj: Object) -> Master | None:
     address = read_address(member.published.master_addr)
     if member.has_claims:
         address = None  # whether its claims still tell it is not known here: the controller publishes it to each member
-    elif address is not None and member.secondary.address and member.secondary.address != address.addr:
+    elif (
+        address is not None
+        and member.secondary.address
+        and member.secondary.address != address.addr
+    ):
         address = None
     created = str(metadata.get("creationTimestamp") or "")
     return Master(intern(metadata["namespace"]), job, created, metadata.get("uid") or "", address)
@@ -81,7 +96,9 @@ class Masters:
 
     def __init__(self) -> None:
         self._of_pod: dict[Key, Master] = {}
-        self._in_order: dict[Key, list[tuple[str, str, Key]]] = {}  # the pods of each job by age, the newest last
+        self._in_order: dict[
+            Key, list[tuple[str, str, Key]]
+        ] = {}  # the pods of each job by age, the newest last
         self._newest: dict[Key, Master] = {}
 
     def update(self, pod: Key, master: Master | None) -> None:
@@ -92,7 +109,10 @@ class Masters:
             del in_order[bisect_left(in_order, (former.created, former.uid, pod))]
         if master is not None:
             self._of_pod[pod] = master
-            insort(self._in_order.setdefault((master.namespace, master.job), []), (master.created, master.uid, pod))
+            insort(
+                self._in_order.setdefault((master.namespace, master.job), []),
+                (master.created, master.uid, pod),
+            )
         for job in {(one.namespace, one.job) for one in (former, master) if one is not None}:
             if in_order := self._in_order[job]:
                 # one assignment, so that no reader sees the job without the pod that is being replaced

@@ -29,10 +29,14 @@ from webhook.world.profiles_read import (
 DEPLOYMENT = "fabric-injector-webhook"
 MOST_PAGES = 20
 """Ten thousand profiles."""
-NO_DEFINITION = f"the cluster has no CustomResourceDefinition {DEFINITION}, which the manifests hold"
+NO_DEFINITION = (
+    f"the cluster has no CustomResourceDefinition {DEFINITION}, which the manifests hold"
+)
 
 
-def installed_profiles(reader: Reader, namespace: str, place: ProfilesPlace | None = None) -> ProfilesRead:
+def installed_profiles(
+    reader: Reader, namespace: str, place: ProfilesPlace | None = None
+) -> ProfilesRead:
     """Read them where the webhook of *namespace* does; *place*: where that is, None to look at its Deployment.
 
     Where the Deployment does not exist or may not be read, FabricProfiles are taken. Raises RequestFailed where what is asked for may
@@ -45,7 +49,9 @@ def installed_profiles(reader: Reader, namespace: str, place: ProfilesPlace | No
         data = reader.find(CONFIG_MAPS, (namespace, place.config_map.name), config_map_data)
         if data is None or place.config_map.key not in data:
             return ProfilesRead(source, missing="does not exist")
-        read = _with_settings(reader, namespace, place.settings, read_file(source, data[place.config_map.key]))
+        read = _with_settings(
+            reader, namespace, place.settings, read_file(source, data[place.config_map.key])
+        )
         return _without_claims(read, CLAIMS_OF_A_FILE)
     if place.file:
         source = f"file {place.file} of the webhook's pods"
@@ -72,7 +78,9 @@ def config_map_data(obj: Object) -> Mapping[str, str]:
 
 def _place(reader: Reader, namespace: str) -> ProfilesPlace:
     try:
-        return reader.find(DEPLOYMENTS, (namespace, DEPLOYMENT), place_in_deployment) or FROM_OBJECTS
+        return (
+            reader.find(DEPLOYMENTS, (namespace, DEPLOYMENT), place_in_deployment) or FROM_OBJECTS
+        )
     except RequestFailed as error:
         if not error.is_refusal:
             raise
@@ -92,15 +100,22 @@ def _objects(reader: Reader, namespace: str, settings: ConfigMapKey | None) -> P
             is_installed = True
     except RequestFailed as error:
         # who may not list them is refused whether or not the cluster knows them
-        if not error.is_refusal or reader.preferred_version(FABRIC_PROFILES.group.rpartition("/")[0]):
+        if not error.is_refusal or reader.preferred_version(
+            FABRIC_PROFILES.group.rpartition("/")[0]
+        ):
             raise
     if not is_installed:
         return ProfilesRead(OBJECTS, missing=NO_DEFINITION)
-    found_settings, faults, unread = _settings(reader, namespace, settings) if settings else (ClusterSettings(), (), "")
+    found_settings, faults, unread = (
+        _settings(reader, namespace, settings) if settings else (ClusterSettings(), (), "")
+    )
     specs = [each.get("spec") for each in found]
     has_claims = any(isinstance(spec, dict) and spec.get("claims") for spec in specs)
     claims_problem = _claims_problem(reader) if has_claims else ""
-    faults = (*faults, *(ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken))
+    faults = (
+        *faults,
+        *(ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken),
+    )
     read = read_objects(OBJECTS, found, found_settings, faults=faults, unread=unread)
     return _without_claims(read, claims_problem)
 
@@ -120,7 +135,9 @@ def _claims_problem(reader: Reader) -> str:
         return ""
 
 
-def _with_settings(reader: Reader, namespace: str, place: ConfigMapKey | None, read: ProfilesRead) -> ProfilesRead:
+def _with_settings(
+    reader: Reader, namespace: str, place: ConfigMapKey | None, read: ProfilesRead
+) -> ProfilesRead:
     """Add the settings of a Configuration to the profiles of a file, which then may say nothing of them itself."""
     if place is None or read.profiles is None:
         return read
@@ -150,5 +167,9 @@ def _settings(
     if data is None:
         return ClusterSettings(), (), ""
     if place.key not in data:
-        return ClusterSettings(), (ProfileFault(title, f"holds no {place.key}; write the Configuration there"),), ""
+        return (
+            ClusterSettings(),
+            (ProfileFault(title, f"holds no {place.key}; write the Configuration there"),),
+            "",
+        )
     return (*read_settings(f"{title}, {place.key}", data[place.key]), "")

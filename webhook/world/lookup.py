@@ -121,7 +121,9 @@ class Lookup(Generic[T]):
         now = self._monotonic()
         answer = _Answer(value, problem, asked, now + seconds)
         with self._changed:
-            if self._held.get(key) is before:  # else the watch has brought something newer meanwhile
+            if (
+                self._held.get(key) is before
+            ):  # else the watch has brought something newer meanwhile
                 self._keep(key, answer, now)
         return answer
 

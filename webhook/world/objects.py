@@ -75,7 +75,12 @@ def load_objects(paths: Iterable[Path]) -> list[Object]:
 
     Raises InputError naming file, line and column of text that does not parse, or the object and field that is of the wrong type.
     """
-    return [obj for path in paths for place, value in _documents(path) for obj in objects_in(place, value)]
+    return [
+        obj
+        for path in paths
+        for place, value in _documents(path)
+        for obj in objects_in(place, value)
+    ]
 
 
 def _documents(path: Path) -> list[tuple[str, Any]]:
@@ -83,7 +88,9 @@ def _documents(path: Path) -> list[tuple[str, Any]]:
     try:
         documents = read_documents(decode(path.read_bytes()))
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); correct the path or its mode") from None
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); correct the path or its mode"
+        ) from None
     except YamlFault as fault:
         raise InputError(f"{path}: {fault}") from None
     return [(f"{path}, line {document.line}", document.value) for document in documents]
@@ -95,12 +102,20 @@ def objects_in(place: str, value: Any) -> Iterator[Object]:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
         found = f"{OBJECT} without one" if isinstance(value, dict) else type_name(value)
-        raise InputError(f"{place}: expected {OBJECT} with a kind, found {found}; correct or remove it")
+        raise InputError(
+            f"{place}: expected {OBJECT} with a kind, found {found}; correct or remove it"
+        )
     kind, items = value["kind"], value.get("items")
     if kind.endswith("List") and isinstance(items, list):
         for number, item in enumerate(items):
-            missing = {"kind": kind.removesuffix("List")} if kind != "List" and isinstance(item, dict) else {}
-            yield from objects_in(f"{place}, items[{number}]", {**missing, **item} if missing else item)
+            missing = (
+                {"kind": kind.removesuffix("List")}
+                if kind != "List" and isinstance(item, dict)
+                else {}
+            )
+            yield from objects_in(
+                f"{place}, items[{number}]", {**missing, **item} if missing else item
+            )
     elif kind in KINDS:
         _check(f"{place}: {kind}", value)
         yield value
@@ -113,9 +128,13 @@ def _check(place: str, obj: Object) -> None:
     metadata = _map(place, obj, "metadata")
     name = metadata.get("name")
     if not isinstance(name, str) or not name:
-        raise InputError(f"{place}: metadata.name: expected {STRING}, found {type_name(name)}; give the object a name")
+        raise InputError(
+            f"{place}: metadata.name: expected {STRING}, found {type_name(name)}; give the object a name"
+        )
     place = f"{place} {name}"
-    _text(place, metadata, "metadata", ("namespace", "uid", "creationTimestamp", "deletionTimestamp"))
+    _text(
+        place, metadata, "metadata", ("namespace", "uid", "creationTimestamp", "deletionTimestamp")
+    )
     for field in ("labels", "annotations"):
         for key, text in _map(f"{place}: metadata", metadata, field).items():
             if not isinstance(text, str):
@@ -130,7 +149,9 @@ def _check(place: str, obj: Object) -> None:
 def _map(place: str, obj: Object, field: str) -> Object:
     value = obj.get(field)
     if value is not None and not isinstance(value, dict):
-        raise InputError(f"{place}: {field}: expected {OBJECT}, found {type_name(value)}; correct it")
+        raise InputError(
+            f"{place}: {field}: expected {OBJECT}, found {type_name(value)}; correct it"
+        )
     return value or {}
 
 
@@ -138,4 +159,6 @@ def _text(place: str, values: Object, path: str, fields: Iterable[str]) -> None:
     for field in fields:
         value = values.get(field)
         if value is not None and not isinstance(value, str):
-            raise InputError(f"{place}: {path}.{field}: expected {STRING}, found {type_name(value)}; put it in quotes")
+            raise InputError(
+                f"{place}: {path}.{field}: expected {STRING}, found {type_name(value)}; put it in quotes"
+            )

@@ -99,7 +99,9 @@ class ProfileObjects:
 
     def checks(self) -> Mapping[str, str]:
         """Say what keeps the profiles from being known; no profile, and no CustomResourceDefinition, are an answer too."""
-        why = self._reflector.problem if not self._reflector.synced else "; ".join(self._faults()[:1])
+        why = (
+            self._reflector.problem if not self._reflector.synced else "; ".join(self._faults()[:1])
+        )
         problem = f" ({why})" if why else ""
         state = "not listed yet" if not self._reflector.synced else "not read yet"
         return {"profiles": "" if self._is_read else f"{state}{problem}"}
@@ -118,7 +120,9 @@ class ProfileObjects:
             self._thread.join(STOP_SECONDS)
 
     def _faults(self) -> list[str]:
-        return [fault for _, fault in sorted([*self._problems.copy().items(), *self._clashes.items()])]
+        return [
+            fault for _, fault in sorted([*self._problems.copy().items(), *self._clashes.items()])
+        ]
 
     def _follow(self) -> None:
         pause = 0.0
@@ -144,7 +148,9 @@ class ProfileObjects:
             wanted = {name: content for (_, name), content in self._reflector.items.copy().items()}
             for name in (self._good.keys() | self._problems.keys()) - wanted.keys() - self._kept:
                 self._drop(name)
-            pending = {name: each for name, each in wanted.items() if self._judged.get(name) != each}
+            pending = {
+                name: each for name, each in wanted.items() if self._judged.get(name) != each
+            }
             self._is_read = self._is_read or (
                 pending.keys() <= self._alone and (bool(self._judged) or not wanted)
             )  # what cannot be read even alone holds up no other
@@ -172,13 +178,17 @@ class ProfileObjects:
             found = self._parse({name: content.spec for name, content in batch.items()})
         except Exception as error:  # as in _follow; whatever it is, it is told
             why = error if isinstance(error, WebhookError) else f"internal error: {error!r}"
-            self._most = max(1, len(batch) // 2)  # one of them may be what keeps the others from being read
+            self._most = max(
+                1, len(batch) // 2
+            )  # one of them may be what keeps the others from being read
             for name in batch:
                 self._failures[name] = self._failures.get(name, 0) + 1
             if len(batch) == 1:
                 self._alone.update(batch)
             listed = ", ".join([*list(batch)[:5], *(["…"] if len(batch) > 5 else [])])
-            self._complain(dict.fromkeys(batch, f"FabricProfile {listed}: {why}; it is tried again"))
+            self._complain(
+                dict.fromkeys(batch, f"FabricProfile {listed}: {why}; it is tried again")
+            )
             return False
         self._most = MOST_OBJECTS
         for name, result in found.items():
@@ -205,14 +215,22 @@ class ProfileObjects:
         self._alone.discard(name)
         if name in self._good and (not self._installed or self._is_in_use(name)):
             self._kept.add(name)
-            why = "was deleted, though namespaces name it" if self._installed else "is gone with its definition"
-            self._complain({name: f"FabricProfile {name}: {why}; it serves on until restart: create it again"})
+            why = (
+                "was deleted, though namespaces name it"
+                if self._installed
+                else "is gone with its definition"
+            )
+            self._complain(
+                {name: f"FabricProfile {name}: {why}; it serves on until restart: create it again"}
+            )
         else:
             self._good.pop(name, None)
             self._problems.pop(name, None)
 
     def _complain(self, problems: Mapping[str, str]) -> None:
-        told = dict.fromkeys(problem for name, problem in problems.items() if self._problems.get(name) != problem)
+        told = dict.fromkeys(
+            problem for name, problem in problems.items() if self._problems.get(name) != problem
+        )
         self._problems.update(problems)
         for problem in told:
             self._on_error(InputError(problem))
@@ -244,4 +262,6 @@ def _read_content(obj: Object) -> ProfileContent:
     metadata: Any = obj["metadata"]
     generation = metadata.get("generation")
     spec = orjson.dumps(obj.get("spec"), option=orjson.OPT_SORT_KEYS)
-    return ProfileContent(metadata.get("uid") or "", generation if isinstance(generation, int) else 0, spec)
+    return ProfileContent(
+        metadata.get("uid") or "", generation if isinstance(generation, int) else 0, spec
+    )

@@ -40,7 +40,13 @@ class ProfilesFile(FollowedFile[Profiles]):
         on_error: Callable[[WebhookError], None] = lambda _: None,
         interval_seconds: float = 1.0,
     ) -> None:
-        super().__init__(path, parse=parse, on_reload=on_reload, on_error=on_error, interval_seconds=interval_seconds)
+        super().__init__(
+            path,
+            parse=parse,
+            on_reload=on_reload,
+            on_error=on_error,
+            interval_seconds=interval_seconds,
+        )
 
     def checks(self) -> Mapping[str, str]:
         """Say what keeps the profiles from being known: nothing, once they were read."""

@@ -14,7 +14,13 @@ from webhook.core.model import Object
 from webhook.core.profiles import ClusterSettings, Profile, Profiles
 from webhook.core.profiles.consistency import find_contradictions
 from webhook.core.profiles.load import parse_configuration, parse_profiles, read_profile
-from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS, SETTINGS_KIND, faults_in_object, path_in_object
+from webhook.core.profiles.objects import (
+    PROFILE_KIND,
+    SETTINGS,
+    SETTINGS_KIND,
+    faults_in_object,
+    path_in_object,
+)
 from webhook.core.yaml_reader import decode, json_as_yaml, read_documents
 
 OBJECTS = f"{PROFILE_KIND}s"
@@ -118,7 +124,9 @@ def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> Prof
     """Follow ``--profiles=PATH`` and ``--config=PATH`` of the webhook's *container* to where these files are from."""
     profiles = option_of(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
     settings = option_of(container, arguments, "--config", "FABRIC_INJECTOR_SERVE_CONFIG")
-    return ProfilesPlace(profiles, _mounted(pod, container, profiles), _mounted(pod, container, settings))
+    return ProfilesPlace(
+        profiles, _mounted(pod, container, profiles), _mounted(pod, container, settings)
+    )
 
 
 def _mounted(pod: Object, container: Object, path: str) -> ConfigMapKey | None:
@@ -128,7 +136,9 @@ def _mounted(pod: Object, container: Object, path: str) -> ConfigMapKey | None:
         if not path or not path.startswith(f"{folder}/"):
             continue
         inside = posixpath.relpath(path, folder)
-        volume: Object = next((each for each in pod.get("volumes") or () if each.get("name") == mount.get("name")), {})
+        volume: Object = next(
+            (each for each in pod.get("volumes") or () if each.get("name") == mount.get("name")), {}
+        )
         source = volume.get("configMap") or {}
         if source.get("name"):
             items = {each.get("path"): each.get("key") for each in source.get("items") or ()}
@@ -156,8 +166,12 @@ def read_file(source: str, content: str | bytes) -> ProfilesRead:
     text = decode(content) if isinstance(content, bytes) else content
     documents = [document.value for document in read_documents(text)]
     kinds = [kind for document in documents for kind in _kinds(document)]
-    is_set = SETTINGS_KIND in kinds or any(key in document for document in documents if document for key in SETTINGS)
-    return ProfilesRead(source, profiles, lacks_settings=PROFILE_KIND in kinds and not is_set, has_settings=is_set)
+    is_set = SETTINGS_KIND in kinds or any(
+        key in document for document in documents if document for key in SETTINGS
+    )
+    return ProfilesRead(
+        source, profiles, lacks_settings=PROFILE_KIND in kinds and not is_set, has_settings=is_set
+    )
 
 
 def _kinds(document: Any) -> Iterator[Any]:
@@ -187,9 +201,14 @@ def read_objects(
         specs[read[-1].name] = obj.get("spec")
     good = {each.name: each.profile for each in read if each.profile is not None}
     together = {"profiles": {name: specs[name] for name in good}}
-    between = (_fault(path_in_object(location), message) for location, message in find_contradictions(together))
+    between = (
+        _fault(path_in_object(location), message)
+        for location, message in find_contradictions(together)
+    )
     found = (*faults, *(fault for each in read for fault in each.faults), *between)
-    profiles = Profiles(multus=settings.multus, allowed=settings.allowed, profiles=dict(sorted(good.items())))
+    profiles = Profiles(
+        multus=settings.multus, allowed=settings.allowed, profiles=dict(sorted(good.items()))
+    )
     return ProfilesRead(source, profiles, found, objects=tuple(read), unread=unread)
 
 
@@ -197,23 +216,34 @@ def read_object(obj: Object) -> InstalledProfile:
     """Read one FabricProfile. Raises KeyError where it has no name."""
     name, status = str(obj["metadata"]["name"]), obj.get("status")
     status = status if isinstance(status, dict) else {}
-    generation, observed = _number(obj["metadata"].get("generation")), _number(status.get("observedGeneration"))
+    generation, observed = (
+        _number(obj["metadata"].get("generation")),
+        _number(status.get("observedGeneration")),
+    )
     written = status.get("conditions")
     conditions = {
-        str(each["type"]): (str(each.get("status")), str(each.get("message") or each.get("reason") or ""))
+        str(each["type"]): (
+            str(each.get("status")),
+            str(each.get("message") or each.get("reason") or ""),
+        )
         for each in (written if isinstance(written, list) else ())
         if isinstance(each, dict) and each.get("type") in CONDITIONS
     }
     try:
-        return InstalledProfile(name, generation, read_profile(name, obj.get("spec")), (), observed, conditions)
+        return InstalledProfile(
+            name, generation, read_profile(name, obj.get("spec")), (), observed, conditions
+        )
     except ProfilesError as error:
         faults = tuple(
-            ProfileFault(f"{PROFILE_KIND} {name}", fault) for fault in faults_in_object(name, error.problems)
+            ProfileFault(f"{PROFILE_KIND} {name}", fault)
+            for fault in faults_in_object(name, error.problems)
         )
         return InstalledProfile(name, generation, None, faults, observed, conditions)
 
 
-def read_settings(source: str, content: str | bytes) -> tuple[ClusterSettings, tuple[ProfileFault, ...]]:
+def read_settings(
+    source: str, content: str | bytes
+) -> tuple[ClusterSettings, tuple[ProfileFault, ...]]:
     """Read a Configuration: what holds for the whole cluster; its defaults where it has faults."""
     try:
         return parse_configuration(content), ()
@@ -231,12 +261,17 @@ def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | No
     settings = [each for each in kept if each.get("kind") == SETTINGS_KIND]
     if not profiles and not settings:
         return None
-    content = json_as_yaml({"kind": "List", "items": [_without_server_fields(each) for each in (*settings, *profiles)]})
+    content = json_as_yaml(
+        {"kind": "List", "items": [_without_server_fields(each) for each in (*settings, *profiles)]}
+    )
     try:
         return ProfilesRead(source, parse_profiles(content))
     except ProfilesError as error:  # all stands in one line here
         return ProfilesRead(
-            source, faults=tuple(ProfileFault(source, f"{each.path}: {each.message}") for each in error.problems)
+            source,
+            faults=tuple(
+                ProfileFault(source, f"{each.path}: {each.message}") for each in error.problems
+            ),
         )
 
 
@@ -245,7 +280,10 @@ def _without_server_fields(obj: Object) -> Object:
 
 
 def _in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...]:
-    return tuple(ProfileFault(f"{source}, line {each.line}", f"{each.path}: {each.message}") for each in error.problems)
+    return tuple(
+        ProfileFault(f"{source}, line {each.line}", f"{each.path}: {each.message}")
+        for each in error.problems
+    )
 
 
 def _fault(path: str, message: str) -> ProfileFault:

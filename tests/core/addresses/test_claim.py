@@ -14,7 +14,14 @@ from tests import pods
 from tests.worlds import namespace, profiles
 from webhook.core import names, podspec
 from webhook.core.addresses import claim as module
-from webhook.core.addresses.claim import ANY, MOST_DEVICES, parse_wanted, read_claim, secondary, tell
+from webhook.core.addresses.claim import (
+    ANY,
+    MOST_DEVICES,
+    parse_wanted,
+    read_claim,
+    secondary,
+    tell,
+)
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.networks.status import MAX_NAME, Secondary, Wanted
 from webhook.core.reconcile import Fate, beside_claims, read_member
@@ -25,8 +32,12 @@ from webhook.world.held import read_master
 from webhook.world.objects import ObjectsWorld
 
 
-def device(number: int, *ips: Any, interface: Any = "net1", driver: str = "dra.net", **more: Any) -> Object:
-    data = {"networkData": {"interfaceName": interface, "ips": list(ips)}} if ips or interface else {}
+def device(
+    number: int, *ips: Any, interface: Any = "net1", driver: str = "dra.net", **more: Any
+) -> Object:
+    data = (
+        {"networkData": {"interfaceName": interface, "ips": list(ips)}} if ips or interface else {}
+    )
     return {"driver": driver, "pool": "node-1", "device": f"card-{number}", **data, **more}
 
 
@@ -55,7 +66,9 @@ def resource_claim(
         "spec": {"devices": {"requests": [{"name": request} for request in requests]}},
         "status": {
             "allocation": {"devices": {"results": results}},
-            "reservedFor": [{"resource": "pods", "name": "bert-master-0", "uid": uid} for uid in users],
+            "reservedFor": [
+                {"resource": "pods", "name": "bert-master-0", "uid": uid} for uid in users
+            ],
             "devices": list(devices),
         },
     }
@@ -75,19 +88,27 @@ def test_nothing_is_told_before_a_driver_has_written() -> None:
     assert found() == Secondary()
     assert found(resource_claim()) == Secondary()
     assert found(resource_claim(device(0, interface=""))) == Secondary()
-    assert found(resource_claim(device(0))) == Secondary(), "an interface without an address, as of RDMA alone"
+    assert found(resource_claim(device(0))) == Secondary(), (
+        "an interface without an address, as of RDMA alone"
+    )
     assert tell([read_claim(resource_claim(device(0)))]) == ""
 
 
 def test_of_several_devices_the_first_with_an_address_counts_by_the_order_of_requests() -> None:
-    devices = device(0, "10.1.0.1/24"), device(1, interface="net2"), device(2, "10.1.0.3/24", interface="net3")
+    devices = (
+        device(0, "10.1.0.1/24"),
+        device(1, interface="net2"),
+        device(2, "10.1.0.3/24", interface="net3"),
+    )
     assert found(resource_claim(*devices)).address == "10.1.0.1"
     ordered = resource_claim(*devices, requests=("b", "a"), of=("a", "b", "b/small"))
     assert found(ordered).address == "10.1.0.3"
 
 
 def test_of_a_shared_device_the_share_that_is_the_claims_counts() -> None:
-    shared = resource_claim(device(0, "10.1.0.8", shareID="b"), device(0, "10.1.0.7", shareID="a"), allocated=1)
+    shared = resource_claim(
+        device(0, "10.1.0.8", shareID="b"), device(0, "10.1.0.7", shareID="a"), allocated=1
+    )
     shared["status"]["allocation"]["devices"]["results"][0]["shareID"] = "a"
     assert found(shared).address == "10.1.0.7"
     shared["status"]["devices"].reverse()
@@ -95,7 +116,17 @@ def test_of_a_shared_device_the_share_that_is_the_claims_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "rails", "rails/any", "@net1/any", "rails@net1", "rails@net1/", "rails@net1/ipv4", "x" * 500 + "@/any"]
+    "text",
+    [
+        "",
+        "rails",
+        "rails/any",
+        "@net1/any",
+        "rails@net1",
+        "rails@net1/",
+        "rails@net1/ipv4",
+        "x" * 500 + "@/any",
+    ],
 )
 def test_what_says_no_claim_and_family_is_not_understood(text: str) -> None:
     assert parse_wanted(text) is None
@@ -104,7 +135,9 @@ def test_what_says_no_claim_and_family_is_not_understood(text: str) -> None:
 def test_of_several_claims_the_first_by_its_name_in_the_pod_counts() -> None:
     one = resource_claim(device(0, "10.1.0.1/24"), name="z", name_in_pod="rail-0")
     two = resource_claim(device(0, "10.1.0.2/24", interface="net2"), name="a", name_in_pod="rail-1")
-    gpu = resource_claim(device(0, interface="", driver="gpu.nvidia.com"), name="g", name_in_pod="gpu")
+    gpu = resource_claim(
+        device(0, interface="", driver="gpu.nvidia.com"), name="g", name_in_pod="gpu"
+    )
     assert found(two, gpu, one).address == "10.1.0.1"
     assert found(one, two, wanted="rail-1@/any").address == "10.1.0.2"
     assert found(one, two, wanted="rail-2@/any") == Secondary()
@@ -120,13 +153,20 @@ def test_an_interface_chooses_the_device() -> None:
     devices = device(0, "10.1.0.1/24"), device(1, "10.1.0.2/24", interface="net2")
     assert found(resource_claim(*devices), wanted="rails@net2/any").address == "10.1.0.2"
     nameless = resource_claim(device(0, "10.1.0.3", interface=""))
-    assert found(nameless, wanted="rails@net2/any").address == "10.1.0.3", "it is taken to be the promised one"
-    assert "is interface net9: there is net1, net2" in found(resource_claim(*devices), wanted="rails@net9/any").problem
+    assert found(nameless, wanted="rails@net2/any").address == "10.1.0.3", (
+        "it is taken to be the promised one"
+    )
+    assert (
+        "is interface net9: there is net1, net2"
+        in found(resource_claim(*devices), wanted="rails@net9/any").problem
+    )
     late = resource_claim(devices[0], device(1, interface=""))
     assert found(late, wanted="rails@net9/any") == Secondary(), "the other driver may still tell it"
 
 
-@pytest.mark.parametrize(("family", "address"), [("any", "10.1.0.1"), ("IPv4", "10.1.0.1"), ("IPv6", "fd00::1")])
+@pytest.mark.parametrize(
+    ("family", "address"), [("any", "10.1.0.1"), ("IPv4", "10.1.0.1"), ("IPv6", "fd00::1")]
+)
 def test_the_family_is_chosen_as_for_multus(family: str, address: str) -> None:
     both = resource_claim(device(0, "fd00::1/64", "10.1.0.1/24"))
     assert found(both, wanted=f"{ANY}@/{family}").address == address
@@ -172,7 +212,9 @@ def test_a_claim_of_several_pods_gives_none_of_them_an_address() -> None:
 
 
 def test_keeps_no_more_than_can_count() -> None:
-    flood = resource_claim(*(device(number, *["x" * 9000] * 900) for number in range(400)), name_in_pod="n" * 9000)
+    flood = resource_claim(
+        *(device(number, *["x" * 9000] * 900) for number in range(400)), name_in_pod="n" * 9000
+    )
     kept = read_claim(flood)
     assert len(kept.devices) == MOST_DEVICES
     assert len(tell([kept])) < 100_000
@@ -208,11 +250,15 @@ profiles:
 )
 
 
-def verdict_of(profile: str, who: str = "bert-master-0", claims: Any = ("rails",), **spec: Any) -> Verdict:
+def verdict_of(
+    profile: str, who: str = "bert-master-0", claims: Any = ("rails",), **spec: Any
+) -> Verdict:
     pod = pods.load(f"live/pytorchjob/{who}.review.json")
     pod["spec"] |= spec
     if claims:
-        pod["spec"]["resourceClaims"] = [{"name": name, "resourceClaimTemplateName": "t"} for name in claims]
+        pod["spec"]["resourceClaims"] = [
+            {"name": name, "resourceClaimTemplateName": "t"} for name in claims
+        ]
     world = ObjectsWorld([namespace("train", profile)])
     verdict = decide(pod, "train", KNOWN, world)
     assert verdict.allowed, verdict.message
@@ -263,13 +309,25 @@ def decision(verdict: Verdict, step: str) -> Decision:
 def test_a_job_meets_at_whatever_address_its_claims_tell() -> None:
     verdict = verdict_of("any")
     told = podspec.annotations(verdict.pod)
-    assert (told[names.ADDRESS_SOURCE], told[names.RENDEZVOUS_NETWORK]) == ("claim", "any claim@/any")
+    assert (told[names.ADDRESS_SOURCE], told[names.RENDEZVOUS_NETWORK]) == (
+        "claim",
+        "any claim@/any",
+    )
     assert decision(verdict, "rendezvous").message.endswith(
         "come from any claim once the driver of its claim has given them"
     )
-    assert decision(verdict, "environment").message.endswith("rendezvous: {network: CLAIM@INTERFACE}")
-    [waiting] = [each for each in podspec.init_containers(verdict.pod) if each["name"] == names.WAIT_CONTAINER]
-    assert "at status.devices of its ResourceClaims, and at the fabric-injector controller" in waiting["command"][2]
+    assert decision(verdict, "environment").message.endswith(
+        "rendezvous: {network: CLAIM@INTERFACE}"
+    )
+    [waiting] = [
+        each
+        for each in podspec.init_containers(verdict.pod)
+        if each["name"] == names.WAIT_CONTAINER
+    ]
+    assert (
+        "at status.devices of its ResourceClaims, and at the fabric-injector controller"
+        in waiting["command"][2]
+    )
 
 
 def test_a_job_meets_on_the_interface_that_the_profile_names() -> None:
@@ -277,10 +335,12 @@ def test_a_job_meets_on_the_interface_that_the_profile_names() -> None:
     assert podspec.annotations(verdict.pod)[names.RENDEZVOUS_NETWORK] == "rails@net1/any"
     [container] = podspec.containers(verdict.pod)
     assert podspec.env_value(container, "NCCL_SOCKET_IFNAME") == "=net1"
-    assert podspec.annotations(verdict_of("named", claims=("fabric-rails",)).pod)[names.RENDEZVOUS_NETWORK] == (
-        "fabric-rails@net1/any"
+    assert podspec.annotations(verdict_of("named", claims=("fabric-rails",)).pod)[
+        names.RENDEZVOUS_NETWORK
+    ] == ("fabric-rails@net1/any")
+    own = verdict_of(
+        "named", claims=(), resourceClaims=[{"name": "rails", "resourceClaimName": "mine"}]
     )
-    own = verdict_of("named", claims=(), resourceClaims=[{"name": "rails", "resourceClaimName": "mine"}])
     assert podspec.annotations(own.pod)[names.RENDEZVOUS_NETWORK] == "mine@net1/any"
 
 
@@ -288,7 +348,12 @@ def test_a_job_meets_on_the_interface_that_the_profile_names() -> None:
     ("profile", "claims", "spec", "why"),
     [
         ("any", (), {}, "the pod has no resource claim"),
-        ("any", ("imex-channel", "compute-domain-channel"), {}, "no resource claim but of a ComputeDomain's channel"),
+        (
+            "any",
+            ("imex-channel", "compute-domain-channel"),
+            {},
+            "no resource claim but of a ComputeDomain's channel",
+        ),
         ("other", ("rails",), {}, "meets on claim gpus, which the pod does not have"),
         ("any", ("rails",), {"hostNetwork": True}, "the pod uses the node's network"),
     ],
@@ -321,9 +386,15 @@ def test_what_is_published_follows_the_claims() -> None:
     assert (late.secondary.address, late.reported) == ("10.1.0.7", True)
     written = publication(late, late.secondary.address)
     assert written is not None
-    assert written.annotations[names.MASTER_ADDR] == written.annotations[names.LOCAL_ADDR] == "10.1.0.7"
+    assert (
+        written.annotations[names.MASTER_ADDR]
+        == written.annotations[names.LOCAL_ADDR]
+        == "10.1.0.7"
+    )
     published = member_of(**written.annotations)
-    assert publication(published, "") is None, "deallocated: what is published stays until there is another"
+    assert publication(published, "") is None, (
+        "deallocated: what is published stays until there is another"
+    )
     again = beside_claims(published, tell([read_claim(resource_claim(device(3, "10.1.0.8/24")))]))
     rewritten = publication(again, again.secondary.address)
     assert rewritten is not None
@@ -333,7 +404,9 @@ def test_what_is_published_follows_the_claims() -> None:
 @pytest.mark.parametrize(
     "published", [(names.LOCAL_ADDR, names.MASTER_ADDR), (names.LOCAL_ADDR,), (names.MASTER_ADDR,)]
 )
-def test_an_address_that_is_published_stays_while_it_is_one_of_the_pods(published: tuple[str, ...]) -> None:
+def test_an_address_that_is_published_stays_while_it_is_one_of_the_pods(
+    published: tuple[str, ...],
+) -> None:
     member = member_of(**dict.fromkeys(published, "10.1.0.2"))
     both = resource_claim(device(0, "10.1.0.1"), device(1, "10.1.0.2", interface="net2"))
     assert beside_claims(member, tell([read_claim(both)])).secondary.address == "10.1.0.2"

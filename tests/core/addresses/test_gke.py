@@ -70,11 +70,15 @@ def test_chooses_the_first_interface_that_is_not_of_the_default_network(
     ("network", "interface", "expected"),
     [("rdma-1", None, "rdma-1@eth2"), ("rdma-1", "eth2", "rdma-1@eth2")],
 )
-def test_chooses_the_network_that_the_profile_names(network: str, interface: str | None, expected: str) -> None:
+def test_chooses_the_network_that_the_profile_names(
+    network: str, interface: str | None, expected: str
+) -> None:
     assert chosen(choose(asking(ETH0, RDMA_0, RDMA_1), network, interface)) == expected
 
 
-@pytest.mark.parametrize(("network", "interface"), [("rdma-7", None), ("rdma-1", "eth1"), ("default", None)])
+@pytest.mark.parametrize(
+    ("network", "interface"), [("rdma-7", None), ("rdma-1", "eth1"), ("default", None)]
+)
 def test_a_named_network_that_is_not_asked_for_is_told(network: str, interface: str | None) -> None:
     choice = choose(asking(ETH0, RDMA_0, RDMA_1), network, interface)
     assert choice.network is None
@@ -91,19 +95,34 @@ def test_the_profiles_annotations_count_where_the_pod_has_none_of_its_own() -> N
 @pytest.mark.parametrize(
     ("pod", "problem"),
     [
-        (minimal_pod(), "neither the pod nor profile rdma has annotation networking.gke.io/interfaces"),
+        (
+            minimal_pod(),
+            "neither the pod nor profile rdma has annotation networking.gke.io/interfaces",
+        ),
         (asking(ETH0), "asks for no network but the default one"),
         (asking(ETH0, RDMA_0, default=None), "default-interface names none of the interfaces"),
         (asking(ETH0, RDMA_0, default="eth9"), "default-interface names none of the interfaces"),
-        (asking(ETH0, RDMA_0, {**RDMA_0, "interfaceName": "eth2"}), "network rdma-0 is asked for 2 times"),
+        (
+            asking(ETH0, RDMA_0, {**RDMA_0, "interfaceName": "eth2"}),
+            "network rdma-0 is asked for 2 times",
+        ),
         (
             asking(ETH0, RDMA_0, {**RDMA_1, "interfaceName": "eth1"}),
             "asks for interface 'eth1', which the pod has already",
         ),
-        (asking({**RDMA_0, "interfaceName": "eth0"}), "asks for interface 'eth0', which the pod has already"),
-        (asking(ETH0, {**RDMA_0, "interfaceName": "a@b"}), "asks for interface 'a@b', which no node can make"),
+        (
+            asking({**RDMA_0, "interfaceName": "eth0"}),
+            "asks for interface 'eth0', which the pod has already",
+        ),
+        (
+            asking(ETH0, {**RDMA_0, "interfaceName": "a@b"}),
+            "asks for interface 'a@b', which no node can make",
+        ),
         (asking(ETH0, {**RDMA_0, "interfaceName": "x" * 16}), "which no node can make"),
-        (asking(ETH0, {"interfaceName": "eth1", "network": "a/b@c"}), "'a/b@c' is not the name of a network"),
+        (
+            asking(ETH0, {"interfaceName": "eth1", "network": "a/b@c"}),
+            "'a/b@c' is not the name of a network",
+        ),
         (
             asking(ETH0, {"interfaceName": "eth1", "interface": "own"}),
             "names a NetworkInterface, whose network is not told",
@@ -124,9 +143,13 @@ def test_says_why_no_interface_counts(pod: Object, problem: str) -> None:
     assert problem in choice.problem
 
 
-@pytest.mark.parametrize("text", ["{", "{}", '"eth1"', "7", "[" * 100_000, "[" + " " * 70_000 + "]"])
+@pytest.mark.parametrize(
+    "text", ["{", "{}", '"eth1"', "7", "[" * 100_000, "[" + " " * 70_000 + "]"]
+)
 def test_what_is_no_list_of_interfaces_is_told(text: str) -> None:
-    pod = minimal_pod(metadata={"annotations": {names.GKE_INTERFACES: text, names.GKE_DEFAULT_INTERFACE: "eth0"}})
+    pod = minimal_pod(
+        metadata={"annotations": {names.GKE_INTERFACES: text, names.GKE_DEFAULT_INTERFACE: "eth0"}}
+    )
     assert "is not a list of interfaces" in choose(pod).problem
 
 
@@ -156,7 +179,10 @@ def ip(address: object, network: object = "rdma-0") -> Object:
         ([ip("::ffff:10.1.0.7")], Secondary("10.1.0.7")),
         ([ip("10.1.0.7/24")], Secondary("10.1.0.7")),
         ([ip("10.0.0.9", "default"), ip("10.1.0.7")], Secondary("10.1.0.7")),
-        ([ip("10.0.0.9", "default"), ip("10.0.0.9"), ip("10.1.0.7")], Secondary("10.1.0.7")),  # the pod's own on eth0
+        (
+            [ip("10.0.0.9", "default"), ip("10.0.0.9"), ip("10.1.0.7")],
+            Secondary("10.1.0.7"),
+        ),  # the pod's own on eth0
         ([ip("10.0.0.9", "pod-network"), ip("10.1.0.7")], Secondary("10.1.0.7")),
     ],
 )
@@ -171,16 +197,40 @@ def test_entries(entries: list[Object], expected: Secondary) -> None:
         ("IPv6", ["10.1.0.7"], "", "has no IPv6 address"),
         ("IPv6", ["10.1.0.7", "fd00::2"], "fd00::2", ""),
         ("any", ["127.0.0.1"], "", "holds 127.0.0.1, at which no other pod can reach this one"),
-        ("any", ["fe80::1%eth1"], "", "holds fe80::1%eth1, at which no other pod can reach this one"),
+        (
+            "any",
+            ["fe80::1%eth1"],
+            "",
+            "holds fe80::1%eth1, at which no other pod can reach this one",
+        ),
         ("any", ["$(reboot)"], "", "holds '$(reboot)', which is not an IP address"),
-        ("any", ["10.1.0.7\n10.1.0.8"], "", "holds '10.1.0.7\\n10.1.0.8', which is not an IP address"),
-        ("any", [""], "", "holds no address of its own: a device that GKE hands over without one has none"),
-        ("any", [None], "", "holds no address of its own: a device that GKE hands over without one has none"),
+        (
+            "any",
+            ["10.1.0.7\n10.1.0.8"],
+            "",
+            "holds '10.1.0.7\\n10.1.0.8', which is not an IP address",
+        ),
+        (
+            "any",
+            [""],
+            "",
+            "holds no address of its own: a device that GKE hands over without one has none",
+        ),
+        (
+            "any",
+            [None],
+            "",
+            "holds no address of its own: a device that GKE hands over without one has none",
+        ),
         ("any", [167772165], "", "holds '167772165', which is not an IP address"),
     ],
 )
-def test_addresses_that_do_not_count(family: Family, ips: list[Any], address: str, problem: str) -> None:
-    assert found(*map(ip, ips), wanted=WANTED._replace(family=family)) == Secondary(address, "", problem)
+def test_addresses_that_do_not_count(
+    family: Family, ips: list[Any], address: str, problem: str
+) -> None:
+    assert found(*map(ip, ips), wanted=WANTED._replace(family=family)) == Secondary(
+        address, "", problem
+    )
 
 
 def test_the_cluster_network_is_never_the_wanted_one() -> None:
@@ -188,7 +238,9 @@ def test_the_cluster_network_is_never_the_wanted_one() -> None:
     assert answer == Secondary(problem="default is the cluster network, which is no secondary one")
 
 
-@pytest.mark.parametrize("text", ["{", "{}", '"text"', "[1]", "[[]]", "[" * 100_000, "[]" + " " * 65_536])
+@pytest.mark.parametrize(
+    "text", ["{", "{}", '"text"', "[1]", "[[]]", "[" * 100_000, "[]" + " " * 65_536]
+)
 def test_what_is_no_list_of_addresses_is_a_problem_with_its_reason(text: str) -> None:
     assert "is not a list of addresses" in secondary(text, WANTED).problem
 
@@ -204,9 +256,14 @@ def test_an_empty_list_as_go_writes_it_has_no_address_and_no_fault() -> None:
 
 
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["rdma-0", "default", "10.0.0.1"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.sampled_from(["rdma-0", "default", "10.0.0.1"]),
     lambda inner: (
-        st.lists(inner) | st.dictionaries(st.sampled_from(["networkName", "ip", "network"]) | st.text(), inner)
+        st.lists(inner)
+        | st.dictionaries(st.sampled_from(["networkName", "ip", "network"]) | st.text(), inner)
     ),
 )
 
@@ -215,7 +272,9 @@ _JSON = st.recursive(
 def test_anything_at_all_gives_an_answer(value: object) -> None:
     text = json.dumps(value)
     assert secondary(text, WANTED).address in ("", "10.0.0.1")
-    pod = minimal_pod(metadata={"annotations": {names.GKE_INTERFACES: text, names.GKE_DEFAULT_INTERFACE: "eth0"}})
+    pod = minimal_pod(
+        metadata={"annotations": {names.GKE_INTERFACES: text, names.GKE_DEFAULT_INTERFACE: "eth0"}}
+    )
     assert choose(pod).problem.isprintable() or choose(pod).network is not None
 
 
@@ -226,7 +285,15 @@ def test_anything_at_all_gives_an_answer(value: object) -> None:
         ("rdma-0@eth1/IPv6", WANTED._replace(family="IPv6")),
         *(
             (text, None)
-            for text in ("", "rdma-0", "rdma-0@eth1", "rdma-0@/any", "@eth1/any", "rdma-0@eth1/ipv4", "a" * 500)
+            for text in (
+                "",
+                "rdma-0",
+                "rdma-0@eth1",
+                "rdma-0@/any",
+                "@eth1/any",
+                "rdma-0@eth1/ipv4",
+                "a" * 500,
+            )
         ),
     ],
 )

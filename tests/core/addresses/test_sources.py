@@ -22,7 +22,9 @@ from webhook.core.reconcile.member import Member
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
-INTERFACES = '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+INTERFACES = (
+    '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+)
 KNOWN = profiles(
     f"""
 profiles:
@@ -58,7 +60,9 @@ def decision(verdict: Verdict, step: str) -> Decision:
 
 def variables(pod: Object) -> dict[str, Any]:
     [container] = podspec.containers(pod)
-    return {entry["name"]: entry.get("value") or entry["valueFrom"] for entry in podspec.env(container)}
+    return {
+        entry["name"]: entry.get("value") or entry["valueFrom"] for entry in podspec.env(container)
+    }
 
 
 def test_a_profile_names_the_sources_that_there_are() -> None:
@@ -73,7 +77,10 @@ def test_a_profile_names_the_sources_that_there_are() -> None:
 
 def test_a_job_without_a_network_is_told_that_it_meets_on_none() -> None:
     told = decision(verdict_of("unattached"), "rendezvous")
-    assert (told.reason, told.message) == (Reason.NO_IPAM, "no secondary network is attached to the pod")
+    assert (told.reason, told.message) == (
+        Reason.NO_IPAM,
+        "no secondary network is attached to the pod",
+    )
 
 
 def test_a_job_of_gke_meets_on_the_interface_that_gke_makes() -> None:
@@ -86,8 +93,14 @@ def test_a_job_of_gke_meets_on_the_interface_that_gke_makes() -> None:
     assert verdict.role == "master"
     found = variables(verdict.pod)
     assert (found["NCCL_SOCKET_IFNAME"], found["GLOO_SOCKET_IFNAME"]) == ("=eth1", "eth1")
-    assert decision(verdict, "rendezvous").message.endswith("come from eth1 of rdma-0 once GKE has given them")
-    [waiting] = [each for each in podspec.init_containers(verdict.pod) if each["name"] == names.WAIT_CONTAINER]
+    assert decision(verdict, "rendezvous").message.endswith(
+        "come from eth1 of rdma-0 once GKE has given them"
+    )
+    [waiting] = [
+        each
+        for each in podspec.init_containers(verdict.pod)
+        if each["name"] == names.WAIT_CONTAINER
+    ]
     assert "at that pod's pod-ips annotation" in waiting["command"][2]
     assert podspec.env_value(waiting, names.ENV_ADDRESS_ANNOTATION) == "pod-ips"
 
@@ -122,7 +135,10 @@ def test_without_a_source_the_job_meets_as_it_would_and_gets_all_else() -> None:
     assert podspec.limits(podspec.containers(verdict.pod)[0])["rdma/hca"] == "1"
     plain = variables(pods.load("live/pytorchjob/bert-master-0.review.json"))
     assert variables(verdict.pod) == plain
-    assert not {names.ADDRESS_SOURCE, names.RENDEZVOUS_NETWORK} & podspec.annotations(verdict.pod).keys()
+    assert (
+        not {names.ADDRESS_SOURCE, names.RENDEZVOUS_NETWORK}
+        & podspec.annotations(verdict.pod).keys()
+    )
     assert names.JOB not in podspec.labels(verdict.pod)
     assert not wait.needs(verdict.pod)
     told = json.loads(podspec.annotations(verdict.pod)[names.STATUS])
@@ -132,7 +148,9 @@ def test_without_a_source_the_job_meets_as_it_would_and_gets_all_else() -> None:
 def test_the_default_is_as_it_was() -> None:
     verdict = verdict_of("multus", **{names.ADDRESS_SOURCE: "gke", names.GKE_POD_IPS: POD_IPS})
     told = podspec.annotations(verdict.pod)
-    assert names.ADDRESS_SOURCE not in told, "no annotation of ours that comes with a pod is trusted"
+    assert names.ADDRESS_SOURCE not in told, (
+        "no annotation of ours that comes with a pod is trusted"
+    )
     assert told[names.GKE_POD_IPS] == POD_IPS, "none of our business here"
     assert told[names.RENDEZVOUS_NETWORK] == "default/rdma-net@net1/any"
 
@@ -140,7 +158,11 @@ def test_the_default_is_as_it_was() -> None:
 def member(who: str, profile: str = "gke", **annotations: str) -> Member:
     """Give what the controller reads of an injected pod, with *annotations* that others have written since."""
     pod = verdict_of(profile, who).pod
-    pod["metadata"] |= {"namespace": "train", "uid": who, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    pod["metadata"] |= {
+        "namespace": "train",
+        "uid": who,
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+    }
     pod["metadata"]["annotations"] |= annotations
     pod["metadata"].pop("deletionTimestamp", None)
     found = read_member({"metadata": pod["metadata"]})
@@ -157,8 +179,12 @@ def test_the_controller_publishes_what_the_pods_own_source_tells() -> None:
     status = '[{"name":"default/rdma-net","interface":"net1","ips":["10.9.9.9"]}]'
     multus = member("bert-master-0", **{names.NETWORK_STATUS: status})
     assert jobs.update(("train", "bert-master-0"), multus) == [], "of another source than the pod's"
-    units = jobs.update(("train", "bert-master-0"), member("bert-master-0", **{names.GKE_POD_IPS: POD_IPS}))
-    written = {unit.name: dict(found.annotations) for unit in units if (found := jobs.publication(unit))}
+    units = jobs.update(
+        ("train", "bert-master-0"), member("bert-master-0", **{names.GKE_POD_IPS: POD_IPS})
+    )
+    written = {
+        unit.name: dict(found.annotations) for unit in units if (found := jobs.publication(unit))
+    }
     assert written == {
         "bert-master-0": {
             names.MASTER_ADDR: "10.1.0.7",
@@ -198,11 +224,18 @@ def test_a_source_that_is_not_known_is_told_and_not_guessed(profile: str) -> Non
 def test_a_source_that_tells_nothing_gives_no_address(name: str) -> None:
     """Whatever somebody has written on the pod."""
     source, told = source_named(name), {names.NETWORK_STATUS: "[]", names.GKE_POD_IPS: POD_IPS}
-    assert source.choose(pods.minimal_pod(), KNOWN.profiles["gke"], ResolvedNetworks()).network is None
+    assert (
+        source.choose(pods.minimal_pod(), KNOWN.profiles["gke"], ResolvedNetworks()).network is None
+    )
     wanted = source_named("gke").parse_wanted("rdma-0@eth1/any")
     assert wanted is not None
     assert source.secondary(source.told(told), wanted).address == ""
-    assert read_member(pods.member_pod("m-0", "master", annotations={names.ADDRESS_SOURCE: name, **told})) is not None
+    assert (
+        read_member(
+            pods.member_pod("m-0", "master", annotations={names.ADDRESS_SOURCE: name, **told})
+        )
+        is not None
+    )
 
 
 def test_words_of_every_source_are_whole() -> None:

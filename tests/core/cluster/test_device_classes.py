@@ -24,11 +24,20 @@ ONE_DRIVER = 'device.driver == "dra.net"'
 
 def device_class(*expressions: str, name: str = "nic", resource: str = "rdma/hca") -> Object:
     selectors = [{"cel": {"expression": text}} for text in expressions]
-    return {"metadata": {"name": name}, "spec": {"extendedResourceName": resource, "selectors": selectors}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"extendedResourceName": resource, "selectors": selectors},
+    }
 
 
 def device_slice(
-    node: str = "a", devices: int = 2, *, driver: str = "dra.net", generation: int = 1, parts: int = 1, **spec: Any
+    node: str = "a",
+    devices: int = 2,
+    *,
+    driver: str = "dra.net",
+    generation: int = 1,
+    parts: int = 1,
+    **spec: Any,
 ) -> Object:
     pool = {"name": spec.pop("pool", node), "generation": generation, "resourceSliceCount": parts}
     listed = spec.pop("listed", [{"name": f"d-{number}"} for number in range(devices)])
@@ -40,7 +49,9 @@ def device_slice(
 
 
 def offers(classes: list[Object], *slices: Object) -> DeviceOffers:
-    return DeviceOffers(tuple(map(read_device_class, classes)), tuple(map(read_device_slice, slices)))
+    return DeviceOffers(
+        tuple(map(read_device_class, classes)), tuple(map(read_device_slice, slices))
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +72,9 @@ def offers(classes: list[Object], *slices: Object) -> DeviceOffers:
 def test_reads_whose_devices_a_class_takes(
     expressions: tuple[str, ...], driver: str | None, named: tuple[str, ...]
 ) -> None:
-    assert read_device_class(device_class(*expressions)) == DeviceClass("nic", "rdma/hca", driver, named)
+    assert read_device_class(device_class(*expressions)) == DeviceClass(
+        "nic", "rdma/hca", driver, named
+    )
 
 
 def test_a_class_gives_its_resource_and_the_implicit_one() -> None:
@@ -75,8 +88,12 @@ def test_a_class_gives_its_resource_and_the_implicit_one() -> None:
     assert offers([device_class(ONE_DRIVER, resource="")]).given("") is None
 
 
-def judge(found: DeviceOffers, amount: int = 1, labels: dict[str, str] | None = None) -> tuple[Shortage | None, str]:
-    supply = judge_supply(NODES, "rdma/hca", Fraction(amount), (labels or {}).items(), found.given("rdma/hca"))
+def judge(
+    found: DeviceOffers, amount: int = 1, labels: dict[str, str] | None = None
+) -> tuple[Shortage | None, str]:
+    supply = judge_supply(
+        NODES, "rdma/hca", Fraction(amount), (labels or {}).items(), found.given("rdma/hca")
+    )
     return supply.shortage, supply.uncounted
 
 
@@ -93,7 +110,9 @@ def test_counts_what_is_certain() -> None:
     assert judge(found, 6) == (Shortage.TOO_SMALL, "")
     assert judge(found, 5, {"rail": "fast"}) == (None, "")
     assert judge(found, 5, {"rail": "slow"}) == (Shortage.UNLABELLED, "")
-    everything = offers([device_class()], device_slice("b", 1), device_slice("b", 40, driver="other"))
+    everything = offers(
+        [device_class()], device_slice("b", 1), device_slice("b", 40, driver="other")
+    )
     assert judge(everything, 41) == (None, "")
 
 
@@ -101,23 +120,44 @@ def test_counts_what_is_certain() -> None:
     ("found", "why"),
     [
         (offers([device_class("true")], device_slice()), "its selectors are CEL"),
-        (offers([device_class(), device_class(name="b")], device_slice()), "which of them the scheduler takes"),
-        (offers([device_class(ONE_DRIVER)], device_slice(parts=2)), "1 pool of its driver is not complete"),
-        (offers([device_class(ONE_DRIVER)], device_slice("")), "2 devices may be used from several nodes"),
         (
-            offers([device_class(ONE_DRIVER)], device_slice(listed=[{"name": "x", "taints": [{"key": "k"}]}])),
+            offers([device_class(), device_class(name="b")], device_slice()),
+            "which of them the scheduler takes",
+        ),
+        (
+            offers([device_class(ONE_DRIVER)], device_slice(parts=2)),
+            "1 pool of its driver is not complete",
+        ),
+        (
+            offers([device_class(ONE_DRIVER)], device_slice("")),
+            "2 devices may be used from several nodes",
+        ),
+        (
+            offers(
+                [device_class(ONE_DRIVER)],
+                device_slice(listed=[{"name": "x", "taints": [{"key": "k"}]}]),
+            ),
             "1 device may be given out or not",
         ),
         (
-            offers([device_class(ONE_DRIVER)], device_slice("", listed=[{"name": "x", "nodeName": "a"}])),
+            offers(
+                [device_class(ONE_DRIVER)],
+                device_slice("", listed=[{"name": "x", "nodeName": "a"}]),
+            ),
             "1 device may be given out or not",
         ),
         (
-            offers([device_class(ONE_DRIVER)], device_slice(listed=[{"name": "x", "consumesCounters": [{}]}])),
+            offers(
+                [device_class(ONE_DRIVER)],
+                device_slice(listed=[{"name": "x", "consumesCounters": [{}]}]),
+            ),
             "1 device may be given out or not",
         ),
         (DeviceOffers(None, None, "403"), "DeviceClasses cannot be read: 403"),
-        (offers([device_class(ONE_DRIVER)])._replace(slices=None, problem="403"), "ResourceSlices cannot be read: 403"),
+        (
+            offers([device_class(ONE_DRIVER)])._replace(slices=None, problem="403"),
+            "ResourceSlices cannot be read: 403",
+        ),
     ],
 )
 def test_says_why_it_does_not_count(found: DeviceOffers, why: str) -> None:
@@ -140,10 +180,14 @@ def test_what_nodes_offer_by_a_device_plugin_stays_judged_where_classes_cannot_b
 
 def test_names_drivers_that_publish_nothing_and_pools_that_are_not_complete() -> None:
     found = offers(
-        [device_class(ONE_DRIVER), device_class("true", name="any")], device_slice(parts=3), device_slice("b")
+        [device_class(ONE_DRIVER), device_class("true", name="any")],
+        device_slice(parts=3),
+        device_slice("b"),
     )
     nic, anything = found.classes or ()
-    assert [(each.name, each.there, each.parts) for each in found.pools() if not each.is_complete] == [("a", 1, 3)]
+    assert [
+        (each.name, each.there, each.parts) for each in found.pools() if not each.is_complete
+    ] == [("a", 1, 3)]
     assert found.silent_drivers(nic) == found.silent_drivers(anything) == ()
     assert offers([]).silent_drivers(nic) == ("dra.net",)
     assert DeviceOffers(slices=None).silent_drivers(nic) == ()
@@ -151,7 +195,11 @@ def test_names_drivers_that_publish_nothing_and_pools_that_are_not_complete() ->
 
 @pytest.mark.parametrize(
     ("classes", "told"),
-    [("a", "DeviceClass a"), ("abcd", "DeviceClasses a, b, c, d"), ("abcde", "DeviceClasses a, b, c and 2 more")],
+    [
+        ("a", "DeviceClass a"),
+        ("abcd", "DeviceClasses a, b, c, d"),
+        ("abcde", "DeviceClasses a, b, c and 2 more"),
+    ],
 )
 def test_names_the_classes(classes: str, told: str) -> None:
     assert str(Given(tuple(classes), {})) == told

@@ -21,7 +21,9 @@ SPACES = ("research", "train", "vision")
     ids=["one for all", "each namespace's own", "isolated"],
 )
 def test_a_network_is_looked_at_as_often_as_it_differs(name: str, multus: str, count: int) -> None:
-    read = profiles(f"multus: {multus}\nprofiles: {{a: {{networks: [{{network: {name}, resource: rdma/hca}}]}}}}")
+    read = profiles(
+        f"multus: {multus}\nprofiles: {{a: {{networks: [{{network: {name}, resource: rdma/hca}}]}}}}"
+    )
     profile = read.profiles["a"]
     defined = [define_network(network(f"{space}/rdma")) for space in ("default", *SPACES)]
     definitions = {(each.namespace, each.name): each for each in defined}

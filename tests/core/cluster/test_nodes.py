@@ -21,18 +21,46 @@ NODE: Object = {
 
 def test_keeps_of_a_node_what_decides_about_pods() -> None:
     taints = ({"key": "gpu", "effect": "NoSchedule"},)
-    assert read_node(NODE) == NodeOffer("node-0", {"rail": "fast"}, {"rdma/hca": "8"}, taints, cordoned=True)
+    assert read_node(NODE) == NodeOffer(
+        "node-0", {"rail": "fast"}, {"rdma/hca": "8"}, taints, cordoned=True
+    )
     assert read_node({}) == NodeOffer("", not_ready="no reason told")
 
 
 @pytest.mark.parametrize(
     ("conditions", "told"),
     [
-        ([{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting"}], ""),
-        ([{"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "no CNI"}], "no CNI"),
-        ([{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}], "NodeStatusUnknown"),
+        (
+            [
+                {
+                    "type": "Ready",
+                    "status": "True",
+                    "reason": "KubeletReady",
+                    "message": "kubelet is posting",
+                }
+            ],
+            "",
+        ),
+        (
+            [
+                {
+                    "type": "Ready",
+                    "status": "False",
+                    "reason": "KubeletNotReady",
+                    "message": "no CNI",
+                }
+            ],
+            "no CNI",
+        ),
+        (
+            [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}],
+            "NodeStatusUnknown",
+        ),
         ([{"type": "Ready", "status": "Unknown"}], "no reason told"),
-        ([{"type": "DiskPressure", "status": "True", "message": "the disk is full"}], "no reason told"),
+        (
+            [{"type": "DiskPressure", "status": "True", "message": "the disk is full"}],
+            "no reason told",
+        ),
         (None, "no reason told"),
     ],
 )

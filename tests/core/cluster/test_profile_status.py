@@ -38,7 +38,9 @@ RAILS = "{networks: [{network: rails/rail-0}, {network: rails/rail-1}]}"
 OWN = "{networks: [{network: rdma}]}"
 OWN_DEVICE = "{networks: [{network: rdma, resource: rdma/hca}], nodeSelector: {rail: fast}}"
 HUGE = "{resources: {hugepages-2Mi: 1Gi}, networks: []}"
-NODE = NodeOffer("a", {"rail": "fast"}, {"rdma/hca": "8", "nvidia.com/rail": "1", "hugepages-2Mi": "2Gi"})
+NODE = NodeOffer(
+    "a", {"rail": "fast"}, {"rdma/hca": "8", "nvidia.com/rail": "1", "hugepages-2Mi": "2Gi"}
+)
 
 
 def judge(
@@ -55,8 +57,12 @@ def judge(
     defined = [define_network(each) for each in networks]
     seen = seen or NetworksSeen({(each.namespace, each.name): each for each in defined})
     examined = examine_profile(read.profiles["a"], read.settings, users, seen.definitions or {})
-    supplies = {} if nodes is None else {wish: supply(wish, nodes, offers) for wish in examined.wishes}
-    found = conditions_of(Content(read.profiles["a"]), examined, seen, NodesSeen(supplies, "no answer"))
+    supplies = (
+        {} if nodes is None else {wish: supply(wish, nodes, offers) for wish in examined.wishes}
+    )
+    found = conditions_of(
+        Content(read.profiles["a"]), examined, seen, NodesSeen(supplies, "no answer")
+    )
     return {each.type: f"{each.status} {each.reason}: {each.message}" for each in found}
 
 
@@ -89,9 +95,10 @@ def test_is_not_ready_where_the_configuration_does_not_allow_it() -> None:
         "False NotAllowed: volume v: hostPath /sys is not in allowed.hostPaths of the Configuration: pods that would get it are denied"
         "; add it there, or remove it here"
     )
-    both = judge("{volumes: [{name: v, hostPath: {path: /sys}}], sidecars: [{name: s, image: a/b}]}", nodes=None)[
-        "Ready"
-    ]
+    both = judge(
+        "{volumes: [{name: v, hostPath: {path: /sys}}], sidecars: [{name: s, image: a/b}]}",
+        nodes=None,
+    )["Ready"]
     assert "of the Configuration; sidecar s: image a/b is not in allowed.sidecarImages" in both
 
 
@@ -103,7 +110,10 @@ def test_a_network_of_the_pods_own_namespace_is_looked_for_in_each_that_names_th
         "and no namespace to look for it in names the profile",
     }
     everywhere = [network(f"{space}/rdma", "rdma/hca") for space in "abc"]
-    assert judge(OWN, *everywhere, users="abc")["NetworksFound"] == "True AllFound: found: network rdma"
+    assert (
+        judge(OWN, *everywhere, users="abc")["NetworksFound"]
+        == "True AllFound: found: network rdma"
+    )
     some = judge(OWN, everywhere[1], users=["a", "b", "c", "d", "e", "f"])
     assert some["NetworksFound"] == (
         "False NetworkMissing: network rdma does not exist (for pods of a, c, d and 2 more); create it, or correct the profile"
@@ -134,7 +144,9 @@ def test_a_network_of_the_pods_own_namespace_is_looked_for_in_each_that_names_th
         ),
     ],
 )
-def test_names_the_networks_that_are_missing_or_cannot_be_used(networks: list[Object], told: str) -> None:
+def test_names_the_networks_that_are_missing_or_cannot_be_used(
+    networks: list[Object], told: str
+) -> None:
     found = judge(RAILS, *networks)
     assert found["NetworksFound"].startswith(told)
     assert found["Ready"] == found["NetworksFound"]
@@ -142,7 +154,11 @@ def test_names_the_networks_that_are_missing_or_cannot_be_used(networks: list[Ob
 
 def test_knows_the_isolation_of_multus() -> None:
     found = judge(
-        RAILS, network("rails/rail-0"), network("rails/rail-1"), users=["ml"], multus="{namespaceIsolation: true}"
+        RAILS,
+        network("rails/rail-0"),
+        network("rails/rail-1"),
+        users=["ml"],
+        multus="{namespaceIsolation: true}",
     )
     assert found["NetworksFound"].startswith(
         "False NetworkIsolated: network rails/rail-0 is in another namespace than the pods"
@@ -150,7 +166,10 @@ def test_knows_the_isolation_of_multus() -> None:
     action = "; move it to one of multus.globalNamespaces ({}) or to the pods' own, or correct both settings"
     assert found["NetworksFound"].endswith(action.format("default"))
     nowhere = judge(
-        RAILS, network("rails/rail-0"), users=["ml"], multus="{namespaceIsolation: true, globalNamespaces: []}"
+        RAILS,
+        network("rails/rail-0"),
+        users=["ml"],
+        multus="{namespaceIsolation: true, globalNamespaces: []}",
     )
     assert action.format("none") in nowhere["NetworksFound"]
 
@@ -165,13 +184,18 @@ def test_a_default_network_counts_too() -> None:
 
 def test_says_what_could_not_be_read() -> None:
     unread = judge(RAILS, seen=NetworksSeen(None, "answered 403"))
-    assert unread["NetworksFound"] == "Unknown NotRead: NetworkAttachmentDefinitions cannot be read: answered 403"
+    assert (
+        unread["NetworksFound"]
+        == "Unknown NotRead: NetworkAttachmentDefinitions cannot be read: answered 403"
+    )
     assert unread["DevicesOffered"].startswith(
         "Unknown NotRead: the devices of network rails/rail-0 are known from its"
     )
     assert unread["Ready"].startswith("True")
     absent = judge(RAILS, seen=NetworksSeen({}, is_installed=False))
-    assert absent["NetworksFound"].startswith("False MultusMissing: NetworkAttachmentDefinitions are not installed")
+    assert absent["NetworksFound"].startswith(
+        "False MultusMissing: NetworkAttachmentDefinitions are not installed"
+    )
     assert (
         judge(SHARED, network("default/rdma"), nodes=None)["DevicesOffered"]
         == "Unknown NotRead: nodes cannot be read: no answer"
@@ -186,7 +210,11 @@ def test_says_what_could_not_be_read() -> None:
             [],
             "False NoNodeOffers: a pod takes 2 rdma/hca, and no node offers rdma/hca: look at its device plugin, or correct the name",
         ),
-        (SHARED, [NodeOffer("a", {}, {"rdma/hca": "0"})], "False NoNodeOffers: a pod takes 2 rdma/hca"),
+        (
+            SHARED,
+            [NodeOffer("a", {}, {"rdma/hca": "0"})],
+            "False NoNodeOffers: a pod takes 2 rdma/hca",
+        ),
         (
             SHARED,
             [NodeOffer(name, {}, {"rdma/hca": "1"}) for name in "ab"],
@@ -214,19 +242,24 @@ def test_says_what_no_node_offers(spec: str, nodes: list[NodeOffer], told: str) 
 
 def test_devices_that_drivers_give_out_for_claims_are_unknown_and_not_missing() -> None:
     uncounted = DeviceOffers((DeviceClass("nic", "rdma/hca", None, ()),))
-    for offers, by in ((uncounted, "DeviceClass nic"), (DeviceOffers(None, None, "403"), "a DeviceClass")):
+    for offers, by in (
+        (uncounted, "DeviceClass nic"),
+        (DeviceOffers(None, None, "403"), "a DeviceClass"),
+    ):
         found = judge(SHARED, network("default/rdma"), nodes=[], offers=offers)
-        told = (
-            f"Unknown DeviceClassOffers: no node offers 2 rdma/hca, but {by} may give it by claim (DRA), not counted: "
-        )
+        told = f"Unknown DeviceClassOffers: no node offers 2 rdma/hca, but {by} may give it by claim (DRA), not counted: "
         assert found["DevicesOffered"].startswith(told)
         assert found["Ready"].startswith("True")
     small = [NodeOffer("a", {}, {"rdma/hca": "1"})]
-    found = judge(SHARED, network("default/rdma"), nodes=small, offers=DeviceOffers(None, None, "403"))
+    found = judge(
+        SHARED, network("default/rdma"), nodes=small, offers=DeviceOffers(None, None, "403")
+    )
     assert found["DevicesOffered"].startswith("False NodesTooSmall")
 
 
-@pytest.mark.parametrize(("devices", "told"), [(2, "True AllOffered"), (1, "False NodesTooSmall"), (0, "False NoNode")])
+@pytest.mark.parametrize(
+    ("devices", "told"), [(2, "True AllOffered"), (1, "False NodesTooSmall"), (0, "False NoNode")]
+)
 def test_devices_that_claims_give_for_certain_are_counted(devices: int, told: str) -> None:
     nic = DeviceClass("nic", "rdma/hca", "dra.net", ("dra.net",))
     offers = DeviceOffers((nic,), (DeviceSlice("dra.net", "a", 1, 1, "a", devices, 0),))
@@ -255,7 +288,9 @@ def test_content_that_is_refused_is_told_and_nothing_else_is_claimed() -> None:
     assert told[0].message == (
         "spec.networks[0].resource: found a,a; correct it: until then a webhook keeps the last one that it could use"
     )
-    unread = conditions_of(refused._replace(is_read=False), Examined((), ()), NetworksSeen({}), NodesSeen({}))
+    unread = conditions_of(
+        refused._replace(is_read=False), Examined((), ()), NetworksSeen({}), NodesSeen({})
+    )
     assert [(each.status, str(each.reason)) for each in unread] == [("Unknown", "NotRead")] * 3
 
 
@@ -263,7 +298,9 @@ def test_messages_stay_short() -> None:
     long = Content(None, "spec.env: no\n" * 1000)
     message = conditions_of(long, Examined((), ()), NetworksSeen({}), NodesSeen({}))[0].message
     assert 900 < len(message) <= 1024
-    assert message.endswith("…; correct it: until then a webhook keeps the last one that it could use")
+    assert message.endswith(
+        "…; correct it: until then a webhook keeps the last one that it could use"
+    )
     assert message.isprintable()
     many = f"{{networks: [{', '.join(f'{{network: r/n-{number}}}' for number in range(64))}]}}"
     assert len(judge(many)["NetworksFound"]) < 300
@@ -275,7 +312,12 @@ def test_reasons_are_as_the_api_has_them() -> None:
 
 
 def test_the_reference_explains_every_reason() -> None:
-    section = (ROOT / "docs/behaviour.md").read_text().partition("### The status of profiles")[2].partition("\n## ")[0]
+    section = (
+        (ROOT / "docs/behaviour.md")
+        .read_text()
+        .partition("### The status of profiles")[2]
+        .partition("\n## ")[0]
+    )
     assert {reason for reason in ConditionReason if f"`{reason}`" not in section} == set()
 
 
@@ -291,7 +333,9 @@ def test_knows_which_networks_to_look_for() -> None:
 def test_names_the_first_few_networks() -> None:
     spec = f"{{networks: [{', '.join(f'{{network: r/n-{number}@x{number}}}' for number in range(8))}]}}"
     read = profiles(f"profiles: {{a: {spec}, b: {{}}}}")
-    assert networks_in_short(Content(read.profiles["a"])) == "r/n-0@x0, r/n-1@x1, r/n-2@x2 and 5 more"
+    assert (
+        networks_in_short(Content(read.profiles["a"])) == "r/n-0@x0, r/n-1@x1, r/n-2@x2 and 5 more"
+    )
     assert networks_in_short(Content(read.profiles["b"])) == ""
     assert networks_in_short(Content(None, "a fault")) == ""
 
@@ -299,7 +343,9 @@ def test_names_the_first_few_networks() -> None:
 READY = Condition("Ready", "True", ConditionReason.USABLE, "its content can be used")
 
 
-def status(condition: Condition = READY, before: Any = None, now: str = "2026-01-01T00:00:00Z") -> Object | None:
+def status(
+    condition: Condition = READY, before: Any = None, now: str = "2026-01-01T00:00:00Z"
+) -> Object | None:
     return next_status(before, [condition], generation=3, namespaces=2, networks="a/b, c", now=now)
 
 
@@ -339,12 +385,23 @@ def test_conditions_of_others_are_kept_as_far_as_there_is_room() -> None:
     foreign = [{"type": f"Other{number}", "status": "True"} for number in range(20)]
     made = status(before={"conditions": foreign})
     assert made is not None
-    assert [each["type"] for each in made["conditions"]] == ["Ready", *(f"Other{number}" for number in range(7))]
+    assert [each["type"] for each in made["conditions"]] == [
+        "Ready",
+        *(f"Other{number}" for number in range(7)),
+    ]
     assert len(made["conditions"]) == MOST_CONDITIONS
 
 
 @pytest.mark.parametrize(
-    "before", [None, "text", [], {"conditions": None}, {"conditions": "x"}, {"conditions": [1, {"type": []}]}]
+    "before",
+    [
+        None,
+        "text",
+        [],
+        {"conditions": None},
+        {"conditions": "x"},
+        {"conditions": [1, {"type": []}]},
+    ],
 )
 def test_takes_any_status_that_was_there(before: Any) -> None:
     made = status(before=before)

@@ -29,7 +29,9 @@ RESOURCES = ("rdma/ib", "nvidia.com/hostdev", "nvidia.com/gpu", "hugepages-2Mi",
 INTERFACES = ("net1", "net2", "rail0")
 _NONE = Decision("rendezvous", Outcome.SKIPPED, Reason.DISABLED, "the profile asks for none")
 
-_quantities = st.sampled_from(["0", "1", "2", "8", "1k", "1000m", "4Gi", 1, 3, 2.0, "1500m", "x", "-1", ""])
+_quantities = st.sampled_from(
+    ["0", "1", "2", "8", "1k", "1000m", "4Gi", 1, 3, 2.0, "1500m", "x", "-1", ""]
+)
 _amounts = st.dictionaries(st.sampled_from(RESOURCES), _quantities, max_size=3)
 _paths = st.sampled_from(["/etc/nccl.conf", "/dev/shm", "//dev/shm/", "/dev/./shm", "/data"])
 _volume_names = st.sampled_from(["dshm", names.SHM_VOLUME, names.NCCL_CONF_VOLUME, "data"])
@@ -40,7 +42,11 @@ _sources = st.sampled_from(
         {"emptyDir": {}},
         {"hostPath": {"path": "/dev/shm"}},
         {"downwardAPI": {}},
-        {"downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+        {
+            "downwardAPI": {
+                "items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]
+            }
+        },
         {"downwardAPI": {"items": None, "defaultMode": 420}},
     ]
 )
@@ -69,10 +75,15 @@ _MOUNTS = (
 )
 _SIDECARS = (
     ProfileSidecar("side", "example.com/side"),
-    ProfileSidecar("daemon", "example.com/daemon:1", mounts=_MOUNTS[:2], capabilities=("NET_ADMIN",)),
+    ProfileSidecar(
+        "daemon", "example.com/daemon:1", mounts=_MOUNTS[:2], capabilities=("NET_ADMIN",)
+    ),
     ProfileSidecar("root", "other.com/daemon", privileged=True, resources={"rdma/ib": "1"}),
 )
-_TOLERATIONS = (ProfileToleration("gpu", "Exists"), ProfileToleration("gpu", value="a", effect="NoExecute"))
+_TOLERATIONS = (
+    ProfileToleration("gpu", "Exists"),
+    ProfileToleration("gpu", value="a", effect="NoExecute"),
+)
 _QUANTITIES = (
     ProfileQuantity("rdma/ib", per_accelerator=2),
     ProfileQuantity("nvidia.com/hostdev", by_node_type={"a": 3, "b": 4}, node_label="rack"),
@@ -81,7 +92,9 @@ _QUANTITIES = (
 
 def _optional(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Object]:
     """Draw a map in which any field may be missing or null."""
-    return st.fixed_dictionaries({}, optional={key: st.none() | value for key, value in fields.items()})
+    return st.fixed_dictionaries(
+        {}, optional={key: st.none() | value for key, value in fields.items()}
+    )
 
 
 _resources = _optional(limits=_amounts, requests=_amounts, claims=st.just([{"name": "gpu"}]))
@@ -117,7 +130,10 @@ _mounts = st.lists(st.fixed_dictionaries({"name": _volume_names, "mountPath": _p
 def containers(draw: st.DrawFn, name: str) -> Object:
     fields = draw(
         _optional(
-            resources=_resources, securityContext=_security, volumeMounts=_mounts, env=st.lists(_variables, max_size=3)
+            resources=_resources,
+            securityContext=_security,
+            volumeMounts=_mounts,
+            env=st.lists(_variables, max_size=3),
         )
     )
     return minimal_container(name, **fields)
@@ -126,30 +142,57 @@ def containers(draw: st.DrawFn, name: str) -> Object:
 @st.composite
 def pods(draw: st.DrawFn) -> Object:
     """Draw a pod of one to three containers."""
-    found = [draw(containers(name)) for name in draw(st.sampled_from([("trainer",), ("side", "trainer", "log")]))]
+    found = [
+        draw(containers(name))
+        for name in draw(st.sampled_from([("trainer",), ("side", "trainer", "log")]))
+    ]
     init = st.lists(
-        containers("early") | containers(names.WAIT_CONTAINER) | containers(names.ISTIO_INIT_CONTAINER), max_size=2
+        containers("early")
+        | containers(names.WAIT_CONTAINER)
+        | containers(names.ISTIO_INIT_CONTAINER),
+        max_size=2,
     )
-    volumes = st.lists(st.builds(lambda name, source: {"name": name, **source}, _volume_names, _sources), max_size=3)
+    volumes = st.lists(
+        st.builds(lambda name, source: {"name": name, **source}, _volume_names, _sources),
+        max_size=3,
+    )
     spec = draw(
         _optional(
             initContainers=init,
             volumes=volumes,
             securityContext=_security,
-            nodeSelector=st.dictionaries(st.sampled_from(["rack", "fabric"]), st.sampled_from(["a", "b"])),
+            nodeSelector=st.dictionaries(
+                st.sampled_from(["rack", "fabric"]), st.sampled_from(["a", "b"])
+            ),
             hostIPC=st.booleans(),
             hostUsers=st.booleans(),
             os=st.sampled_from([{"name": "windows"}, {"name": "linux"}]),
             resourceClaims=st.just([{"name": "gpu"}]),
-            tolerations=st.lists(_optional(key=st.just("gpu"), operator=st.sampled_from(["", "Exists"])), max_size=2),
-            affinity=_optional(nodeAffinity=_optional(requiredDuringSchedulingIgnoredDuringExecution=_node_terms)),
+            tolerations=st.lists(
+                _optional(key=st.just("gpu"), operator=st.sampled_from(["", "Exists"])), max_size=2
+            ),
+            affinity=_optional(
+                nodeAffinity=_optional(requiredDuringSchedulingIgnoredDuringExecution=_node_terms)
+            ),
         )
     )
     metadata = draw(
         _optional(
             annotations=st.dictionaries(
-                st.sampled_from([names.ISTIO_EXCLUDE_INTERFACES, names.ISTIO_INJECT, names.ADDED_DEVICES]),
-                st.sampled_from(["", "true", "false", "net1", "eth9, net1,", "rdma/ib=1", "nvidia.com/hostdev=2"]),
+                st.sampled_from(
+                    [names.ISTIO_EXCLUDE_INTERFACES, names.ISTIO_INJECT, names.ADDED_DEVICES]
+                ),
+                st.sampled_from(
+                    [
+                        "",
+                        "true",
+                        "false",
+                        "net1",
+                        "eth9, net1,",
+                        "rdma/ib=1",
+                        "nvidia.com/hostdev=2",
+                    ]
+                ),
             ),
             labels=st.dictionaries(st.just(names.ISTIO_INJECT), st.sampled_from(["true", "false"])),
         )
@@ -168,23 +211,38 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
             has_ipam=draw(st.booleans()),
             node_selector=draw(st.sampled_from([{}, {"rack": "a"}, {"fabric": "b"}])),
         )
-        for name, interface in zip(("rail-0", "rail-1"), draw(st.permutations(INTERFACES)), strict=False)
+        for name, interface in zip(
+            ("rail-0", "rail-1"), draw(st.permutations(INTERFACES)), strict=False
+        )
     ][: draw(st.integers(0, 2))]
     limit = draw(st.sampled_from([None, "1Gi", "16Gi"]))
     chosen = profile(
         resources=draw(
-            st.dictionaries(st.sampled_from(RESOURCES), st.sampled_from(["1", "2", "1k", "2Gi", "1500M"]), max_size=2)
+            st.dictionaries(
+                st.sampled_from(RESOURCES),
+                st.sampled_from(["1", "2", "1k", "2Gi", "1500M"]),
+                max_size=2,
+            )
         ),
         existing_devices=draw(st.sampled_from(["complete", "keep", "add"])),
-        annotations=draw(st.dictionaries(st.sampled_from([names.ISTIO_INJECT, "note"]), st.sampled_from(["", "true"]))),
+        annotations=draw(
+            st.dictionaries(
+                st.sampled_from([names.ISTIO_INJECT, "note"]), st.sampled_from(["", "true"])
+            )
+        ),
         ipc_lock=draw(st.booleans()),
         pod_security=draw(st.sampled_from(["deny", "skip", "ignore"])),
         shared_memory=SharedMemory(draw(st.booleans()), limit, draw(st.booleans())),
         nccl_conf=draw(st.booleans()),
         env=draw(
-            st.dictionaries(st.sampled_from(["NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"]), st.sampled_from(["mlx5", "eth0"]))
+            st.dictionaries(
+                st.sampled_from(["NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"]),
+                st.sampled_from(["mlx5", "eth0"]),
+            )
         ),
-        device_variables=draw(st.sampled_from([(), ("NCCL_IB_HCA",), ("NCCL_IB_HCA", "UCX_NET_DEVICES")])),
+        device_variables=draw(
+            st.sampled_from([(), ("NCCL_IB_HCA",), ("NCCL_IB_HCA", "UCX_NET_DEVICES")])
+        ),
         node_selector=draw(st.dictionaries(st.just("rack"), st.sampled_from(["a", "b"]))),
         **{
             field: tuple(draw(st.lists(st.sampled_from(given), max_size=2, unique_by=id)))
@@ -211,7 +269,9 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         container=names_there.index("trainer"),
         labels=labels,
         why_no_rendezvous=_NONE,
-        allowed=draw(st.sampled_from([Allowed(), Allowed(("/dev/",), ("example.com/*", "other.com/daemon"))])),
+        allowed=draw(
+            st.sampled_from([Allowed(), Allowed(("/dev/",), ("example.com/*", "other.com/daemon"))])
+        ),
     )
 
 

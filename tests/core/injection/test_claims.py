@@ -17,7 +17,13 @@ from webhook.core.draft import Draft
 from webhook.core.injection.claims import inject
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.profiles import ClaimConstraint, ClaimRequest, ProfileClaim, ProfileQuantity, ProfileSidecar
+from webhook.core.profiles import (
+    ClaimConstraint,
+    ClaimRequest,
+    ProfileClaim,
+    ProfileQuantity,
+    ProfileSidecar,
+)
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 NIC = ProfileClaim("nic", (ClaimRequest("nic", "dranet.net", count=2),))
@@ -32,8 +38,12 @@ ALONE = TrainingPod("pytorchjob", reason=Reason.SINGLE_NODE, message="the job ru
 REFERENCE = {"name": "fabric-nic", "resourceClaimTemplateName": template_name(NIC)}
 
 
-def plan_of(pod: Object, *claims: ProfileClaim, training_pod: TrainingPod | None = MEMBER, **tweaks: Any) -> Plan:
-    fields = {name: tweaks.pop(name) for name in ("resources", "quantities", "sidecars") if name in tweaks}
+def plan_of(
+    pod: Object, *claims: ProfileClaim, training_pod: TrainingPod | None = MEMBER, **tweaks: Any
+) -> Plan:
+    fields = {
+        name: tweaks.pop(name) for name in ("resources", "quantities", "sidecars") if name in tweaks
+    }
     return plan(pod, profile=profile(claims=claims, **fields), training_pod=training_pod, **tweaks)
 
 
@@ -46,14 +56,20 @@ def test_references_the_template_in_the_pod_and_its_training_container() -> None
     assert message(again, Outcome.KEPT) == "the pod has fabric-nic already"
     assert result["spec"]["containers"][0] == pod["spec"]["containers"][0]
     assert outcomes(decisions) == [(Outcome.INJECTED, Reason.ADDED)]
-    assert decisions[0].message == f"container trainer gets claim fabric-nic (template {template_name(NIC)})"
+    assert (
+        decisions[0].message
+        == f"container trainer gets claim fabric-nic (template {template_name(NIC)})"
+    )
 
 
 def test_gives_several_claims_beside_a_pods_accelerator() -> None:
     other = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com"),))
     pod = minimal_pod(minimal_container(resources={"limits": {"nvidia.com/gpu": "8"}}))
     result, decisions = carry_out(inject, pod, plan_of(pod, NIC, other))
-    assert [each["name"] for each in result["spec"]["resourceClaims"]] == ["fabric-nic", "fabric-rail"]
+    assert [each["name"] for each in result["spec"]["resourceClaims"]] == [
+        "fabric-nic",
+        "fabric-rail",
+    ]
     assert result["spec"]["containers"][0]["resources"] == {
         "limits": {"nvidia.com/gpu": "8"},
         "claims": [{"name": "fabric-nic"}, {"name": "fabric-rail"}],
@@ -76,7 +92,9 @@ def test_gives_several_claims_beside_a_pods_accelerator() -> None:
         ),
     ],
 )
-def test_a_pod_that_is_not_one_of_several_gets_none(training_pod: TrainingPod | None, reason: Reason, why: str) -> None:
+def test_a_pod_that_is_not_one_of_several_gets_none(
+    training_pod: TrainingPod | None, reason: Reason, why: str
+) -> None:
     pod = minimal_pod()
     result, decisions = carry_out(inject, pod, plan_of(pod, NIC, training_pod=training_pod))
     assert result == pod
@@ -86,7 +104,9 @@ def test_a_pod_that_is_not_one_of_several_gets_none(training_pod: TrainingPod | 
 
 def test_a_job_that_meets_where_it_would_anyway_gets_its_claims() -> None:
     pod = minimal_pod()
-    system = TrainingPod("leaderworkerset", reason=Reason.NO_MASTER, message="no variable names rank 0")
+    system = TrainingPod(
+        "leaderworkerset", reason=Reason.NO_MASTER, message="no variable names rank 0"
+    )
     result, _ = carry_out(inject, pod, plan_of(pod, NIC, training_pod=system))
     assert result["spec"]["resourceClaims"] == [REFERENCE]
 
@@ -116,7 +136,11 @@ def test_a_job_that_meets_where_it_would_anyway_gets_its_claims() -> None:
             "it brings claim fabric-nic of its own, which may be for the same devices; remove one of the two",
         ),
         (
-            {"resourceClaims": [{"name": "fabric-nic", "resourceClaimTemplateName": "imex-channel"}]},
+            {
+                "resourceClaims": [
+                    {"name": "fabric-nic", "resourceClaimTemplateName": "imex-channel"}
+                ]
+            },
             Reason.DRA_CLAIM,
             "it brings claim fabric-nic of its own, which may be for the same devices; remove one of the two",
         ),
@@ -140,16 +164,23 @@ def test_says_that_the_cluster_serves_no_claims() -> None:
 
 def test_a_channel_of_a_compute_domain_is_no_card() -> None:
     channel = {"name": "channel", "resourceClaimTemplateName": "compute-domain-channel"}
-    pod = minimal_pod(minimal_container(resources={"claims": [{"name": "channel"}]}), resourceClaims=[channel])
+    pod = minimal_pod(
+        minimal_container(resources={"claims": [{"name": "channel"}]}), resourceClaims=[channel]
+    )
     result, _ = carry_out(inject, pod, plan_of(pod, NIC))
     assert result["spec"]["resourceClaims"] == [channel, REFERENCE]
-    assert result["spec"]["containers"][0]["resources"]["claims"] == [{"name": "channel"}, {"name": "fabric-nic"}]
+    assert result["spec"]["containers"][0]["resources"]["claims"] == [
+        {"name": "channel"},
+        {"name": "fabric-nic"},
+    ]
 
 
 @pytest.mark.parametrize("where", ["containers", "initContainers"])
 @pytest.mark.parametrize("key", ["limits", "requests"])
 @pytest.mark.parametrize("resource", ["rdma/hca", "deviceclass.resource.kubernetes.io/dranet.net"])
-def test_never_beside_a_device_that_the_pod_asks_for_itself(where: str, key: str, resource: str) -> None:
+def test_never_beside_a_device_that_the_pod_asks_for_itself(
+    where: str, key: str, resource: str
+) -> None:
     holder = minimal_container("holder", resources={key: {resource: 1}})
     pod = minimal_pod()
     pod["spec"][where] = [*pod["spec"].get(where, []), holder]
@@ -188,11 +219,16 @@ def test_no_amount_of_a_device_is_no_request() -> None:
         (ALIGNED, "match by resource.kubernetes.io/"),
     ],
 )
-def test_a_claim_of_accelerators_goes_only_to_pods_that_ask_for_none(claim: ProfileClaim, told: str) -> None:
+def test_a_claim_of_accelerators_goes_only_to_pods_that_ask_for_none(
+    claim: ProfileClaim, told: str
+) -> None:
     own = minimal_pod(minimal_container(resources={"limits": {"nvidia.com/gpu": "1"}}))
     result, decisions = carry_out(inject, own, plan_of(own, NIC, claim))
     assert result["spec"]["resourceClaims"] == [REFERENCE]
-    assert outcomes(decisions) == [(Outcome.INJECTED, Reason.ADDED), (Outcome.WARNED, Reason.OWN_DEVICE)]
+    assert outcomes(decisions) == [
+        (Outcome.INJECTED, Reason.ADDED),
+        (Outcome.WARNED, Reason.OWN_DEVICE),
+    ]
     assert told in message(decisions, Outcome.WARNED)
     assert f"claim {claim.name} of profile rdma is left out" in message(decisions, Outcome.WARNED)
     none = minimal_pod()
@@ -202,9 +238,13 @@ def test_a_claim_of_accelerators_goes_only_to_pods_that_ask_for_none(claim: Prof
 
 
 def test_a_copy_takes_the_template_of_today() -> None:
-    earlier = {"name": "fabric-nic", "resourceClaimTemplateName": "fabric-injector-nic-0123456789abcdef"}
+    earlier = {
+        "name": "fabric-nic",
+        "resourceClaimTemplateName": "fabric-injector-nic-0123456789abcdef",
+    }
     pod = minimal_pod(
-        minimal_container(resources={"claims": [{"name": "fabric-nic"}]}), resourceClaims=[{"name": "x"}, earlier]
+        minimal_container(resources={"claims": [{"name": "fabric-nic"}]}),
+        resourceClaims=[{"name": "x"}, earlier],
     )
     pod["spec"]["resourceClaims"].pop(0)
     result, decisions = carry_out(inject, pod, plan_of(pod, NIC))
@@ -215,18 +255,29 @@ def test_a_copy_takes_the_template_of_today() -> None:
 def test_a_copy_that_is_to_have_none_has_none() -> None:
     pod = minimal_pod(
         minimal_container(resources={"claims": [{"name": "fabric-nic"}, {"name": "x"}]}),
-        initContainers=[minimal_container("early", resources={"claims": [{"name": "fabric-nic", "request": "nic"}]})],
+        initContainers=[
+            minimal_container(
+                "early", resources={"claims": [{"name": "fabric-nic", "request": "nic"}]}
+            )
+        ],
         resourceClaims=[REFERENCE, {"name": "x", "resourceClaimTemplateName": "compute-domain-x"}],
     )
     result, _ = carry_out(inject, pod, plan_of(pod, NIC, training_pod=ALONE))
-    assert result["spec"]["resourceClaims"] == [{"name": "x", "resourceClaimTemplateName": "compute-domain-x"}]
+    assert result["spec"]["resourceClaims"] == [
+        {"name": "x", "resourceClaimTemplateName": "compute-domain-x"}
+    ]
     assert result["spec"]["containers"][0]["resources"]["claims"] == [{"name": "x"}]
     assert result["spec"]["initContainers"][0]["resources"]["claims"] == []
 
 
 def test_a_copy_loses_a_claim_that_the_profile_gives_no_more() -> None:
     pod = minimal_pod(
-        resourceClaims=[{"name": "fabric-old", "resourceClaimTemplateName": "fabric-injector-old-0123456789abcdef"}]
+        resourceClaims=[
+            {
+                "name": "fabric-old",
+                "resourceClaimTemplateName": "fabric-injector-old-0123456789abcdef",
+            }
+        ]
     )
     result, _ = carry_out(inject, pod, plan_of(pod, NIC))
     assert result["spec"]["resourceClaims"] == [REFERENCE]
@@ -234,7 +285,9 @@ def test_a_copy_loses_a_claim_that_the_profile_gives_no_more() -> None:
 
 def test_a_label_shows_the_controller_which_pods_name_our_templates() -> None:
     cluster = world(profile="rdma")
-    claims = profiles("profiles: {rdma: {claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]}}")
+    claims = profiles(
+        "profiles: {rdma: {claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]}}"
+    )
     member = judge(pods.load("pods/kubeflow-pytorchjob-1.yaml"), cluster, claims).pod
     assert member["metadata"]["labels"][names.CLAIMS] == names.CLAIMS_REFERENCED
     alone = judge(minimal_pod(labels={names.PROFILE: "rdma"}), cluster, claims).pod

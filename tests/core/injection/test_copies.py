@@ -58,9 +58,13 @@ def check_starts(verdict: Verdict) -> None:
     assert verdict.allowed, verdict.message
     spec = verdict.pod["spec"]
     assert names.WAIT_CONTAINER not in [one["name"] for one in spec.get("initContainers") or []]
-    assert not {names.WAIT_VOLUME, names.NCCL_CONF_VOLUME} & {one["name"] for one in spec.get("volumes") or []}
+    assert not {names.WAIT_VOLUME, names.NCCL_CONF_VOLUME} & {
+        one["name"] for one in spec.get("volumes") or []
+    }
     for container in spec["containers"]:
-        assert not [entry["name"] for entry in container.get("env") or [] if podspec.is_published(entry)]
+        assert not [
+            entry["name"] for entry in container.get("env") or [] if podspec.is_published(entry)
+        ]
         mounted = [mount["name"] for mount in container.get("volumeMounts") or []]
         assert names.NCCL_CONF_VOLUME not in mounted
     [warning] = [one for one in verdict.decisions if one.outcome is Outcome.WARNED]
@@ -116,7 +120,9 @@ def test_a_saved_manifest_of_a_job_that_meets_waits_as_before(name: str) -> None
 def test_an_address_variable_holds_the_name_again() -> None:
     verdict = judge(opted_out(injected("kubeflow-pytorchjob-1")), world(profile="rdma"), WITH_FILE)
     before = pods.load("pods/kubeflow-pytorchjob-1.yaml")["spec"]["containers"][0]["env"]
-    held = {entry["name"]: entry.get("value") for entry in verdict.pod["spec"]["containers"][0]["env"]}
+    held = {
+        entry["name"]: entry.get("value") for entry in verdict.pod["spec"]["containers"][0]["env"]
+    }
     assert {entry["name"]: held[entry["name"]] for entry in before} == {
         entry["name"]: entry.get("value") for entry in before
     }
@@ -132,14 +138,18 @@ def test_a_wait_without_variables_goes_too() -> None:
     """Somebody took the variables out, and left the init container."""
     pod = injected("kubeflow-pytorchjob-1")
     env = pod["spec"]["containers"][0]["env"]
-    pod["spec"]["containers"][0]["env"] = [entry for entry in env if not podspec.is_published(entry)]
+    pod["spec"]["containers"][0]["env"] = [
+        entry for entry in env if not podspec.is_published(entry)
+    ]
     check_starts(judge(opted_out(pod), world(profile="rdma"), WITH_FILE))
 
 
 def test_one_that_cannot_do_without_the_address_is_denied() -> None:
     source = {"fieldRef": {"fieldPath": f"metadata.annotations['{names.MASTER_HOST}']"}}
     env = [{"name": "MASTER_ADDR", "valueFrom": source}]
-    container = minimal_container(env=env, command=["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):1", "t.py"])
+    container = minimal_container(
+        env=env, command=["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):1", "t.py"]
+    )
     verdict = judge(minimal_pod(container), world(profile="rdma"), WITH_FILE)
     assert not verdict.allowed
     assert verdict.reason == Reason.STALE_MANIFEST

@@ -29,7 +29,9 @@ DEVICES = {"NCCL_IB_HCA": "@nccl-ib-hca", "UCX_NET_DEVICES": "@ucx-net-devices"}
 
 
 def fabric(rest: str = "deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]") -> Profiles:
-    return profiles(f"profiles: {{rdma: {{networks: [{{network: default/rdma-net, resource: rdma/hca}}], {rest}}}}}")
+    return profiles(
+        f"profiles: {{rdma: {{networks: [{{network: default/rdma-net, resource: rdma/hca}}], {rest}}}}}"
+    )
 
 
 def step(pod: Object, using: Profile = BOTH, **tweaks: Any) -> tuple[Object, list[Decision]]:
@@ -57,7 +59,9 @@ def shown(pod: Object) -> dict[str, str]:
         ("torchx-volcano-1", ["master-addr"]),
     ],
 )
-def test_a_member_takes_its_devices_and_waits_for_them_as_for_addresses(name: str, needs: list[str]) -> None:
+def test_a_member_takes_its_devices_and_waits_for_them_as_for_addresses(
+    name: str, needs: list[str]
+) -> None:
     before = pods.load(f"pods/{name}.yaml")
     plain, pod = admitted(before, fabric("")), admitted(before, fabric())
     found = environment(pod)
@@ -68,7 +72,9 @@ def test_a_member_takes_its_devices_and_waits_for_them_as_for_addresses(name: st
     assert shown(pod) == {**wait.FILES, **wait.DEVICE_FILES}
     assert shown(pod)["nccl-ib-hca"] == f"metadata.annotations['{names.NCCL_IB_HCA}']"
     told = pod["metadata"]["annotations"][names.WAITS_FOR]
-    assert told == plain["metadata"]["annotations"][names.WAITS_FOR] + ",nccl-ib-hca,ucx-net-devices"
+    assert (
+        told == plain["metadata"]["annotations"][names.WAITS_FOR] + ",nccl-ib-hca,ucx-net-devices"
+    )
     rest = [entry for entry in pod["spec"]["containers"][0]["env"] if entry["name"] not in DEVICES]
     assert rest == plain["spec"]["containers"][0]["env"]
     assert [command_of(plain)[2], command_of(pod)[2]] == [wait.script(), wait.script(devices=True)]
@@ -86,7 +92,9 @@ def test_a_pod_that_does_not_wait_for_them_has_the_script_without_them() -> None
 
 
 def test_a_job_that_meets_by_name_waits_for_its_devices_alone() -> None:
-    pod = admitted(pods.load("pods/stormservice-1.yaml"), fabric("deviceVariables: [UCX_NET_DEVICES]"))
+    pod = admitted(
+        pods.load("pods/stormservice-1.yaml"), fabric("deviceVariables: [UCX_NET_DEVICES]")
+    )
     assert waits_for(pod) == ["ucx-net-devices"]
     assert pod["metadata"]["annotations"][names.WAITS_FOR] == "ucx-net-devices"
     assert "NCCL_IB_HCA" not in environment(pod)
@@ -103,7 +111,9 @@ def test_the_users_own_value_wins(value: Object) -> None:
     before["spec"]["containers"][0]["env"].append(own)
     pod, decisions = step(before)
     assert own in pod["spec"]["containers"][0]["env"]
-    assert {"name": "UCX_NET_DEVICES", "valueFrom": {"fieldRef": field}} in pod["spec"]["containers"][0]["env"]
+    assert {"name": "UCX_NET_DEVICES", "valueFrom": {"fieldRef": field}} in pod["spec"][
+        "containers"
+    ][0]["env"]
     assert outcomes(decisions) == [ADDED, USERS]
     assert [each.message for each in decisions] == [
         "container pytorch gets UCX_NET_DEVICES: the names of the pod's RDMA devices, once Multus has told them",
@@ -112,7 +122,13 @@ def test_the_users_own_value_wins(value: Object) -> None:
     assert waits_for(admitted(before, fabric())) == ["master-addr", "ucx-net-devices"]
 
 
-ENDPOINT = ["torchrun", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=$(HOST):29500", "train.py"]
+ENDPOINT = [
+    "torchrun",
+    "--nnodes=2",
+    "--rdzv-backend=c10d",
+    "--rdzv-endpoint=$(HOST):29500",
+    "train.py",
+]
 
 
 def rank_of_c10d(index: int, **tweaks: Any) -> Object:
@@ -126,7 +142,9 @@ def rank_of_c10d(index: int, **tweaks: Any) -> Object:
 
 
 @pytest.mark.parametrize("index", [0, 1])
-def test_each_rank_of_a_job_that_meets_by_an_endpoint_of_its_own_is_told_its_devices(index: int) -> None:
+def test_each_rank_of_a_job_that_meets_by_an_endpoint_of_its_own_is_told_its_devices(
+    index: int,
+) -> None:
     before = rank_of_c10d(index)
     plain, pod = admitted(before, fabric("")), admitted(before, fabric())
     assert {**environment(pod), **DEVICES} == environment(pod)
@@ -139,13 +157,23 @@ def test_each_rank_of_a_job_that_meets_by_an_endpoint_of_its_own_is_told_its_dev
         assert names.JOB not in plain["metadata"].get("labels", {})
         assert waits_for(pod) == ["nccl-ib-hca", "ucx-net-devices"]
         assert names.RENDEZVOUS_NETWORK not in pod["metadata"]["annotations"]
-        assert [member.is_master, member.is_suspicious, member.waits_for_rank_zero] == [False, False, False]
+        assert [member.is_master, member.is_suspicious, member.waits_for_rank_zero] == [
+            False,
+            False,
+            False,
+        ]
 
 
 def test_such_a_rank_is_told_its_own_devices_by_the_controller_and_nothing_else() -> None:
     pod = admitted(rank_of_c10d(1), fabric("deviceVariables: [NCCL_IB_HCA]"))
     assert pod["metadata"]["labels"][names.RENDEZVOUS] == "worker"
-    status = [{"name": "default/rdma-net", "interface": "net1", "device-info": {"pci": {"rdma-device": "mlx5_4"}}}]
+    status = [
+        {
+            "name": "default/rdma-net",
+            "interface": "net1",
+            "device-info": {"pci": {"rdma-device": "mlx5_4"}},
+        }
+    ]
     pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"] = json.dumps(status)
     jobs = Jobs()
     [unit] = jobs.update(("research", pod["metadata"]["name"]), read_member(pod))
@@ -170,7 +198,9 @@ def test_such_a_rank_waits_for_nothing_where_nobody_would_tell(tweaks: Object, r
     assert names.JOB not in pod["metadata"].get("labels", {})
 
 
-def test_the_profiles_own_value_gives_way_where_the_names_are_published_and_counts_elsewhere() -> None:
+def test_the_profiles_own_value_gives_way_where_the_names_are_published_and_counts_elsewhere() -> (
+    None
+):
     both = fabric("env: {NCCL_IB_HCA: mlx5}, deviceVariables: [NCCL_IB_HCA]")
     assert environment(admitted(pods.load(WORKER), both))["NCCL_IB_HCA"] == "@nccl-ib-hca"
     alone = minimal_pod(metadata={"labels": {names.PROFILE: "rdma"}})
@@ -180,7 +210,9 @@ def test_the_profiles_own_value_gives_way_where_the_names_are_published_and_coun
 def test_a_pod_without_a_rendezvous_gets_none_and_is_told_why() -> None:
     pod = minimal_pod()
     why = Decision("rendezvous", Outcome.SKIPPED, Reason.NO_MASTER, "it is alone")
-    result, decisions = carry_out(inject, pod, plan(pod, attachment(), profile=BOTH, why_no_rendezvous=why))
+    result, decisions = carry_out(
+        inject, pod, plan(pod, attachment(), profile=BOTH, why_no_rendezvous=why)
+    )
     assert result == pod
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NO_MASTER)]
     assert decisions[0].message.endswith(": it is alone")
@@ -211,7 +243,10 @@ def test_a_profile_that_does_not_ask_takes_back_what_an_earlier_pass_added() -> 
 
 
 def test_a_variable_of_the_users_own_that_reads_the_annotation_stays() -> None:
-    own = {"name": "MY_CARDS", "valueFrom": {"fieldRef": {"fieldPath": wait.DEVICE_FILES["nccl-ib-hca"]}}}
+    own = {
+        "name": "MY_CARDS",
+        "valueFrom": {"fieldRef": {"fieldPath": wait.DEVICE_FILES["nccl-ib-hca"]}},
+    }
     before = pods.load(WORKER)
     before["spec"]["containers"][0]["env"].append(own)
     for using in (BOTH, profile()):
@@ -247,19 +282,26 @@ def test_a_copy_that_opts_out_neither_waits_nor_takes_them() -> None:
 
 def test_published_names_that_come_with_a_manifest_are_removed() -> None:
     before = pods.load(WORKER)
-    before["metadata"]["annotations"] = {names.NCCL_IB_HCA: "=mlx5_9", names.UCX_NET_DEVICES: "mlx5_9:1"}
+    before["metadata"]["annotations"] = {
+        names.NCCL_IB_HCA: "=mlx5_9",
+        names.UCX_NET_DEVICES: "mlx5_9:1",
+    }
     annotations = admitted(before, fabric())["metadata"]["annotations"]
     assert not {names.NCCL_IB_HCA, names.UCX_NET_DEVICES} & annotations.keys()
 
 
 def test_nccls_file_leaves_out_what_is_known_later() -> None:
     pod = admitted(
-        pods.load(WORKER), fabric("ncclConf: true, deviceVariables: [NCCL_IB_HCA], env: {NCCL_IB_HCA: mlx5}")
+        pods.load(WORKER),
+        fabric("ncclConf: true, deviceVariables: [NCCL_IB_HCA], env: {NCCL_IB_HCA: mlx5}"),
     )
     [writer] = [one for one in pod["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER]
     assert {"name": names.ENV_NCCL_CONF, "value": "NCCL_SOCKET_IFNAME==net1"} in writer["env"]
 
 
 def test_our_own_image_waits_for_them_too() -> None:
-    pod = admitted(pods.load(WORKER), fabric("rendezvous: {waitImage: installed}, deviceVariables: [NCCL_IB_HCA]"))
+    pod = admitted(
+        pods.load(WORKER),
+        fabric("rendezvous: {waitImage: installed}, deviceVariables: [NCCL_IB_HCA]"),
+    )
     assert command_of(pod) == ["fabric-injector", "wait", "master-addr", "nccl-ib-hca"]

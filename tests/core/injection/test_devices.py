@@ -54,12 +54,18 @@ def _resources(pod: Object, container: int = 0) -> Any:
         pytest.param(_both(**{IB: "1k"}), _both(**{IB: "1k"}), KEPT, id="more-is-there"),
         pytest.param(_both(**{IB: "1000m"}), _both(**{IB: "1000m"}), KEPT, id="there-in-milli"),
         pytest.param({"limits": {IB: 8}}, _both(**{IB: 8}), ADDED, id="limit-without-request"),
-        pytest.param({"requests": {IB: "2"}}, _both(**{IB: "2"}), ADDED, id="request-without-limit"),
+        pytest.param(
+            {"requests": {IB: "2"}}, _both(**{IB: "2"}), ADDED, id="request-without-limit"
+        ),
         pytest.param(_both(**{IB: "0"}), _both(**{IB: "1"}), RAISED, id="zero-is-raised"),
-        pytest.param({"requests": {IB: 0}}, _both(**{IB: "1"}), RAISED, id="zero-request-is-raised"),
+        pytest.param(
+            {"requests": {IB: 0}}, _both(**{IB: "1"}), RAISED, id="zero-request-is-raised"
+        ),
     ],
 )
-def test_completes_the_training_container(there: Object | None, wanted: Object, expected: Any) -> None:
+def test_completes_the_training_container(
+    there: Object | None, wanted: Object, expected: Any
+) -> None:
     pod = _pod(there)
     result, decisions = carry_out(inject, pod, plan(pod, RAIL))
     assert _resources(result) == wanted
@@ -73,7 +79,9 @@ def test_completes_the_training_container(there: Object | None, wanted: Object, 
         pytest.param(_both(**{IB: "1"}), {}, _both(**{IB: "1"}), id="there"),
         pytest.param(_both(**{IB: "0"}), {}, _both(**{IB: "0"}), id="zero"),
         pytest.param({"limits": {IB: 0}}, {}, _both(**{IB: 0}), id="the-number-zero"),
-        pytest.param({"requests": {IB: 0}}, {}, _both(**{IB: 0}), id="a-request-of-the-number-zero"),
+        pytest.param(
+            {"requests": {IB: 0}}, {}, _both(**{IB: 0}), id="a-request-of-the-number-zero"
+        ),
         pytest.param({"limits": {IB: "1"}}, {}, _both(**{IB: "1"}), id="limit-only"),
         pytest.param({}, {"requests": {IB: "1"}}, {}, id="another-container"),
         pytest.param(_both(**{VF: "1"}), {}, _both(**{VF: "1", IB: "2"}), id="another-resource"),
@@ -81,11 +89,17 @@ def test_completes_the_training_container(there: Object | None, wanted: Object, 
 )
 def test_keeps_what_any_container_names(there: Object, other: Object, wanted: Object) -> None:
     """As network-resources-injector does without -honor-resources: createResourcePatch."""
-    pod = minimal_pod(minimal_container(resources=there), minimal_container("side", resources=other))
-    result, decisions = carry_out(inject, pod, plan(pod, RAIL, RAIL, profile=profile(existing_devices="keep")))
+    pod = minimal_pod(
+        minimal_container(resources=there), minimal_container("side", resources=other)
+    )
+    result, decisions = carry_out(
+        inject, pod, plan(pod, RAIL, RAIL, profile=profile(existing_devices="keep"))
+    )
     assert _resources(result) == wanted
     assert _resources(result, 1) == other
-    assert (HELD_ELSEWHERE[0] in outcomes(decisions)) is bool(other), "only what another container has is told"
+    assert (HELD_ELSEWHERE[0] in outcomes(decisions)) is bool(other), (
+        "only what another container has is told"
+    )
     assert "annotations" not in result["metadata"]
 
 
@@ -101,9 +115,13 @@ ADDS = profile(existing_devices="add")
         pytest.param({}, _both(**{IB: "4"}), "2", id="another-containers-are-its-own"),
     ],
 )
-def test_adds_to_what_the_container_asks_for_itself(there: Object, other: Object, wanted: str) -> None:
+def test_adds_to_what_the_container_asks_for_itself(
+    there: Object, other: Object, wanted: str
+) -> None:
     """As network-resources-injector does with -honor-resources, updateResourcePatch; but once, however often it is called."""
-    pod = minimal_pod(minimal_container(resources=there), minimal_container("side", resources=other))
+    pod = minimal_pod(
+        minimal_container(resources=there), minimal_container("side", resources=other)
+    )
     result, decisions = carry_out(inject, pod, plan(pod, RAIL, RAIL, profile=ADDS))
     assert _resources(result) == _both(**{IB: wanted})
     assert _resources(result, 1) == other
@@ -113,22 +131,32 @@ def test_adds_to_what_the_container_asks_for_itself(there: Object, other: Object
 
 def test_adds_what_another_injector_brought_since() -> None:
     pod = minimal_pod(
-        minimal_container(resources=_both(**{IB: "3"})), metadata={"annotations": {ADDED_KEY: f"{IB}=1,{VF}=1"}}
+        minimal_container(resources=_both(**{IB: "3"})),
+        metadata={"annotations": {ADDED_KEY: f"{IB}=1,{VF}=1"}},
     )
-    result, _ = carry_out(inject, pod, plan(pod, RAIL, attachment("rails/b", "net2", resource=VF), RAIL, profile=ADDS))
+    result, _ = carry_out(
+        inject, pod, plan(pod, RAIL, attachment("rails/b", "net2", resource=VF), RAIL, profile=ADDS)
+    )
     assert _resources(result) == _both(**{IB: "4", VF: "1"})
     assert result["metadata"]["annotations"] == {ADDED_KEY: f"{IB}=2,{VF}=1"}
 
 
-@pytest.mark.parametrize("text", ["", "x", f"{IB}=", f"{IB}=-1", f"{IB}=1.5", f"{IB}={'9' * 30}", f"{IB}=x,=,,", "²=²"])
+@pytest.mark.parametrize(
+    "text", ["", "x", f"{IB}=", f"{IB}=-1", f"{IB}=1.5", f"{IB}={'9' * 30}", f"{IB}=x,=,,", "²=²"]
+)
 def test_reads_nothing_from_a_note_that_says_no_number(text: str) -> None:
-    pod = minimal_pod(minimal_container(resources=_both(**{IB: "3"})), metadata={"annotations": {ADDED_KEY: text}})
+    pod = minimal_pod(
+        minimal_container(resources=_both(**{IB: "3"})), metadata={"annotations": {ADDED_KEY: text}}
+    )
     result, _ = carry_out(inject, pod, plan(pod, RAIL, profile=ADDS))
     assert _resources(result) == _both(**{IB: "4"})
 
 
 def test_a_note_of_more_than_is_there_takes_nothing_away() -> None:
-    pod = minimal_pod(minimal_container(resources=_both(**{IB: "1"})), metadata={"annotations": {ADDED_KEY: f"{IB}=9"}})
+    pod = minimal_pod(
+        minimal_container(resources=_both(**{IB: "1"})),
+        metadata={"annotations": {ADDED_KEY: f"{IB}=9"}},
+    )
     result, _ = carry_out(inject, pod, plan(pod, RAIL, RAIL, profile=ADDS))
     assert _resources(result) == _both(**{IB: "2"})
 
@@ -143,7 +171,12 @@ def test_removes_a_note_that_its_profile_does_not_make() -> None:
 
 def test_hugepages_are_completed_in_every_mode() -> None:
     for existing in ("complete", "keep", "add"):
-        pod = _pod({"limits": {"hugepages-2Mi": "2Mi", "memory": "1Gi"}, "requests": {"hugepages-2Mi": "2Mi"}})
+        pod = _pod(
+            {
+                "limits": {"hugepages-2Mi": "2Mi", "memory": "1Gi"},
+                "requests": {"hugepages-2Mi": "2Mi"},
+            }
+        )
         chosen = profile(existing_devices=existing, resources={"hugepages-2Mi": "4Mi"})
         result, _ = carry_out(inject, pod, plan(pod, profile=chosen))
         assert _resources(result)["limits"]["hugepages-2Mi"] == "4Mi"
@@ -155,7 +188,10 @@ def test_hugepages_are_completed_in_every_mode() -> None:
     [
         pytest.param([RAIL], {}, {IB: "1"}, id="one-network"),
         pytest.param(
-            [attachment(f"rails/rail-{n}", f"net{n}", resource=VF) for n in range(1, 17)], {}, {VF: "16"}, id="16-times"
+            [attachment(f"rails/rail-{n}", f"net{n}", resource=VF) for n in range(1, 17)],
+            {},
+            {VF: "16"},
+            id="16-times",
         ),
         pytest.param(
             [
@@ -173,17 +209,31 @@ def test_hugepages_are_completed_in_every_mode() -> None:
             id="a-joined-name",
         ),
         pytest.param(
-            [attachment(), attachment("default/rail-1", "net2")], {IB: "1"}, {IB: "1"}, id="once-however-many-networks"
+            [attachment(), attachment("default/rail-1", "net2")],
+            {IB: "1"},
+            {IB: "1"},
+            id="once-however-many-networks",
         ),
         pytest.param([RAIL, RAIL], {IB: "1"}, {IB: "2"}, id="maximum-with-the-networks"),
         pytest.param([RAIL], {IB: "4"}, {IB: "4"}, id="maximum-with-the-profile"),
-        pytest.param([], {"vpc.amazonaws.com/efa": "32"}, {"vpc.amazonaws.com/efa": "32"}, id="no-network"),
-        pytest.param([attachment(resource="o.io/eth0", default=True)], {}, {"o.io/eth0": "1"}, id="default-network"),
+        pytest.param(
+            [], {"vpc.amazonaws.com/efa": "32"}, {"vpc.amazonaws.com/efa": "32"}, id="no-network"
+        ),
+        pytest.param(
+            [attachment(resource="o.io/eth0", default=True)],
+            {},
+            {"o.io/eth0": "1"},
+            id="default-network",
+        ),
     ],
 )
-def test_needs_what_networks_and_profile_say(attachments: list[Attachment], resources: Any, wanted: Object) -> None:
+def test_needs_what_networks_and_profile_say(
+    attachments: list[Attachment], resources: Any, wanted: Object
+) -> None:
     pod = _pod()
-    result, decisions = carry_out(inject, pod, plan(pod, *attachments, profile=profile(resources=resources)))
+    result, decisions = carry_out(
+        inject, pod, plan(pod, *attachments, profile=profile(resources=resources))
+    )
     assert _resources(result) == _both(**wanted)
     listed = ", ".join(f"{name}: {amount}" for name, amount in wanted.items())
     assert message(decisions, Outcome.INJECTED) == f"container trainer asks for {listed}"
@@ -199,23 +249,34 @@ def test_needs_what_networks_and_profile_say(attachments: list[Attachment], reso
     ],
 )
 @pytest.mark.parametrize("where", ["container", "sidecar"])
-def test_adds_only_what_all_running_containers_lack(other: Object, wanted: str | None, where: str) -> None:
+def test_adds_only_what_all_running_containers_lack(
+    other: Object, wanted: str | None, where: str
+) -> None:
     helper = minimal_container("helper", resources=other)
     if where == "container":
         pod = minimal_pod(helper, minimal_container())
     else:
-        pod = minimal_pod(minimal_container(), initContainers=[{**helper, "restartPolicy": "Always"}])
+        pod = minimal_pod(
+            minimal_container(), initContainers=[{**helper, "restartPolicy": "Always"}]
+        )
     index = len(pod["spec"]["containers"]) - 1
     rails = [attachment("default/vf", f"net{n}", resource=VF) for n in (1, 2, 3)]
     result, decisions = carry_out(inject, pod, plan(pod, *rails, container=index))
     assert _resources(result, index) == (_both(**{VF: wanted}) if wanted else None)
-    assert outcomes(decisions) == [*(ADDED if wanted else KEPT), *(HELD_ELSEWHERE if wanted != "3" else ())]
+    assert outcomes(decisions) == [
+        *(ADDED if wanted else KEPT),
+        *(HELD_ELSEWHERE if wanted != "3" else ()),
+    ]
 
 
 @pytest.mark.parametrize("existing", ["complete", "keep"])
 def test_says_which_other_container_has_the_device_already(existing: Any) -> None:
-    pod = minimal_pod(minimal_container(), minimal_container("metrics", resources={"limits": {IB: "1"}}))
-    result, decisions = carry_out(inject, pod, plan(pod, RAIL, profile=profile(existing_devices=existing)))
+    pod = minimal_pod(
+        minimal_container(), minimal_container("metrics", resources={"limits": {IB: "1"}})
+    )
+    result, decisions = carry_out(
+        inject, pod, plan(pod, RAIL, profile=profile(existing_devices=existing))
+    )
     assert result == pod
     assert outcomes(decisions) == KEPT + HELD_ELSEWHERE
     assert message(decisions, Outcome.WARNED) == (
@@ -225,7 +286,9 @@ def test_says_which_other_container_has_the_device_already(existing: Any) -> Non
 
 
 def test_says_nothing_of_a_container_that_has_a_device_of_its_own_beside() -> None:
-    pod = minimal_pod(*[minimal_container(name, resources=_both(**{IB: "1"})) for name in ("trainer", "other")])
+    pod = minimal_pod(
+        *[minimal_container(name, resources=_both(**{IB: "1"})) for name in ("trainer", "other")]
+    )
     _, decisions = carry_out(inject, pod, plan(pod, RAIL))
     assert outcomes(decisions) == KEPT
 
@@ -238,13 +301,16 @@ def test_does_not_count_init_containers_that_end() -> None:
 
 def test_counts_each_of_several_resources_once() -> None:
     pod = _pod({"requests": {IB: "1"}})
-    result, _ = carry_out(inject, pod, plan(pod, attachment(resource=VF), profile=profile(resources={IB: "2"})))
+    result, _ = carry_out(
+        inject, pod, plan(pod, attachment(resource=VF), profile=profile(resources={IB: "2"}))
+    )
     assert _resources(result) == _both(**{VF: "1", IB: "2"})
 
 
 def test_raises_to_own_amount_and_shortfall() -> None:
     pod = minimal_pod(
-        minimal_container(resources=_both(**{VF: "1"})), minimal_container("side", resources={"limits": {VF: 1}})
+        minimal_container(resources=_both(**{VF: "1"})),
+        minimal_container("side", resources={"limits": {VF: 1}}),
     )
     rails = [attachment("default/vf", f"net{n}", resource=VF) for n in range(1, 5)]
     result, decisions = carry_out(inject, pod, plan(pod, *rails))
@@ -264,7 +330,9 @@ def test_raises_to_own_amount_and_shortfall() -> None:
 )
 def test_tells_what_was_raised_in_the_units_of_who_wrote_it(there: Object) -> None:
     pod = minimal_pod(minimal_container(resources=there))
-    _, decisions = carry_out(inject, pod, plan(pod, profile=profile(resources={"hugepages-2Mi": "5120Mi"})))
+    _, decisions = carry_out(
+        inject, pod, plan(pod, profile=profile(resources={"hugepages-2Mi": "5120Mi"}))
+    )
     assert decisions[1].message.endswith("raised hugepages-2Mi from 1Gi to 5120Mi")
 
 
@@ -274,19 +342,32 @@ def test_tells_what_was_raised_in_the_units_of_who_wrote_it(there: Object) -> No
         pytest.param(
             {"limits": {"memory": "1Gi"}},
             {"hugepages-2Mi": "5120Mi"},
-            {"limits": {"memory": "1Gi", "hugepages-2Mi": "5120Mi"}, "requests": {"hugepages-2Mi": "5120Mi"}},
+            {
+                "limits": {"memory": "1Gi", "hugepages-2Mi": "5120Mi"},
+                "requests": {"hugepages-2Mi": "5120Mi"},
+            },
             id="hugepages-in-the-profiles-words",
         ),
         pytest.param(
-            {"requests": {"cpu": "2"}}, {"cpu": "4"}, {"requests": {"cpu": "4"}}, id="request-without-limit-stays-so"
+            {"requests": {"cpu": "2"}},
+            {"cpu": "4"},
+            {"requests": {"cpu": "4"}},
+            id="request-without-limit-stays-so",
         ),
-        pytest.param({"requests": {"cpu": "4"}}, {"cpu": "2500m"}, {"requests": {"cpu": "4"}}, id="enough-cpu"),
+        pytest.param(
+            {"requests": {"cpu": "4"}},
+            {"cpu": "2500m"},
+            {"requests": {"cpu": "4"}},
+            id="enough-cpu",
+        ),
         pytest.param(None, {"memory": "1.5Gi"}, _both(memory="1.5Gi"), id="memory"),
         pytest.param(_both(cpu="500m"), {"cpu": "1500m"}, _both(cpu="1500m"), id="a-part-of-a-cpu"),
     ],
 )
 def test_gives_the_profiles_native_resources(there: Any, resources: Any, wanted: Any) -> None:
-    helper = minimal_container("helper", resources=_both(**{"hugepages-2Mi": "1Gi", "memory": "64Gi", "cpu": "64"}))
+    helper = minimal_container(
+        "helper", resources=_both(**{"hugepages-2Mi": "1Gi", "memory": "64Gi", "cpu": "64"})
+    )
     pod = minimal_pod(minimal_container(resources=there), helper)
     result, _ = carry_out(inject, pod, plan(pod, profile=profile(resources=resources)))
     assert _resources(result) == wanted
@@ -331,7 +412,9 @@ def test_warns_that_claims_are_not_counted(spec: Object) -> None:
 
 @pytest.mark.parametrize("name", [None, 5, [], {}, "x" * 300])
 def test_a_claim_of_any_name_is_told(name: Any) -> None:
-    _, decisions = carry_out(inject, _pod({}, resourceClaims=[{"name": name}]), plan(_pod({}), RAIL))
+    _, decisions = carry_out(
+        inject, _pod({}, resourceClaims=[{"name": name}]), plan(_pod({}), RAIL)
+    )
     assert f"resource claim {name} is not counted" in message(decisions, Outcome.WARNED)
 
 
@@ -348,9 +431,14 @@ def test_a_channel_between_gpus_is_no_network_card(claim: Object) -> None:
     pod = _pod({"claims": [{"name": claim["name"]}]}, resourceClaims=[claim])
     _, decisions = carry_out(inject, pod, plan(pod, RAIL))
     assert outcomes(decisions) == ADDED
-    beside = _pod({"claims": [{"name": claim["name"]}]}, resourceClaims=[claim, {"name": "rdma"}, {"name": "gpu"}])
+    beside = _pod(
+        {"claims": [{"name": claim["name"]}]},
+        resourceClaims=[claim, {"name": "rdma"}, {"name": "gpu"}],
+    )
     _, decisions = carry_out(inject, beside, plan(beside, RAIL))
-    assert "resource claims rdma, gpu are not counted as devices" in message(decisions, Outcome.WARNED)
+    assert "resource claims rdma, gpu are not counted as devices" in message(
+        decisions, Outcome.WARNED
+    )
 
 
 def test_is_silent_about_claims_where_nothing_is_added() -> None:
@@ -381,12 +469,21 @@ def test_leaves_quantities_alone_that_it_does_not_need() -> None:
 @pytest.mark.parametrize(
     ("attachments", "spec", "why"),
     [
-        pytest.param([], {}, "no network is attached, and profile rdma gives no resources", id="no-network"),
         pytest.param(
-            [], {"hostNetwork": True}, "the pod is on the host network, and profile rdma gives no resources", id="host"
+            [], {}, "no network is attached, and profile rdma gives no resources", id="no-network"
         ),
         pytest.param(
-            [attachment("default/x"), attachment("default/x", "net2"), attachment("default/y", "net3")],
+            [],
+            {"hostNetwork": True},
+            "the pod is on the host network, and profile rdma gives no resources",
+            id="host",
+        ),
+        pytest.param(
+            [
+                attachment("default/x"),
+                attachment("default/x", "net2"),
+                attachment("default/y", "net3"),
+            ],
             {},
             "network default/x, default/y takes no device, and profile rdma gives no resources",
             id="networks-without-a-resource",
@@ -410,7 +507,9 @@ def test_says_why_nothing_is_needed(attachments: list[Attachment], spec: Object,
 def test_counts_anew_when_another_injector_has_added_the_device() -> None:
     pod = _pod()
     result, _ = carry_out(inject, pod, plan(pod, RAIL))
-    result["spec"]["containers"].insert(0, minimal_container("injected", resources=_both(**{IB: "1"})))
+    result["spec"]["containers"].insert(
+        0, minimal_container("injected", resources=_both(**{IB: "1"}))
+    )
     again, decisions = carry_out(inject, result, plan(result, RAIL, container=1))
     assert again == result
     assert outcomes(decisions) == KEPT

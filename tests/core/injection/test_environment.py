@@ -48,14 +48,21 @@ def test_names_the_interface_and_sets_the_profiles_variables(fields: Object) -> 
     "attachments",
     [
         pytest.param(
-            [attachment("ml/own", "net1", has_ipam=False), attachment("default/rail-0", "net2")], id="behind-the-users"
+            [attachment("ml/own", "net1", has_ipam=False), attachment("default/rail-0", "net2")],
+            id="behind-the-users",
         ),
         pytest.param(
-            [attachment("default/fast", "eth0", default=True), attachment("default/rail-0", "net2")], id="default"
+            [
+                attachment("default/fast", "eth0", default=True),
+                attachment("default/rail-0", "net2"),
+            ],
+            id="default",
         ),
     ],
 )
-def test_names_the_interface_that_the_rendezvous_network_gets(attachments: list[Attachment]) -> None:
+def test_names_the_interface_that_the_rendezvous_network_gets(
+    attachments: list[Attachment],
+) -> None:
     pod = _pod()
     result, _ = carry_out(inject, pod, plan(pod, *attachments))
     assert [entry["value"] for entry in _env(result)] == ["=net2", "net2"]
@@ -67,21 +74,41 @@ def test_names_the_interface_that_the_rendezvous_network_gets(attachments: list[
         pytest.param([HCA], [NCCL, GLOO], [ADDED], id="appends"),
         pytest.param([NCCL], [GLOO], [ADDED, OURS], id="same-value"),
         pytest.param([{**NCCL, "value": "net"}], [GLOO], [ADDED, USERS], id="users-prefix"),
-        pytest.param([{**NCCL, "value": "eth"}], [GLOO], [ADDED, USERS, DISAGREES], id="other-prefix"),
-        pytest.param([{**NCCL, "value": "^docker,lo,veth"}], [GLOO], [ADDED, USERS], id="exclusion"),
-        pytest.param([{**NCCL, "value": "^net"}], [GLOO], [ADDED, USERS, DISAGREES], id="excluded"),
-        pytest.param([{**GLOO, "value": "eth0"}], [NCCL], [ADDED, USERS, DISAGREES], id="gloo-on-eth0"),
-        pytest.param([{**GLOO, "value": "eth0,net1"}], [NCCL], [ADDED, USERS], id="gloo-on-both"),
-        pytest.param([{"name": "NCCL_SOCKET_IFNAME", **FROM_FIELD}], [GLOO], [ADDED, USERS], id="by-reference"),
-        pytest.param([{"name": "NCCL_SOCKET_IFNAME"}], [GLOO], [ADDED, USERS], id="empty"),
-        pytest.param([{**NCCL, "value": "$(IFNAME)"}], [GLOO], [ADDED, USERS], id="by-another-variable"),
-        pytest.param([{**NCCL, "value": "eth0"}, NCCL], [GLOO], [ADDED, OURS], id="the-last-one-counts"),
         pytest.param(
-            [{**NCCL, "value": "^net"}, {**GLOO, "value": "lo"}], [], [USERS, DISAGREES, DISAGREES], id="both"
+            [{**NCCL, "value": "eth"}], [GLOO], [ADDED, USERS, DISAGREES], id="other-prefix"
+        ),
+        pytest.param(
+            [{**NCCL, "value": "^docker,lo,veth"}], [GLOO], [ADDED, USERS], id="exclusion"
+        ),
+        pytest.param([{**NCCL, "value": "^net"}], [GLOO], [ADDED, USERS, DISAGREES], id="excluded"),
+        pytest.param(
+            [{**GLOO, "value": "eth0"}], [NCCL], [ADDED, USERS, DISAGREES], id="gloo-on-eth0"
+        ),
+        pytest.param([{**GLOO, "value": "eth0,net1"}], [NCCL], [ADDED, USERS], id="gloo-on-both"),
+        pytest.param(
+            [{"name": "NCCL_SOCKET_IFNAME", **FROM_FIELD}],
+            [GLOO],
+            [ADDED, USERS],
+            id="by-reference",
+        ),
+        pytest.param([{"name": "NCCL_SOCKET_IFNAME"}], [GLOO], [ADDED, USERS], id="empty"),
+        pytest.param(
+            [{**NCCL, "value": "$(IFNAME)"}], [GLOO], [ADDED, USERS], id="by-another-variable"
+        ),
+        pytest.param(
+            [{**NCCL, "value": "eth0"}, NCCL], [GLOO], [ADDED, OURS], id="the-last-one-counts"
+        ),
+        pytest.param(
+            [{**NCCL, "value": "^net"}, {**GLOO, "value": "lo"}],
+            [],
+            [USERS, DISAGREES, DISAGREES],
+            id="both",
         ),
     ],
 )
-def test_keeps_and_judges_the_users_value(there: list[Object], added: list[Object], expected: Any) -> None:
+def test_keeps_and_judges_the_users_value(
+    there: list[Object], added: list[Object], expected: Any
+) -> None:
     pod = _pod(*there)
     result, decisions = carry_out(inject, pod, plan(pod, attachment()))
     assert _env(result) == there + added
@@ -112,7 +139,9 @@ def test_judges_the_profiles_value_on_every_pass() -> None:
 def test_keeps_the_users_value_over_the_profiles() -> None:
     there = {"name": "NCCL_IB_HCA", **FROM_FIELD}
     pod = _pod(there)
-    result, decisions = carry_out(inject, pod, plan(pod, profile=profile(env={"NCCL_IB_HCA": "mlx5"})))
+    result, decisions = carry_out(
+        inject, pod, plan(pod, profile=profile(env={"NCCL_IB_HCA": "mlx5"}))
+    )
     assert _env(result) == [there]
     assert outcomes(decisions) == [USERS, (Outcome.SKIPPED, Reason.NO_IPAM)]
 
@@ -137,7 +166,9 @@ def test_names_no_interface_without_a_rendezvous_network(
     attachments: list[Attachment], spec: Object, reason: Reason
 ) -> None:
     pod = minimal_pod(**spec)
-    result, decisions = carry_out(inject, pod, plan(pod, *attachments, profile=profile(env={"NCCL_IB_HCA": "mlx5"})))
+    result, decisions = carry_out(
+        inject, pod, plan(pod, *attachments, profile=profile(env={"NCCL_IB_HCA": "mlx5"}))
+    )
     assert _env(result) == [HCA]
     assert outcomes(decisions) == [ADDED, (Outcome.SKIPPED, reason)]
 
@@ -192,8 +223,14 @@ def test_reads_gloos_list(value: str, may: bool) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        *((("NCCL_IB_DISABLE", value, True)) for value in ("1", " 1", "+2", "-1", "0x1", "010", "1abc", "9")),
-        *((("NCCL_IB_DISABLE", value, False)) for value in ("", "0", "00", "0x0", "0x", "08", "true", "yes", "-0")),
+        *(
+            (("NCCL_IB_DISABLE", value, True))
+            for value in ("1", " 1", "+2", "-1", "0x1", "010", "1abc", "9")
+        ),
+        *(
+            (("NCCL_IB_DISABLE", value, False))
+            for value in ("", "0", "00", "0x0", "0x", "08", "true", "yes", "-0")
+        ),
         *((("NCCL_NET", value, True)) for value in ("Socket", "socket", "SOCKET")),
         *((("NCCL_NET", value, False)) for value in ("", "IB", "Socket ", "AWS Libfabric")),
     ],
@@ -212,16 +249,26 @@ OFF = {"name": "NCCL_IB_DISABLE", "value": "1"}
         pytest.param({"name": "NCCL_NET", "value": "Socket"}, "rdma/hca", {}, True, id="plugin"),
         pytest.param(OFF, "", {"resources": {"rdma/hca": "1"}}, True, id="device-of-the-profile"),
         pytest.param(OFF, "", {}, False, id="no-device"),
-        pytest.param(OFF, "", {"resources": {"memory": "1Gi"}}, False, id="no-device-of-the-profile"),
-        pytest.param(OFF, "nvidia.com/hostdev", {"ipc_lock": False}, False, id="fabric-without-rdma"),
+        pytest.param(
+            OFF, "", {"resources": {"memory": "1Gi"}}, False, id="no-device-of-the-profile"
+        ),
+        pytest.param(
+            OFF, "nvidia.com/hostdev", {"ipc_lock": False}, False, id="fabric-without-rdma"
+        ),
         pytest.param({**OFF, "value": "0"}, "rdma/hca", {}, False, id="left-on"),
-        pytest.param({"name": "NCCL_IB_DISABLE", **FROM_FIELD}, "rdma/hca", {}, False, id="by-reference"),
+        pytest.param(
+            {"name": "NCCL_IB_DISABLE", **FROM_FIELD}, "rdma/hca", {}, False, id="by-reference"
+        ),
         pytest.param(HCA, "rdma/hca", {"env": {"NCCL_IB_DISABLE": "1"}}, False, id="by-the-admin"),
     ],
 )
-def test_warns_of_a_job_that_turns_rdma_off(entry: Object, resource: str, admin: Object, is_told: bool) -> None:
+def test_warns_of_a_job_that_turns_rdma_off(
+    entry: Object, resource: str, admin: Object, is_told: bool
+) -> None:
     pod = _pod(entry, NCCL, GLOO)
-    _, decisions = carry_out(inject, pod, plan(pod, attachment(resource=resource), profile=profile(**admin)))
+    _, decisions = carry_out(
+        inject, pod, plan(pod, attachment(resource=resource), profile=profile(**admin))
+    )
     assert (DISAGREES in outcomes(decisions)) is is_told
     if is_told:
         assert message(decisions, Outcome.WARNED) == (
@@ -235,9 +282,15 @@ def test_names_no_interface_of_the_pod_network_to_a_pod_on_the_nodes(source: Any
         env={"NCCL_SOCKET_IFNAME": "eth0", "GLOO_SOCKET_IFNAME": "eth0", "NCCL_IB_HCA": "mlx5"},
         rendezvous=RendezvousSettings(address_source=source),
     )
-    result, decisions = carry_out(inject, pod := minimal_pod(hostNetwork=True), plan(pod, profile=admin))
+    result, decisions = carry_out(
+        inject, pod := minimal_pod(hostNetwork=True), plan(pod, profile=admin)
+    )
     assert _env(result) == [HCA]
-    left_out = [one.message for one in decisions if (one.outcome, one.reason) == (Outcome.WARNED, Reason.HOST_NETWORK)]
+    left_out = [
+        one.message
+        for one in decisions
+        if (one.outcome, one.reason) == (Outcome.WARNED, Reason.HOST_NETWORK)
+    ]
     assert [text.partition(" of profile")[0] for text in left_out] == [
         "pod train-0: NCCL_SOCKET_IFNAME=eth0",
         "pod train-0: GLOO_SOCKET_IFNAME=eth0",
@@ -245,7 +298,12 @@ def test_names_no_interface_of_the_pod_network_to_a_pod_on_the_nodes(source: Any
 
 
 def test_says_to_a_pod_on_the_nodes_network_which_interfaces_not_to_use() -> None:
-    admin = profile(env={"NCCL_SOCKET_IFNAME": "^lo,docker"}, rendezvous=RendezvousSettings(address_source="none"))
-    result, decisions = carry_out(inject, pod := minimal_pod(hostNetwork=True), plan(pod, profile=admin))
+    admin = profile(
+        env={"NCCL_SOCKET_IFNAME": "^lo,docker"},
+        rendezvous=RendezvousSettings(address_source="none"),
+    )
+    result, decisions = carry_out(
+        inject, pod := minimal_pod(hostNetwork=True), plan(pod, profile=admin)
+    )
     assert _env(result) == [{"name": "NCCL_SOCKET_IFNAME", "value": "^lo,docker"}]
     assert Outcome.WARNED not in [one.outcome for one in decisions]

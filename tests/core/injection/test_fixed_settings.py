@@ -17,10 +17,14 @@ RAIL = attachment(resource="rdma/hca")
 WARNED = (Outcome.WARNED, Reason.DISAGREES)
 
 
-def judged(env: dict[str, str], *attachments: Attachment, spec: Object | None = None, **tweaks: Any) -> list[Decision]:
+def judged(
+    env: dict[str, str], *attachments: Attachment, spec: Object | None = None, **tweaks: Any
+) -> list[Decision]:
     """Return what is warned of; the user's values stay as they are."""
     entries = [{"name": name, "value": value} for name, value in env.items()]
-    pod = minimal_pod(minimal_container(env=entries) if entries else minimal_container(), **(spec or {}))
+    pod = minimal_pod(
+        minimal_container(env=entries) if entries else minimal_container(), **(spec or {})
+    )
     result, decisions = carry_out(inject, pod, plan(pod, *(attachments or (RAIL,)), **tweaks))
     assert result["spec"]["containers"][0]["env"][: len(entries)] == entries
     return [one for one in decisions if one.outcome is Outcome.WARNED]
@@ -40,7 +44,9 @@ def test_a_fixed_gid_index_of_the_profile_is_told_on_every_pass() -> None:
     [decision] = judged({}, profile=admin)
     assert "of profile rdma is fixed" in decision.message
     assert judged({"NCCL_IB_GID_INDEX": "3"}, profile=admin) == [decision]
-    assert judged({"NCCL_IB_GID_INDEX": "-1"}, profile=admin) == [], "the user's own value is what counts"
+    assert judged({"NCCL_IB_GID_INDEX": "-1"}, profile=admin) == [], (
+        "the user's own value is what counts"
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,10 +92,14 @@ def test_ucx_without_rdma_is_told_where_the_pod_gets_devices() -> None:
         "pod train-0: UCX_TLS of container trainer keeps UCX from rdma/hca: it would use sockets; remove it"
     )
     [both] = judged(
-        {"UCX_TLS": "tcp"}, attachment(resource="rdma/a"), attachment("default/b", "net2", resource="rdma/b")
+        {"UCX_TLS": "tcp"},
+        attachment(resource="rdma/a"),
+        attachment("default/b", "net2", resource="rdma/b"),
     )
     assert "keeps UCX from rdma/a, rdma/b: it" in both.message
-    assert judged({"UCX_TLS": "tcp"}, attachment()) == [], "a network without devices is used by sockets"
+    assert judged({"UCX_TLS": "tcp"}, attachment()) == [], (
+        "a network without devices is used by sockets"
+    )
 
 
 TWO_RAILS = (attachment("default/rail-0", "net1"), attachment("default/rail-1", "rail1"))
@@ -114,12 +124,22 @@ def test_an_interface_that_the_pod_will_not_have_is_told(name: str, value: str, 
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [("=net7,eth9", "net7, eth9"), ("ib0,eth1", "ib0, eth1"), ("mlx5_0", "mlx5_0"), ("=net", ""), ("eth9,eth", "")],
+    [
+        ("=net7,eth9", "net7, eth9"),
+        ("ib0,eth1", "ib0, eth1"),
+        ("mlx5_0", "mlx5_0"),
+        ("=net", ""),
+        ("eth9,eth", ""),
+    ],
 )
 def test_nccl_is_told_of_a_list_only_where_none_of_it_exists(value: str, told: str) -> None:
     """It takes those that do."""
-    found = judged({"NCCL_SOCKET_IFNAME": value}, attachment("default/rail-0", "net1", has_ipam=False))
-    assert [f"names {told}, and the pod's" in each.message for each in found] == ([True] if told else [])
+    found = judged(
+        {"NCCL_SOCKET_IFNAME": value}, attachment("default/rail-0", "net1", has_ipam=False)
+    )
+    assert [f"names {told}, and the pod's" in each.message for each in found] == (
+        [True] if told else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,24 +171,36 @@ def test_what_may_be_there_is_not_told(name: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("attachments", "spec"),
     [
-        pytest.param([attachment("default/rail-0", "net3")], {}, id="behind-the-clusters-default-networks"),
+        pytest.param(
+            [attachment("default/rail-0", "net3")], {}, id="behind-the-clusters-default-networks"
+        ),
         pytest.param([attachment()], {"resourceClaims": [{"name": "nic"}]}, id="a-claim"),
         pytest.param(
-            [attachment()], {"metadata": {"annotations": {"networking.gke.io/interfaces": "[]"}}}, id="of-gke"
+            [attachment()],
+            {"metadata": {"annotations": {"networking.gke.io/interfaces": "[]"}}},
+            id="of-gke",
         ),
         pytest.param([], {"hostNetwork": True}, id="host-network"),
     ],
 )
-def test_where_more_interfaces_may_come_none_is_told(attachments: list[Attachment], spec: Object) -> None:
-    env = {"UCX_NET_DEVICES": "net2" if attachments and attachments[0].interface == "net3" else "eth1"}
-    pod = minimal_pod(minimal_container(env=[{"name": key, "value": value} for key, value in env.items()]), **spec)
+def test_where_more_interfaces_may_come_none_is_told(
+    attachments: list[Attachment], spec: Object
+) -> None:
+    env = {
+        "UCX_NET_DEVICES": "net2" if attachments and attachments[0].interface == "net3" else "eth1"
+    }
+    pod = minimal_pod(
+        minimal_container(env=[{"name": key, "value": value} for key, value in env.items()]), **spec
+    )
     _, decisions = carry_out(inject, pod, plan(pod, *attachments))
     assert WARNED not in outcomes(decisions)
 
 
 def test_an_interface_that_the_pod_lacks_is_told_where_none_has_a_number() -> None:
     [decision] = judged({"UCX_NET_DEVICES": "eth1"}, attachment("default/rail-0", "rail0"))
-    assert "names eth1, and the pod's interfaces will be lo, eth0, rail0; correct" in decision.message
+    assert (
+        "names eth1, and the pod's interfaces will be lo, eth0, rail0; correct" in decision.message
+    )
 
 
 def test_an_interface_where_nccl_wants_a_device_is_told() -> None:
@@ -184,13 +216,20 @@ def test_a_list_that_rules_the_interface_out_is_told_once() -> None:
 
 
 def test_a_value_by_reference_is_not_judged() -> None:
-    env = [{"name": "NCCL_IB_GID_INDEX", "valueFrom": {"configMapKeyRef": {"name": "nccl", "key": "gid"}}}]
+    env = [
+        {
+            "name": "NCCL_IB_GID_INDEX",
+            "valueFrom": {"configMapKeyRef": {"name": "nccl", "key": "gid"}},
+        }
+    ]
     pod = minimal_pod(minimal_container(env=env))
     _, decisions = carry_out(inject, pod, plan(pod, RAIL))
     assert WARNED not in outcomes(decisions)
 
 
-@pytest.mark.parametrize("value", ["," * 10_000, "=" * 10_000, "net1:" * 10_000, "9" * 100_000, "net" + "9" * 100_000])
+@pytest.mark.parametrize(
+    "value", ["," * 10_000, "=" * 10_000, "net1:" * 10_000, "9" * 100_000, "net" + "9" * 100_000]
+)
 def test_a_long_value_costs_no_more_than_its_size(value: str) -> None:
     for name in ("NCCL_IB_GID_INDEX", "UCX_TLS", "UCX_NET_DEVICES", "NCCL_IB_HCA"):
         assert len(judged({name: value})) <= 1

@@ -23,7 +23,8 @@ def _pod(path: str = "/dev/infiniband", volume: str = "ib", **fields: Any) -> Ob
     mounted = [{"name": "ib", "mountPath": "/dev/infiniband"}]
     container = minimal_container(volumeMounts=mounted, **fields)
     return minimal_pod(
-        container, volumes=[{"name": volume, "hostPath": {"path": path}}, {"name": "tmp", "emptyDir": {}}]
+        container,
+        volumes=[{"name": volume, "hostPath": {"path": path}}, {"name": "tmp", "emptyDir": {}}],
     )
 
 
@@ -35,12 +36,22 @@ def _pod(path: str = "/dev/infiniband", volume: str = "ib", **fields: Any) -> Ob
         pytest.param(_pod("/dev/infiniband/uverbs0"), WARNED, id="one-device"),
         pytest.param(_pod("/dev"), WARNED, id="all-devices"),
         pytest.param(_pod(securityContext={"privileged": False}), WARNED, id="not-privileged"),
-        pytest.param(_pod(resources={"limits": {"nvidia.com/gpu": "8"}}), WARNED, id="another-device"),
-        pytest.param(_pod(securityContext={"privileged": True}), [(Outcome.KEPT, Reason.PRIVILEGED)], id="privileged"),
+        pytest.param(
+            _pod(resources={"limits": {"nvidia.com/gpu": "8"}}), WARNED, id="another-device"
+        ),
+        pytest.param(
+            _pod(securityContext={"privileged": True}),
+            [(Outcome.KEPT, Reason.PRIVILEGED)],
+            id="privileged",
+        ),
         pytest.param(_pod(**HELD), [(Outcome.KEPT, Reason.ALREADY_THERE)], id="device-plugin"),
         pytest.param(_pod("/dev/infinibandx"), SKIPPED, id="another-folder"),
         pytest.param(_pod(volume="other"), SKIPPED, id="not-mounted"),
-        pytest.param(minimal_pod(volumes=[{"name": "a", "hostPath": None}, {"name": "b"}]), SKIPPED, id="no-host-path"),
+        pytest.param(
+            minimal_pod(volumes=[{"name": "a", "hostPath": None}, {"name": "b"}]),
+            SKIPPED,
+            id="no-host-path",
+        ),
     ],
 )
 def test_tells_devices_that_cannot_be_opened(pod: Object, expected: Any) -> None:
@@ -77,7 +88,9 @@ def test_counts_the_devices_of_the_profile() -> None:
     _, decisions = carry_out(
         inject, pod, plan(pod, profile=profile(resources={"rdma/ib": "1", "hugepages-2Mi": "2Mi"}))
     )
-    assert message(decisions, Outcome.KEPT).startswith("container trainer asks for rdma/ib, which allows")
+    assert message(decisions, Outcome.KEPT).startswith(
+        "container trainer asks for rdma/ib, which allows"
+    )
 
 
 def test_looks_at_the_training_container_alone() -> None:
@@ -99,7 +112,9 @@ profiles:
     sidecars: [{name: daemon, image: "a.io/b:1", mounts: [{name: ib, mountPath: /ib}]}]
 """
     )
-    container = minimal_container("trainer", volumeMounts=[{"name": "ib", "mountPath": "/dev/infiniband"}])
+    container = minimal_container(
+        "trainer", volumeMounts=[{"name": "ib", "mountPath": "/dev/infiniband"}]
+    )
     pod = minimal_pod(container, metadata={"labels": {names.PROFILE: "rdma"}})
     verdict = judge(pod, world(profile="rdma"), using)
     [decision] = [each for each in verdict.decisions if each.step == "host-devices"]

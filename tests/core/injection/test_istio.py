@@ -27,7 +27,11 @@ MESH = {"istio-injection": "enabled"}
         pytest.param({"istio.io/rev": "1-24"}, None, None, True, id="namespace-revision"),
         pytest.param({"istio-injection": "disabled"}, None, None, False, id="namespace-off"),
         pytest.param(
-            {"istio-injection": "disabled", "istio.io/rev": "x"}, {INJECT: "true"}, None, False, id="namespace-off-wins"
+            {"istio-injection": "disabled", "istio.io/rev": "x"},
+            {INJECT: "true"},
+            None,
+            False,
+            id="namespace-off-wins",
         ),
         pytest.param({}, {INJECT: "true"}, None, True, id="label"),
         pytest.param({}, None, {INJECT: "true"}, True, id="annotation"),
@@ -36,15 +40,21 @@ MESH = {"istio-injection": "enabled"}
         pytest.param(MESH, {INJECT: "false"}, None, False, id="label-off"),
         pytest.param(MESH, None, {INJECT: "false"}, False, id="annotation-off"),
         pytest.param(MESH, {INJECT: "true"}, {INJECT: "false"}, True, id="label-before-annotation"),
-        pytest.param(MESH, {INJECT: "false"}, {INJECT: "true"}, False, id="label-off-before-annotation"),
+        pytest.param(
+            MESH, {INJECT: "false"}, {INJECT: "true"}, False, id="label-off-before-annotation"
+        ),
         pytest.param(MESH, {INJECT: ""}, None, True, id="empty-is-unsaid"),
     ],
 )
-def test_acts_only_where_a_sidecar_is_asked_for(namespace: Any, labels: Any, annotations: Any, is_asked: bool) -> None:
+def test_acts_only_where_a_sidecar_is_asked_for(
+    namespace: Any, labels: Any, annotations: Any, is_asked: bool
+) -> None:
     pod = minimal_pod(labels=labels, annotations=annotations)
     result, decisions = carry_out(inject, pod, plan(pod, *RAILS, labels=namespace))
     assert outcomes(decisions) == [ADDED if is_asked else NO_SIDECAR]
-    assert (result["metadata"].get("annotations") or {}).get(KEY) == ("net1,net2" if is_asked else None)
+    assert (result["metadata"].get("annotations") or {}).get(KEY) == (
+        "net1,net2" if is_asked else None
+    )
 
 
 @pytest.mark.parametrize("where", ["containers", "initContainers"])
@@ -74,7 +84,11 @@ def test_merges_with_the_users_list(there: str, wanted: str, expected: Any) -> N
 
 def test_leaves_the_default_interface_to_istio() -> None:
     pod = minimal_pod()
-    result, _ = carry_out(inject, pod, plan(pod, attachment("default/fast", "eth0", default=True), *RAILS, labels=MESH))
+    result, _ = carry_out(
+        inject,
+        pod,
+        plan(pod, attachment("default/fast", "eth0", default=True), *RAILS, labels=MESH),
+    )
     assert result["metadata"]["annotations"] == {KEY: "net1,net2"}
 
 
@@ -90,7 +104,9 @@ def test_warns_where_the_rules_are_fixed_already() -> None:
 
 
 def test_is_content_where_the_rules_were_made_with_the_annotation() -> None:
-    pod = minimal_pod(annotations={KEY: "net1,net2"}, initContainers=[minimal_container("istio-init")])
+    pod = minimal_pod(
+        annotations={KEY: "net1,net2"}, initContainers=[minimal_container("istio-init")]
+    )
     _, decisions = carry_out(inject, pod, plan(pod, *RAILS, labels=MESH))
     assert outcomes(decisions) == [KEPT]
 

@@ -28,8 +28,12 @@ BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
 SIZED = profile(shared_memory=SharedMemory(size_limit="8Gi", limit_existing=True))
 
 
-def pod(annotations: Object | None = None, volumes: list[Object] | None = None, **container: Any) -> Object:
-    return minimal_pod(minimal_container(**container), annotations=annotations or {}, volumes=volumes or [])
+def pod(
+    annotations: Object | None = None, volumes: list[Object] | None = None, **container: Any
+) -> Object:
+    return minimal_pod(
+        minimal_container(**container), annotations=annotations or {}, volumes=volumes or []
+    )
 
 
 def mounting(path: str, source: Object, **container: Any) -> Object:
@@ -72,7 +76,12 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
             "refused: give it a cpu or memory request",
         ],
     ),
-    "no folder of devices": (host_devices.inject, pod(), {}, ["the pod mounts no /dev/infiniband of the node"]),
+    "no folder of devices": (
+        host_devices.inject,
+        pod(),
+        {},
+        ["the pod mounts no /dev/infiniband of the node"],
+    ),
     "folder of devices elsewhere": (
         host_devices.inject,
         pod(volumes=[{"name": "ib", "hostPath": {"path": "/dev/infiniband"}}]),
@@ -89,7 +98,9 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
         host_devices.inject,
         on_node(resources={"limits": {"rdma/ib": "1", "rdma/hca": "1"}}),
         {"profile": profile(resources={"rdma/hca": "1"})},
-        ["container trainer asks for rdma/ib, rdma/hca, which allows the devices of /dev/infiniband"],
+        [
+            "container trainer asks for rdma/ib, rdma/hca, which allows the devices of /dev/infiniband"
+        ],
     ),
     "folder of devices, closed": (
         host_devices.inject,
@@ -100,7 +111,12 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
             "asks for no device; name a network with a resource in profile rdma, and remove the mount"
         ],
     ),
-    "no lock": (ipc_lock.inject, pod(), {"profile": profile(ipc_lock=False)}, ["profile rdma has ipcLock: false"]),
+    "no lock": (
+        ipc_lock.inject,
+        pod(),
+        {"profile": profile(ipc_lock=False)},
+        ["profile rdma has ipcLock: false"],
+    ),
     "lock on Windows": (
         ipc_lock.inject,
         minimal_pod(os={"name": "windows"}),
@@ -153,7 +169,12 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
         {"attachments": (), "labels": MESH},
         ["the pod has no secondary interface"],
     ),
-    "sidecar": (istio.inject, pod(), {"labels": MESH}, ["Istio's redirection leaves net1, net2 alone"]),
+    "sidecar": (
+        istio.inject,
+        pod(),
+        {"labels": MESH},
+        ["Istio's redirection leaves net1, net2 alone"],
+    ),
     "sidecar told": (
         istio.inject,
         pod({"traffic.sidecar.istio.io/excludeInterfaces": "net1,net2"}),
@@ -208,7 +229,12 @@ SAYS: dict[str, tuple[Step, Object, dict[str, Any], list[str]]] = {
         {},
         ["container trainer sets NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME itself"],
     ),
-    "any node": (node_selector.inject, pod(), {}, ["neither the profile nor a network selects nodes"]),
+    "any node": (
+        node_selector.inject,
+        pod(),
+        {},
+        ["neither the profile nor a network selects nodes"],
+    ),
     "nodes chosen": (
         node_selector.inject,
         minimal_pod(nodeSelector={"fabric": "ib", "rack": "a"}),

@@ -23,7 +23,12 @@ from webhook.core.profiles import Profile, RendezvousSettings
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
 ASKED = profile(nccl_conf=True, env={"NCCL_IB_HCA": "mlx5", "OMP_NUM_THREADS": "4"})
 OURS = "NCCL_IB_HCA=mlx5\nNCCL_SOCKET_IFNAME==net1"
-MOUNT = {"name": names.NCCL_CONF_VOLUME, "mountPath": "/etc/nccl.conf", "subPath": "nccl.conf", "readOnly": True}
+MOUNT = {
+    "name": names.NCCL_CONF_VOLUME,
+    "mountPath": "/etc/nccl.conf",
+    "subPath": "nccl.conf",
+    "readOnly": True,
+}
 
 
 def write(pod: Object, using: Profile = ASKED, **tweaks: Any) -> tuple[Object, list[Decision]]:
@@ -31,12 +36,18 @@ def write(pod: Object, using: Profile = ASKED, **tweaks: Any) -> tuple[Object, l
 
 
 def writer(pod: Object) -> Object:
-    [found] = [one for one in pod["spec"].get("initContainers") or [] if one["name"] == names.WAIT_CONTAINER]
+    [found] = [
+        one
+        for one in pod["spec"].get("initContainers") or []
+        if one["name"] == names.WAIT_CONTAINER
+    ]
     return dict(found)
 
 
 def lines(pod: Object) -> str:
-    [value] = [entry["value"] for entry in writer(pod)["env"] if entry["name"] == names.ENV_NCCL_CONF]
+    [value] = [
+        entry["value"] for entry in writer(pod)["env"] if entry["name"] == names.ENV_NCCL_CONF
+    ]
     return str(value)
 
 
@@ -48,7 +59,10 @@ def test_an_mpi_worker_gets_the_file_and_waits_for_nothing() -> None:
     )
     assert lines(pod) == OURS
     assert MOUNT in pod["spec"]["containers"][0]["volumeMounts"]
-    assert volume_at(pod, "/etc/nccl.conf") == {"name": names.NCCL_CONF_VOLUME, "emptyDir": {"sizeLimit": "1Mi"}}
+    assert volume_at(pod, "/etc/nccl.conf") == {
+        "name": names.NCCL_CONF_VOLUME,
+        "emptyDir": {"sizeLimit": "1Mi"},
+    }
     found = writer(pod)
     assert found["command"] == ["sh", "-c", wait.script("nccl_conf.sh"), names.WAIT_CONTAINER]
     assert found["image"] == pod["spec"]["containers"][0]["image"]
@@ -82,13 +96,17 @@ def test_a_pod_that_waits_writes_the_file_in_the_same_container() -> None:
 
 def test_the_file_holds_what_the_container_has() -> None:
     pod = add_env(add_env(minimal_pod(), "NCCL_SOCKET_IFNAME", "eth9"), "NCCL_IB_HCA", "$(RAIL)")
-    assert lines(write(pod)[0]) == "NCCL_SOCKET_IFNAME=eth9", "what a reference holds is not known here"
+    assert lines(write(pod)[0]) == "NCCL_SOCKET_IFNAME=eth9", (
+        "what a reference holds is not known here"
+    )
     longest = "x" * 1023
     given = profile(nccl_conf=True, env={"NCCL_TOPO_FILE": longest})
     assert f"NCCL_TOPO_FILE={longest}" in lines(write(minimal_pod(), given)[0]).splitlines()
 
 
-@pytest.mark.parametrize("value", ["a\nb", "$(HOSTNAME)", "x" * 1024], ids=["two lines", "a reference", "too long"])
+@pytest.mark.parametrize(
+    "value", ["a\nb", "$(HOSTNAME)", "x" * 1024], ids=["two lines", "a reference", "too long"]
+)
 def test_a_value_that_the_file_cannot_hold_is_left_out(value: str) -> None:
     pod, _ = write(minimal_pod(), profile(nccl_conf=True, env={"NCCL_TOPO_FILE": value}))
     assert lines(pod) == "NCCL_SOCKET_IFNAME==net1"
@@ -97,9 +115,19 @@ def test_a_value_that_the_file_cannot_hold_is_left_out(value: str) -> None:
 @pytest.mark.parametrize(
     ("pod", "using", "expected", "told"),
     [
-        pytest.param(minimal_pod(), profile(), (Outcome.SKIPPED, Reason.NOT_ASKED), "ncclConf", id="not-asked"),
         pytest.param(
-            minimal_pod(os={"name": "windows"}), ASKED, (Outcome.SKIPPED, Reason.WINDOWS), "Windows", id="windows"
+            minimal_pod(),
+            profile(),
+            (Outcome.SKIPPED, Reason.NOT_ASKED),
+            "ncclConf",
+            id="not-asked",
+        ),
+        pytest.param(
+            minimal_pod(os={"name": "windows"}),
+            ASKED,
+            (Outcome.SKIPPED, Reason.WINDOWS),
+            "Windows",
+            id="windows",
         ),
         pytest.param(
             minimal_pod(),
@@ -117,7 +145,9 @@ def test_a_value_that_the_file_cannot_hold_is_left_out(value: str) -> None:
         ),
     ],
 )
-def test_none_where(pod: Object, using: Profile, expected: tuple[Outcome, Reason], told: str) -> None:
+def test_none_where(
+    pod: Object, using: Profile, expected: tuple[Outcome, Reason], told: str
+) -> None:
     result, decisions = write(pod, using)
     assert result == pod
     assert outcomes(decisions) == [expected]
@@ -173,7 +203,13 @@ def run(shell: list[str], folder: Path, theirs: str | None) -> subprocess.Comple
         "FABRIC_INJECTOR_NCCL_CONF_IN": str(folder / "theirs"),
         "FABRIC_INJECTOR_NCCL_CONF_OUT": str(folder / "out" / "nccl.conf"),
     }
-    command = [installed(shell[0]), *shell[1:], "-c", wait.script("nccl_conf.sh") + "\necho next", names.WAIT_CONTAINER]
+    command = [
+        installed(shell[0]),
+        *shell[1:],
+        "-c",
+        wait.script("nccl_conf.sh") + "\necho next",
+        names.WAIT_CONTAINER,
+    ]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20)
 
 
@@ -184,11 +220,16 @@ def run(shell: list[str], folder: Path, theirs: str | None) -> subprocess.Comple
         (None, ""),
         ("", ""),
         ("NCCL_DEBUG=INFO\n", "NCCL_DEBUG=INFO\n"),
-        ("# a \\n comment\n  NCCL_A=%s $HOME `x`\n\nNCCL_B=*", "# a \\n comment\n  NCCL_A=%s $HOME `x`\n\nNCCL_B=*\n"),
+        (
+            "# a \\n comment\n  NCCL_A=%s $HOME `x`\n\nNCCL_B=*",
+            "# a \\n comment\n  NCCL_A=%s $HOME `x`\n\nNCCL_B=*\n",
+        ),
     ],
     ids=["none", "empty", "one", "odd"],
 )
-def test_the_script_writes_ours_and_then_the_images(sh: list[str], tmp_path: Path, theirs: str, expected: str) -> None:
+def test_the_script_writes_ours_and_then_the_images(
+    sh: list[str], tmp_path: Path, theirs: str, expected: str
+) -> None:
     (tmp_path / "out").mkdir()
     for _ in range(2):  # a new sandbox runs it again over the same volume
         done = run(sh, tmp_path, theirs)
@@ -197,7 +238,9 @@ def test_the_script_writes_ours_and_then_the_images(sh: list[str], tmp_path: Pat
 
 
 @pytest.mark.parametrize("sh", SHELLS, ids=["-".join(sh) for sh in SHELLS])
-def test_the_script_ends_the_pods_start_where_it_cannot_write(sh: list[str], tmp_path: Path) -> None:
+def test_the_script_ends_the_pods_start_where_it_cannot_write(
+    sh: list[str], tmp_path: Path
+) -> None:
     done = run(sh, tmp_path, "")
     assert (done.returncode, done.stdout) == (73, "")
     assert "cannot be written" in done.stderr

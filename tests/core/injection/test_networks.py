@@ -24,12 +24,19 @@ DOUBT = (Outcome.WARNED, Reason.INTERFACE_CONFLICT)
         pytest.param(minimal_pod(), id="no annotations"),
         pytest.param(minimal_pod(metadata={"annotations": None}), id="annotations null"),
         pytest.param(minimal_pod(metadata={"annotations": {"a": "b"}}), id="other annotations"),
-        pytest.param(minimal_pod(metadata={"annotations": {names.NETWORKS: ""}}), id="empty annotation"),
-        pytest.param(minimal_pod(metadata={"annotations": {names.NETWORKS: "own"}}), id="a network of its own"),
+        pytest.param(
+            minimal_pod(metadata={"annotations": {names.NETWORKS: ""}}), id="empty annotation"
+        ),
+        pytest.param(
+            minimal_pod(metadata={"annotations": {names.NETWORKS: "own"}}),
+            id="a network of its own",
+        ),
     ],
 )
 def test_writes_the_resulting_annotation(before: Object) -> None:
-    after, decisions = carry_out(inject, before, plan(before, attachment(), networks="own,default/rail-0"))
+    after, decisions = carry_out(
+        inject, before, plan(before, attachment(), networks="own,default/rail-0")
+    )
     assert after["metadata"]["annotations"] == {
         **(before["metadata"].get("annotations") or {}),
         names.NETWORKS: "own,default/rail-0",
@@ -54,7 +61,9 @@ def test_keeps_an_annotation_that_has_all() -> None:
     assert decisions[0].message == f"annotation {names.NETWORKS} has default/rail-0 (net1) already"
 
 
-@pytest.mark.parametrize("attached", [(), (attachment("kube-system/calico", "eth0", default=True),)])
+@pytest.mark.parametrize(
+    "attached", [(), (attachment("kube-system/calico", "eth0", default=True),)]
+)
 def test_skips_where_nobody_asks(attached: tuple[Attachment, ...]) -> None:
     before = minimal_pod()
     after, decisions = carry_out(inject, before, plan(before, *attached))
@@ -101,11 +110,15 @@ def test_skips_pods_on_the_host_network(annotations: Any, networks: Any, warned:
             id="eth0",
         ),
         pytest.param(
-            (attachment("a/x", "lo"),), "network a/x asks for interface 'lo', which every pod has already", id="lo"
+            (attachment("a/x", "lo"),),
+            "network a/x asks for interface 'lo', which every pod has already",
+            id="lo",
         ),
         *(
             pytest.param(
-                (attachment("a/x", name),), f"network a/x asks for interface {name!r}, which no node can make", id=what
+                (attachment("a/x", name),),
+                f"network a/x asks for interface {name!r}, which no node can make",
+                id=what,
             )
             for what, name in {
                 "long": "i" * 16,
@@ -119,7 +132,9 @@ def test_skips_pods_on_the_host_network(annotations: Any, networks: Any, warned:
         ),
     ],
 )
-def test_warns_of_an_interface_that_cannot_come_up(attached: tuple[Attachment, ...], doubt: str) -> None:
+def test_warns_of_an_interface_that_cannot_come_up(
+    attached: tuple[Attachment, ...], doubt: str
+) -> None:
     before = minimal_pod(metadata={"annotations": {names.NETWORKS: "as the plan says"}})
     after, decisions = carry_out(inject, before, plan(before, *attached))
     assert after == before
@@ -130,7 +145,9 @@ def test_warns_of_an_interface_that_cannot_come_up(attached: tuple[Attachment, .
 @pytest.mark.parametrize("name", ["net1", "rail-0", "my_if", "Eth0", "i" * 15, "eth0.100", "é"])
 def test_has_no_doubt_of_an_ordinary_interface(name: str) -> None:
     before = minimal_pod()
-    _, decisions = carry_out(inject, before, plan(before, attachment(interface=name), networks="default/rail-0"))
+    _, decisions = carry_out(
+        inject, before, plan(before, attachment(interface=name), networks="default/rail-0")
+    )
     assert outcomes(decisions) == [ADDED]
 
 
@@ -143,7 +160,9 @@ def test_lists_no_more_than_a_reader_can_take() -> None:
 
 def test_warns_of_no_more_than_a_reader_can_take() -> None:
     before = minimal_pod()
-    _, decisions = carry_out(inject, before, plan(before, *[attachment(interface=f"a/{n}") for n in range(100)]))
+    _, decisions = carry_out(
+        inject, before, plan(before, *[attachment(interface=f"a/{n}") for n in range(100)])
+    )
     assert outcomes(decisions) == [KEPT, *[DOUBT] * 5]
 
 

@@ -24,7 +24,9 @@ def _rail(number: int, **node_selector: str) -> Attachment:
     ("spec", "attachments", "of_profile", "wanted", "expected"),
     [
         pytest.param({}, [_rail(1, rack="a")], {}, {"rack": "a"}, ADDED, id="a-networks"),
-        pytest.param({"nodeSelector": None}, [_rail(1, rack="a")], {}, {"rack": "a"}, ADDED, id="null"),
+        pytest.param(
+            {"nodeSelector": None}, [_rail(1, rack="a")], {}, {"rack": "a"}, ADDED, id="null"
+        ),
         pytest.param({}, [], {"fabric": "ib"}, {"fabric": "ib"}, ADDED, id="the-profiles"),
         pytest.param(
             {"nodeSelector": {"zone": "z"}},
@@ -34,16 +36,32 @@ def _rail(number: int, **node_selector: str) -> Attachment:
             ADDED,
             id="all",
         ),
-        pytest.param({"nodeSelector": {"rack": "a"}}, [_rail(1, rack="a")], {}, {"rack": "a"}, KEPT, id="there"),
+        pytest.param(
+            {"nodeSelector": {"rack": "a"}},
+            [_rail(1, rack="a")],
+            {},
+            {"rack": "a"},
+            KEPT,
+            id="there",
+        ),
         pytest.param({}, [_rail(1, feature="")], {}, {"feature": ""}, ADDED, id="empty-value"),
         pytest.param(
-            {"nodeSelector": {"feature": ""}}, [_rail(1, feature="")], {}, {"feature": ""}, KEPT, id="empty-value-there"
+            {"nodeSelector": {"feature": ""}},
+            [_rail(1, feature="")],
+            {},
+            {"feature": ""},
+            KEPT,
+            id="empty-value-there",
         ),
     ],
 )
-def test_merges(spec: Object, attachments: list[Attachment], of_profile: Any, wanted: Any, expected: Any) -> None:
+def test_merges(
+    spec: Object, attachments: list[Attachment], of_profile: Any, wanted: Any, expected: Any
+) -> None:
     pod = minimal_pod(**spec)
-    result, decisions = carry_out(inject, pod, plan(pod, *attachments, profile=profile(node_selector=of_profile)))
+    result, decisions = carry_out(
+        inject, pod, plan(pod, *attachments, profile=profile(node_selector=of_profile))
+    )
     assert result["spec"]["nodeSelector"] == wanted
     assert outcomes(decisions) == [expected]
 
@@ -53,7 +71,10 @@ def test_says_what_it_adds_and_for_whom() -> None:
     _, decisions = carry_out(
         inject, pod, plan(pod, _rail(1, rack="a"), profile=profile(node_selector={"fabric": "ib"}))
     )
-    assert decisions[0].message == "spec.nodeSelector gets fabric=ib (profile rdma), rack=a (network rails/rail-1)"
+    assert (
+        decisions[0].message
+        == "spec.nodeSelector gets fabric=ib (profile rdma), rack=a (network rails/rail-1)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +110,9 @@ def test_says_what_it_adds_and_for_whom() -> None:
         ),
     ],
 )
-def test_denies_a_conflict(spec: Object, attachments: list[Attachment], of_profile: Any, found: str) -> None:
+def test_denies_a_conflict(
+    spec: Object, attachments: list[Attachment], of_profile: Any, found: str
+) -> None:
     pod = minimal_pod(**spec)
     with pytest.raises(Denied) as caught:
         carry_out(inject, pod, plan(pod, *attachments, profile=profile(node_selector=of_profile)))

@@ -25,7 +25,12 @@ WANTED = {"a.io/x": "1", "y": ""}
         pytest.param(WANTED, WANTED, [KEPT], id="there"),
         pytest.param({"y": "2"}, {"y": "2", "a.io/x": "1"}, [ADDED, OWN], id="one-of-its-own"),
         pytest.param({"a.io/x": "1"}, WANTED, [ADDED, KEPT], id="one-there"),
-        pytest.param({"a.io/x": "2", "y": ""}, {"a.io/x": "2", "y": ""}, [KEPT, OWN], id="one-there-one-of-its-own"),
+        pytest.param(
+            {"a.io/x": "2", "y": ""},
+            {"a.io/x": "2", "y": ""},
+            [KEPT, OWN],
+            id="one-there-one-of-its-own",
+        ),
     ],
 )
 def test_adds_what_is_not_there(

@@ -40,8 +40,12 @@ def term(*values: str, key: str = TYPE, operator: str = "In") -> Object:
     }
 
 
-def run(pod: Object, quantity: ProfileQuantity, *attachments: Any, **tweaks: Any) -> tuple[Object, list[Decision]]:
-    return carry_out(inject, pod, plan(pod, *attachments, profile=profile(quantities=(quantity,), **tweaks)))
+def run(
+    pod: Object, quantity: ProfileQuantity, *attachments: Any, **tweaks: Any
+) -> tuple[Object, list[Decision]]:
+    return carry_out(
+        inject, pod, plan(pod, *attachments, profile=profile(quantities=(quantity,), **tweaks))
+    )
 
 
 def asked(pod: Object, resource: str = EFA) -> Any:
@@ -80,7 +84,11 @@ def test_takes_the_number_of_the_type_that_the_pod_names(spec: Object) -> None:
         {"affinity": affinity(term("p5.48xlarge", operator="NotIn"))},
         {"affinity": affinity(term("p5.48xlarge", operator="Gt"))},
         {"affinity": {"nodeAffinity": None}},
-        {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}},
+        {
+            "affinity": {
+                "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}
+            }
+        },
     ],
 )
 def test_adds_nothing_where_the_type_is_not_certain_and_says_so(spec: Object) -> None:
@@ -88,7 +96,9 @@ def test_adds_nothing_where_the_type_is_not_certain_and_says_so(spec: Object) ->
     result, decisions = run(pod, BY_TYPE)
     assert result == pod
     assert outcomes(decisions) == [UNKNOWN]
-    assert decisions[0].message.startswith(f"pod train-0: how many of {EFA} it needs is not known, and none is added: ")
+    assert decisions[0].message.startswith(
+        f"pod train-0: how many of {EFA} it needs is not known, and none is added: "
+    )
 
 
 def test_counts_by_accelerators_where_the_type_is_not_known() -> None:
@@ -146,7 +156,9 @@ def test_a_request_of_the_users_own_stays(where: str) -> None:
 def test_beside_a_network_that_takes_one_of_it(existing: str, own: Object, expected: Any) -> None:
     """carry_out sees that a second pass changes nothing, whatever is noted of what the first one has put on top."""
     pod = minimal_pod(trainer(gpus=8, **own))
-    result, _ = run(pod, PER_GPU, attachment("rails/rail-0", resource=EFA), existing_devices=existing)
+    result, _ = run(
+        pod, PER_GPU, attachment("rails/rail-0", resource=EFA), existing_devices=existing
+    )
     assert asked(result) == expected
 
 
@@ -178,7 +190,9 @@ def test_a_type_that_gets_none_gets_none() -> None:
 
 def test_takes_the_label_that_the_profile_names() -> None:
     quantity = ProfileQuantity("a/b", by_node_type={"big": 2}, node_label="example.com/kind")
-    result, _ = run(minimal_pod(trainer(), nodeSelector={"example.com/kind": "big", TYPE: "x"}), quantity)
+    result, _ = run(
+        minimal_pod(trainer(), nodeSelector={"example.com/kind": "big", TYPE: "x"}), quantity
+    )
     assert asked(result, "a/b") == "2"
 
 

@@ -26,8 +26,17 @@ C10D = "torchrun --rdzv_backend=c10d --rdzv_endpoint=$(MASTER_ADDR):29500 --nnod
 def plan_for(pod: Object, container: int = 0, **tweaks: Any) -> Plan:
     found = recognise(pod)
     assert isinstance(found, TrainingPod)
-    stays = None if found.rendezvous else Decision("rendezvous", Outcome.SKIPPED, found.reason, found.message)
-    settings = {"training_pod": found, "rendezvous": found.rendezvous, "why_no_rendezvous": stays, **tweaks}
+    stays = (
+        None
+        if found.rendezvous
+        else Decision("rendezvous", Outcome.SKIPPED, found.reason, found.message)
+    )
+    settings = {
+        "training_pod": found,
+        "rendezvous": found.rendezvous,
+        "why_no_rendezvous": stays,
+        **tweaks,
+    }
     return plan(pod, attachment("default/rdma-net"), container=container, **settings)
 
 
@@ -41,12 +50,18 @@ def environment(pod: Object, container: int = 0) -> dict[str, str]:
     for entry in pod["spec"]["containers"][container].get("env") or []:
         path = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
         assert not ("value" in entry and "valueFrom" in entry)
-        found[entry["name"]] = f"@{path.split('/')[1][:-2]}" if names.PREFIX in path else entry.get("value", "?")
+        found[entry["name"]] = (
+            f"@{path.split('/')[1][:-2]}" if names.PREFIX in path else entry.get("value", "?")
+        )
     return found
 
 
 def waits_for(pod: Object) -> list[str]:
-    found = [one for one in pod["spec"].get("initContainers") or [] if one["name"] == names.WAIT_CONTAINER]
+    found = [
+        one
+        for one in pod["spec"].get("initContainers") or []
+        if one["name"] == names.WAIT_CONTAINER
+    ]
     assert len(found) <= 1
     return found[0]["command"][4:] if found else []
 
@@ -54,7 +69,11 @@ def waits_for(pod: Object) -> list[str]:
 @pytest.mark.parametrize(
     ("number", "expected", "needs"),
     [
-        (0, {"TORCHX_RANK0_HOST": "localhost", "PET_LOCAL_ADDR": "@local-addr"}, ["master-addr:own", "local-addr:own"]),
+        (
+            0,
+            {"TORCHX_RANK0_HOST": "localhost", "PET_LOCAL_ADDR": "@local-addr"},
+            ["master-addr:own", "local-addr:own"],
+        ),
         (1, {"VC_TRAIN_1_HOSTS": "?"}, ["master-addr"]),
     ],
 )
@@ -86,7 +105,9 @@ SAME_ON_ALL = [
 
 
 @pytest.mark.parametrize(("pattern", "variables"), SAME_ON_ALL, ids=[row[0] for row in SAME_ON_ALL])
-def test_the_address_variables_are_the_same_on_all_ranks(pattern: str, variables: list[str]) -> None:
+def test_the_address_variables_are_the_same_on_all_ranks(
+    pattern: str, variables: list[str]
+) -> None:
     master, _ = meet(pods.load(pattern.format(0)))
     worker, _ = meet(pods.load(pattern.format(1)))
     for variable in variables:
@@ -105,7 +126,11 @@ def test_says_where_the_addresses_will_come_from(number: int, who: str) -> None:
 
 
 def test_says_who_meets_on_the_pod_network() -> None:
-    first = add_env(drop_env(pods.load("pods/volcano-pytorch-1.yaml"), "MASTER_ADDR"), "MASTER_ADDR", "bert-0.other")
+    first = add_env(
+        drop_env(pods.load("pods/volcano-pytorch-1.yaml"), "MASTER_ADDR"),
+        "MASTER_ADDR",
+        "bert-0.other",
+    )
     _, [decision] = meet(first)
     assert decision.message == (
         "the first pod of its role of job bert-02ad774e66 meets on the pod network and trains on net1 of default/rdma-net: it waits "
@@ -113,16 +138,28 @@ def test_says_who_meets_on_the_pod_network() -> None:
     )
 
 
-C10D_PODS = ["pods/kubeflow-pytorchjob-{}.yaml", "pods/volcano-pytorch-{}.yaml", "pods/indexed-job-{}.yaml"]
+C10D_PODS = [
+    "pods/kubeflow-pytorchjob-{}.yaml",
+    "pods/volcano-pytorch-{}.yaml",
+    "pods/indexed-job-{}.yaml",
+]
 
 
 @pytest.mark.parametrize("in_shell", [False, True], ids=["plain", "sh-c"])
 @pytest.mark.parametrize("pattern", C10D_PODS)
-def test_a_c10d_endpoint_keeps_the_name_of_the_pod_that_hosts_it(pattern: str, in_shell: bool) -> None:
-    command = ("sh", "-c", C10D.replace("$(MASTER_ADDR)", "$MASTER_ADDR")) if in_shell else tuple(C10D.split())
+def test_a_c10d_endpoint_keeps_the_name_of_the_pod_that_hosts_it(
+    pattern: str, in_shell: bool
+) -> None:
+    command = (
+        ("sh", "-c", C10D.replace("$(MASTER_ADDR)", "$MASTER_ADDR"))
+        if in_shell
+        else tuple(C10D.split())
+    )
     master, decisions = meet(set_command(pods.load(pattern.format(0)), *command))
     worker, _ = meet(set_command(pods.load(pattern.format(1)), *command))
-    assert environment(master)["MASTER_ADDR"] == environment(worker)["MASTER_ADDR"] != "@master-addr"
+    assert (
+        environment(master)["MASTER_ADDR"] == environment(worker)["MASTER_ADDR"] != "@master-addr"
+    )
     assert environment(master)["PET_LOCAL_ADDR"] == "@local-addr"
     assert (Outcome.KEPT, Reason.KEEPS_NAME) in outcomes(decisions)
 
@@ -159,7 +196,10 @@ OTHER_USES = [
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_variable_with_another_use_keeps_its_name(number: int, text: str) -> None:
     before = set_command(
-        drop_env(pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml"), "PET_MASTER_ADDR"), "sh", "-c", text
+        drop_env(pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml"), "PET_MASTER_ADDR"),
+        "sh",
+        "-c",
+        text,
     )
     pod, decisions = meet(before)
     assert environment(pod)["MASTER_ADDR"] == "bert-master-0"
@@ -194,15 +234,24 @@ def test_a_variable_that_only_a_torch_launcher_takes_moves(number: int, text: st
 
 
 def test_an_endpoint_of_a_static_rendezvous_takes_the_form_for_before_a_port() -> None:
-    command = ["torchrun", "--rdzv_backend", "static", "--rdzv_endpoint=$(MASTER_ADDR):29500", "t.py"]
+    command = [
+        "torchrun",
+        "--rdzv_backend",
+        "static",
+        "--rdzv_endpoint=$(MASTER_ADDR):29500",
+        "t.py",
+    ]
     pod, _ = meet(set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), *command))
     assert environment(pod)["MASTER_ADDR"] == "@master-host"
 
 
 @pytest.mark.parametrize(
-    "command", [["bash", "/opt/train.sh"], ["./run.sh"], [], ["sh", "-c", "source env.sh; torchrun t.py"]]
+    "command",
+    [["bash", "/opt/train.sh"], ["./run.sh"], [], ["sh", "-c", "source env.sh; torchrun t.py"]],
 )
-def test_what_cannot_be_seen_keeps_the_name_where_no_operator_wrote_the_variable(command: list[str]) -> None:
+def test_what_cannot_be_seen_keeps_the_name_where_no_operator_wrote_the_variable(
+    command: list[str],
+) -> None:
     """A script may compare, cut or bind to it; an operator's own variable is read as an address, as its users expect."""
     pod, decisions = meet(set_command(pods.load("pods/jobset-1.yaml"), *command))
     assert environment(pod)["MASTER_ADDR"] == "ddp-workers-0-0.ddp"
@@ -247,7 +296,9 @@ IN_LOOPS = [
 
 
 @pytest.mark.parametrize("text", IN_LOOPS)
-@pytest.mark.parametrize("pattern", ["pods/jobset-{}.yaml", "pods/indexed-job-{}.yaml", "pods/statefulset-{}.yaml"])
+@pytest.mark.parametrize(
+    "pattern", ["pods/jobset-{}.yaml", "pods/indexed-job-{}.yaml", "pods/statefulset-{}.yaml"]
+)
 def test_a_loop_that_starts_the_ranks_again_keeps_the_name(pattern: str, text: str) -> None:
     """A name finds a rank 0 that was created anew; a variable would hold the dead address as long as the container runs."""
     before = set_command(pods.load(pattern.format(1)), "bash", "-c", text)
@@ -259,12 +310,19 @@ def test_a_loop_that_starts_the_ranks_again_keeps_the_name(pattern: str, text: s
         in decisions[-1].message
     )
     own = add_env(
-        set_command(pods.load(pattern.format(1)), "bash", "-c", text.replace("MASTER_ADDR", "HEAD")), "HEAD", ""
+        set_command(
+            pods.load(pattern.format(1)), "bash", "-c", text.replace("MASTER_ADDR", "HEAD")
+        ),
+        "HEAD",
+        "",
     )
     own["spec"]["containers"][0]["env"][-1]["value"] = environment(before)["MASTER_ADDR"]
     assert environment(meet(own)[0])["HEAD"] == environment(before)["MASTER_ADDR"]
     operators = set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "-c", text)
-    assert environment(meet(operators)[0])["PET_MASTER_ADDR"] == environment(operators)["PET_MASTER_ADDR"]
+    assert (
+        environment(meet(operators)[0])["PET_MASTER_ADDR"]
+        == environment(operators)["PET_MASTER_ADDR"]
+    )
 
 
 ADDED_IN_LOOPS = [
@@ -283,7 +341,10 @@ def test_none_is_added_either_where_a_loop_starts_the_ranks_again(text: str) -> 
         "that is gone"
     )
     trainjob = set_command(
-        pods.load("pods/kubeflow-trainer-1.yaml"), "bash", "-c", "until torchrun t.py; do sleep 5; done"
+        pods.load("pods/kubeflow-trainer-1.yaml"),
+        "bash",
+        "-c",
+        "until torchrun t.py; do sleep 5; done",
     )
     assert environment(meet(trainjob)[0]) == environment(trainjob)
 
@@ -303,7 +364,9 @@ STATIC = [
 def test_beside_a_static_endpoint_nothing_is_added_and_nobody_waits(number: int, text: str) -> None:
     """Torch gives its ranks the endpoint's host as MASTER_ADDR, whatever stands in the container."""
     host = ("${TORCHX_RANK0_HOST:=localhost}", "${VC_TRAIN_0_HOSTS:=localhost}")[number]
-    before = set_command(pods.load(f"pods/volcano-pod-{number}.yaml"), "bash", "-c", text.format(host))
+    before = set_command(
+        pods.load(f"pods/volcano-pod-{number}.yaml"), "bash", "-c", text.format(host)
+    )
     pod, decisions = meet(before)
     assert pod == before
     who, found = ("rank 0", "a worker")[number], plan_for(before).rendezvous
@@ -316,8 +379,14 @@ def test_beside_a_static_endpoint_nothing_is_added_and_nobody_waits(number: int,
 
 NOT_STATIC: dict[str, tuple[str, dict[str, str]]] = {
     "c10d": ("torchrun --rdzv_backend c10d --rdzv_endpoint {} --nnodes 2 t.py", {}),
-    "c10d-by-variable": ("torchrun --rdzv_endpoint {} --nnodes 2 t.py", {"PET_RDZV_BACKEND": "c10d"}),
-    "c10d-outweighs-the-address": ("torchrun --rdzv_backend c10d --rdzv_endpoint {} --master_addr x t.py", {}),
+    "c10d-by-variable": (
+        "torchrun --rdzv_endpoint {} --nnodes 2 t.py",
+        {"PET_RDZV_BACKEND": "c10d"},
+    ),
+    "c10d-outweighs-the-address": (
+        "torchrun --rdzv_backend c10d --rdzv_endpoint {} --master_addr x t.py",
+        {},
+    ),
     "before-the-real-one": (
         "torchrun --rdzv_endpoint localhost:0 a.py; torchrun --rdzv_backend c10d --rdzv_endpoint {} --nnodes 2 t.py",
         {},
@@ -329,9 +398,15 @@ NOT_STATIC: dict[str, tuple[str, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("text", "more"), NOT_STATIC.values(), ids=NOT_STATIC)
-def test_beside_any_other_endpoint_training_scripts_see_the_address(text: str, more: dict[str, str]) -> None:
-    for number, host in enumerate(("${TORCHX_RANK0_HOST:=localhost}", "${VC_TRAIN_0_HOSTS:=localhost}")):
-        before = set_command(pods.load(f"pods/volcano-pod-{number}.yaml"), "bash", "-c", text.format(host))
+def test_beside_any_other_endpoint_training_scripts_see_the_address(
+    text: str, more: dict[str, str]
+) -> None:
+    for number, host in enumerate(
+        ("${TORCHX_RANK0_HOST:=localhost}", "${VC_TRAIN_0_HOSTS:=localhost}")
+    ):
+        before = set_command(
+            pods.load(f"pods/volcano-pod-{number}.yaml"), "bash", "-c", text.format(host)
+        )
         for name, value in more.items():
             add_env(before, name, value)
         pod, _ = meet(before)
@@ -366,7 +441,9 @@ def test_the_users_configuration_of_torchrun_stays(value: str) -> None:
 OWN_LOCAL: dict[str, Callable[[Object], Object]] = {
     "variable": lambda pod: add_env(pod, "PET_LOCAL_ADDR", "192.168.7.7"),
     "flag": lambda pod: set_command(pod, "torchrun", "--local-addr", "192.168.7.7", "train.py"),
-    "flag-with-underscore": lambda pod: set_command(pod, "sh", "-c", "torchrun --local_addr=192.168.7.7 train.py"),
+    "flag-with-underscore": lambda pod: set_command(
+        pod, "sh", "-c", "torchrun --local_addr=192.168.7.7 train.py"
+    ),
 }
 
 
@@ -378,7 +455,9 @@ def test_a_users_own_local_address_is_respected(change: Callable[[Object], Objec
 
 
 def elastic(number: int) -> Object:
-    pod = drop_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR", "PET_NNODES")
+    pod = drop_env(
+        pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR", "PET_NNODES"
+    )
     pod["metadata"]["name"] = f"bert-worker-{number}"
     if number == 0:
         pod["metadata"]["labels"]["training.kubeflow.org/job-role"] = "master"
@@ -396,7 +475,9 @@ def test_an_elastic_pytorchjob_keeps_its_endpoint_and_tells_scripts_the_address(
 
 
 def test_with_a_master_and_elastic_policy_the_other_address_stays() -> None:
-    pod = add_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "PET_RDZV_ENDPOINT", "bert-worker-0:29400")
+    pod = add_env(
+        pods.load("pods/kubeflow-pytorchjob-1.yaml"), "PET_RDZV_ENDPOINT", "bert-worker-0:29400"
+    )
     pod["metadata"]["name"] = "bert-worker-1"
     found = environment(meet(pod)[0])
     assert found["MASTER_ADDR"] == found["PET_MASTER_ADDR"] == "bert-master-0"
@@ -432,7 +513,12 @@ def test_every_occurrence_in_every_container_moves() -> None:
     }
     before["spec"]["containers"].append(sidecar)
     pod, _ = meet(before)
-    entries = [entry for one in pod["spec"]["containers"] for entry in one["env"] if entry["name"] == "MASTER_ADDR"]
+    entries = [
+        entry
+        for one in pod["spec"]["containers"]
+        for entry in one["env"]
+        if entry["name"] == "MASTER_ADDR"
+    ]
     assert len(entries) == 3
     assert all("valueFrom" in entry and "value" not in entry for entry in entries)
     assert pod["spec"]["initContainers"][0] == before["spec"]["initContainers"][0]
@@ -447,7 +533,9 @@ def test_a_variable_that_another_is_made_of_keeps_its_name() -> None:
 
 
 def test_the_variable_of_a_leader_stays_but_where_a_torch_launcher_alone_takes_it() -> None:
-    pod = set_command(pods.load("pods/lws-1.yaml"), "sglang", "--dist-init-addr=$(LWS_LEADER_ADDRESS):5000")
+    pod = set_command(
+        pods.load("pods/lws-1.yaml"), "sglang", "--dist-init-addr=$(LWS_LEADER_ADDRESS):5000"
+    )
     assert environment(meet(pod)[0])["LWS_LEADER_ADDRESS"] == "mnmt-0.mnmt.train"
     assert waits_for(meet(pod)[0]) == []
     command = ["torchrun", "--nnodes=2", "--master_addr=$(LWS_LEADER_ADDRESS)", "t.py"]
@@ -470,17 +558,26 @@ def test_every_member_gives_its_own_address_where_names_could_sort_first() -> No
 
 def test_the_wait_container_is_last_once_and_never_moved() -> None:
     pod, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
-    assert [one["name"] for one in pod["spec"]["initContainers"]] == ["init-pytorch", names.WAIT_CONTAINER]
+    assert [one["name"] for one in pod["spec"]["initContainers"]] == [
+        "init-pytorch",
+        names.WAIT_CONTAINER,
+    ]
     pod["spec"]["initContainers"].append({"name": "late", "image": "registry.example.com/late:1"})
     again, decisions = meet(pod)
-    assert [one["name"] for one in again["spec"]["initContainers"]] == ["init-pytorch", names.WAIT_CONTAINER, "late"]
+    assert [one["name"] for one in again["spec"]["initContainers"]] == [
+        "init-pytorch",
+        names.WAIT_CONTAINER,
+        "late",
+    ]
     assert outcomes(decisions) == [(Outcome.KEPT, Reason.ALREADY_THERE)]
 
 
 def test_another_injectors_container_is_served_on_the_second_pass() -> None:
     pod, _ = meet(pods.load("pods/torch-on-k8s-1.yaml"))
     env = [{"name": "MASTER_ADDR", "value": "bert-master-0"}]
-    pod["spec"]["containers"].insert(0, {"name": "proxy", "image": "registry.example.com/proxy:1", "env": env})
+    pod["spec"]["containers"].insert(
+        0, {"name": "proxy", "image": "registry.example.com/proxy:1", "env": env}
+    )
     again, _ = meet(pod, container=1)
     assert environment(again, 0)["MASTER_ADDR"] == "@master-addr"
     assert [one["name"] for one in again["spec"]["initContainers"]] == [names.WAIT_CONTAINER]
@@ -507,15 +604,21 @@ def test_the_wait_container_asks_for_no_device() -> None:
 @pytest.mark.parametrize(
     "resources",
     [
-        pytest.param({"limits": {"cpu": "4", "memory": "1Gi"}, "requests": {"cpu": "1"}}, id="burstable"),
+        pytest.param(
+            {"limits": {"cpu": "4", "memory": "1Gi"}, "requests": {"cpu": "1"}}, id="burstable"
+        ),
         pytest.param({"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}, id="no-memory"),
         pytest.param({"requests": {"cpu": "2", "memory": "1Gi"}}, id="no-limits"),
         pytest.param(
-            {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}, id="guaranteed"
+            {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}},
+            id="guaranteed",
         ),
         pytest.param({"limits": {"cpu": 2, "memory": "1Gi"}}, id="guaranteed-by-default"),
         pytest.param({"limits": {"cpu": "many", "memory": "1Gi"}}, id="not-a-quantity"),
-        pytest.param({"limits": {"ephemeral-storage": "8Gi"}, "requests": {"ephemeral-storage": "1Gi"}}, id="storage"),
+        pytest.param(
+            {"limits": {"ephemeral-storage": "8Gi"}, "requests": {"ephemeral-storage": "1Gi"}},
+            id="storage",
+        ),
     ],
 )
 def test_the_wait_container_asks_for_as_much_as_the_training_container(resources: Object) -> None:
@@ -535,7 +638,11 @@ def test_the_wait_container_leaves_nothing_to_add_for_the_service_account_plugin
 def test_a_wait_container_that_holds_a_token_keeps_it() -> None:
     """As in a manifest that was saved from a pod of an earlier release: two mounts at one path are not valid."""
     before, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
-    [mounts] = [one["volumeMounts"] for one in before["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER]
+    [mounts] = [
+        one["volumeMounts"]
+        for one in before["spec"]["initContainers"]
+        if one["name"] == names.WAIT_CONTAINER
+    ]
     token = {"name": "kube-api-access-x", "mountPath": TOKEN_PATH, "readOnly": True}
     mounts[-1] = token
     assert wait_container(before)["volumeMounts"] == mounts
@@ -544,7 +651,9 @@ def test_a_wait_container_that_holds_a_token_keeps_it() -> None:
 def test_a_file_that_another_adds_to_the_volume_of_the_wait_container_stays() -> None:
     before, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
     [volume] = [one for one in before["spec"]["volumes"] if one["name"] == names.WAIT_VOLUME]
-    volume["downwardAPI"]["items"].append({"path": "uid", "fieldRef": {"fieldPath": "metadata.uid"}})
+    volume["downwardAPI"]["items"].append(
+        {"path": "uid", "fieldRef": {"fieldPath": "metadata.uid"}}
+    )
     mount = {"name": names.WAIT_VOLUME, "mountPath": "/their"}
     before["spec"]["containers"][0].setdefault("volumeMounts", []).append(mount)
     assert meet(before)[0] == before
@@ -581,7 +690,9 @@ def test_the_wait_container_passes_restricted_where_the_training_container_does(
 
 def test_a_profile_may_give_the_wait_an_image_of_its_own() -> None:
     settings = Settings(wait_image="registry.example.com/busybox:1", timeout_seconds=90)
-    found = wait_container(pods.load("pods/kubeflow-pytorchjob-1.yaml"), profile=profile(rendezvous=settings))
+    found = wait_container(
+        pods.load("pods/kubeflow-pytorchjob-1.yaml"), profile=profile(rendezvous=settings)
+    )
     assert found["image"] == "registry.example.com/busybox:1"
     assert "imagePullPolicy" not in found
     assert {"name": "FABRIC_INJECTOR_TIMEOUT", "value": "90"} in found["env"]
@@ -630,21 +741,31 @@ LONG = {
 def test_a_very_long_command_costs_no_more_than_its_length(text: str) -> None:
     """A search that went back for each of its starts would take minutes here."""
     pod, decisions = meet(
-        set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "sh", "-c", text + "; torchrun t.py")
+        set_command(
+            pods.load("pods/kubeflow-pytorchjob-0.yaml"), "sh", "-c", text + "; torchrun t.py"
+        )
     )
     assert environment(pod)["PET_LOCAL_ADDR"] == "@local-addr"
-    assert environment(pod)["MASTER_ADDR"] == ("@master-addr" if "MASTER_ADDR" not in text else "bert-master-0")
+    assert environment(pod)["MASTER_ADDR"] == (
+        "@master-addr" if "MASTER_ADDR" not in text else "bert-master-0"
+    )
     assert decisions[0].outcome is Outcome.INJECTED
 
 
 def test_accelerate_with_a_static_rendezvous_moves_on_rank_zero_too() -> None:
-    pod, _ = meet(set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), *ACCELERATE, "--machine_rank=0", "t.py"))
+    pod, _ = meet(
+        set_command(
+            pods.load("pods/kubeflow-pytorchjob-0.yaml"), *ACCELERATE, "--machine_rank=0", "t.py"
+        )
+    )
     assert environment(pod)["MASTER_ADDR"] == "@master-addr"
 
 
 def test_a_variable_of_any_name_that_an_option_takes_moves() -> None:
     pod = drop_env(pods.load("pods/statefulset-1.yaml"), "MASTER_ADDR", "MASTER_PORT")
-    add_env(set_command(pod, "torchrun", "--rdzv_endpoint=$(HEAD):29500", "t.py"), "HEAD", "ddp-0.ddp")
+    add_env(
+        set_command(pod, "torchrun", "--rdzv_endpoint=$(HEAD):29500", "t.py"), "HEAD", "ddp-0.ddp"
+    )
     assert environment(meet(pod)[0])["HEAD"] == "@master-host"
 
 
@@ -675,7 +796,9 @@ def test_a_script_beside_the_launcher_may_do_anything_with_the_name(text: str) -
 
 
 def test_a_text_in_a_variable_that_a_shell_evaluates_counts() -> None:
-    pod = set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "-c", 'eval "$PRE"; torchrun t.py')
+    pod = set_command(
+        pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "-c", 'eval "$PRE"; torchrun t.py'
+    )
     result, _ = meet(add_env(pod, "PRE", "until nslookup $MASTER_ADDR; do sleep 1; done"))
     assert environment(result)["MASTER_ADDR"] == "bert-master-0"
 
@@ -683,20 +806,31 @@ def test_a_text_in_a_variable_that_a_shell_evaluates_counts() -> None:
 @pytest.mark.parametrize(
     ("variable", "command"),
     [
-        ({"name": "PET_RDZV_BACKEND", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}}, "torchrun"),
+        (
+            {
+                "name": "PET_RDZV_BACKEND",
+                "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}},
+            },
+            "torchrun",
+        ),
         ({"name": "X", "value": "1"}, "export PET_RDZV_BACKEND=c10d; torchrun"),
     ],
 )
 def test_an_endpoint_of_a_backend_that_is_not_known_stays(variable: Object, command: str) -> None:
     pod = set_command(
-        pods.load("pods/statefulset-1.yaml"), "sh", "-c", command + " --rdzv_endpoint=$MASTER_ADDR:29500 t.py"
+        pods.load("pods/statefulset-1.yaml"),
+        "sh",
+        "-c",
+        command + " --rdzv_endpoint=$MASTER_ADDR:29500 t.py",
     )
     pod["spec"]["containers"][0]["env"].append(variable)
     assert environment(meet(pod)[0])["MASTER_ADDR"] == "ddp-0.ddp"
 
 
 @pytest.mark.parametrize("own", ["127.0.0.1", "localhost"])
-def test_a_rank_zero_that_also_calls_itself_local_is_known_by_its_name_to_a_later_pass(own: str) -> None:
+def test_a_rank_zero_that_also_calls_itself_local_is_known_by_its_name_to_a_later_pass(
+    own: str,
+) -> None:
     pod = drop_env(pods.load("pods/statefulset-0.yaml"), "MASTER_ADDR")
     add_env(add_env(pod, "MASTER_ADDR", "ddp-0.ddp.train"), "INIT_METHOD", f"tcp://{own}:29500")
     once, _ = meet(pod)

@@ -32,22 +32,34 @@ def _sized(size_limit: str | None, *, limit_existing: bool = False) -> Profile:
     ("size_limit", "empty_dir"),
     [(None, {"medium": "Memory"}), ("16Gi", {"medium": "Memory", "sizeLimit": "16Gi"})],
 )
-@pytest.mark.parametrize("spec", [{}, {"volumes": None}, {"volumes": [{"name": "data", "emptyDir": {}}]}])
+@pytest.mark.parametrize(
+    "spec", [{}, {"volumes": None}, {"volumes": [{"name": "data", "emptyDir": {}}]}]
+)
 def test_mounts_a_tmpfs(size_limit: str | None, empty_dir: Object, spec: Object) -> None:
     pod = minimal_pod(minimal_container("side"), minimal_container(), **spec)
     result, decisions = carry_out(inject, pod, plan(pod, container=1, profile=_sized(size_limit)))
-    assert volume_at(result, "/dev/shm", 1) == {"name": "fabric-injector-shm", "emptyDir": empty_dir}
+    assert volume_at(result, "/dev/shm", 1) == {
+        "name": "fabric-injector-shm",
+        "emptyDir": empty_dir,
+    }
     assert result["spec"]["volumes"][:-1] == (spec.get("volumes") or [])
     assert result["spec"]["containers"][0] == pod["spec"]["containers"][0]
     assert outcomes(decisions) == [ADDED]
 
 
 @pytest.mark.parametrize(
-    "path", ["/dev/shm", "/dev/shm/", "//dev/shm", "/dev//shm", "/dev/./shm", "dev/shm", "/dev/x/../shm"]
+    "path",
+    ["/dev/shm", "/dev/shm/", "//dev/shm", "/dev//shm", "/dev/./shm", "dev/shm", "/dev/x/../shm"],
 )
 @pytest.mark.parametrize(
     "source",
-    [MEMORY, {"emptyDir": {}}, {"emptyDir": None}, {"hostPath": {"path": "/dev/shm"}}, {"csi": {"driver": "x"}}],
+    [
+        MEMORY,
+        {"emptyDir": {}},
+        {"emptyDir": None},
+        {"hostPath": {"path": "/dev/shm"}},
+        {"csi": {"driver": "x"}},
+    ],
 )
 def test_keeps_any_mount_at_that_path(path: str, source: Object) -> None:
     pod = _pod(path, source=source)
@@ -56,7 +68,9 @@ def test_keeps_any_mount_at_that_path(path: str, source: Object) -> None:
     assert outcomes(decisions) == [KEPT]
 
 
-@pytest.mark.parametrize("path", ["/dev/shm2", "/dev", "/data/dev/shm", "/dev/shm/sub", "/dev/SHM", "/shm"])
+@pytest.mark.parametrize(
+    "path", ["/dev/shm2", "/dev", "/data/dev/shm", "/dev/shm/sub", "/dev/SHM", "/shm"]
+)
 def test_is_not_misled_by_other_paths(path: str) -> None:
     pod = _pod(path)
     result, decisions = carry_out(inject, pod, plan(pod))
@@ -88,7 +102,11 @@ def test_is_not_misled_by_another_containers_mount() -> None:
             id="null",
         ),
         pytest.param(
-            {"emptyDir": {"medium": "Memory", "sizeLimit": "64Gi"}}, "8Gi", True, None, id="limited-by-the-user"
+            {"emptyDir": {"medium": "Memory", "sizeLimit": "64Gi"}},
+            "8Gi",
+            True,
+            None,
+            id="limited-by-the-user",
         ),
         pytest.param({"emptyDir": {}}, "8Gi", True, None, id="on-disk"),
         pytest.param({"hostPath": {"path": "/dev/shm"}}, "8Gi", True, None, id="host-path"),
@@ -98,8 +116,12 @@ def test_limits_an_existing_tmpfs_only_where_told(
     source: Any, size_limit: Any, limit_existing: bool, wanted: Any
 ) -> None:
     pod = _pod("/dev/shm/", source=source)
-    result, decisions = carry_out(inject, pod, plan(pod, profile=_sized(size_limit, limit_existing=limit_existing)))
-    assert result["spec"]["volumes"] == ([{"name": "dshm", "emptyDir": wanted}] if wanted else pod["spec"]["volumes"])
+    result, decisions = carry_out(
+        inject, pod, plan(pod, profile=_sized(size_limit, limit_existing=limit_existing))
+    )
+    assert result["spec"]["volumes"] == (
+        [{"name": "dshm", "emptyDir": wanted}] if wanted else pod["spec"]["volumes"]
+    )
     assert outcomes(decisions) == [ADDED if wanted else KEPT]
 
 
@@ -111,7 +133,9 @@ def test_limits_its_own_volume_like_any_other() -> None:
 
 def test_warns_of_two_mounts_at_that_path() -> None:
     pod = _pod("/dev/shm", "/dev/shm/")
-    result, decisions = carry_out(inject, pod, plan(pod, profile=_sized("8Gi", limit_existing=True)))
+    result, decisions = carry_out(
+        inject, pod, plan(pod, profile=_sized("8Gi", limit_existing=True))
+    )
     assert result == pod
     assert outcomes(decisions) == [KEPT, (Outcome.WARNED, Reason.INVALID_POD)]
     assert message(decisions, Outcome.WARNED) == (
@@ -122,7 +146,11 @@ def test_warns_of_two_mounts_at_that_path() -> None:
 @pytest.mark.parametrize(
     ("there", "name"),
     [
-        pytest.param({"fabric-injector-shm": {"configMap": {"name": "x"}}}, "fabric-injector-shm-2", id="taken"),
+        pytest.param(
+            {"fabric-injector-shm": {"configMap": {"name": "x"}}},
+            "fabric-injector-shm-2",
+            id="taken",
+        ),
         pytest.param(
             {"fabric-injector-shm": {"emptyDir": {}}, "fabric-injector-shm-2": {"emptyDir": {}}},
             "fabric-injector-shm-3",
@@ -146,15 +174,24 @@ def test_takes_a_free_name_or_its_own_volume(there: dict[str, Object], name: str
 @pytest.mark.parametrize("place", ["containers", "initContainers"])
 def test_leaves_a_volume_of_its_name_to_whoever_mounts_it_elsewhere(place: str) -> None:
     """A scratch tmpfs of 1Mi would otherwise become /dev/shm."""
-    pod = minimal_pod(volumes=[{"name": "fabric-injector-shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}])
-    other = minimal_container("other", volumeMounts=[{"name": "fabric-injector-shm", "mountPath": "/scratch"}])
+    pod = minimal_pod(
+        volumes=[
+            {"name": "fabric-injector-shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+        ]
+    )
+    other = minimal_container(
+        "other", volumeMounts=[{"name": "fabric-injector-shm", "mountPath": "/scratch"}]
+    )
     pod["spec"].setdefault(place, []).append(other)
     result, _ = carry_out(inject, pod, plan(pod))
     assert volume_at(result, "/dev/shm") == {"name": "fabric-injector-shm-2", **MEMORY}
 
 
 def test_shares_its_volume_with_containers_that_mount_it_at_the_same_path() -> None:
-    mounts = [{"name": "fabric-injector-shm", "mountPath": "/dev/shm"}, {"name": "data", "mountPath": "/data"}]
+    mounts = [
+        {"name": "fabric-injector-shm", "mountPath": "/dev/shm"},
+        {"name": "data", "mountPath": "/data"},
+    ]
     pod = minimal_pod(
         minimal_container(),
         minimal_container("other", volumeMounts=mounts),
@@ -177,7 +214,9 @@ def test_shares_its_volume_with_containers_that_mount_it_at_the_same_path() -> N
         (None, "8Gi", False),
     ],
 )
-def test_warns_of_more_than_the_containers_memory(size_limit: Any, memory: Any, is_oversized: bool) -> None:
+def test_warns_of_more_than_the_containers_memory(
+    size_limit: Any, memory: Any, is_oversized: bool
+) -> None:
     pod = minimal_pod(minimal_container(resources={"limits": {"memory": memory} if memory else {}}))
     result, decisions = carry_out(inject, pod, plan(pod, profile=_sized(size_limit)))
     oversized = [(Outcome.WARNED, Reason.OVERSIZED)] if is_oversized else []
@@ -197,12 +236,16 @@ def test_warns_of_more_than_the_containers_memory(size_limit: Any, memory: Any, 
         ("32Gi", None, None),
     ],
 )
-def test_warns_of_more_than_the_memory_of_the_whole_pod(own: Any, whole: Any, told: str | None) -> None:
+def test_warns_of_more_than_the_memory_of_the_whole_pod(
+    own: Any, whole: Any, told: str | None
+) -> None:
     resources = [{"limits": {"memory": memory}} if memory else None for memory in (own, whole)]
     pod = minimal_pod(minimal_container(resources=resources[0]), resources=resources[1])
     _, decisions = carry_out(inject, pod, plan(pod, profile=_sized("16Gi")))
     warned = [decision.message for decision in decisions if decision.outcome is Outcome.WARNED]
-    assert warned == ([f"pod train-0: /dev/shm of 16Gi exceeds {told}; raise the limit"] if told else [])
+    assert warned == (
+        [f"pod train-0: /dev/shm of 16Gi exceeds {told}; raise the limit"] if told else []
+    )
 
 
 def test_does_not_judge_the_users_own_size() -> None:

@@ -14,7 +14,14 @@ from webhook.core.errors import Denied
 from webhook.core.injection import steps
 from webhook.core.injection.sidecars import inject
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.core.profiles import Allowed, HostPathSource, Profile, ProfileMount, ProfileSidecar, ProfileVolume
+from webhook.core.profiles import (
+    Allowed,
+    HostPathSource,
+    Profile,
+    ProfileMount,
+    ProfileSidecar,
+    ProfileVolume,
+)
 
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
 SKIPPED, WARNED = (Outcome.SKIPPED, Reason.POD_SECURITY), (Outcome.WARNED, Reason.POD_SECURITY)
@@ -40,7 +47,9 @@ def run(pod: Object, given: Profile, **tweaks: Any) -> tuple[Object, list[Decisi
 
 def test_appends_a_native_sidecar_with_the_volumes_that_it_mounts() -> None:
     pod = minimal_pod(initContainers=[minimal_container("early"), WAIT])
-    result, decisions = run(pod, profile(sidecars=(DAEMON,), volumes=(SYS, ProfileVolume("other", SYS.host_path))))
+    result, decisions = run(
+        pod, profile(sidecars=(DAEMON,), volumes=(SYS, ProfileVolume("other", SYS.host_path)))
+    )
     assert result["spec"]["volumes"] == [{"name": "sys", "hostPath": {"path": "/sys"}}]
     assert result["spec"]["initContainers"] == [
         *pod["spec"]["initContainers"],
@@ -86,7 +95,9 @@ def test_a_container_of_the_users_own_by_that_name_stays_and_no_volume_is_added(
 
 
 FTS = ProfileSidecar(
-    "tcpxo-daemon", "example.com/team/tcpxo/rxdm-dev:v1.0.21", mounts=(ProfileMount("sys", "/hostsysfs"),)
+    "tcpxo-daemon",
+    "example.com/team/tcpxo/rxdm-dev:v1.0.21",
+    mounts=(ProfileMount("sys", "/hostsysfs"),),
 )
 HOST_SYS = {"volumeMounts": [{"name": "host", "mountPath": "/hostsysfs/"}]}
 BESIDE = {"restartPolicy": "Always"}
@@ -107,7 +118,9 @@ KEPT_OWN = (Outcome.KEPT, Reason.USER_VALUE)
         ("initContainers", "rxdm-dev", {**HOST_SYS, **BESIDE}),
     ],
 )
-def test_a_daemon_of_the_users_own_is_known_by_its_image_under_any_name(kind: str, image: str, tweaks: Object) -> None:
+def test_a_daemon_of_the_users_own_is_known_by_its_image_under_any_name(
+    kind: str, image: str, tweaks: Object
+) -> None:
     own = minimal_container("their-daemon", image=image, **tweaks)
     pod = minimal_pod()
     pod["spec"].setdefault(kind, []).append(own)
@@ -122,7 +135,11 @@ def test_a_daemon_of_the_users_own_is_known_by_its_image_under_any_name(kind: st
 @pytest.mark.parametrize(
     ("kind", "image", "tweaks"),
     [
-        ("initContainers", "example.com/team/tcpxo/rxdm-dev:v1.0.21", {}),  # it has ended when the training begins
+        (
+            "initContainers",
+            "example.com/team/tcpxo/rxdm-dev:v1.0.21",
+            {},
+        ),  # it has ended when the training begins
         ("containers", "example.com/team/tcpxo/other:v1", HOST_SYS),
         ("containers", "other.io/vendor/rxdm-dev:v1", {}),
         ("containers", "rxdm-dev", {}),
@@ -130,14 +147,18 @@ def test_a_daemon_of_the_users_own_is_known_by_its_image_under_any_name(kind: st
         ("containers", "", HOST_SYS),
     ],
 )
-def test_another_container_is_no_daemon_of_the_users_own(kind: str, image: str, tweaks: Object) -> None:
+def test_another_container_is_no_daemon_of_the_users_own(
+    kind: str, image: str, tweaks: Object
+) -> None:
     pod = minimal_pod()
     pod["spec"].setdefault(kind, []).append(minimal_container("other", image=image, **tweaks))
     _, decisions = run(pod, profile(sidecars=(FTS,), volumes=(SYS,)))
     assert outcomes(decisions) == [ADDED]
 
 
-def test_neither_the_training_container_nor_another_sidecar_of_the_profile_stands_for_a_daemon() -> None:
+def test_neither_the_training_container_nor_another_sidecar_of_the_profile_stands_for_a_daemon() -> (
+    None
+):
     pod = minimal_pod()
     pod["spec"]["containers"][0]["image"] = FTS.image
     second = ProfileSidecar("second", FTS.image, args=("--second",))
@@ -148,7 +169,11 @@ def test_neither_the_training_container_nor_another_sidecar_of_the_profile_stand
 
 
 def test_says_which_volume_it_lacks() -> None:
-    given = profile(sidecars=(ProfileSidecar("daemon", "example.com/daemon", mounts=(ProfileMount("x", "/x"),)),))
+    given = profile(
+        sidecars=(
+            ProfileSidecar("daemon", "example.com/daemon", mounts=(ProfileMount("x", "/x"),)),
+        )
+    )
     result, decisions = run(minimal_pod(), given)
     assert "volumeMounts" not in result["spec"]["initContainers"][0]
     assert outcomes(decisions) == [ADDED, (Outcome.WARNED, Reason.NO_VOLUME)]
@@ -159,7 +184,11 @@ def test_says_which_volume_it_lacks() -> None:
     [
         (ProfileSidecar("daemon", "example.com/daemon", privileged=True), "baseline", "privileged"),
         (DAEMON, "baseline", "capabilities NET_ADMIN"),
-        (ProfileSidecar("daemon", "example.com/daemon", capabilities=("CHOWN",)), "restricted", "capabilities CHOWN"),
+        (
+            ProfileSidecar("daemon", "example.com/daemon", capabilities=("CHOWN",)),
+            "restricted",
+            "capabilities CHOWN",
+        ),
         (
             ProfileSidecar("daemon", "example.com/daemon", mounts=(ProfileMount("sys", "/s"),)),
             "baseline",
@@ -167,28 +196,42 @@ def test_says_which_volume_it_lacks() -> None:
         ),
     ],
 )
-def test_is_refused_where_pod_security_would_refuse_it(sidecar: ProfileSidecar, level: str, why: str) -> None:
+def test_is_refused_where_pod_security_would_refuse_it(
+    sidecar: ProfileSidecar, level: str, why: str
+) -> None:
     pod, labels = minimal_pod(), {names.POD_SECURITY_ENFORCE: level}
     with pytest.raises(Denied) as raised:
         run(pod, profile(sidecars=(sidecar,), volumes=(SYS,)), labels=labels)
     assert raised.value.reason is Reason.POD_SECURITY
     assert f"gives sidecar daemon ({why}), which label" in raised.value.message
-    result, decisions = run(pod, profile(sidecars=(sidecar,), volumes=(SYS,), pod_security="skip"), labels=labels)
+    result, decisions = run(
+        pod, profile(sidecars=(sidecar,), volumes=(SYS,), pod_security="skip"), labels=labels
+    )
     assert (result, outcomes(decisions)) == (pod, [SKIPPED, WARNED])
-    result, decisions = run(pod, profile(sidecars=(sidecar,), volumes=(SYS,), pod_security="ignore"), labels=labels)
+    result, decisions = run(
+        pod, profile(sidecars=(sidecar,), volumes=(SYS,), pod_security="ignore"), labels=labels
+    )
     assert outcomes(decisions) == [ADDED]
 
 
 def test_baseline_takes_a_plain_one_and_the_capabilities_that_it_lists() -> None:
-    given = profile(sidecars=(ProfileSidecar("daemon", "example.com/daemon", capabilities=("CHOWN",)),))
+    given = profile(
+        sidecars=(ProfileSidecar("daemon", "example.com/daemon", capabilities=("CHOWN",)),)
+    )
     result, _ = run(minimal_pod(), given, labels={names.POD_SECURITY_ENFORCE: "baseline"})
-    assert result["spec"]["initContainers"][0]["securityContext"] == {"capabilities": {"add": ["CHOWN"]}}
+    assert result["spec"]["initContainers"][0]["securityContext"] == {
+        "capabilities": {"add": ["CHOWN"]}
+    }
 
 
 def test_is_confined_as_restricted_asks_of_each_container() -> None:
     own = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
     pod = minimal_pod(minimal_container("trainer", securityContext=own))
-    given = profile(sidecars=(ProfileSidecar("daemon", "example.com/daemon", capabilities=("NET_BIND_SERVICE",)),))
+    given = profile(
+        sidecars=(
+            ProfileSidecar("daemon", "example.com/daemon", capabilities=("NET_BIND_SERVICE",)),
+        )
+    )
     result, _ = run(pod, given, labels={names.POD_SECURITY_ENFORCE: "restricted"})
     assert result["spec"]["initContainers"][0]["securityContext"] == {
         **own,
@@ -230,7 +273,11 @@ def test_warns_where_the_pod_makes_it_run_as_another_user() -> None:
 )
 def test_an_image_that_is_not_allowed_is_denied(allowed: tuple[str, ...], image: str) -> None:
     with pytest.raises(Denied) as raised:
-        run(minimal_pod(), profile(sidecars=(ProfileSidecar("d", image),)), allowed=Allowed((), allowed))
+        run(
+            minimal_pod(),
+            profile(sidecars=(ProfileSidecar("d", image),)),
+            allowed=Allowed((), allowed),
+        )
     assert raised.value.reason is Reason.NOT_ALLOWED
     assert raised.value.message == (
         f"pod train-0: profile rdma: sidecar d: image {image} is not in allowed.sidecarImages of the Configuration; "
@@ -252,13 +299,21 @@ def test_an_image_that_is_not_allowed_is_denied(allowed: tuple[str, ...], image:
     ],
 )
 def test_an_image_that_is_allowed_runs(allowed: str, image: str) -> None:
-    _, decisions = run(minimal_pod(), profile(sidecars=(ProfileSidecar("d", image),)), allowed=Allowed((), (allowed,)))
+    _, decisions = run(
+        minimal_pod(),
+        profile(sidecars=(ProfileSidecar("d", image),)),
+        allowed=Allowed((), (allowed,)),
+    )
     assert outcomes(decisions) == [ADDED]
 
 
 def test_a_path_of_its_volumes_is_denied_too() -> None:
     with pytest.raises(Denied) as raised:
-        run(minimal_pod(), profile(sidecars=(DAEMON,), volumes=(SYS,)), allowed=Allowed((), ("example.com/*",)))
+        run(
+            minimal_pod(),
+            profile(sidecars=(DAEMON,), volumes=(SYS,)),
+            allowed=Allowed((), ("example.com/*",)),
+        )
     assert raised.value.reason is Reason.NOT_ALLOWED
     assert "volume sys: hostPath /sys is not in allowed.hostPaths" in raised.value.message
 
@@ -286,6 +341,8 @@ def test_leaves_windows_pods_and_profiles_without_sidecars_alone() -> None:
 
 
 def test_one_that_is_there_already_is_told_as_such() -> None:
-    pod = minimal_pod(initContainers=[{"name": "daemon", "image": PLAIN.image, "restartPolicy": "Always"}])
+    pod = minimal_pod(
+        initContainers=[{"name": "daemon", "image": PLAIN.image, "restartPolicy": "Always"}]
+    )
     result, decisions = run(pod, profile(sidecars=(PLAIN,)))
     assert (result, outcomes(decisions)) == (pod, [KEPT])

@@ -20,16 +20,27 @@ def test_appends_what_the_pod_lacks() -> None:
     assert result["spec"]["tolerations"] == [
         {"key": "mine", "operator": "Exists"},
         {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
-        {"key": "pool", "operator": "Equal", "value": "train", "effect": "NoExecute", "tolerationSeconds": 60},
+        {
+            "key": "pool",
+            "operator": "Equal",
+            "value": "train",
+            "effect": "NoExecute",
+            "tolerationSeconds": 60,
+        },
     ]
     assert outcomes(decisions) == [(Outcome.INJECTED, Reason.ADDED)]
-    assert decisions[0].message == "the pod tolerates nvidia.com/gpu:NoSchedule, pool=train:NoExecute"
+    assert (
+        decisions[0].message == "the pod tolerates nvidia.com/gpu:NoSchedule, pool=train:NoExecute"
+    )
 
 
 @pytest.mark.parametrize(
     ("wanted", "there"),
     [
-        (GPU, {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule", "value": None}),
+        (
+            GPU,
+            {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule", "value": None},
+        ),
         (POOL, {"key": "pool", "value": "train", "effect": "NoExecute", "tolerationSeconds": 5}),
         (ProfileToleration(operator="Exists"), {"operator": "Exists"}),
     ],

@@ -41,7 +41,10 @@ def run(
 
 def test_gives_the_pod_the_volumes_and_the_training_container_the_mounts() -> None:
     pod = minimal_pod(minimal_container("side"), minimal_container("trainer"))
-    mounts = (OF_SYS, ProfileMount("topology", "/opt/topology.xml", read_only=True, sub_path="topology.xml"))
+    mounts = (
+        OF_SYS,
+        ProfileMount("topology", "/opt/topology.xml", read_only=True, sub_path="topology.xml"),
+    )
     result, decisions = run(pod, SYS, TOPOLOGY, SCRATCH, mounts=mounts, container=1)
     assert result["spec"]["volumes"] == [
         {"name": "sys", "hostPath": {"path": "/sys"}},
@@ -51,14 +54,24 @@ def test_gives_the_pod_the_volumes_and_the_training_container_the_mounts() -> No
     assert "volumeMounts" not in result["spec"]["containers"][0]
     assert result["spec"]["containers"][1]["volumeMounts"] == [
         {"name": "sys", "mountPath": "/hostsysfs"},
-        {"name": "topology", "mountPath": "/opt/topology.xml", "readOnly": True, "subPath": "topology.xml"},
+        {
+            "name": "topology",
+            "mountPath": "/opt/topology.xml",
+            "readOnly": True,
+            "subPath": "topology.xml",
+        },
     ]
     assert outcomes(decisions) == [ADDED]
-    assert decisions[0].message == "container trainer mounts sys at /hostsysfs, topology at /opt/topology.xml"
+    assert (
+        decisions[0].message
+        == "container trainer mounts sys at /hostsysfs, topology at /opt/topology.xml"
+    )
 
 
 @pytest.mark.parametrize("path", ["/hostsysfs", "/hostsysfs/", "//hostsysfs", "/./hostsysfs"])
-def test_a_mount_of_the_users_own_at_the_path_stays_and_nothing_is_added_for_ours(path: str) -> None:
+def test_a_mount_of_the_users_own_at_the_path_stays_and_nothing_is_added_for_ours(
+    path: str,
+) -> None:
     container = minimal_container("trainer", volumeMounts=[{"name": "mine", "mountPath": path}])
     pod = minimal_pod(container, volumes=[{"name": "mine", "emptyDir": {}}])
     result, decisions = run(pod, SYS, mounts=(OF_SYS,), allowed=Allowed())
@@ -94,11 +107,16 @@ def test_a_mount_is_left_out_where_the_user_has_a_block_device(path: str) -> Non
         (ProfileVolume("plain", empty_dir=EmptyDirSource()), {"emptyDir": {}}),
     ],
 )
-def test_takes_a_volume_that_is_the_same_but_for_defaults(volume: ProfileVolume, existing: Object) -> None:
+def test_takes_a_volume_that_is_the_same_but_for_defaults(
+    volume: ProfileVolume, existing: Object
+) -> None:
     pod = minimal_pod(volumes=[{"name": volume.name, **existing}])
     result, _ = run(pod, volume, mounts=(ProfileMount(volume.name, "/here"),), allowed=Allowed())
     assert result["spec"]["volumes"] == pod["spec"]["volumes"]
-    assert result["spec"]["containers"][0]["volumeMounts"][-1] == {"name": volume.name, "mountPath": "/here"}
+    assert result["spec"]["containers"][0]["volumeMounts"][-1] == {
+        "name": volume.name,
+        "mountPath": "/here",
+    }
 
 
 @pytest.mark.parametrize(
@@ -116,15 +134,31 @@ def test_takes_a_volume_that_is_the_same_but_for_defaults(volume: ProfileVolume,
 def test_a_volume_of_the_users_own_keeps_its_name(existing: Object) -> None:
     pod = minimal_pod(volumes=[{"name": "sys", **existing}, {"name": "sys-2", "emptyDir": {}}])
     result, _ = run(pod, SYS, mounts=(OF_SYS,))
-    assert result["spec"]["volumes"] == [*pod["spec"]["volumes"], {"name": "sys-3", "hostPath": {"path": "/sys"}}]
-    assert result["spec"]["containers"][0]["volumeMounts"] == [{"name": "sys-3", "mountPath": "/hostsysfs"}]
+    assert result["spec"]["volumes"] == [
+        *pod["spec"]["volumes"],
+        {"name": "sys-3", "hostPath": {"path": "/sys"}},
+    ]
+    assert result["spec"]["containers"][0]["volumeMounts"] == [
+        {"name": "sys-3", "mountPath": "/hostsysfs"}
+    ]
 
 
 @pytest.mark.parametrize(
-    "tweaks", [{"defaultMode": 256}, {"optional": False}, {"name": "other"}, {"items": [{"key": "a", "path": "a"}]}]
+    "tweaks",
+    [
+        {"defaultMode": 256},
+        {"optional": False},
+        {"name": "other"},
+        {"items": [{"key": "a", "path": "a"}]},
+    ],
 )
-def test_a_config_map_that_the_user_mounts_in_another_way_is_not_the_profiles(tweaks: Object) -> None:
-    theirs = {"name": "topology", "configMap": {"name": "nccl-topology", "optional": True, **tweaks}}
+def test_a_config_map_that_the_user_mounts_in_another_way_is_not_the_profiles(
+    tweaks: Object,
+) -> None:
+    theirs = {
+        "name": "topology",
+        "configMap": {"name": "nccl-topology", "optional": True, **tweaks},
+    }
     pod = minimal_pod(volumes=[theirs])
     result, _ = run(pod, TOPOLOGY, mounts=(ProfileMount("topology", "/here"),))
     ours = {"name": "topology-2", "configMap": {"name": "nccl-topology", "optional": True}}
@@ -144,23 +178,33 @@ def test_two_volumes_of_the_profile_get_two_names() -> None:
     mounts = (OF_SYS, ProfileMount("sys-2", "/scratch"))
     result, _ = run(pod, SYS, second, mounts=mounts)
     assert [volume["name"] for volume in result["spec"]["volumes"]] == ["sys", "sys-2", "sys-2-2"]
-    assert [mount["name"] for mount in result["spec"]["containers"][0]["volumeMounts"]] == ["sys-2", "sys-2-2"]
+    assert [mount["name"] for mount in result["spec"]["containers"][0]["volumeMounts"]] == [
+        "sys-2",
+        "sys-2-2",
+    ]
 
 
 def test_mounts_a_volume_that_the_user_brings() -> None:
     pod = minimal_pod(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
     result, decisions = run(pod, mounts=(ProfileMount("data", "/data"),))
     assert result["spec"]["volumes"] == pod["spec"]["volumes"]
-    assert result["spec"]["containers"][0]["volumeMounts"] == [{"name": "data", "mountPath": "/data"}]
+    assert result["spec"]["containers"][0]["volumeMounts"] == [
+        {"name": "data", "mountPath": "/data"}
+    ]
     assert outcomes(decisions) == [ADDED]
 
 
 def test_does_not_mount_a_volume_that_nobody_has() -> None:
     pod = minimal_pod()
-    result, decisions = run(pod, mounts=(ProfileMount("data", "/data"), ProfileMount("data", "/more")))
+    result, decisions = run(
+        pod, mounts=(ProfileMount("data", "/data"), ProfileMount("data", "/more"))
+    )
     assert result == pod
     assert outcomes(decisions) == [(Outcome.WARNED, Reason.NO_VOLUME)]
-    assert "volume data, which profile rdma mounts, is neither the profile's nor the pod's" in decisions[0].message
+    assert (
+        "volume data, which profile rdma mounts, is neither the profile's nor the pod's"
+        in decisions[0].message
+    )
 
 
 def test_volumes_of_sidecars_come_with_them_and_others_for_whom_the_user_mounts_them() -> None:
@@ -175,8 +219,12 @@ def test_volumes_of_sidecars_come_with_them_and_others_for_whom_the_user_mounts_
 
 
 def test_writes_what_must_be_there_on_the_node() -> None:
-    result, _ = run(minimal_pod(), ProfileVolume("sys", host_path=HostPathSource("/sys", "Directory")))
-    assert result["spec"]["volumes"] == [{"name": "sys", "hostPath": {"path": "/sys", "type": "Directory"}}]
+    result, _ = run(
+        minimal_pod(), ProfileVolume("sys", host_path=HostPathSource("/sys", "Directory"))
+    )
+    assert result["spec"]["volumes"] == [
+        {"name": "sys", "hostPath": {"path": "/sys", "type": "Directory"}}
+    ]
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
@@ -196,7 +244,9 @@ def test_skips_the_path_with_its_mounts_or_ignores_the_level() -> None:
     mounts = (OF_SYS, ProfileMount("topology", "/t"))
     result, decisions = run(pod, SYS, TOPOLOGY, mounts=mounts, labels=labels, pod_security="skip")
     assert [volume["name"] for volume in result["spec"]["volumes"]] == ["topology"]
-    assert [mount["name"] for mount in result["spec"]["containers"][0]["volumeMounts"]] == ["topology"]
+    assert [mount["name"] for mount in result["spec"]["containers"][0]["volumeMounts"]] == [
+        "topology"
+    ]
     skipped, warned = (Outcome.SKIPPED, Reason.POD_SECURITY), (Outcome.WARNED, Reason.POD_SECURITY)
     assert outcomes(decisions) == [ADDED, skipped, warned]
     result, _ = run(pod, SYS, TOPOLOGY, mounts=mounts, labels=labels, pod_security="ignore")
@@ -249,7 +299,12 @@ def test_a_path_that_is_allowed_is_given(allowed: tuple[str, ...], path: str) ->
     pod = minimal_pod()
     volume = ProfileVolume("v", host_path=HostPathSource(path))
     draft = Draft(pod)
-    found = list(inject(draft, plan(pod, profile=profile(volumes=(volume,)), allowed=Allowed(host_paths=allowed))))
+    found = list(
+        inject(
+            draft,
+            plan(pod, profile=profile(volumes=(volume,)), allowed=Allowed(host_paths=allowed)),
+        )
+    )
     assert outcomes(found) == [ADDED]
 
 

@@ -41,7 +41,9 @@ def shell(request: pytest.FixtureRequest) -> list[str]:
 
 def installed(program: str) -> str:
     """Return the path of a shell; fails where the machine has none, with what to install."""
-    return shutil.which(program) or pytest.fail(f"{program} is not installed: apt-get install dash busybox")
+    return shutil.which(program) or pytest.fail(
+        f"{program} is not installed: apt-get install dash busybox"
+    )
 
 
 class Sandbox:
@@ -72,7 +74,9 @@ class Sandbox:
         if shell != PROGRAM:
             script = wait.script(devices=any(need in wait.DEVICE_FILES for need in needs))
             command = [*shell, "-c", script, "fabric-injector-wait", *needs]
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def run(self, shell: list[str], *needs: str) -> int:
         with self.start(shell, *needs) as process:
@@ -87,15 +91,27 @@ def sandbox(tmp_path: Path) -> Sandbox:
 
 @pytest.mark.parametrize(
     "address",
-    ["10.56.217.171", "fd0e:11::11", "2001:db8::ff00:42:8329", "::1", "2001:0db8:0000:0000:0000:ff00:0042:8329"],
+    [
+        "10.56.217.171",
+        "fd0e:11::11",
+        "2001:db8::ff00:42:8329",
+        "::1",
+        "2001:0db8:0000:0000:0000:ff00:0042:8329",
+    ],
 )
-def test_an_own_address_on_an_interface_ends_the_wait(sandbox: Sandbox, shell: list[str], address: str) -> None:
+def test_an_own_address_on_an_interface_ends_the_wait(
+    sandbox: Sandbox, shell: list[str], address: str
+) -> None:
     (sandbox.folder / "local-addr").write_text(address)
     assert sandbox.run(shell, "local-addr:own") == 0
 
 
-@pytest.mark.parametrize("address", ["10.56.217.255", "10.56.217.0", "10.56.217.17", "fd0e:11::12", "10.0.0.1"])
-def test_an_own_address_of_an_earlier_sandbox_does_not_count(sandbox: Sandbox, shell: list[str], address: str) -> None:
+@pytest.mark.parametrize(
+    "address", ["10.56.217.255", "10.56.217.0", "10.56.217.17", "fd0e:11::12", "10.0.0.1"]
+)
+def test_an_own_address_of_an_earlier_sandbox_does_not_count(
+    sandbox: Sandbox, shell: list[str], address: str
+) -> None:
     (sandbox.folder / "local-addr").write_text(address)
     assert sandbox.run(shell, "local-addr:own") == 75
     assert address in sandbox.log.read_text()
@@ -111,10 +127,14 @@ def test_our_own_program_names_the_annotation_of_another_source(sandbox: Sandbox
 def test_an_address_of_another_pod_needs_no_interface(sandbox: Sandbox, shell: list[str]) -> None:
     (sandbox.folder / "master-addr").write_text("10.9.9.9\n")
     assert sandbox.run(shell, "master-addr") == 0
-    assert sandbox.log.read_text() == "10.9.9.9\n", "the pod's status shows what the container starts with"
+    assert sandbox.log.read_text() == "10.9.9.9\n", (
+        "the pod's status shows what the container starts with"
+    )
 
 
-def test_the_end_of_the_time_says_which_address_of_which_job(sandbox: Sandbox, shell: list[str]) -> None:
+def test_the_end_of_the_time_says_which_address_of_which_job(
+    sandbox: Sandbox, shell: list[str]
+) -> None:
     (sandbox.folder / "local-addr").write_text("10.56.217.171")
     (sandbox.folder / "master-addr").write_text("")
     assert sandbox.run(shell, "local-addr:own", "master-addr") == 75
@@ -125,7 +145,9 @@ def test_the_end_of_the_time_says_which_address_of_which_job(sandbox: Sandbox, s
 
 
 @pytest.mark.parametrize("value", ["=mlx5_4,mlx5_7", "=", "mlx5_4:1,mlx5_7:1", "all"])
-def test_device_names_end_the_wait_as_they_stand(sandbox: Sandbox, shell: list[str], value: str) -> None:
+def test_device_names_end_the_wait_as_they_stand(
+    sandbox: Sandbox, shell: list[str], value: str
+) -> None:
     for file in wait.DEVICE_FILES:
         (sandbox.folder / file).write_text(value)
     (sandbox.folder / "master-addr").write_text("10.9.9.9")
@@ -134,7 +156,9 @@ def test_device_names_end_the_wait_as_they_stand(sandbox: Sandbox, shell: list[s
 
 
 @pytest.mark.parametrize("lack", [*wait.DEVICE_FILES])
-def test_the_end_of_the_time_says_which_device_names_of_this_pod(sandbox: Sandbox, shell: list[str], lack: str) -> None:
+def test_the_end_of_the_time_says_which_device_names_of_this_pod(
+    sandbox: Sandbox, shell: list[str], lack: str
+) -> None:
     for file in ("master-addr", *wait.DEVICE_FILES):
         (sandbox.folder / file).write_text("" if file == lack else "=mlx5_4")
     assert sandbox.run(shell, "master-addr", *wait.DEVICE_FILES) == 75
@@ -148,7 +172,9 @@ def test_the_end_of_the_time_says_which_device_names_of_this_pod(sandbox: Sandbo
         assert part in message
 
 
-def test_an_address_that_lacks_beside_devices_is_told_as_before(sandbox: Sandbox, shell: list[str]) -> None:
+def test_an_address_that_lacks_beside_devices_is_told_as_before(
+    sandbox: Sandbox, shell: list[str]
+) -> None:
     (sandbox.folder / "nccl-ib-hca").write_text("=mlx5_4")
     assert sandbox.run(shell, "master-addr", "nccl-ib-hca") == 75
     assert sandbox.errors.startswith(
@@ -159,7 +185,9 @@ def test_an_address_that_lacks_beside_devices_is_told_as_before(sandbox: Sandbox
 CAUSE = "rank 0 of job bert-4e2b1a474f, pod bert-master-0, is 'left' alone: $(label) it"
 
 
-def test_a_cause_ends_the_wait_with_it_as_the_last_words(sandbox: Sandbox, shell: list[str]) -> None:
+def test_a_cause_ends_the_wait_with_it_as_the_last_words(
+    sandbox: Sandbox, shell: list[str]
+) -> None:
     with sandbox.start(shell, "local-addr", "master-addr", timeout=60) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -179,7 +207,9 @@ def test_addresses_that_are_there_count_whatever_the_cause_was(
     assert sandbox.run(shell, "master-addr") == 0
 
 
-def test_a_wait_that_is_started_again_goes_on_once_the_cause_is_gone(sandbox: Sandbox, shell: list[str]) -> None:
+def test_a_wait_that_is_started_again_goes_on_once_the_cause_is_gone(
+    sandbox: Sandbox, shell: list[str]
+) -> None:
     (sandbox.folder / "wait-ends").write_text(CAUSE)
     assert sandbox.run(shell, "master-addr") == 75
     (sandbox.folder / "wait-ends").write_text("")
@@ -207,7 +237,9 @@ def test_it_waits_for_an_address_that_comes_late(sandbox: Sandbox, shell: list[s
         assert process.wait(timeout=20) == 0
 
 
-def test_it_stays_beyond_the_next_look_at_the_containers(sandbox: Sandbox, shell: list[str]) -> None:
+def test_it_stays_beyond_the_next_look_at_the_containers(
+    sandbox: Sandbox, shell: list[str]
+) -> None:
     """The volume may be ahead of the pod by which the kubelet starts containers; and an address may go again meanwhile."""
     sandbox.more = {"FABRIC_INJECTOR_SETTLE": ""}
     (sandbox.folder / "master-addr").write_text("10.9.9.9")
@@ -230,8 +262,12 @@ def test_it_ends_when_told_to(sandbox: Sandbox, shell: list[str]) -> None:
         assert process.wait(timeout=20) == 143
 
 
-def test_nothing_published_is_run_as_a_command(sandbox: Sandbox, shell: list[str], tmp_path: Path) -> None:
-    (sandbox.folder / "local-addr").write_text(f"$(touch {tmp_path}/pwned):`touch {tmp_path}/pwned`")
+def test_nothing_published_is_run_as_a_command(
+    sandbox: Sandbox, shell: list[str], tmp_path: Path
+) -> None:
+    (sandbox.folder / "local-addr").write_text(
+        f"$(touch {tmp_path}/pwned):`touch {tmp_path}/pwned`"
+    )
     assert sandbox.run(shell, "local-addr:own") == 75
     assert not (tmp_path / "pwned").exists()
 

@@ -31,7 +31,9 @@ ALLOWED = "allowed: {hostPaths: [/sys], sidecarImages: [a.io/*]}"
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"
 
 
-def decided(pod: Object, said: str, labels: dict[str, str] | None = None, rest: str = REST) -> Verdict:
+def decided(
+    pod: Object, said: str, labels: dict[str, str] | None = None, rest: str = REST
+) -> Verdict:
     using = profiles(f"{ALLOWED}\nprofiles:\n  rdma:\n    {said}{rest}")
     space = namespace("train", "rdma")
     space["metadata"]["labels"].update(labels or {})
@@ -44,8 +46,12 @@ def decided(pod: Object, said: str, labels: dict[str, str] | None = None, rest: 
 
 
 def trainer(**spec: Any) -> Object:
-    container = minimal_container("trainer", resources={"limits": {"nvidia.com/gpu": 8, "memory": "1Gi"}})
-    return minimal_pod(container, metadata={"name": "train-0", "labels": {names.PROFILE: "rdma"}}, **spec)
+    container = minimal_container(
+        "trainer", resources={"limits": {"nvidia.com/gpu": 8, "memory": "1Gi"}}
+    )
+    return minimal_pod(
+        container, metadata={"name": "train-0", "labels": {names.PROFILE: "rdma"}}, **spec
+    )
 
 
 def warned(verdict: Verdict, reason: Reason) -> str:
@@ -57,7 +63,9 @@ def warned(verdict: Verdict, reason: Reason) -> str:
     return told
 
 
-def test_a_pod_of_an_unknown_node_type_gets_nothing_of_a_profile_whose_devices_depend_on_it() -> None:
+def test_a_pod_of_an_unknown_node_type_gets_nothing_of_a_profile_whose_devices_depend_on_it() -> (
+    None
+):
     pod = trainer()
     verdict = decided(pod, EFA)
     assert verdict.pod == pod
@@ -91,11 +99,17 @@ def test_a_member_of_a_job_that_meets_on_a_network_still_meets_there() -> None:
     assert not podspec.has_env(own, "FI_PROVIDER")
     assert own["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
     assert "daemon" not in [one["name"] for one in podspec.init_containers(verdict.pod)]
-    assert not {"sys", names.NCCL_CONF_VOLUME} & {volume["name"] for volume in podspec.volumes(verdict.pod)}
+    assert not {"sys", names.NCCL_CONF_VOLUME} & {
+        volume["name"] for volume in podspec.volumes(verdict.pod)
+    }
     assert not podspec.has_env(own, "NCCL_IB_HCA")
     told = warned(verdict, Reason.UNKNOWN_QUANTITY)
-    assert told.endswith("it gets the networks of profile rdma, where its job meets, and no other part of it")
-    assert [each.step for each in verdict.decisions if each.reason is Reason.UNKNOWN_QUANTITY] == ["profile"]
+    assert told.endswith(
+        "it gets the networks of profile rdma, where its job meets, and no other part of it"
+    )
+    assert [each.step for each in verdict.decisions if each.reason is Reason.UNKNOWN_QUANTITY] == [
+        "profile"
+    ]
 
 
 def test_a_rank_that_meets_elsewhere_keeps_the_network_that_rank_zero_names_to_nccl() -> None:
@@ -146,7 +160,9 @@ def test_only_ipc_lock_is_left_out_by_itself() -> None:
     assert not own.get("securityContext")
 
 
-@pytest.mark.parametrize(("name", "mounts"), [("mine", [{"name": "mine", "mountPath": "/host"}]), ("sys", [])])
+@pytest.mark.parametrize(
+    ("name", "mounts"), [("mine", [{"name": "mine", "mountPath": "/host"}]), ("sys", [])]
+)
 def test_what_the_pod_brings_itself_is_not_refused_by_us(name: str, mounts: list[Object]) -> None:
     own = {"name": "daemon", "image": "a.io/b:2", "restartPolicy": "Always"}
     pod = trainer(initContainers=[own], volumes=[{"name": name, "hostPath": {"path": "/sys"}}])
@@ -156,5 +172,9 @@ def test_what_the_pod_brings_itself_is_not_refused_by_us(name: str, mounts: list
 
 
 def test_a_windows_pod_is_told_by_each_step() -> None:
-    verdict = decided(trainer(os={"name": "windows"}), "podSecurity: skip", {names.POD_SECURITY_ENFORCE: "baseline"})
+    verdict = decided(
+        trainer(os={"name": "windows"}),
+        "podSecurity: skip",
+        {names.POD_SECURITY_ENFORCE: "baseline"},
+    )
     assert [each for each in verdict.decisions if each.step == "profile"] == []

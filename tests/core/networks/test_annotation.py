@@ -25,7 +25,9 @@ NAMED = NetworkElement("rails", "rail-1", "rdma0")
 def text(value: Any) -> str:
     """Join a case's pieces; ``["[", 2000]`` is a repetition."""
     return (
-        value if isinstance(value, str) else "".join(one if isinstance(one, str) else one[0] * one[1] for one in value)
+        value
+        if isinstance(value, str)
+        else "".join(one if isinstance(one, str) else one[0] * one[1] for one in value)
     )
 
 
@@ -36,7 +38,9 @@ def triples(annotation: NetworksAnnotation) -> list[tuple[str, str, str | None]]
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case["it"])
 def test_accepts_what_multus_accepts(case: Any) -> None:
     found = parse_networks(text(case["value"]), "podns")
-    assert triples(found) == [(text(space), text(name), interface) for space, name, interface in case["elements"]]
+    assert triples(found) == [
+        (text(space), text(name), interface) for space, name, interface in case["elements"]
+    ]
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["it"])
@@ -66,10 +70,16 @@ def test_reads_a_lone_surrogate_as_the_api_server_does() -> None:
     [
         pytest.param('[{"name":"a"}]', (0, 0), id="none"),
         pytest.param(
-            '[{"name":"a","default-route":["10.0.0.1","fd00::1","::ffff:10.0.0.2"]}]', (2, 1), id="mapped is v4"
+            '[{"name":"a","default-route":["10.0.0.1","fd00::1","::ffff:10.0.0.2"]}]',
+            (2, 1),
+            id="mapped is v4",
         ),
-        pytest.param('[{"name":"a","default-route":["",null]}]', (0, 2), id="no address counts as v6"),
-        pytest.param('[{"default-route":["10.0.0.1"],"default-route":null}]', (0, 0), id="null takes it back"),
+        pytest.param(
+            '[{"name":"a","default-route":["",null]}]', (0, 2), id="no address counts as v6"
+        ),
+        pytest.param(
+            '[{"default-route":["10.0.0.1"],"default-route":null}]', (0, 0), id="null takes it back"
+        ),
     ],
 )
 def test_counts_default_routes_by_family(value: str, gateways: tuple[int, int]) -> None:
@@ -82,13 +92,21 @@ def test_counts_default_routes_by_family(value: str, gateways: tuple[int, int]) 
         pytest.param("", [RAIL], "rails/rail-0", id="nothing there"),
         pytest.param("", [RAIL, NAMED], "rails/rail-0,rails/rail-1@rdma0", id="nothing there, two"),
         pytest.param(
-            "", [NetworkElement("rails", "r.0")], '[{"name":"r.0","namespace":"rails"}]', id="a dot needs JSON"
+            "",
+            [NetworkElement("rails", "r.0")],
+            '[{"name":"r.0","namespace":"rails"}]',
+            id="a dot needs JSON",
         ),
         pytest.param("", [], "", id="nothing to add"),
         pytest.param(" a , b@x", [RAIL], " a , b@x,rails/rail-0", id="comma text is kept"),
         pytest.param("a,\n", [NAMED], "a,,rails/rail-1@rdma0", id="an empty element is kept"),
         pytest.param("a\n", [RAIL], "a,rails/rail-0", id="a line end goes"),
-        pytest.param("a@b\x1f", [RAIL], "a@b\x1f,rails/rail-0", id="what is space to Python alone is the interface's"),
+        pytest.param(
+            "a@b\x1f",
+            [RAIL],
+            "a@b\x1f,rails/rail-0",
+            id="what is space to Python alone is the interface's",
+        ),
         pytest.param(
             "a, b/c@x",
             [NetworkElement("rails", "r.0", "y")],
@@ -97,7 +115,12 @@ def test_counts_default_routes_by_family(value: str, gateways: tuple[int, int]) 
             id="comma form turns into JSON for a dot",
         ),
         pytest.param("[]", [RAIL], '[{"name":"rail-0","namespace":"rails"}]', id="empty list"),
-        pytest.param(" [ \n] \n", [RAIL], ' [{"name":"rail-0","namespace":"rails"} \n] \n', id="empty list with space"),
+        pytest.param(
+            " [ \n] \n",
+            [RAIL],
+            ' [{"name":"rail-0","namespace":"rails"} \n] \n',
+            id="empty list with space",
+        ),
         pytest.param(
             '[{"Name": "a", "ips": ["10.0.0.1"]}]',
             [RAIL, NAMED],
@@ -113,7 +136,9 @@ def test_counts_default_routes_by_family(value: str, gateways: tuple[int, int]) 
         ),
     ],
 )
-def test_appends_in_the_form_that_is_there(value: str, added: list[NetworkElement], result: str) -> None:
+def test_appends_in_the_form_that_is_there(
+    value: str, added: list[NetworkElement], result: str
+) -> None:
     assert parse_networks(value, "podns").with_added(added) == result
 
 
@@ -145,10 +170,16 @@ def json_texts(draw: st.DrawFn) -> str:
             members["namespace"] = item.namespace
         if item.interface:
             members["interface"] = item.interface
-        members.update(draw(st.sampled_from([{}, {"ips": ["10.0.0.1/24"]}, {"x": [None, "]", {"y": 1.5}]}])))
+        members.update(
+            draw(st.sampled_from([{}, {"ips": ["10.0.0.1/24"]}, {"x": [None, "]", {"y": 1.5}]}]))
+        )
         objects.append(members)
     indent = draw(st.none() | st.integers(0, 3))
-    return draw(SPACE) + json.dumps(objects, indent=indent, ensure_ascii=draw(st.booleans())) + draw(SPACE)
+    return (
+        draw(SPACE)
+        + json.dumps(objects, indent=indent, ensure_ascii=draw(st.booleans()))
+        + draw(SPACE)
+    )
 
 
 VALUES = st.just("") | comma_texts() | json_texts()
@@ -156,14 +187,20 @@ VALUES = st.just("") | comma_texts() | json_texts()
 
 @settings(deadline=None)
 @given(VALUES, st.lists(ELEMENT | DOTTED, max_size=3))
-def test_keeps_what_is_there_first_and_adds_the_rest(value: str, added: list[NetworkElement]) -> None:
+def test_keeps_what_is_there_first_and_adds_the_rest(
+    value: str, added: list[NetworkElement]
+) -> None:
     before = parse_networks(value, "podns")
     after = parse_networks(before.with_added(added), "podns")
     assert after.elements == (*before.elements, *added)
 
 
 @settings(deadline=None)
-@given(st.text() | st.text(alphabet='ab-/@,. []{}":\\\n0', max_size=30) | VALUES.map(lambda value: value[:-1]))
+@given(
+    st.text()
+    | st.text(alphabet='ab-/@,. []{}":\\\n0', max_size=30)
+    | VALUES.map(lambda value: value[:-1])
+)
 @example("[" * 5000)
 @example('[{"a":' * 3000)
 @example('["\\ud800')

@@ -37,7 +37,9 @@ def nad(annotations: Object | None = None, config: Any = None) -> Object:
 
 def from_fixture(file: str) -> list[NetworkDefinition]:
     documents = yaml.safe_load_all((FIXTURES / file).read_text())
-    return [define_network(one) for one in documents if one["kind"] == "NetworkAttachmentDefinition"]
+    return [
+        define_network(one) for one in documents if one["kind"] == "NetworkAttachmentDefinition"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -46,17 +48,30 @@ def from_fixture(file: str) -> list[NetworkDefinition]:
         ("macvlan.yaml", [("default", "rdma-net-ipam", ())]),
         ("ipoib.yaml", [("default", "aks-infiniband", ())]),
         ("hostdevice.yaml", [("default", "example-hostdevice-network", ("nvidia.com/hostdev",))]),
-        ("sriov.yaml", [("training", "sriov-network-rail-0", ("nvidia.com/sriov_resource_rail_0",))]),
-        ("sriov-ib-with-rdma-metaplugin.yaml", [("default", "example-sriov-ib-network", ("nvidia.com/mlnxnics",))]),
+        (
+            "sriov.yaml",
+            [("training", "sriov-network-rail-0", ("nvidia.com/sriov_resource_rail_0",))],
+        ),
+        (
+            "sriov-ib-with-rdma-metaplugin.yaml",
+            [("default", "example-sriov-ib-network", ("nvidia.com/mlnxnics",))],
+        ),
         ("oci-repeated-with-tuning.yaml", [("default", "rdma-vf", ("nvidia.com/rdma-vf",))]),
-        ("eight-rails.yaml", [("training", f"eth-rail{n}", (f"openshift.io/eth_rail{n}",)) for n in range(8)]),
+        (
+            "eight-rails.yaml",
+            [("training", f"eth-rail{n}", (f"openshift.io/eth_rail{n}",)) for n in range(8)],
+        ),
         ("nicclusterpolicy.yaml", []),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_reads_what_operators_write(file: str, expected: list[tuple[str, str, tuple[str, ...]]]) -> None:
+def test_reads_what_operators_write(
+    file: str, expected: list[tuple[str, str, tuple[str, ...]]]
+) -> None:
     found = [replace(one, annotations={}) for one in from_fixture(file)]
-    assert found == [NetworkDefinition(space, name, res, has_ipam=True) for space, name, res in expected]
+    assert found == [
+        NetworkDefinition(space, name, res, has_ipam=True) for space, name, res in expected
+    ]
 
 
 def test_knows_every_fixture() -> None:
@@ -95,7 +110,9 @@ def test_splits_the_resource_name(annotation: str | None, resources: tuple[str, 
 def test_names_a_resource_that_no_container_may_ask_for(annotation: Any, piece: str) -> None:
     found = define_network(nad({RESOURCE_NAME: annotation}))
     assert found.resources == ()
-    assert f"annotation {RESOURCE_NAME} is {str(annotation)!r}: {piece!r} " in found.resource_problem
+    assert (
+        f"annotation {RESOURCE_NAME} is {str(annotation)!r}: {piece!r} " in found.resource_problem
+    )
 
 
 BRIDGE, SECOND = "k8s.v1.cni.cncf.io/bridgeName", "example.com/second"
@@ -112,7 +129,9 @@ BRIDGE, SECOND = "k8s.v1.cni.cncf.io/bridgeName", "example.com/second"
     ],
 )
 def test_reads_the_resources_of_other_keys(keys: list[str], resources: tuple[str, ...]) -> None:
-    standard = define_network(nad({RESOURCE_NAME: "rdma/ib", BRIDGE: "ovs.io/br0, ovs.io/br1", SECOND: "x y"}))
+    standard = define_network(
+        nad({RESOURCE_NAME: "rdma/ib", BRIDGE: "ovs.io/br0, ovs.io/br1", SECOND: "x y"})
+    )
     found = with_resource_name_keys(standard, keys)
     assert (found.resources, found.resource_problem) == (resources, "")
     assert replace(found, resources=standard.resources) == standard
@@ -120,14 +139,22 @@ def test_reads_the_resources_of_other_keys(keys: list[str], resources: tuple[str
 
 def test_names_each_key_whose_resource_no_container_may_ask_for() -> None:
     found = define_network(nad({RESOURCE_NAME: "a b", SECOND: "x y"}))
-    assert with_resource_name_keys(found, [SECOND]).resource_problem.startswith(f"annotation {SECOND} is 'x y': ")
+    assert with_resource_name_keys(found, [SECOND]).resource_problem.startswith(
+        f"annotation {SECOND} is 'x y': "
+    )
     both = with_resource_name_keys(found, [RESOURCE_NAME, SECOND]).resource_problem
     assert both.index(RESOURCE_NAME) < both.index("; ") < both.index(SECOND)
 
 
 def test_keeps_no_copy_of_the_applied_manifest() -> None:
-    applied = {"kubectl.kubernetes.io/last-applied-configuration": "{}", RESOURCE_NAME: "rdma/ib", NODE_SELECTOR: "a=b"}
-    assert define_network(nad({**applied, BRIDGE: "ovs.io/br0"})).annotations == {BRIDGE: "ovs.io/br0"}
+    applied = {
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        RESOURCE_NAME: "rdma/ib",
+        NODE_SELECTOR: "a=b",
+    }
+    assert define_network(nad({**applied, BRIDGE: "ovs.io/br0"})).annotations == {
+        BRIDGE: "ovs.io/br0"
+    }
 
 
 @pytest.mark.parametrize(
@@ -152,7 +179,10 @@ def test_reads_the_node_selector_as_network_resources_injector_does(
 def test_names_a_node_selector_that_is_no_label(annotation: str) -> None:
     found = define_network(nad({NODE_SELECTOR: annotation}))
     assert found.node_selector == {}
-    assert found.problem == f"annotation {NODE_SELECTOR} is {annotation!r}: write one label, as rail=fast"
+    assert (
+        found.problem
+        == f"annotation {NODE_SELECTOR} is {annotation!r}: write one label, as rail=fast"
+    )
 
 
 MACVLAN = {"type": "macvlan", "master": "ens2f0"}
@@ -162,55 +192,104 @@ OVN = {"type": "ovn-k8s-cni-overlay", "topology": "layer2"}
 @pytest.mark.parametrize(
     ("config", "has_ipam", "ipv6_only"),
     [
-        pytest.param({**MACVLAN, "ipam": {"type": "nv-ipam", "poolName": "p"}}, True, False, id="pool"),
+        pytest.param(
+            {**MACVLAN, "ipam": {"type": "nv-ipam", "poolName": "p"}}, True, False, id="pool"
+        ),
         pytest.param({**MACVLAN, "ipam": {"type": "dhcp"}}, True, False, id="dhcp"),
-        pytest.param({**MACVLAN, "ipam": {"type": "static"}}, True, False, id="static without addresses"),
+        pytest.param(
+            {**MACVLAN, "ipam": {"type": "static"}}, True, False, id="static without addresses"
+        ),
         pytest.param({**MACVLAN, "ipam": {}}, False, False, id="empty ipam"),
         pytest.param({**MACVLAN, "ipam": {"type": ""}}, False, False, id="ipam without a type"),
         pytest.param({**MACVLAN, "ipam": None}, False, False, id="ipam null"),
         pytest.param({**MACVLAN, "ipam": "dhcp"}, False, False, id="ipam is text"),
         pytest.param(MACVLAN, False, False, id="no ipam"),
         pytest.param(
-            {"plugins": [{**MACVLAN, "ipam": {"type": "x"}}, {"type": "rdma"}]}, True, False, id="first plugin"
+            {"plugins": [{**MACVLAN, "ipam": {"type": "x"}}, {"type": "rdma"}]},
+            True,
+            False,
+            id="first plugin",
         ),
         pytest.param(
-            {"plugins": [{"type": "rdma"}, {**MACVLAN, "ipam": {"type": "x"}}]}, True, False, id="second plugin"
+            {"plugins": [{"type": "rdma"}, {**MACVLAN, "ipam": {"type": "x"}}]},
+            True,
+            False,
+            id="second plugin",
         ),
-        pytest.param({"plugins": [MACVLAN, {"type": "rdma"}]}, False, False, id="no plugin has ipam"),
+        pytest.param(
+            {"plugins": [MACVLAN, {"type": "rdma"}]}, False, False, id="no plugin has ipam"
+        ),
         pytest.param({"plugins": []}, False, False, id="no plugins"),
         pytest.param({"plugins": [None, 7, "x"]}, False, False, id="plugins of wrong types"),
-        pytest.param({**MACVLAN, "plugins": [{"ipam": {"type": "x"}}]}, False, False, id="a type makes it one plugin"),
-        pytest.param({**OVN, "subnets": "10.1.0.0/16"}, True, False, id="OVN-Kubernetes with subnets"),
+        pytest.param(
+            {**MACVLAN, "plugins": [{"ipam": {"type": "x"}}]},
+            False,
+            False,
+            id="a type makes it one plugin",
+        ),
+        pytest.param(
+            {**OVN, "subnets": "10.1.0.0/16"}, True, False, id="OVN-Kubernetes with subnets"
+        ),
         pytest.param({**OVN, "subnets": "fd00::/64"}, True, True, id="OVN-Kubernetes, IPv6"),
-        pytest.param({**OVN, "subnets": "fd00::/64, 10.1.0.0/16"}, True, False, id="OVN-Kubernetes, both"),
+        pytest.param(
+            {**OVN, "subnets": "fd00::/64, 10.1.0.0/16"}, True, False, id="OVN-Kubernetes, both"
+        ),
         pytest.param(OVN, False, False, id="OVN-Kubernetes without subnets"),
         pytest.param({"type": "kube-ovn", "provider": "a.b.ovn"}, True, False, id="kube-ovn"),
-        pytest.param({"ipam": {"type": "whereabouts", "range": "fd00::/64"}}, True, True, id="range"),
-        pytest.param({"ipam": {"type": "whereabouts", "range": "10.1.0.0/16"}}, True, False, id="range, IPv4"),
         pytest.param(
-            {"ipam": {"type": "whereabouts", "ipRanges": [{"range": "fd00::/64"}, {"range": "fd01::/64"}]}},
+            {"ipam": {"type": "whereabouts", "range": "fd00::/64"}}, True, True, id="range"
+        ),
+        pytest.param(
+            {"ipam": {"type": "whereabouts", "range": "10.1.0.0/16"}}, True, False, id="range, IPv4"
+        ),
+        pytest.param(
+            {
+                "ipam": {
+                    "type": "whereabouts",
+                    "ipRanges": [{"range": "fd00::/64"}, {"range": "fd01::/64"}],
+                }
+            },
             True,
             True,
             id="ranges",
         ),
         pytest.param(
-            {"ipam": {"type": "whereabouts", "range": "fd00::/64", "ipRanges": [{"range": "10.1.0.0/16"}]}},
+            {
+                "ipam": {
+                    "type": "whereabouts",
+                    "range": "fd00::/64",
+                    "ipRanges": [{"range": "10.1.0.0/16"}],
+                }
+            },
             True,
             False,
             id="range and ranges",
         ),
-        pytest.param({"ipam": {"type": "host-local", "subnet": "fd00::/64"}}, True, True, id="subnet"),
         pytest.param(
-            {"ipam": {"type": "host-local", "ranges": [[{"subnet": "fd00::/64"}]]}}, True, True, id="host-local"
+            {"ipam": {"type": "host-local", "subnet": "fd00::/64"}}, True, True, id="subnet"
         ),
         pytest.param(
-            {"ipam": {"type": "host-local", "ranges": [[{"subnet": "fd00::/64"}], [{"subnet": "10.1.0.0/16"}]]}},
+            {"ipam": {"type": "host-local", "ranges": [[{"subnet": "fd00::/64"}]]}},
+            True,
+            True,
+            id="host-local",
+        ),
+        pytest.param(
+            {
+                "ipam": {
+                    "type": "host-local",
+                    "ranges": [[{"subnet": "fd00::/64"}], [{"subnet": "10.1.0.0/16"}]],
+                }
+            },
             True,
             False,
             id="host-local, both",
         ),
         pytest.param(
-            {"ipam": {"type": "static", "addresses": [{"address": "fd00::7/64"}]}}, True, True, id="addresses"
+            {"ipam": {"type": "static", "addresses": [{"address": "fd00::7/64"}]}},
+            True,
+            True,
+            id="addresses",
         ),
         pytest.param(
             {
@@ -244,7 +323,9 @@ def test_tells_which_network_gives_addresses(config: Any, has_ipam: bool, ipv6_o
         pytest.param(nad(), id="no spec"),
         pytest.param({**nad(), "spec": None}, id="spec null"),
         pytest.param({**nad(), "spec": {}}, id="no config: Multus reads a file on the node"),
-        pytest.param({**nad(), "spec": {"config": {"type": "macvlan"}}}, id="config is not a string"),
+        pytest.param(
+            {**nad(), "spec": {"config": {"type": "macvlan"}}}, id="config is not a string"
+        ),
     ],
 )
 def test_takes_a_network_without_a_configuration_as_one_without_addresses(obj: Object) -> None:
@@ -259,7 +340,10 @@ def test_takes_a_network_without_a_configuration_as_one_without_addresses(obj: O
         ("{}", ""),
         ({"plugins": []}, ""),
         ("[" * 100_000, ""),
-        ('{"type": ', "unusable spec.config, which is not JSON: Expecting value: line 1 column 10 (char 9)"),
+        (
+            '{"type": ',
+            "unusable spec.config, which is not JSON: Expecting value: line 1 column 10 (char 9)",
+        ),
         ("[]", "unusable spec.config, which is not a JSON object"),
     ],
 )
@@ -272,12 +356,25 @@ def test_reads_an_object_without_metadata() -> None:
 
 
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(["type", "x", "fd00::/64", "a=b", "rdma/ib"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from(["type", "x", "fd00::/64", "a=b", "rdma/ib"]),
     lambda child: (
         st.lists(child, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["type", "ipam", "plugins", "range", "ranges", "addresses", "address", "subnets", "ipRanges"]
+                [
+                    "type",
+                    "ipam",
+                    "plugins",
+                    "range",
+                    "ranges",
+                    "addresses",
+                    "address",
+                    "subnets",
+                    "ipRanges",
+                ]
             ),
             child,
         )
@@ -296,8 +393,12 @@ def test_never_fails(resource_name: Any, node_selector: Any, config: Any) -> Non
 
 
 def test_keeps_a_bounded_part_of_what_users_may_write() -> None:
-    annotations = {f"example.com/{number}": "x" * 100 for number in range(5000)} | {"long": "x" * 200_000}
-    found = define_network({"metadata": {"namespace": "ml", "name": "net", "annotations": annotations}})
+    annotations = {f"example.com/{number}": "x" * 100 for number in range(5000)} | {
+        "long": "x" * 200_000
+    }
+    found = define_network(
+        {"metadata": {"namespace": "ml", "name": "net", "annotations": annotations}}
+    )
     assert len(repr(found)) < 20_000
     many = {names.RESOURCE_NAME: ",".join(f"rdma/r{number}" for number in range(10_000))}
     found = define_network({"metadata": {"namespace": "ml", "name": "net", "annotations": many}})

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from webhook.core.networks.go_json import Number, parse
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda child: st.lists(child, max_size=3) | st.dictionaries(st.text(max_size=3), child, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda child: (
+        st.lists(child, max_size=3) | st.dictionaries(st.text(max_size=3), child, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -42,7 +48,9 @@ def test_keeps_repeated_keys_and_numbers_as_written(text: str) -> None:
     assert type(found[1][1][1]) is str
 
 
-@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"]
+)
 def test_reads_deeper_than_annotations_are_nested(opening: str, closing: str) -> None:
     depth = 500
     inner = "[]" if opening == "[" else "{}"
@@ -58,13 +66,21 @@ def test_reads_deeper_than_annotations_are_nested(opening: str, closing: str) ->
     ("text", "message"),
     [
         pytest.param("[" * 200 + "]" * 199, "ends too early", id="unclosed list"),
-        pytest.param("[" * 200 + "]" * 199 + "}", "character 400: '}'", id="closed by another bracket"),
+        pytest.param(
+            "[" * 200 + "]" * 199 + "}", "character 400: '}'", id="closed by another bracket"
+        ),
         pytest.param("[" * 200 + "]" * 200 + "]", "character 401: ']'", id="closed twice"),
         pytest.param("[" * 200 + "[1,]" + "]" * 200, "character 204", id="trailing comma"),
         pytest.param("[" * 200 + "NaN" + "]" * 200, "NaN is not a value", id="no number"),
         pytest.param("[" * 200 + '{"a" 1}' + "]" * 200, "character 206: '1}", id="no colon"),
-        pytest.param("[" * 200 + "{a:1}" + "]" * 200, "character 202: 'a:1}", id="key without quotes"),
-        pytest.param("[" * 200 + '{"a":1,}' + "]" * 200, "character 208: '}]", id="trailing comma in an object"),
+        pytest.param(
+            "[" * 200 + "{a:1}" + "]" * 200, "character 202: 'a:1}", id="key without quotes"
+        ),
+        pytest.param(
+            "[" * 200 + '{"a":1,}' + "]" * 200,
+            "character 208: '}]",
+            id="trailing comma in an object",
+        ),
         pytest.param('["a\tb"]', "character 4: '\\\\tb", id="control character"),
         pytest.param("[Infinity]", "Infinity is not a value", id="infinity"),
     ],

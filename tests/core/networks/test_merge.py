@@ -24,7 +24,9 @@ def networks(text: str) -> tuple[ProfileNetwork, ...]:
     for number, item in enumerate(text.split()):
         path, _, interface = item.partition("@")
         namespace, _, name = path.rpartition("/")
-        entries.append(ProfileNetwork(namespace or None, name, interface or None, (f"rdma/{number}",)))
+        entries.append(
+            ProfileNetwork(namespace or None, name, interface or None, (f"rdma/{number}",))
+        )
     return tuple(entries)
 
 
@@ -38,37 +40,81 @@ def merge(value: str, wanted: str, default_networks: int = 0, cluster: str = "et
     ("value", "wanted", "added", "interfaces"),
     [
         pytest.param("", "", "", "", id="nothing"),
-        pytest.param("", "rails/a rails/b", "rails/a,rails/b", "net1 net2", id="all of the profile"),
+        pytest.param(
+            "", "rails/a rails/b", "rails/a,rails/b", "net1 net2", id="all of the profile"
+        ),
         pytest.param("", "a", "research/a", "net1", id="a network of the pod's namespace"),
         pytest.param("a", "", "", "net1", id="nothing to the pod's own"),
         pytest.param("x", "a", "research/a", "net1 net2", id="after the pod's own"),
         pytest.param("a", "research/a", "", "net1", id="present without its namespace"),
-        pytest.param("rails/a", "a", "research/a", "net1 net2", id="another namespace is another network"),
+        pytest.param(
+            "rails/a", "a", "research/a", "net1 net2", id="another namespace is another network"
+        ),
         pytest.param("a@x", "a", "", "x", id="present under an interface of its own"),
         pytest.param("a", "a a a", "research/a,research/a", "net1 net2 net3", id="a multiset"),
         pytest.param("a,a,a", "a", "", "net1 net2 net3", id="more than the profile"),
         pytest.param("a@x", "a@x", "", "x", id="present with that interface"),
         pytest.param("a@x", "a@y", "research/a@y", "x y", id="another interface is wanted"),
         pytest.param("a", "a@net1", "", "net1", id="present under the name that it gets"),
-        pytest.param("a,a@x", "a a@x", "", "net1 x", id="a named one is not spent on one without a name"),
+        pytest.param(
+            "a,a@x", "a a@x", "", "net1 x", id="a named one is not spent on one without a name"
+        ),
         pytest.param("a@x", "a a@x", "research/a", "x net2", id="the named one is served first"),
-        pytest.param("y@rdma0,b", "a", "research/a", "rdma0 net2 net3", id="a named one uses up its number"),
+        pytest.param(
+            "y@rdma0,b", "a", "research/a", "rdma0 net2 net3", id="a named one uses up its number"
+        ),
         pytest.param("y@net2", "a", "research/a@net1", "net2 net1", id="the lowest free name"),
         pytest.param(
-            "y@net2,z@net1", "a b", "research/a,research/b", "net2 net1 net3 net4", id="own names do not clash"
-        ),
-        pytest.param("y@net2", "a b", "research/a@net1,research/b", "net2 net1 net3", id="only the one that clashes"),
-        pytest.param("y@net3,z@net4", "a b", "research/a@net1,research/b@net2", "net3 net4 net1 net2", id="both clash"),
-        pytest.param("y,z@net3", "a", "research/a@net2", "net1 net3 net2", id="a free name between"),
-        pytest.param("y,z,x@net4", "a", "research/a@net3", "net1 net2 net4 net3", id="a used-up number is free"),
-        pytest.param(
-            "", "a b@net1", "research/a@net3,research/b@net1", "net3 net1", id="a name that the profile gives later"
+            "y@net2,z@net1",
+            "a b",
+            "research/a,research/b",
+            "net2 net1 net3 net4",
+            id="own names do not clash",
         ),
         pytest.param(
-            "", "a@net2 b", "research/a@net2,research/b@net3", "net2 net3", id="a name that the profile gives before"
+            "y@net2",
+            "a b",
+            "research/a@net1,research/b",
+            "net2 net1 net3",
+            id="only the one that clashes",
         ),
         pytest.param(
-            "", "a@net2 b c", "research/a@net2,research/b@net4,research/c", "net2 net4 net3", id="numbers of others"
+            "y@net3,z@net4",
+            "a b",
+            "research/a@net1,research/b@net2",
+            "net3 net4 net1 net2",
+            id="both clash",
+        ),
+        pytest.param(
+            "y,z@net3", "a", "research/a@net2", "net1 net3 net2", id="a free name between"
+        ),
+        pytest.param(
+            "y,z,x@net4",
+            "a",
+            "research/a@net3",
+            "net1 net2 net4 net3",
+            id="a used-up number is free",
+        ),
+        pytest.param(
+            "",
+            "a b@net1",
+            "research/a@net3,research/b@net1",
+            "net3 net1",
+            id="a name that the profile gives later",
+        ),
+        pytest.param(
+            "",
+            "a@net2 b",
+            "research/a@net2,research/b@net3",
+            "net2 net3",
+            id="a name that the profile gives before",
+        ),
+        pytest.param(
+            "",
+            "a@net2 b c",
+            "research/a@net2,research/b@net4,research/c",
+            "net2 net4 net3",
+            id="numbers of others",
         ),
     ],
 )
@@ -86,21 +132,57 @@ def test_appends_what_is_missing(value: str, wanted: str, added: str, interfaces
         pytest.param("x@net4", "a", 2, "net4 net3", id="never the name of a default network"),
     ],
 )
-def test_counts_the_default_networks_of_multus(value: str, wanted: str, default_networks: int, interfaces: str) -> None:
+def test_counts_the_default_networks_of_multus(
+    value: str, wanted: str, default_networks: int, interfaces: str
+) -> None:
     assert list(merge(value, wanted, default_networks).interfaces) == interfaces.split()
 
 
 @pytest.mark.parametrize(
     ("value", "wanted", "default_networks", "cluster", "owner"),
     [
-        pytest.param("y@rdma0", "a@rdma0", 0, "eth0", "element 1 (research/y) of annotation", id="asked for"),
-        pytest.param("z,rails/y", "a@net2", 0, "eth0", "element 2 (rails/y) of annotation", id="automatic"),
+        pytest.param(
+            "y@rdma0", "a@rdma0", 0, "eth0", "element 1 (research/y) of annotation", id="asked for"
+        ),
+        pytest.param(
+            "z,rails/y", "a@net2", 0, "eth0", "element 2 (rails/y) of annotation", id="automatic"
+        ),
         pytest.param("", "a@x b@x", 0, "eth0", "its network a has", id="twice in the profile"),
-        pytest.param("", "z@y a@x b@x", 0, "eth0", "its network a has", id="twice among others in the profile"),
-        pytest.param("", "a@net1", 1, "eth0", "another network that Multus attaches by itself", id="default network"),
-        pytest.param("", "a@eth0", 0, "eth0", "another network that Multus attaches by itself", id="cluster network"),
-        pytest.param("", "a@x", 0, "x", "another network that Multus attaches by itself", id="renamed cluster network"),
-        pytest.param("", "a@lo", 0, "eth0", "another network that Multus attaches by itself", id="loopback"),
+        pytest.param(
+            "",
+            "z@y a@x b@x",
+            0,
+            "eth0",
+            "its network a has",
+            id="twice among others in the profile",
+        ),
+        pytest.param(
+            "",
+            "a@net1",
+            1,
+            "eth0",
+            "another network that Multus attaches by itself",
+            id="default network",
+        ),
+        pytest.param(
+            "",
+            "a@eth0",
+            0,
+            "eth0",
+            "another network that Multus attaches by itself",
+            id="cluster network",
+        ),
+        pytest.param(
+            "",
+            "a@x",
+            0,
+            "x",
+            "another network that Multus attaches by itself",
+            id="renamed cluster network",
+        ),
+        pytest.param(
+            "", "a@lo", 0, "eth0", "another network that Multus attaches by itself", id="loopback"
+        ),
     ],
 )
 def test_denies_an_interface_that_the_profile_names_and_another_has(
@@ -125,7 +207,9 @@ def test_denies_an_interface_that_the_profile_names_and_another_has(
         pytest.param("a@x", "a a@x", "1 0", "1 0", id="by interface first"),
     ],
 )
-def test_tells_which_entry_an_element_serves(value: str, wanted: str, entries: str, places: str) -> None:
+def test_tells_which_entry_an_element_serves(
+    value: str, wanted: str, entries: str, places: str
+) -> None:
     found = merge(value, wanted)
     by_entry = {entry: str(number) for number, entry in enumerate(networks(wanted))}
     assert [by_entry[entry] if entry else "-" for entry in found.entries] == entries.split()
@@ -158,8 +242,12 @@ def test_holds_all_and_changes_nothing_the_second_time(
         assert denial.reason is Reason.INTERFACE_CONFLICT  # noqa: PT017  # the other way out
         return
     assert tuple(first.elements[: first.kept]) == before.elements
-    assert not Counter((entry.namespace or NAMESPACE, entry.name) for entry in entries) - keys(list(first.elements))
-    own_interfaces = [one.interface or f"net{n}" for n, one in enumerate(before.elements, 1 + default_networks)]
+    assert not Counter((entry.namespace or NAMESPACE, entry.name) for entry in entries) - keys(
+        list(first.elements)
+    )
+    own_interfaces = [
+        one.interface or f"net{n}" for n, one in enumerate(before.elements, 1 + default_networks)
+    ]
     assert list(first.interfaces[: first.kept]) == own_interfaces
     added = list(first.interfaces[first.kept :])
     assert len({*added, *own_interfaces}) == len(added) + len(set(own_interfaces))

@@ -8,12 +8,22 @@ from typing import Any
 import pytest
 
 from tests.pods import FIXTURES
-from webhook.core.networks.rdma_devices import MAX_VALUE, MOST_DEVICES, nccl_ib_hca, rdma_devices, ucx_net_devices
+from webhook.core.networks.rdma_devices import (
+    MAX_VALUE,
+    MOST_DEVICES,
+    nccl_ib_hca,
+    rdma_devices,
+    ucx_net_devices,
+)
 
 
 def entry(device: Any, interface: str = "net1", **info: Any) -> dict[str, Any]:
     pci = {"pci-address": "0000:03:00.3", "rdma-device": device}
-    return {"name": "default/sriov", "interface": interface, "device-info": {"type": "pci", "pci": pci, **info}}
+    return {
+        "name": "default/sriov",
+        "interface": interface,
+        "device-info": {"type": "pci", "pci": pci, **info},
+    }
 
 
 def read(*entries: Any) -> tuple[str, ...]:
@@ -21,9 +31,9 @@ def read(*entries: Any) -> tuple[str, ...]:
 
 
 def test_reads_what_a_cluster_wrote() -> None:
-    assert rdma_devices((FIXTURES / "networking/network-status/05-sriov-device-info-rdma.json").read_text()) == (
-        "mlx5_4",
-    )
+    assert rdma_devices(
+        (FIXTURES / "networking/network-status/05-sriov-device-info-rdma.json").read_text()
+    ) == ("mlx5_4",)
 
 
 def test_names_each_once_in_the_order_of_the_interfaces() -> None:
@@ -38,21 +48,33 @@ def test_without_a_name_both_choose_among_all_as_without_the_variable() -> None:
 
 
 def test_the_cluster_networks_device_does_not_count() -> None:
-    assert read(entry("mlx5_0", "eth0"), {**entry("mlx5_1"), "default": True}, entry("mlx5_4")) == ("mlx5_4",)
+    assert read(entry("mlx5_0", "eth0"), {**entry("mlx5_1"), "default": True}, entry("mlx5_4")) == (
+        "mlx5_4",
+    )
 
 
 def test_an_entry_without_a_device_rules_nothing_out() -> None:
-    assert read({"name": "default/macvlan", "interface": "net1"}, entry("mlx5_4", "net2")) == ("mlx5_4",)
+    assert read({"name": "default/macvlan", "interface": "net1"}, entry("mlx5_4", "net2")) == (
+        "mlx5_4",
+    )
 
 
 @pytest.mark.parametrize(
     "info",
     [
         pytest.param(
-            {"type": "vdpa", "vdpa": {"parent-device": "vdpa3", "driver": "vhost", "path": "/dev/x"}}, id="vdpa"
+            {
+                "type": "vdpa",
+                "vdpa": {"parent-device": "vdpa3", "driver": "vhost", "path": "/dev/x"},
+            },
+            id="vdpa",
         ),
-        pytest.param({"type": "memif", "memif": {"role": "slave", "path": "/s", "mode": "ip"}}, id="memif"),
-        pytest.param({"type": "vhost-user", "vhost-user": {"mode": "server", "path": "/s"}}, id="vhost-user"),
+        pytest.param(
+            {"type": "memif", "memif": {"role": "slave", "path": "/s", "mode": "ip"}}, id="memif"
+        ),
+        pytest.param(
+            {"type": "vhost-user", "vhost-user": {"mode": "server", "path": "/s"}}, id="vhost-user"
+        ),
         pytest.param({"type": "pci", "pci": {"pci-address": "0000:03:00.3"}}, id="no-rdma-device"),
         pytest.param({"type": "pci", "pci": {"rdma-device": ""}}, id="empty"),
         pytest.param({"type": "pci", "pci": {"rdma-device": None}}, id="null"),
@@ -68,7 +90,19 @@ def test_what_names_no_rdma_device(info: Any) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("^mlx5_4", "=mlx5_4", "mlx5_4:1", "mlx5 4", " mlx5_4", "mlx5_4\n", "mlx5_4,", ",", "$(id)", "ä", "x" * 65),
+        *(
+            "^mlx5_4",
+            "=mlx5_4",
+            "mlx5_4:1",
+            "mlx5 4",
+            " mlx5_4",
+            "mlx5_4\n",
+            "mlx5_4,",
+            ",",
+            "$(id)",
+            "ä",
+            "x" * 65,
+        ),
         *(4, True, ["mlx5_4"], {"a": 1}),
     ],
 )
@@ -77,7 +111,9 @@ def test_one_that_cannot_be_a_name_leaves_all_unknown(name: Any) -> None:
     assert read(entry("mlx5_0"), entry(name, "net2")) == ()
 
 
-@pytest.mark.parametrize("status", ["", "{", "{}", "[1]", "[" * 70_000, "null", '[{"interface":' * 10_000])
+@pytest.mark.parametrize(
+    "status", ["", "{", "{}", "[1]", "[" * 70_000, "null", '[{"interface":' * 10_000]
+)
 def test_a_status_that_cannot_be_read_names_none(status: str) -> None:
     assert rdma_devices(status) == ()
 

@@ -27,7 +27,8 @@ def choose(places: tuple[int, ...], named: str | None = None, **tweaks: Any) -> 
         namespace, _, name = path.rpartition("/")
         network = ProfileNetwork(namespace or None, name, interface or None)
     networks = tuple(
-        ProfileNetwork(ATTACHED[place].network.namespace, ATTACHED[place].network.name) for place in places
+        ProfileNetwork(ATTACHED[place].network.namespace, ATTACHED[place].network.name)
+        for place in places
     )
     a_profile = profile(networks=networks, rendezvous=RendezvousSettings(network=network, **tweaks))
     found, why = choose_rendezvous_network(a_profile, "research", ATTACHED, places)
@@ -66,7 +67,11 @@ def test_passes_over_a_network_of_another_family() -> None:
             id="named, no IPAM",
         ),
         pytest.param(
-            (0, 0), None, "any", "network rails/layer-2 has no IPAM, so its interface gets no address", id="no IPAM"
+            (0, 0),
+            None,
+            "any",
+            "network rails/layer-2 has no IPAM, so its interface gets no address",
+            id="no IPAM",
         ),
         pytest.param(
             (0, 1),
@@ -92,7 +97,9 @@ def test_passes_over_a_network_of_another_family() -> None:
         ),
     ],
 )
-def test_says_why_there_is_none(places: tuple[int, ...], named: str | None, family: str, why: str) -> None:
+def test_says_why_there_is_none(
+    places: tuple[int, ...], named: str | None, family: str, why: str
+) -> None:
     assert choose(places, named, ip_family=family) == ("", why)
 
 

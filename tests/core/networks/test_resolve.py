@@ -28,9 +28,13 @@ KNOWN = {
         network("default/global"),
         network("kube-system/calico", resources=("example.com/nic",)),
         network(
-            "rails/undevised", resource_problem="annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain"
+            "rails/undevised",
+            resource_problem="annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain",
         ),
-        network("rails/broken", problem="annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain"),
+        network(
+            "rails/broken",
+            problem="annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain",
+        ),
     )
 }
 ISOLATED = Multus(namespace_isolation=True)
@@ -72,7 +76,9 @@ def denial(a_pod: Object, a_profile: Profile, multus: Multus = Multus()) -> Deni
 def test_attaches_the_networks_of_the_profile() -> None:
     found = resolve(pod(), entries("rails/rail-0", "rails/rail-1"))
     zero = Attachment(KNOWN["rails/rail-0"], "net1", (("nvidia.com/rail_0", 1),), added=True)
-    one = Attachment(KNOWN["rails/rail-1"], "net2", (("nvidia.com/rail_1", 1), ("rdma/shared", 1)), added=True)
+    one = Attachment(
+        KNOWN["rails/rail-1"], "net2", (("nvidia.com/rail_1", 1), ("rdma/shared", 1)), added=True
+    )
     assert found == ResolvedNetworks("rails/rail-0,rails/rail-1", (zero, one), zero)
 
 
@@ -83,7 +89,9 @@ def test_counts_the_resources_of_every_key_that_names_one() -> None:
         (("nvidia.com/rail_1", 1), ("rdma/shared", 1)),
         (("ovs.io/br0", 1),),
     ]
-    only = resolve(pod("rails/rail-1,bridged"), profile(), Multus(resource_name_keys=("example.com/bridge",)))
+    only = resolve(
+        pod("rails/rail-1,bridged"), profile(), Multus(resource_name_keys=("example.com/bridge",))
+    )
     assert [one.resources for one in only.attachments] == [(), (("ovs.io/br0", 1),)]
     assert [one.resources for one in resolve(pod("bridged"), profile()).attachments] == [()]
 
@@ -124,8 +132,12 @@ def test_completes_what_the_pod_asks_for_with_a_profile_of_no_networks() -> None
 
 def test_never_asks_for_the_networks_of_a_pod_on_the_host_network() -> None:
     broken = pod("a//b", "", hostNetwork=True)
-    found = resolve_networks(broken, entries("rails/rail-0"), Multus(), "research", lambda *_: pytest.fail("asked"))
-    assert found == ResolvedNetworks(problem="the pod uses the node's network, where Multus attaches nothing")
+    found = resolve_networks(
+        broken, entries("rails/rail-0"), Multus(), "research", lambda *_: pytest.fail("asked")
+    )
+    assert found == ResolvedNetworks(
+        problem="the pod uses the node's network, where Multus attaches nothing"
+    )
 
 
 def test_asks_for_each_network_once() -> None:
@@ -136,7 +148,11 @@ def test_asks_for_each_network_once() -> None:
         return lookup(namespace, name)
 
     resolve_networks(
-        pod("own,own,rails/rail-0"), entries("rails/rail-0", "rails/rail-1"), Multus(), "research", remember
+        pod("own,own,rails/rail-0"),
+        entries("rails/rail-0", "rails/rail-1"),
+        Multus(),
+        "research",
+        remember,
     )
     assert asked == ["research/own", "rails/rail-0", "rails/rail-1"]
 
@@ -151,7 +167,10 @@ def test_passes_on_that_the_cluster_cannot_be_asked() -> None:
 
 def test_writes_json_for_a_name_with_a_dot() -> None:
     found = resolve(pod("own"), entries("rails/rail.2"))
-    assert found.value == '[{"name":"own","namespace":"research"},{"name":"rail.2","namespace":"rails"}]'
+    assert (
+        found.value
+        == '[{"name":"own","namespace":"research"},{"name":"rail.2","namespace":"rails"}]'
+    )
 
 
 def test_counts_the_default_networks_of_multus() -> None:
@@ -163,10 +182,16 @@ def test_counts_the_default_networks_of_multus() -> None:
     ("annotation", "networks", "resources"),
     [
         pytest.param(
-            None, (ProfileNetwork("rails", "rail-0", count=2),), [{"nvidia.com/rail_0": 2}], id="own name, count"
+            None,
+            (ProfileNetwork("rails", "rail-0", count=2),),
+            [{"nvidia.com/rail_0": 2}],
+            id="own name, count",
         ),
         pytest.param(
-            None, (ProfileNetwork("rails", "rail-1", None, ("rdma/ib",), 3),), [{"rdma/ib": 3}], id="the profile's name"
+            None,
+            (ProfileNetwork("rails", "rail-1", None, ("rdma/ib",), 3),),
+            [{"rdma/ib": 3}],
+            id="the profile's name",
         ),
         pytest.param(
             None,
@@ -179,7 +204,10 @@ def test_counts_the_default_networks_of_multus() -> None:
         ),
         pytest.param(
             "rails/rail-0,rails/rail-0,own,rails/rail-0",
-            (ProfileNetwork("rails", "rail-0", None, ("a/x",), 2), ProfileNetwork("rails", "rail-0", None, ("a/z",))),
+            (
+                ProfileNetwork("rails", "rail-0", None, ("a/x",), 2),
+                ProfileNetwork("rails", "rail-0", None, ("a/z",)),
+            ),
             [{"a/x": 2}, {"a/z": 1}, {}, {"a/x": 2}],
             id="the first entry speaks for the surplus",
         ),
@@ -196,7 +224,10 @@ def test_counts_the_default_networks_of_multus() -> None:
             id="no entry, but for its neighbour",
         ),
         pytest.param(
-            "own,own", (ProfileNetwork(None, "own", None, ("a/x",)),), [{"a/x": 1}] * 2, id="entry of the pod's"
+            "own,own",
+            (ProfileNetwork(None, "own", None, ("a/x",)),),
+            [{"a/x": 1}] * 2,
+            id="entry of the pod's",
         ),
     ],
 )
@@ -241,10 +272,20 @@ def test_never_meets_on_the_default_network() -> None:
 @pytest.mark.parametrize(
     ("default", "found"),
     [
-        pytest.param("", "names 0 networks; name exactly one, or remove the annotation", id="empty"),
-        pytest.param("[]", "names 0 networks; name exactly one, or remove the annotation", id="empty list"),
-        pytest.param("calico,calico", "names 2 networks; name exactly one, or remove the annotation", id="two"),
-        pytest.param("a//b", "element 1: 'a//b' has more than one '/'; Multus refuses it", id="refused"),
+        pytest.param(
+            "", "names 0 networks; name exactly one, or remove the annotation", id="empty"
+        ),
+        pytest.param(
+            "[]", "names 0 networks; name exactly one, or remove the annotation", id="empty list"
+        ),
+        pytest.param(
+            "calico,calico",
+            "names 2 networks; name exactly one, or remove the annotation",
+            id="two",
+        ),
+        pytest.param(
+            "a//b", "element 1: 'a//b' has more than one '/'; Multus refuses it", id="refused"
+        ),
     ],
 )
 def test_denies_a_default_network_that_multus_refuses(default: str, found: str) -> None:
@@ -267,7 +308,10 @@ def test_denies_an_annotation_that_multus_refuses() -> None:
     ("networks", "default", "found"),
     [
         pytest.param(
-            '[{"name":"own","default-route":["10.0.0.1","10.0.0.2"]}]', None, "2 IPv4 gateways", id="one network"
+            '[{"name":"own","default-route":["10.0.0.1","10.0.0.2"]}]',
+            None,
+            "2 IPv4 gateways",
+            id="one network",
         ),
         pytest.param(
             '[{"name":"own","default-route":["fd00::1"]},{"name":"own","default-route":["fd00::2"]}]',
@@ -283,7 +327,9 @@ def test_denies_an_annotation_that_multus_refuses() -> None:
         ),
     ],
 )
-def test_denies_two_default_routes_of_one_family(networks: str, default: str | None, found: str) -> None:
+def test_denies_two_default_routes_of_one_family(
+    networks: str, default: str | None, found: str
+) -> None:
     denied = denial(pod(networks, default), profile())
     assert denied.reason is Reason.BAD_NETWORKS
     assert denied.message == (
@@ -356,7 +402,9 @@ def test_takes_one_default_route_of_each_family() -> None:
         ),
     ],
 )
-def test_denies_a_network_that_does_not_exist(a_pod: Object, a_profile: Profile, found: str) -> None:
+def test_denies_a_network_that_does_not_exist(
+    a_pod: Object, a_profile: Profile, found: str
+) -> None:
     denied = denial(a_pod, a_profile)
     assert denied.reason is Reason.NETWORK_ABSENT
     assert denied.message == f"pod train-0: {found}"
@@ -398,10 +446,26 @@ def test_denies_a_network_whose_annotation_cannot_be_used() -> None:
         pytest.param("own", (), ISOLATED, True, id="the pod's own namespace"),
         pytest.param("default/global", (), ISOLATED, True, id="a global namespace"),
         pytest.param("rails/rail-0", (), ISOLATED, False, id="another namespace"),
-        pytest.param(None, ("rails/rail-0",), ISOLATED, False, id="another namespace, of the profile"),
-        pytest.param(None, ("default/global",), ISOLATED, True, id="a global namespace, of the profile"),
-        pytest.param("rails/rail-0", (), Multus(True, ("rails",)), True, id="a global namespace by configuration"),
-        pytest.param("default/global", (), Multus(True, ("rails",)), False, id="default is not global by itself"),
+        pytest.param(
+            None, ("rails/rail-0",), ISOLATED, False, id="another namespace, of the profile"
+        ),
+        pytest.param(
+            None, ("default/global",), ISOLATED, True, id="a global namespace, of the profile"
+        ),
+        pytest.param(
+            "rails/rail-0",
+            (),
+            Multus(True, ("rails",)),
+            True,
+            id="a global namespace by configuration",
+        ),
+        pytest.param(
+            "default/global",
+            (),
+            Multus(True, ("rails",)),
+            False,
+            id="default is not global by itself",
+        ),
         pytest.param("own", (), Multus(True, ()), True, id="no global namespace"),
         pytest.param("rails/rail-0", (), Multus(False, ()), True, id="no isolation"),
         pytest.param("rails/rail-9", (), ISOLATED, False, id="before it is looked up"),
@@ -439,7 +503,9 @@ def test_denies_an_interface_that_is_taken() -> None:
     )
 
 
-NETWORKS = st.sampled_from(["own", "rails/rail-0", "rails/rail-1@x", "default/global@net3", "layer-2"])
+NETWORKS = st.sampled_from(
+    ["own", "rails/rail-0", "rails/rail-1@x", "default/global@net3", "layer-2"]
+)
 ENTRIES = st.builds(
     entry,
     st.sampled_from(["rails/rail-0", "rails/rail.2", "research/own", "rails/rail-1"]),

@@ -29,7 +29,11 @@ def found(*entries: object, wanted: Wanted = NET) -> Secondary:
     [
         ("01-default-only-flannel", NET, ""),
         ("02-macvlan-one", Wanted("default", "rdma-net-ipam", "net1", "any"), "192.168.0.12"),
-        ("05-sriov-device-info-rdma", Wanted("default", "sriov-net1", "net1", "IPv4"), "10.56.217.2"),
+        (
+            "05-sriov-device-info-rdma",
+            Wanted("default", "sriov-net1", "net1", "IPv4"),
+            "10.56.217.2",
+        ),
         ("06-ovn-two-rails", Wanted("grout", "net-b-cnfdr26", "net2", "any"), "192.168.2.10"),
         ("08-dual-stack-ipv6-first", Wanted("default", "macvlan-ds", "net1", "any"), "1.1.1.3"),
         ("08-dual-stack-ipv6-first", Wanted("default", "macvlan-ds", "net1", "IPv6"), "2001::1"),
@@ -53,10 +57,16 @@ def test_real_values(file: str, wanted: Wanted, address: str) -> None:
         ([entry("192.168.0.5", name="other/rdma-net")], Secondary()),
         ([entry("192.168.0.5", default=True)], Secondary()),
         ([entry("192.168.0.5", interface="eth0")], Secondary()),
-        ([{"name": "default/rdma-net", "ips": ["192.168.0.5"]}], Secondary("192.168.0.5")),  # some SR-IOV: no interface
+        (
+            [{"name": "default/rdma-net", "ips": ["192.168.0.5"]}],
+            Secondary("192.168.0.5"),
+        ),  # some SR-IOV: no interface
         ([entry("192.168.0.5", interface="net3")], Secondary("192.168.0.5", "net3")),
         ([entry("192.168.0.6", interface="net2"), entry("192.168.0.5")], Secondary("192.168.0.5")),
-        ([entry(), entry("192.168.0.7")], Secondary("192.168.0.7")),  # one entry for each interface of a plugin list
+        (
+            [entry(), entry("192.168.0.7")],
+            Secondary("192.168.0.7"),
+        ),  # one entry for each interface of a plugin list
         ([{"name": "default/rdma-net", "interface": "net1", "dns": {}}], Secondary()),
         ([entry("fd00::2", "192.168.0.5")], Secondary("192.168.0.5")),
         ([entry("FD00:0:0::2")], Secondary("fd00::2")),
@@ -75,7 +85,12 @@ def test_entries(entries: list[Any], expected: Secondary) -> None:
         ("IPv6", ["10.0.0.2"], "", "has no IPv6 address"),
         ("IPv6", ["10.0.0.2", "fd00::2"], "fd00::2", ""),
         ("any", ["127.0.0.1"], "", "holds 127.0.0.1, at which no other pod can reach this one"),
-        ("any", ["fe80::1%net1"], "", "holds fe80::1%net1, at which no other pod can reach this one"),
+        (
+            "any",
+            ["fe80::1%net1"],
+            "",
+            "holds fe80::1%net1, at which no other pod can reach this one",
+        ),
         ("any", ["224.0.0.1"], "", "holds 224.0.0.1, at which no other pod can reach this one"),
         ("any", ["0.0.0.0"], "", "holds 0.0.0.0, at which no other pod can reach this one"),
         (
@@ -88,7 +103,9 @@ def test_entries(entries: list[Any], expected: Secondary) -> None:
         ("any", ["1.2.3.4\n5.6.7.8"], "", "holds '1.2.3.4\\n5.6.7.8', which is not an IP address"),
     ],
 )
-def test_addresses_that_do_not_count(family: Family, ips: list[str], address: str, problem: str) -> None:
+def test_addresses_that_do_not_count(
+    family: Family, ips: list[str], address: str, problem: str
+) -> None:
     assert found(entry(*ips), wanted=NET._replace(family=family)) == Secondary(address, "", problem)
 
 
@@ -126,9 +143,16 @@ def test_items_of_another_type_never_become_an_address(item: object) -> None:
 
 
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["default/rdma-net", "net1", "10.0.0.1"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.sampled_from(["default/rdma-net", "net1", "10.0.0.1"]),
     lambda inner: (
-        st.lists(inner) | st.dictionaries(st.sampled_from(["name", "interface", "ips", "default"]) | st.text(), inner)
+        st.lists(inner)
+        | st.dictionaries(
+            st.sampled_from(["name", "interface", "ips", "default"]) | st.text(), inner
+        )
     ),
 )
 
@@ -182,5 +206,13 @@ def test_an_address_that_holds_on_one_node_alone_is_told() -> None:
 @pytest.mark.parametrize(("others", "address"), [(31, "10.0.0.9"), (32, "")])
 def test_few_entries_of_one_network_are_looked_at(others: int, address: str) -> None:
     """A forged value of hundreds, with 32 faults each, would take 15 ms each time that it is changed."""
-    assert found(*[entry("x", interface="net7")] * others, entry("10.0.0.9", interface="net8")).address == address
-    assert found(*[entry("x", interface="net7")] * 40, entry("10.0.0.9", interface=NET.interface)).address == "10.0.0.9"
+    assert (
+        found(*[entry("x", interface="net7")] * others, entry("10.0.0.9", interface="net8")).address
+        == address
+    )
+    assert (
+        found(
+            *[entry("x", interface="net7")] * 40, entry("10.0.0.9", interface=NET.interface)
+        ).address
+        == "10.0.0.9"
+    )

@@ -7,6 +7,6 @@ from tests.manifests.custom_resource_definition import text
 
 
 def test_is_the_one_that_is_shipped() -> None:
-    assert (ROOT / "manifests" / "base" / "custom-resource-definition.yaml").read_text() == text(), (
-        "run `make reference`"
-    )
+    assert (
+        ROOT / "manifests" / "base" / "custom-resource-definition.yaml"
+    ).read_text() == text(), "run `make reference`"

@@ -13,12 +13,18 @@ from webhook.core.profiles.json_schema import profiles_schema
 
 FIELD_FAULTS = {
     "unknown-top": ("profile: {}", "profile: is not a field; did you mean profiles?"),
-    "unknown-far": ("data: {}", "data: is not a field; the fields here are multus, allowed, profiles"),
+    "unknown-far": (
+        "data: {}",
+        "data: is not a field; the fields here are multus, allowed, profiles",
+    ),
     "config-map": (
         "apiVersion: v1\nkind: ConfigMap\ndata: {profiles.yaml: ''}",
         'line 2: kind: found "ConfigMap"; give the text that its data holds under profiles.yaml',
     ),
-    "unknown-case": ("profiles: {a: {ipclock: true}}", "profiles.a.ipclock: is not a field; did you mean ipcLock?"),
+    "unknown-case": (
+        "profiles: {a: {ipclock: true}}",
+        "profiles.a.ipclock: is not a field; did you mean ipcLock?",
+    ),
     "unknown-null": (
         "profiles: {a: {foo: }}",
         "profiles.a.foo: is not a field; the fields here are pods, podLabels, accelerators, networks, ",
@@ -31,14 +37,23 @@ FIELD_FAULTS = {
         "profiles: {a: {networks: [{network: b, resources: rdma/a}]}}",
         "profiles.a.networks[0].resources: is not a field; did you mean resource?",
     ),
-    "name": ("profiles: {a: {name: b}}", "profiles.a.name: is not a field; the fields here are pods, podLabels, "),
+    "name": (
+        "profiles: {a: {name: b}}",
+        "profiles.a.name: is not a field; the fields here are pods, podLabels, ",
+    ),
     "name-null": ("profiles: {a: {name: }}", "profiles.a.name: is not a field"),
     "network-namespace": (
         "profiles: {a: {networks: [{network: b, namespace: c}]}}",
         "profiles.a.networks[0].namespace: is not a field; the fields here are network, resource, count",
     ),
-    "profile-none": ("profiles: {none: {}}", 'profiles.none: found "none"; the label fabric-injector.io/profile: none'),
-    "profile-name": ("profiles: {a/b: {}}", 'profiles[a/b]: found "a/b"; it is a label\'s value; write 1 to 63'),
+    "profile-none": (
+        "profiles: {none: {}}",
+        'profiles.none: found "none"; the label fabric-injector.io/profile: none',
+    ),
+    "profile-name": (
+        "profiles: {a/b: {}}",
+        'profiles[a/b]: found "a/b"; it is a label\'s value; write 1 to 63',
+    ),
     "profile-long": (f"profiles: {{{'a' * 64}: {{}}}}", "it is a label's value; write 1 to 63"),
     "profile-empty": ('profiles: {"": {}}', 'profiles[]: found ""; it is a label\'s value'),
     "profile-key": (
@@ -55,13 +70,22 @@ FIELD_FAULTS = {
         "profiles: {a: {ipcLock: 'true'}}",
         'profiles.a.ipcLock: found "true"; write true or false, without quotes',
     ),
-    "bool-number": ("profiles: {a: {ipcLock: 1}}", "found 1, which YAML reads as a number; write true or false"),
+    "bool-number": (
+        "profiles: {a: {ipcLock: 1}}",
+        "found 1, which YAML reads as a number; write true or false",
+    ),
     "literal": (
         "profiles: {a: {podSecurity: Deny}}",
         'profiles.a.podSecurity: found "Deny"; write one of deny, skip, ignore; did you mean deny?',
     ),
-    "literal-far": ("profiles: {a: {pods: some}}", 'profiles.a.pods: found "some"; write one of training, all'),
-    "literal-bool": ("profiles: {a: {pods: true}}", "found true, which YAML reads as a boolean; write one of"),
+    "literal-far": (
+        "profiles: {a: {pods: some}}",
+        'profiles.a.pods: found "some"; write one of training, all',
+    ),
+    "literal-bool": (
+        "profiles: {a: {pods: true}}",
+        "found true, which YAML reads as a boolean; write one of",
+    ),
     "env-number": (
         "profiles: {a: {env: {NCCL_DEBUG: 1}}}",
         'profiles.a.env.NCCL_DEBUG: found 1, which YAML reads as a number; write it in quotes: "1"',
@@ -75,11 +99,26 @@ FIELD_FAULTS = {
         'profiles.a.env.X: found nothing; write a string in quotes, "" for none',
     ),
     "env-list": ("profiles: {a: {env: [X]}}", "profiles.a.env: found a list; write an object"),
-    "env-nul": ('profiles: {a: {env: {X: "\\0"}}}', 'profiles.a.env.X: found "\\u0000"; a variable does not hold NUL'),
-    "env-name": ("profiles: {a: {env: {9A: x}}}", 'profiles.a.env.9A: found "9A"; write a variable\'s name'),
-    "env-key": ("profiles: {a: {env: {NO: x}}}", "profiles.a.env.NO: the key is NO, which YAML reads as a boolean"),
-    "env-own": ("profiles: {a: {env: {FABRIC_INJECTOR_X: x}}}", "are set by the injector itself; write another name"),
-    "container": ("profiles: {a: {container: My_C}}", 'profiles.a.container: found "My_C"; write 1 to 63 of a-z'),
+    "env-nul": (
+        'profiles: {a: {env: {X: "\\0"}}}',
+        'profiles.a.env.X: found "\\u0000"; a variable does not hold NUL',
+    ),
+    "env-name": (
+        "profiles: {a: {env: {9A: x}}}",
+        'profiles.a.env.9A: found "9A"; write a variable\'s name',
+    ),
+    "env-key": (
+        "profiles: {a: {env: {NO: x}}}",
+        "profiles.a.env.NO: the key is NO, which YAML reads as a boolean",
+    ),
+    "env-own": (
+        "profiles: {a: {env: {FABRIC_INJECTOR_X: x}}}",
+        "are set by the injector itself; write another name",
+    ),
+    "container": (
+        "profiles: {a: {container: My_C}}",
+        'profiles.a.container: found "My_C"; write 1 to 63 of a-z',
+    ),
     "selector-key": (
         "profiles: {a: {nodeSelector: {a/b/c: x}}}",
         'profiles.a.nodeSelector[a/b/c]: found "a/b/c"; write a label\'s key',
@@ -88,7 +127,10 @@ FIELD_FAULTS = {
         "profiles: {a: {nodeSelector: {a: '-'}}}",
         'profiles.a.nodeSelector.a: found "-"; write a label\'s value',
     ),
-    "selector-bool": ("profiles: {a: {nodeSelector: {a: true}}}", 'reads as a boolean; write it in quotes: "true"'),
+    "selector-bool": (
+        "profiles: {a: {nodeSelector: {a: true}}}",
+        'reads as a boolean; write it in quotes: "true"',
+    ),
     "settings-list": (
         "profiles: {a: {sharedMemory: [1]}}",
         "profiles.a.sharedMemory: found a list; write an object of fields",
@@ -101,7 +143,10 @@ FIELD_FAULTS = {
         "profiles: {a: {rendezvous: {waitImage: instaled}}}",
         'waitImage: found "instaled"; did you mean installed? An image of that name is written docker.io/library/instaled',
     ),
-    "image-empty": ("profiles: {a: {rendezvous: {waitImage: ''}}}", 'waitImage: found ""; write an image reference'),
+    "image-empty": (
+        "profiles: {a: {rendezvous: {waitImage: ''}}}",
+        'waitImage: found ""; write an image reference',
+    ),
     "rendezvous-network": (
         "profiles: {a: {networks: [{network: r/rail-0}, {network: r/rail-1@b}], rendezvous: {network: r/rail-9}}}",
         'profiles.a.rendezvous.network: found "r/rail-9"; write one of this profile\'s networks, r/rail-0, r/rail-1; '
@@ -143,7 +188,10 @@ FIELD_FAULTS = {
         "profiles: {a: {volumes: [{name: x, emptyDir: {}, configMap: {name: y}}]}}",
         "profiles.a.volumes[0]: found emptyDir and configMap; write one of hostPath, emptyDir, configMap",
     ),
-    "volume-empty": ("profiles: {a: {volumes: [{name: x}]}}", "found none of the sources; write one of hostPath"),
+    "volume-empty": (
+        "profiles: {a: {volumes: [{name: x}]}}",
+        "found none of the sources; write one of hostPath",
+    ),
     "volume-twice": (
         "profiles: {a: {volumes: [{name: x, emptyDir: {}}, {name: x, emptyDir: {}}]}}",
         "profiles.a.volumes[1].name: x is that of volumes[0] already; write another",
@@ -156,7 +204,10 @@ FIELD_FAULTS = {
         "profiles: {a: {volumes: [{name: fabric-injector-shm, emptyDir: {}}]}}",
         'volumes[0].name: found "fabric-injector-shm"; volumes and containers of this name are the injector\'s own',
     ),
-    "volume-list": ("profiles: {a: {volumes: [{name: x, hostPath: [a]}]}}", "hostPath: found a list; write an object"),
+    "volume-list": (
+        "profiles: {a: {volumes: [{name: x, hostPath: [a]}]}}",
+        "hostPath: found a list; write an object",
+    ),
     "volume-source": (
         "profiles: {a: {volumes: [{name: x, hostPath: {path: /a, kind: File}}]}}",
         "volumes[0].hostPath.kind: is not a field; the fields here are path, type",
@@ -189,7 +240,10 @@ FIELD_FAULTS = {
         "profiles: {a: {mounts: [{name: x, mountPath: /}]}}",
         'mounts[0].mountPath: found "/"; write a path below /',
     ),
-    "mount-colon": ("profiles: {a: {mounts: [{name: x, mountPath: '/a:b'}]}}", 'found "/a:b"; write a path below /'),
+    "mount-colon": (
+        "profiles: {a: {mounts: [{name: x, mountPath: '/a:b'}]}}",
+        'found "/a:b"; write a path below /',
+    ),
     "mount-twice": (
         "profiles: {a: {mounts: [{name: x, mountPath: /a}, {name: y, mountPath: //a/}]}}",
         "profiles.a.mounts[1].mountPath: //a/ is that of mounts[0] already; write another",
@@ -202,7 +256,10 @@ FIELD_FAULTS = {
         "profiles: {a: {sidecars: [{name: x, image: 'a/../b'}]}}",
         'sidecars[0].image: found "a/../b"; write an image reference, such as',
     ),
-    "sidecar-without-image": ("profiles: {a: {sidecars: [{name: x}]}}", "sidecars[0].image: is missing; write image:"),
+    "sidecar-without-image": (
+        "profiles: {a: {sidecars: [{name: x}]}}",
+        "sidecars[0].image: is missing; write image:",
+    ),
     "sidecar-twice": (
         "profiles: {a: {sidecars: [{name: x, image: a}, {name: x, image: a}]}}",
         "profiles.a.sidecars[1].name: x is that of sidecars[0] already; write another",
@@ -283,7 +340,9 @@ FIELD_FAULTS = {
         "claims[1].name: n is that of claims[0] already; write another",
     ),
     "claim-name": (
-        "profiles: {a: {claims: [{name: " + 41 * "n" + ", requests: [{name: r, deviceClassName: c}]}]}}",
+        "profiles: {a: {claims: [{name: "
+        + 41 * "n"
+        + ", requests: [{name: r, deviceClassName: c}]}]}}",
         "write at most 40 characters: the name stands in others",
     ),
     "claim-without-request": (
@@ -343,14 +402,26 @@ FIELD_FAULTS = {
         "allowed: {hostPaths: [/*]}",
         'allowed.hostPaths[0]: found "/*"; write / for all that is below it',
     ),
-    "allowed-image": ("allowed: {sidecarImages: ['*']}", 'allowed.sidecarImages[0]: found "*"; write an image'),
+    "allowed-image": (
+        "allowed: {sidecarImages: ['*']}",
+        'allowed.sidecarImages[0]: found "*"; write an image',
+    ),
     "allowed-image-tag": (
         "allowed: {sidecarImages: ['a/b:1/*']}",
         'allowed.sidecarImages[0]: found "a/b:1/*"; write an image reference, or the beginning',
     ),
-    "multus-bool": ("multus: {namespaceIsolation: 'no'}", 'multus.namespaceIsolation: found "no"; write true or false'),
-    "multus-text": ("multus: {globalNamespaces: default}", 'multus.globalNamespaces: found "default"; write a list'),
-    "multus-negative": ("multus: {defaultNetworks: -1}", "multus.defaultNetworks: found -1; write 0 or more"),
+    "multus-bool": (
+        "multus: {namespaceIsolation: 'no'}",
+        'multus.namespaceIsolation: found "no"; write true or false',
+    ),
+    "multus-text": (
+        "multus: {globalNamespaces: default}",
+        'multus.globalNamespaces: found "default"; write a list',
+    ),
+    "multus-negative": (
+        "multus: {defaultNetworks: -1}",
+        "multus.defaultNetworks: found -1; write 0 or more",
+    ),
     "multus-many": (
         "multus: {defaultNetworks: 9999999999999999}",
         "multus.defaultNetworks: found 9999999999999999; write 100 or less",
@@ -398,8 +469,14 @@ FIELD_FAULTS = {
         f"profiles: {{a: {{env: {{{', '.join(f'V{n}: x' for n in range(257))}}}}}}}",
         "profiles.a.env: found 257 items; write at most 256",
     ),
-    "env-long": (f"profiles: {{a: {{env: {{X: {'y' * 32_769}}}}}}}", "write at most 32768 characters"),
-    "annotation-long": (f"profiles: {{a: {{annotations: {{x: {'y' * 262_145}}}}}}}", "write at most 262144 bytes"),
+    "env-long": (
+        f"profiles: {{a: {{env: {{X: {'y' * 32_769}}}}}}}",
+        "write at most 32768 characters",
+    ),
+    "annotation-long": (
+        f"profiles: {{a: {{annotations: {{x: {'y' * 262_145}}}}}}}",
+        "write at most 262144 bytes",
+    ),
 }
 
 
@@ -449,7 +526,9 @@ profiles:
 
 
 def test_shows_the_line_of_a_key_that_is_no_field() -> None:
-    assert faults("profiles:\n  a:\n    nets:\n      - x\n")[0].startswith("line 3: profiles.a.nets: is not a field")
+    assert faults("profiles:\n  a:\n    nets:\n      - x\n")[0].startswith(
+        "line 3: profiles.a.nets: is not a field"
+    )
 
 
 def test_says_how_nothing_is_written_only_where_nothing_stands() -> None:

@@ -9,7 +9,10 @@ from webhook.core.profiles import parse_profiles
 from webhook.core.profiles.load import parse_configuration, read_profile
 
 HEAD = "apiVersion: fabric-injector.io/v1alpha1\nkind: FabricProfile\n"
-PROFILE = HEAD + "metadata: {name: hostdev, labels: {team: fabric}}\nspec:\n  networks: [{network: default/rdma-net}]\n"
+PROFILE = (
+    HEAD
+    + "metadata: {name: hostdev, labels: {team: fabric}}\nspec:\n  networks: [{network: default/rdma-net}]\n"
+)
 SETTINGS = "apiVersion: config.fabric-injector.io/v1alpha1\nkind: Configuration\nmultus: {namespaceIsolation: true}\n"
 SHORT = "multus: {namespaceIsolation: true}\nprofiles:\n  hostdev:\n    networks: [{network: default/rdma-net}]\n"
 
@@ -17,13 +20,17 @@ SHORT = "multus: {namespaceIsolation: true}\nprofiles:\n  hostdev:\n    networks
 def problems(text: str) -> list[str]:
     with pytest.raises(ProfilesError) as caught:
         parse_profiles(text)
-    return [f"{problem.line} {problem.path}: {problem.message}" for problem in caught.value.problems]
+    return [
+        f"{problem.line} {problem.path}: {problem.message}" for problem in caught.value.problems
+    ]
 
 
 def listed(kind: str, text: str) -> str:
     """Return the object as the one item of a List."""
     first, *rest = text.splitlines()
-    return f"apiVersion: v1\nkind: {kind}\nitems:\n- {first}\n" + "".join(f"  {line}\n" for line in rest)
+    return f"apiVersion: v1\nkind: {kind}\nitems:\n- {first}\n" + "".join(
+        f"  {line}\n" for line in rest
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,8 +110,14 @@ def test_settings_alone_hold_no_profile() -> None:
             f"{SETTINGS}---\n{SETTINGS}",
             f"{SETTINGS.count(chr(10)) + 2} kind: Configuration stands at line 1 already; remove one of the two",
         ),
-        (f"- 3\n---\n{PROFILE}", "1 document: found a list; write an object with apiVersion and kind"),
-        (f"{PROFILE}---\n3\n", "7 document: found a number; write an object with apiVersion and kind"),
+        (
+            f"- 3\n---\n{PROFILE}",
+            "1 document: found a list; write an object with apiVersion and kind",
+        ),
+        (
+            f"{PROFILE}---\n3\n",
+            "7 document: found a number; write an object with apiVersion and kind",
+        ),
     ],
 )
 def test_a_fault_is_told_with_its_place_in_the_object(text: str, problem: str) -> None:
@@ -125,7 +138,21 @@ def test_a_name_that_no_label_can_hold_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["\U0001f680 rail", "\x7f", "\x1b", "\x85", "\u2028", "\ufeff", "\ufffe", "\U0010ffff", '\\ud83d "']
+    "text",
+    [
+        "\U0001f680 rail",
+        "\x7f",
+        "\x1b",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "\ufffe",
+        "\U0010ffff",
+        '\\ud83d "',
+    ],
 )
 def test_values_are_read_as_the_api_server_holds_them(text: str) -> None:
-    assert read_profile("hostdev", {"env": {"A": text}, "annotations": {"team/note": text}}).env["A"] == text
+    assert (
+        read_profile("hostdev", {"env": {"A": text}, "annotations": {"team/note": text}}).env["A"]
+        == text
+    )

@@ -48,7 +48,9 @@ def test_gives_each_field_its_default() -> None:
                 name="a",
                 pods="training",
                 pod_labels={},
-                networks=(ProfileNetwork(namespace=None, name="b", interface=None, resources=(), count=1),),
+                networks=(
+                    ProfileNetwork(namespace=None, name="b", interface=None, resources=(), count=1),
+                ),
                 resources={},
                 existing_devices="complete",
                 ipc_lock=True,
@@ -132,12 +134,21 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
     ("sharedMemory: {sizeLimit: none}", Profile("a")),
     ("rendezvous: {waitImage: none}", Profile("a")),
     ("allowedNamespaces: all", Profile("a")),
-    ("container: null, networks: null, sharedMemory: ~, env: null, rendezvous: {network: null}", Profile("a")),
+    (
+        "container: null, networks: null, sharedMemory: ~, env: null, rendezvous: {network: null}",
+        Profile("a"),
+    ),
     ("allowedNamespaces: []", Profile("a", allowed_namespaces=frozenset())),
     ("allowedNamespaces: [all]", Profile("a", allowed_namespaces=frozenset({"all"}))),
-    ("sharedMemory: {sizeLimit: 1073741824}", Profile("a", shared_memory=SharedMemory(size_limit="1073741824"))),
+    (
+        "sharedMemory: {sizeLimit: 1073741824}",
+        Profile("a", shared_memory=SharedMemory(size_limit="1073741824")),
+    ),
     ("resources: {rdma/a: 0}", Profile("a", resources={"rdma/a": "0"})),
-    ("resources: {rdma/a: 2k, rdma/b: 1000m}", Profile("a", resources={"rdma/a": "2k", "rdma/b": "1000m"})),
+    (
+        "resources: {rdma/a: 2k, rdma/b: 1000m}",
+        Profile("a", resources={"rdma/a": "2k", "rdma/b": "1000m"}),
+    ),
     (
         "volumes: [{name: v, hostPath: {path: //sys/./a/}}, {name: e, emptyDir: {}}, {name: c, configMap: {name: a.b}}]",
         Profile(
@@ -171,7 +182,10 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
             ),
         ),
     ),
-    ("tolerations: [{operator: Exists}]", Profile("a", tolerations=(ProfileToleration(operator="Exists"),))),
+    (
+        "tolerations: [{operator: Exists}]",
+        Profile("a", tolerations=(ProfileToleration(operator="Exists"),)),
+    ),
     (
         "tolerations: [{key: a/b, value: c, effect: NoExecute, tolerationSeconds: 5}]",
         Profile("a", tolerations=(ProfileToleration("a/b", "Equal", "c", "NoExecute", 5),)),
@@ -198,7 +212,9 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
                     "nic",
                     (
                         ClaimRequest("r", "dranet.net"),
-                        ClaimRequest("s", "c", allocation_mode="All", selectors=('device.driver == "d"',)),
+                        ClaimRequest(
+                            "s", "c", allocation_mode="All", selectors=('device.driver == "d"',)
+                        ),
                     ),
                     (ClaimConstraint("resource.kubernetes.io/pcieRoot"),),
                     (ClaimConfig("dra.net", '{"a":{"c":[true]},"b":1}', ("r",)),),
@@ -219,13 +235,21 @@ OTHER_WAYS: list[tuple[str, Profile]] = [
         ),
     ),
     ("networks: [{network: a/b.c}]", Profile("a", networks=(ProfileNetwork("a", "b.c"),))),
-    ("networks: [{network: a, count: 0}]", Profile("a", networks=(ProfileNetwork(None, "a", count=0),))),
-    ("networks: [{network: a}, {network: a}]", Profile("a", networks=(ProfileNetwork(None, "a"),) * 2)),
+    (
+        "networks: [{network: a, count: 0}]",
+        Profile("a", networks=(ProfileNetwork(None, "a", count=0),)),
+    ),
+    (
+        "networks: [{network: a}, {network: a}]",
+        Profile("a", networks=(ProfileNetwork(None, "a"),) * 2),
+    ),
     ('env: {"my.env-name": x, "_": "$(X)"}', Profile("a", env={"my.env-name": "x", "_": "$(X)"})),
 ]
 
 
-@pytest.mark.parametrize(("fields", "expected"), OTHER_WAYS, ids=[fields for fields, _ in OTHER_WAYS])
+@pytest.mark.parametrize(
+    ("fields", "expected"), OTHER_WAYS, ids=[fields for fields, _ in OTHER_WAYS]
+)
 def test_takes_other_ways_to_write_a_value(fields: str, expected: Profile) -> None:
     assert one(fields) == expected
 
@@ -264,7 +288,9 @@ def test_variables_of_devices_are_told_where_no_pod_waits(rendezvous: str, setti
     )
 
 
-@pytest.mark.parametrize("text", ["profiles: {a: {pods: all}}", "profiles:\n  a:\n    pods: 'all'  # of them"])
+@pytest.mark.parametrize(
+    "text", ["profiles: {a: {pods: all}}", "profiles:\n  a:\n    pods: 'all'  # of them"]
+)
 def test_a_revision_is_of_the_content_alone_and_the_same_in_every_version(text: str) -> None:
     assert parse_profiles(text).profiles["a"].revision == "504a88c0ca16"
 
@@ -283,7 +309,10 @@ def test_names_the_settings_that_are_given(settings: str, given: str) -> None:
 
 
 def test_takes_a_value_as_long_as_the_bound() -> None:
-    assert one(f"env: {{X: {'y' * 32_768}}}, annotations: {{x: {'y' * 262_144}}}").annotations["x"] == "y" * 262_144
+    assert (
+        one(f"env: {{X: {'y' * 32_768}}}, annotations: {{x: {'y' * 262_144}}}").annotations["x"]
+        == "y" * 262_144
+    )
 
 
 def test_refuses_parameters_of_a_claim_that_the_api_server_would_not_store() -> None:
@@ -296,4 +325,6 @@ def test_refuses_parameters_of_a_claim_that_the_api_server_would_not_store() -> 
     with pytest.raises(ProfilesError) as raised:
         parse_profiles(f"profiles: {{a: {{claims: [{{{fields}}}]}}}}")
     [problem] = raised.value.problems
-    assert problem.message == "found an object of more than 10240 bytes, which the API server refuses"
+    assert (
+        problem.message == "found an object of more than 10240 bytes, which the API server refuses"
+    )

@@ -145,11 +145,15 @@ ONLY_WHEN_LOADED = {
 def fields_of(definition: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, field in definition["properties"].items():
-        found[prefix + name] = REQUIRED if name in definition.get("required", ()) else field["default"]
+        found[prefix + name] = (
+            REQUIRED if name in definition.get("required", ()) else field["default"]
+        )
         items = field.get("items", {})
         for inner, mark in ((field, "."), (items, "[].")):
             if "$ref" in inner:
-                found |= fields_of(SCHEMA["$defs"][inner["$ref"].rpartition("/")[2]], prefix + name + mark)
+                found |= fields_of(
+                    SCHEMA["$defs"][inner["$ref"].rpartition("/")[2]], prefix + name + mark
+                )
     return found
 
 
@@ -192,13 +196,21 @@ def test_reads_the_demo_as_the_sample_of_the_design() -> None:
 def test_the_demo_has_the_networks_and_namespaces_that_its_profiles_need() -> None:
     objects = list(yaml.safe_load_all((DEMO / "networks.yaml").read_text()))
     networks = {
-        f"{item['metadata']['namespace']}/{item['metadata']['name']}": item["metadata"].get("annotations", {})
+        f"{item['metadata']['namespace']}/{item['metadata']['name']}": item["metadata"].get(
+            "annotations", {}
+        )
         for item in objects
         if item["kind"] == "NetworkAttachmentDefinition"
     }
-    named = {str(network): network.resources for profile in SAMPLE.profiles.values() for network in profile.networks}
+    named = {
+        str(network): network.resources
+        for profile in SAMPLE.profiles.values()
+        for network in profile.networks
+    }
     assert networks.keys() == named.keys()
-    assert all(bool(named[name]) != ("k8s.v1.cni.cncf.io/resourceName" in networks[name]) for name in named)
+    assert all(
+        bool(named[name]) != ("k8s.v1.cni.cncf.io/resourceName" in networks[name]) for name in named
+    )
     labelled = {
         item["metadata"]["name"]: item["metadata"]["labels"].get("fabric-injector.io/profile")
         for item in objects

@@ -35,11 +35,17 @@ SAMPLE = Profiles(
     profiles={
         "rdma-shared": Profile(
             name="rdma-shared",
-            networks=(ProfileNetwork("default", "rdma-net-ipam", resources=("rdma/rdma_shared_device_a",)),),
+            networks=(
+                ProfileNetwork(
+                    "default", "rdma-net-ipam", resources=("rdma/rdma_shared_device_a",)
+                ),
+            ),
             shared_memory=SharedMemory(size_limit="16Gi"),
         ),
         "hostdev": Profile(
-            name="hostdev", networks=(ProfileNetwork("default", "hostdev-net"),), env={"NCCL_IB_HCA": "mlx5"}
+            name="hostdev",
+            networks=(ProfileNetwork("default", "hostdev-net"),),
+            env={"NCCL_IB_HCA": "mlx5"},
         ),
         "eight-rails": Profile(
             name="eight-rails",

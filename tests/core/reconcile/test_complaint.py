@@ -35,7 +35,12 @@ def pod(bound_seconds: float | None, **more: Any) -> Object:
     conditions = [{"type": "Ready", "status": "False"}]
     if bound_seconds is not None:
         conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": since})
-    metadata = {"namespace": "ml", "name": "w-1", "uid": "u-1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    metadata = {
+        "namespace": "ml",
+        "name": "w-1",
+        "uid": "u-1",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+    }
     return {
         "metadata": metadata | more.pop("metadata", {}),
         "spec": {"nodeName": "node-7"} if bound_seconds is not None else {},
@@ -70,7 +75,9 @@ def test_tells_what_is_wrong_with_a_network_status(status: str, reason: str, tex
     assert text in found.message
 
 
-@pytest.mark.parametrize("status", [None, "[]", '[{"name":"default/rdma-net","interface":"net1","ips":["10.0.0.1"]}]'])
+@pytest.mark.parametrize(
+    "status", [None, "[]", '[{"name":"default/rdma-net","interface":"net1","ips":["10.0.0.1"]}]']
+)
 def test_finds_no_fault_in_a_network_status_that_is_missing_or_good(status: str | None) -> None:
     assert about_status(member(status=status)) is None
 
@@ -89,10 +96,15 @@ def test_a_pod_without_an_address_is_a_fault_a_minute_after_it_was_bound() -> No
     "innocent",
     [
         pytest.param(pod(None), id="queued-by-a-gang-scheduler"),
-        pytest.param(pod(90, metadata={"deletionTimestamp": "2026-01-01T11:59:59Z"}), id="terminating"),
+        pytest.param(
+            pod(90, metadata={"deletionTimestamp": "2026-01-01T11:59:59Z"}), id="terminating"
+        ),
         pytest.param(pod(90, status={"phase": "Failed"}), id="failed"),
         pytest.param(pod(90, status={"phase": "Succeeded"}), id="succeeded"),
-        pytest.param(pod(90, metadata={"creationTimestamp": None}, status={"conditions": None}), id="of-unknown-age"),
+        pytest.param(
+            pod(90, metadata={"creationTimestamp": None}, status={"conditions": None}),
+            id="of-unknown-age",
+        ),
     ],
 )
 def test_other_pods_are_no_fault(innocent: Object) -> None:

@@ -11,7 +11,13 @@ from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Member, Suspect, read_member
 from webhook.core.reconcile.complaint import Complaint
 from webhook.core.reconcile.jobs import publication
-from webhook.core.reconcile.rank_zero import AGAIN_SECONDS, MISSING_SECONDS, UNATTACHED_SECONDS, Ruling, Survey
+from webhook.core.reconcile.rank_zero import (
+    AGAIN_SECONDS,
+    MISSING_SECONDS,
+    UNATTACHED_SECONDS,
+    Ruling,
+    Survey,
+)
 from webhook.core.workloads import TrainingPod, recognise
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -31,7 +37,11 @@ def placed(name: str, seconds: float | None) -> Object:
     scheduled = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": since}]
     spec = {"nodeName": "node-7"} if seconds is not None else {}
     metadata = {"name": name, "uid": f"uid-{name}", "labels": {names.JOB: "j-1"}}
-    return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending", "conditions": scheduled}}
+    return {
+        "metadata": metadata,
+        "spec": spec,
+        "status": {"phase": "Pending", "conditions": scheduled},
+    }
 
 
 def rule(suspect: Suspect, *others: Object, seconds: float | None = 40) -> Ruling:
@@ -71,18 +81,32 @@ def test_a_rank_zero_that_was_not_injected_ends_the_wait_at_once_with_the_cause(
 
 
 @pytest.mark.parametrize("hostname", [None, "bert-master-0"])
-def test_a_rank_zero_that_is_left_alone_is_known_by_the_name_that_the_members_were_told(hostname: str | None) -> None:
-    alone = pods.minimal_pod(metadata={"name": "bert-master-0" if hostname is None else "bert-master-0-x7"})
+def test_a_rank_zero_that_is_left_alone_is_known_by_the_name_that_the_members_were_told(
+    hostname: str | None,
+) -> None:
+    alone = pods.minimal_pod(
+        metadata={"name": "bert-master-0" if hostname is None else "bert-master-0-x7"}
+    )
     alone["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
     if hostname:
         alone["spec"] |= {"hostname": hostname, "subdomain": "bert"}
-    found = rule(Suspect(member(), None, NAME), pods.minimal_pod(metadata={"name": "other"}), alone, seconds=1)
-    assert "is left alone, since nothing tells that it trains, and publishes no address: " in found.fate.cause
+    found = rule(
+        Suspect(member(), None, NAME),
+        pods.minimal_pod(metadata={"name": "other"}),
+        alone,
+        seconds=1,
+    )
+    assert (
+        "is left alone, since nothing tells that it trains, and publishes no address: "
+        in found.fate.cause
+    )
     assert rule(Suspect(member(), None, "other.bert"), alone).fate == Fate(by_name=True)
 
 
 def test_a_host_name_below_another_service_is_of_another_job() -> None:
-    stranger = pods.minimal_pod(metadata={"name": "b-m-0", "labels": {names.PROFILE: names.PROFILE_NONE}})
+    stranger = pods.minimal_pod(
+        metadata={"name": "b-m-0", "labels": {names.PROFILE: names.PROFILE_NONE}}
+    )
     stranger["spec"] |= {"hostname": "master", "subdomain": "b"}
     assert rule(Suspect(member(), None, "master.a"), stranger, seconds=12).fate == Fate()
 
@@ -91,7 +115,10 @@ def test_a_rank_zero_that_needs_no_interface_of_the_fabric_is_met_by_its_name() 
     """A driver without an accelerator hosts the store and is no rank of NCCL; one that has the networks meets on either."""
     driver = pods.minimal_pod(metadata={"name": "bert-master-0"})
     attached = {names.STATUS: "{}", names.NETWORKS: "default/rdma-net"}
-    for rank_zero in (driver, pods.minimal_pod(metadata={"name": "bert-master-0", "annotations": attached})):
+    for rank_zero in (
+        driver,
+        pods.minimal_pod(metadata={"name": "bert-master-0", "annotations": attached}),
+    ):
         found = rule(Suspect(member(), None, NAME), rank_zero, seconds=1)
         assert found.fate == Fate(by_name=True)
         assert told(found) == (
@@ -113,12 +140,16 @@ def test_a_rank_zero_from_before_the_label_ends_the_wait_unless_only_the_others_
     for pod in (master, worker):
         pod["spec"]["containers"] = pod["spec"].get("containers") or [pods.minimal_container()]
         asks = accelerators == "both" or (accelerators == "worker" and pod is worker)
-        pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}} if asks else {}
+        pod["spec"]["containers"][0]["resources"] = (
+            {"limits": {"nvidia.com/gpu": "8"}} if asks else {}
+        )
     survey = Survey([Suspect(member(job=job), None, NAME)], lambda: NOW)
     survey.add(master)
     survey.add(worker)
     found = survey.rule(Suspect(member(job=job), None, NAME), 12)
-    assert told(found).reason == ("MeetsByName" if accelerators == "worker" else "RankZeroNotInjected")
+    assert told(found).reason == (
+        "MeetsByName" if accelerators == "worker" else "RankZeroNotInjected"
+    )
     assert (found.fate == Fate(by_name=True)) is (accelerators == "worker")
     assert "publishes no address: " in told(found).message
 
@@ -126,7 +157,9 @@ def test_a_rank_zero_from_before_the_label_ends_the_wait_unless_only_the_others_
 def test_a_rank_zero_that_the_watch_has_not_shown_yet_is_not_missing() -> None:
     zero = placed("bert-master-0", 40)
     zero["metadata"]["labels"][names.RENDEZVOUS] = "master"
-    assert rule(Suspect(member(annotations={names.UNREACHABLE: "fail"}), None, NAME), zero) == Ruling(again=5.0)
+    assert rule(
+        Suspect(member(annotations={names.UNREACHABLE: "fail"}), None, NAME), zero
+    ) == Ruling(again=5.0)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +218,10 @@ def test_says_why_a_rank_zero_was_not_injected(change: Object, why: str, then: s
 def test_other_pods_are_not_taken_for_rank_zero() -> None:
     master, job = uninjected()
     worker = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    terminating = {**master, "metadata": {**master["metadata"], "deletionTimestamp": "2026-01-01T11:59:59Z"}}
+    terminating = {
+        **master,
+        "metadata": {**master["metadata"], "deletionTimestamp": "2026-01-01T11:59:59Z"},
+    }
     finished = {**master, "status": {"phase": "Succeeded"}}
     injected, _ = uninjected(**{names.JOB: "another"})
     suspect = Suspect(member(job=job), None, NAME)
@@ -193,13 +229,18 @@ def test_other_pods_are_not_taken_for_rank_zero() -> None:
     assert rule(Suspect(member(job="another"), None, "other-0"), master).fate == Fate(by_name=True)
 
 
-def test_a_rank_zero_without_a_pod_is_replaced_by_its_name_30_s_after_the_member_was_bound() -> None:
+def test_a_rank_zero_without_a_pod_is_replaced_by_its_name_30_s_after_the_member_was_bound() -> (
+    None
+):
     suspect = Suspect(member(), None, NAME)
     assert rule(suspect, seconds=None) == Ruling()
     assert rule(suspect, seconds=20) == Ruling(again=MISSING_SECONDS - 20)
     found = rule(suspect, seconds=30)
     assert (found.fate, told(found).reason) == (Fate(by_name=True), "MeetsByName")
-    assert "members that wait get the name bert-master-0.bert and meet on the pod network" in told(found).message
+    assert (
+        "members that wait get the name bert-master-0.bert and meet on the pod network"
+        in told(found).message
+    )
 
 
 def test_where_the_profile_says_so_the_wait_ends_for_a_rank_zero_without_a_pod() -> None:
@@ -207,13 +248,20 @@ def test_where_the_profile_says_so_the_wait_ends_for_a_rank_zero_without_a_pod()
     assert rule(Suspect(fails, None, NAME), seconds=29).fate == Fate()
     found = rule(Suspect(fails, None, NAME))
     assert told(found) == ("RankZeroMissing", found.fate.cause)
-    assert "bert-master-0, has no live pod 30 s after its member w-1 was put on a node" in found.fate.cause
+    assert (
+        "bert-master-0, has no live pod 30 s after its member w-1 was put on a node"
+        in found.fate.cause
+    )
     assert "unreachable: fail" in found.fate.cause
 
 
 def test_where_nobody_knows_the_name_the_wait_goes_on_and_the_owner_is_told() -> None:
     found = rule(Suspect(member(), None))
-    assert (found.fate, told(found).reason, found.again) == (Fate(), "RankZeroMissing", AGAIN_SECONDS)
+    assert (found.fate, told(found).reason, found.again) == (
+        Fate(),
+        "RankZeroMissing",
+        AGAIN_SECONDS,
+    )
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
@@ -242,19 +290,31 @@ def test_a_rank_zero_that_is_not_bound_yet_is_waited_for() -> None:
 @pytest.mark.parametrize(
     ("status", "network", "cause"),
     [
-        ("{", "default/rdma-net@net1/any", "has no address on default/rdma-net@net1: is not a list of networks"),
+        (
+            "{",
+            "default/rdma-net@net1/any",
+            "has no address on default/rdma-net@net1: is not a list of networks",
+        ),
         (
             '[{"name":"default/rdma-net","interface":"net1","ips":["fe80::1"]}]',
             "default/rdma-net@net1/any",
             "has no address on default/rdma-net@net1: ",
         ),
-        ('[{"name":"cbr0"}]', "default/rdma-net@net1/any", "was not attached to default/rdma-net@net1"),
+        (
+            '[{"name":"cbr0"}]',
+            "default/rdma-net@net1/any",
+            "was not attached to default/rdma-net@net1",
+        ),
         ("", "", f"carries no annotation {names.RENDEZVOUS_NETWORK}"),
     ],
     ids=["unreadable", "no-usable-address", "not-attached", "without-our-annotation"],
 )
-def test_a_rank_zero_whose_network_gives_no_address_ends_every_wait(status: str, network: str, cause: str) -> None:
-    zero = member("m", "master", network=network, annotations={names.NETWORK_STATUS: status} if status else {})
+def test_a_rank_zero_whose_network_gives_no_address_ends_every_wait(
+    status: str, network: str, cause: str
+) -> None:
+    zero = member(
+        "m", "master", network=network, annotations={names.NETWORK_STATUS: status} if status else {}
+    )
     worker = Suspect(member(address="10.0.0.2"), zero, NAME)
     survey = Survey([worker, Suspect(zero, zero)], lambda: NOW)
     for pod in (placed("w-1", 40), placed("m", 40)):
@@ -266,7 +326,9 @@ def test_a_rank_zero_whose_network_gives_no_address_ends_every_wait(status: str,
 
 
 @pytest.mark.parametrize("role", ["master", "worker"])
-def test_a_pod_that_waits_for_an_address_of_its_own_and_was_given_none_waits_no_longer(role: str) -> None:
+def test_a_pod_that_waits_for_an_address_of_its_own_and_was_given_none_waits_no_longer(
+    role: str,
+) -> None:
     """Rank 0 of a job that meets by its name waits for its own address alone."""
     annotations = {names.WAITS_FOR: "local-addr", names.NETWORK_STATUS: "[]"}
     alone = member("m", role, annotations=annotations)
@@ -281,7 +343,10 @@ def test_a_pod_that_waits_for_an_address_of_its_own_and_was_given_none_waits_no_
     assert lacking is not None
     assert lacking.annotations[names.WAIT_ENDS] == cause
     both = member("m", role, annotations=annotations | {names.WAITS_FOR: "master-addr,local-addr"})
-    assert "was not attached" in rule(Suspect(both, both if role == "master" else zero), placed("m", 20)).fate.cause
+    assert (
+        "was not attached"
+        in rule(Suspect(both, both if role == "master" else zero), placed("m", 20)).fate.cause
+    )
     given = member("m", role, address="10.0.0.2", annotations={names.WAITS_FOR: "local-addr"})
     assert rule(Suspect(given, zero), placed("m", 20)) == Ruling()
 
@@ -300,8 +365,15 @@ def test_a_rank_zero_with_an_address_is_as_it_should_be() -> None:
 
 @pytest.mark.parametrize(
     ("waits_for", "address", "stuck"),
-    [("master-addr", "10.0.0.2", True), ("master-addr", "", False), ("", "10.0.0.2", False), ("local-addr", "", False)],
+    [
+        ("master-addr", "10.0.0.2", True),
+        ("master-addr", "", False),
+        ("", "10.0.0.2", False),
+        ("local-addr", "", False),
+    ],
 )
-def test_stuck_is_who_waits_for_rank_zero_in_a_sandbox_that_is_made(waits_for: str, address: str, stuck: bool) -> None:
+def test_stuck_is_who_waits_for_rank_zero_in_a_sandbox_that_is_made(
+    waits_for: str, address: str, stuck: bool
+) -> None:
     suspect = Suspect(member(address=address, annotations={names.WAITS_FOR: waits_for}), None)
     assert suspect.is_stuck is stuck

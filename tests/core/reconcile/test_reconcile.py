@@ -48,7 +48,9 @@ class Cluster:
 
     def told(self, name: str) -> tuple[str | None, ...]:
         found = self.pods[name]["metadata"]["annotations"]
-        return tuple(found.get(key) for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR))
+        return tuple(
+            found.get(key) for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR)
+        )
 
 
 def test_a_job_is_told_once_rank_zero_has_an_address() -> None:
@@ -125,7 +127,10 @@ def test_of_two_live_ranks_zero_the_newest_counts_even_without_an_address() -> N
 
 
 def test_creation_in_one_second_is_decided_by_uid() -> None:
-    members = [read_member(member_pod("a", "master", uid="2")), read_member(member_pod("b", "master", uid="1"))]
+    members = [
+        read_member(member_pod("a", "master", uid="2")),
+        read_member(member_pod("b", "master", uid="1")),
+    ]
     master = newest_master(member for member in members if member)
     assert master is not None
     assert master.uid == "2"
@@ -134,7 +139,12 @@ def test_creation_in_one_second_is_decided_by_uid() -> None:
 def test_terminating_pods_neither_tell_nor_are_told() -> None:
     cluster = Cluster()
     cluster.show(member_pod("w1", deletionTimestamp="2026-01-01T00:00:09Z"))
-    assert cluster.show(member_pod("m", "master", address="10.0.0.1", deletionTimestamp="2026-01-01T00:00:09Z")) == []
+    assert (
+        cluster.show(
+            member_pod("m", "master", address="10.0.0.1", deletionTimestamp="2026-01-01T00:00:09Z")
+        )
+        == []
+    )
     assert list(cluster.jobs.members()) == []
 
 
@@ -153,27 +163,39 @@ def test_a_pod_that_changes_its_job_is_told_the_other_address() -> None:
     cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
     cluster.carry_out(cluster.show(member_pod("m2", "master", address="10.0.0.2", job="j-2")))
     cluster.carry_out(cluster.show(member_pod("w1")))
-    moved = member_pod("w1", job="j-2", annotations=dict(cluster.pods["w1"]["metadata"]["annotations"]))
+    moved = member_pod(
+        "w1", job="j-2", annotations=dict(cluster.pods["w1"]["metadata"]["annotations"])
+    )
     assert cluster.carry_out(cluster.show(moved)) == ["w1"]
     assert cluster.told("w1")[0] == "10.0.0.2"
 
 
 @pytest.mark.parametrize("role", ["master", "worker"])
 @pytest.mark.parametrize("waits_for", ["", "master-addr", "local-addr", "master-addr,local-addr"])
-@pytest.mark.parametrize(("name", "address"), [("w1", "10.0.0.2"), ("w1", "fd00::2"), ("0w", "10.0.0.2")])
+@pytest.mark.parametrize(
+    ("name", "address"), [("w1", "10.0.0.2"), ("w1", "fd00::2"), ("0w", "10.0.0.2")]
+)
 def test_a_pod_gets_its_own_address_where_it_says_that_it_waits_for_it(
     role: str, waits_for: str, name: str, address: str
 ) -> None:
     cluster = Cluster()
-    cluster.show(member_pod(name, role=role, address=address, annotations={names.WAITS_FOR: waits_for}))
+    cluster.show(
+        member_pod(name, role=role, address=address, annotations={names.WAITS_FOR: waits_for})
+    )
     cluster.carry_out(cluster.show(member_pod("m", role="master", address="10.0.0.1", uid="zz")))
     cluster.carry_out(cluster.jobs.units())
-    assert cluster.told(name) == ("10.0.0.1", "10.0.0.1", address if "local-addr" in waits_for else None)
+    assert cluster.told(name) == (
+        "10.0.0.1",
+        "10.0.0.1",
+        address if "local-addr" in waits_for else None,
+    )
     assert not any(member.waits for member in cluster.jobs.members() if member.name == name)
 
 
 @pytest.mark.parametrize(("master", "host"), [("10.0.0.1", "10.0.0.1"), ("fd00::1", "[fd00::1]")])
-def test_rank_zeros_host_is_its_address_in_brackets_where_it_has_colons(master: str, host: str) -> None:
+def test_rank_zeros_host_is_its_address_in_brackets_where_it_has_colons(
+    master: str, host: str
+) -> None:
     cluster = Cluster()
     cluster.show(member_pod("w1"))
     cluster.carry_out(cluster.show(member_pod("m", "master", address=master)))
@@ -225,7 +247,9 @@ def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
 
 
 @pytest.mark.parametrize("gone_by_then", [True, False])
-def test_a_write_to_a_pod_that_is_gone_does_not_keep_its_namesake_waiting(gone_by_then: bool) -> None:
+def test_a_write_to_a_pod_that_is_gone_does_not_keep_its_namesake_waiting(
+    gone_by_then: bool,
+) -> None:
     cluster = Cluster()
     units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
     done = cluster.jobs.publication(units[0])
@@ -235,7 +259,9 @@ def test_a_write_to_a_pod_that_is_gone_does_not_keep_its_namesake_waiting(gone_b
     cluster.jobs.wrote(done)
     if not gone_by_then:
         cluster.hide("m")
-    assert [unit.name for unit in cluster.show(member_pod("m", "master", address="10.0.0.1"))] == ["m"]
+    assert [unit.name for unit in cluster.show(member_pod("m", "master", address="10.0.0.1"))] == [
+        "m"
+    ]
 
 
 def test_suspects_are_members_that_lack_an_address_each_with_its_rank_zero_and_its_name() -> None:
@@ -246,8 +272,16 @@ def test_suspects_are_members_that_lack_an_address_each_with_its_rank_zero_and_i
     cluster.show(member_pod("w4", address="10.0.0.4", annotations={names.WAITS_FOR: ""}))
     cluster.show(member_pod("w5", job="j-3", address="10.0.0.5", annotations={names.WAITS_FOR: ""}))
     cluster.show(member_pod("m", "master"))
-    found = {one.member.name: (one.rank_zero and one.rank_zero.name, one.name) for one in cluster.jobs.suspects()}
-    assert found == {"w1": ("m", "m.svc"), "w2": ("m", "m.svc"), "m": ("m", "m.svc"), "w3": (None, "")}
+    found = {
+        one.member.name: (one.rank_zero and one.rank_zero.name, one.name)
+        for one in cluster.jobs.suspects()
+    }
+    assert found == {
+        "w1": ("m", "m.svc"),
+        "w2": ("m", "m.svc"),
+        "m": ("m", "m.svc"),
+        "w3": (None, ""),
+    }
 
 
 def test_labels_without_the_webhooks_annotation_publish_nothing() -> None:
@@ -257,7 +291,9 @@ def test_labels_without_the_webhooks_annotation_publish_nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written_twice(seed: int) -> None:
+def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written_twice(
+    seed: int,
+) -> None:
     chance = random.Random(seed)
     cluster = Cluster()
     pending: list[Unit] = []
@@ -267,7 +303,9 @@ def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written
         name = f"w{chance.randrange(6)}"
         if action < 0.3:
             address = chance.choice(["", "10.0.1.1"])
-            pending += cluster.show(cluster.pods.get(name) or member_pod(name, uid=f"{name}-{step}", address=address))
+            pending += cluster.show(
+                cluster.pods.get(name) or member_pod(name, uid=f"{name}-{step}", address=address)
+            )
         elif action < 0.4 and name in cluster.pods:
             cluster.hide(name)
         elif action < 0.5:
@@ -275,7 +313,9 @@ def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written
             address = f"10.0.0.{masters % 250 + 1}"
             stamp = f"2026-01-01T{masters // 60:02d}:{masters % 60:02d}:00Z"
             pending += cluster.show(
-                member_pod("m", "master", uid=f"m{masters}", address=address, creationTimestamp=stamp)
+                member_pod(
+                    "m", "master", uid=f"m{masters}", address=address, creationTimestamp=stamp
+                )
             )
         elif action < 0.55 and "m" in cluster.pods:
             cluster.hide("m")
@@ -290,10 +330,17 @@ def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written
     for each in list(cluster.pods.values()):
         cluster.carry_out(cluster.show(each))
     told = cluster.told("m")[0]
-    assert told == json.loads(cluster.pods["m"]["metadata"]["annotations"][names.NETWORK_STATUS])[0]["ips"][0]
+    assert (
+        told
+        == json.loads(cluster.pods["m"]["metadata"]["annotations"][names.NETWORK_STATUS])[0]["ips"][
+            0
+        ]
+    )
     assert {cluster.told(name)[0] for name in cluster.pods} == {told}
     assert cluster.jobs.units() == []
-    repeated = [one for one, two in zip(cluster.writes, cluster.writes[1:], strict=False) if one == two]
+    repeated = [
+        one for one, two in zip(cluster.writes, cluster.writes[1:], strict=False) if one == two
+    ]
     assert repeated == []
 
 
@@ -302,7 +349,9 @@ def test_waits() -> None:
     assert isinstance(member, Member)
     assert member.waits
     done = read_member(
-        member_pod("m", "master", annotations={names.MASTER_ADDR: "10.0.0.1", names.LOCAL_ADDR: "10.0.0.1"})
+        member_pod(
+            "m", "master", annotations={names.MASTER_ADDR: "10.0.0.1", names.LOCAL_ADDR: "10.0.0.1"}
+        )
     )
     assert done is not None
     assert not done.waits
@@ -338,7 +387,9 @@ def test_the_name_stands_in_for_the_address_until_rank_zero_has_one() -> None:
     cluster.show(member_pod("w2"))
     cluster.show(member_pod("w3"))
     assert settle(cluster, Fate(by_name=True), "w1", "w2") == ["w1", "w2"]
-    assert [cluster.told(name)[:2] for name in ("w1", "w2", "w3")] == [(MASTER_NAME, MASTER_NAME)] * 2 + [(None, None)]
+    assert [cluster.told(name)[:2] for name in ("w1", "w2", "w3")] == [
+        (MASTER_NAME, MASTER_NAME)
+    ] * 2 + [(None, None)]
     assert not any(one.waits for one in cluster.jobs.members() if one.name != "w3")
     assert cluster.carry_out(cluster.show(member_pod("m", "master"))) == []
     assert cluster.told("w1")[0] == MASTER_NAME, "replaced, never emptied"
@@ -351,7 +402,9 @@ def test_what_was_decided_about_the_only_pod_of_a_job_holds_while_it_changes() -
     cluster = Cluster()
     cluster.show(member_pod("w1", annotations={names.MASTER_NAME: MASTER_NAME}))
     [unit] = cluster.jobs.settle(("ml", "j-1"), None, {"uid-w1": Fate(by_name=True)})
-    assert cluster.show(member_pod("w1", address="10.0.0.2", annotations={names.MASTER_NAME: MASTER_NAME})) == [unit]
+    assert cluster.show(
+        member_pod("w1", address="10.0.0.2", annotations={names.MASTER_NAME: MASTER_NAME})
+    ) == [unit]
 
 
 def test_an_address_that_is_published_is_not_replaced_by_a_name() -> None:
@@ -383,9 +436,15 @@ def test_a_cause_is_written_once_and_emptied_when_rank_zero_is_created_anew() ->
     assert settle(cluster, Fate("left alone"), "w1", "w2") == ["w1", "w2"]
     assert settle(cluster, Fate("left alone"), "w1", "w2") == []
     assert cause(cluster, "w1") == "left alone"
-    assert cluster.carry_out(cluster.show(member_pod("m", "master"))) == ["w1", "w2"], "a new one may be fine"
+    assert cluster.carry_out(cluster.show(member_pod("m", "master"))) == ["w1", "w2"], (
+        "a new one may be fine"
+    )
     assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", None)
-    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == ["m", "w1", "w2"]
+    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == [
+        "m",
+        "w1",
+        "w2",
+    ]
     assert cluster.jobs.units() == []
 
 
@@ -396,7 +455,10 @@ def test_a_cause_is_emptied_once_it_no_longer_holds_or_the_address_is_there() ->
     assert settle(cluster, Fate(), "w1") == ["w1"]
     assert cause(cluster, "w1") == ""
     settle(cluster, Fate("left alone"), "w1")
-    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == ["m", "w1"]
+    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == [
+        "m",
+        "w1",
+    ]
     assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", "10.0.0.1")
 
 
@@ -404,14 +466,18 @@ def test_a_new_leader_leaves_a_cause_in_place_until_it_has_decided() -> None:
     cluster = Cluster()
     assert cluster.show(member_pod("w1", annotations={names.WAIT_ENDS: "left alone"})) == []
     assert cluster.jobs.units() == []
-    assert settle(cluster, Fate(by_name=True), "w1") == ["w1"], "its name is not known, but the cause is gone"
+    assert settle(cluster, Fate(by_name=True), "w1") == ["w1"], (
+        "its name is not known, but the cause is gone"
+    )
     assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", None)
 
 
 LONG = "9" * 200_000
 
 
-@pytest.mark.parametrize("key", [names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.WAIT_ENDS])
+@pytest.mark.parametrize(
+    "key", [names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.WAIT_ENDS]
+)
 def test_what_no_address_can_be_is_not_kept_and_is_put_right(key: str) -> None:
     cluster = Cluster()
     pod = member_pod("m", "master", address="10.0.0.1", annotations={key: LONG})
@@ -430,7 +496,11 @@ def test_what_no_address_can_be_is_not_kept_and_is_put_right(key: str) -> None:
         {names.MASTER_NAME: LONG},
         {names.WAITS_FOR: f"{LONG},local-addr"},
         {names.UNREACHABLE: LONG},
-        {names.NETWORK_STATUS: json.dumps([{"name": "default/rdma-net", "interface": LONG, "ips": ["10.0.0.1"]}])},
+        {
+            names.NETWORK_STATUS: json.dumps(
+                [{"name": "default/rdma-net", "interface": LONG, "ips": ["10.0.0.1"]}]
+            )
+        },
         {
             names.NETWORK_STATUS: json.dumps(
                 [{"name": "default/rdma-net", "interface": "n" * 60_000, "ips": ["10.0.0.1"]}]
@@ -441,7 +511,11 @@ def test_what_no_address_can_be_is_not_kept_and_is_put_right(key: str) -> None:
                 [{"name": "default/rdma-net", "interface": "net1", "ips": ["x" * 64] * 900}]
             )
         },
-        {names.NETWORK_STATUS: json.dumps([{"name": "default/rdma-net", "interface": "net1", "ips": [[1]] * 9000}])},
+        {
+            names.NETWORK_STATUS: json.dumps(
+                [{"name": "default/rdma-net", "interface": "net1", "ips": [[1]] * 9000}]
+            )
+        },
     ],
 )
 def test_little_is_kept_of_a_pod_whatever_is_written_on_it(annotations: dict[str, str]) -> None:
@@ -452,8 +526,14 @@ def test_little_is_kept_of_a_pod_whatever_is_written_on_it(annotations: dict[str
 
 def test_a_network_status_of_thousands_of_faulty_addresses_costs_no_more_than_one_of_few() -> None:
     def problem(count: int) -> str:
-        entry = {"name": "default/rdma-net", "interface": "net1", "ips": [f"bad-{number}" for number in range(count)]}
-        found = read_member(member_pod("w", annotations={names.NETWORK_STATUS: json.dumps([entry])}))
+        entry = {
+            "name": "default/rdma-net",
+            "interface": "net1",
+            "ips": [f"bad-{number}" for number in range(count)],
+        }
+        found = read_member(
+            member_pod("w", annotations={names.NETWORK_STATUS: json.dumps([entry])})
+        )
         assert found is not None
         return found.secondary.problem
 
@@ -471,7 +551,9 @@ def test_a_network_status_of_thousands_of_faulty_addresses_costs_no_more_than_on
     ],
     ids=lambda metadata: next(iter(metadata)),
 )
-def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(metadata: dict[str, Any]) -> None:
+def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(
+    metadata: dict[str, Any],
+) -> None:
     cluster = Cluster()
     pod = member_pod("w")
     pod["metadata"] |= metadata
@@ -495,7 +577,10 @@ def test_a_pod_of_as_many_entries_as_are_written_to_is_told() -> None:
     cluster = Cluster()
     finalizers = [f"example.com/{number}" for number in range(MOST_ENTRIES)]
     cluster.show(member_pod("w", finalizers=finalizers))
-    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == ["m", "w"]
+    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == [
+        "m",
+        "w",
+    ]
 
 
 def with_devices(
@@ -505,9 +590,16 @@ def with_devices(
     pod = member_pod(name, role, annotations={names.WAITS_FOR: waits, **marks})
     entries: list[dict[str, Any]] = []
     for number, device in enumerate(devices, 1):
-        entry: dict[str, Any] = {"name": "default/rdma-net", "interface": f"net{number}", "ips": [address]}
+        entry: dict[str, Any] = {
+            "name": "default/rdma-net",
+            "interface": f"net{number}",
+            "ips": [address],
+        }
         if device is not None:
-            entry["device-info"] = {"type": "pci", "pci": {"pci-address": "0000:03:00.3", "rdma-device": device}}
+            entry["device-info"] = {
+                "type": "pci",
+                "pci": {"pci-address": "0000:03:00.3", "rdma-device": device},
+            }
         entries.append(entry)
     if entries:
         pod["metadata"]["annotations"][names.NETWORK_STATUS] = json.dumps(entries)
@@ -520,7 +612,11 @@ DEVICES = "nccl-ib-hca,ucx-net-devices"
 def test_rank_zero_is_told_its_address_and_its_devices_in_one_write() -> None:
     cluster = Cluster()
     cluster.carry_out(
-        cluster.show(with_devices("m", "master", "10.0.0.1", "mlx5_4", "mlx5_7", waits=f"master-addr,{DEVICES}"))
+        cluster.show(
+            with_devices(
+                "m", "master", "10.0.0.1", "mlx5_4", "mlx5_7", waits=f"master-addr,{DEVICES}"
+            )
+        )
     )
     [write] = cluster.writes
     assert write.annotations == {
@@ -539,7 +635,9 @@ def test_a_member_is_told_its_own_devices_without_a_rank_zero() -> None:
     member = read_member(cluster.pods["w1"])
     assert member is not None
     assert member.waits
-    units = cluster.show(with_devices("w1", "worker", "10.0.0.2", "mlx5_4", waits="ucx-net-devices"))
+    units = cluster.show(
+        with_devices("w1", "worker", "10.0.0.2", "mlx5_4", waits="ucx-net-devices")
+    )
     assert cluster.carry_out(units) == ["w1"]
     assert cluster.writes[0].annotations == {names.UCX_NET_DEVICES: "mlx5_4:1"}
     member = read_member(cluster.pods["w1"])
@@ -550,11 +648,16 @@ def test_a_member_is_told_its_own_devices_without_a_rank_zero() -> None:
 def test_where_network_status_names_no_device_the_wait_ends_all_the_same() -> None:
     for devices in [(None,), ("a b",), ("mlx5_4", "$(id)")]:
         cluster = Cluster()
-        assert cluster.carry_out(cluster.show(with_devices("w1", "worker", "10.0.0.2", *devices, waits=DEVICES))) == [
-            "w1"
-        ]
-        assert cluster.writes[0].annotations == {names.NCCL_IB_HCA: "=", names.UCX_NET_DEVICES: "all"}
-    broken = member_pod("w1", annotations={names.WAITS_FOR: DEVICES, names.NETWORK_STATUS: "[" * 70_000})
+        assert cluster.carry_out(
+            cluster.show(with_devices("w1", "worker", "10.0.0.2", *devices, waits=DEVICES))
+        ) == ["w1"]
+        assert cluster.writes[0].annotations == {
+            names.NCCL_IB_HCA: "=",
+            names.UCX_NET_DEVICES: "all",
+        }
+    broken = member_pod(
+        "w1", annotations={names.WAITS_FOR: DEVICES, names.NETWORK_STATUS: "[" * 70_000}
+    )
     cluster = Cluster()
     cluster.carry_out(cluster.show(broken))
     assert cluster.writes[0].annotations == {names.NCCL_IB_HCA: "=", names.UCX_NET_DEVICES: "all"}
@@ -563,13 +666,20 @@ def test_where_network_status_names_no_device_the_wait_ends_all_the_same() -> No
 def test_a_member_that_does_not_wait_for_devices_is_not_told_them() -> None:
     cluster = Cluster()
     cluster.show(with_devices("w1", "worker", "10.0.0.2", "mlx5_4", waits="master-addr"))
-    cluster.carry_out(cluster.show(with_devices("m", "master", "10.0.0.1", "mlx5_4", waits="master-addr")))
-    assert {key for write in cluster.writes for key in write.annotations} == {names.MASTER_ADDR, names.MASTER_HOST}
+    cluster.carry_out(
+        cluster.show(with_devices("m", "master", "10.0.0.1", "mlx5_4", waits="master-addr"))
+    )
+    assert {key for write in cluster.writes for key in write.annotations} == {
+        names.MASTER_ADDR,
+        names.MASTER_HOST,
+    }
 
 
 @pytest.mark.parametrize("forged", ["=mlx5_0", "x" * 100_000])
 def test_devices_that_another_sandbox_had_or_another_hand_wrote_are_replaced(forged: str) -> None:
     cluster = Cluster()
-    pod = with_devices("w1", "worker", "10.0.0.2", "mlx5_4", waits="nccl-ib-hca", **{names.NCCL_IB_HCA: forged})
+    pod = with_devices(
+        "w1", "worker", "10.0.0.2", "mlx5_4", waits="nccl-ib-hca", **{names.NCCL_IB_HCA: forged}
+    )
     assert cluster.carry_out(cluster.show(pod)) == ["w1"]
     assert cluster.writes[0].annotations == {names.NCCL_IB_HCA: "=mlx5_4"}

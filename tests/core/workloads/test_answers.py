@@ -14,10 +14,10 @@ from webhook.core.workloads import TrainingPod, recognise
 ALONE = "its ranks need no network to meet"
 REPLICA_TYPE = "training.kubeflow.org/replica-type"
 GROUPLESS = "no-process-group: "
-LEADERLESS = (
-    "no-master: no variable names the job's rank 0: the job meets on the pod network and trains on the secondary one"
+LEADERLESS = "no-master: no variable names the job's rank 0: the job meets on the pod network and trains on the secondary one"
+SHOWS_NOTHING = (
+    "asks for an accelerator, but shows no launcher and no variable that says where ranks meet"
 )
-SHOWS_NOTHING = "asks for an accelerator, but shows no launcher and no variable that says where ranks meet"
 
 
 def labelled(pod: Object, **labels: str) -> Object:
@@ -58,7 +58,9 @@ def fielded(pod: Object, variable: str, path: str) -> Object:
 
 def indexed(pod: Object, variable: str) -> Object:
     """Give the pod its index in a variable, as Trainer writes it."""
-    return fielded(pod, variable, "metadata.annotations['batch.kubernetes.io/job-completion-index']")
+    return fielded(
+        pod, variable, "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    )
 
 
 def addressed(name: str, host: str) -> Object:
@@ -67,7 +69,9 @@ def addressed(name: str, host: str) -> Object:
 
 
 def owned(pod: Object, kind: str) -> Object:
-    pod["metadata"]["ownerReferences"] = [{"kind": kind, "name": "x", "uid": "u", "controller": True}]
+    pod["metadata"]["ownerReferences"] = [
+        {"kind": kind, "name": "x", "uid": "u", "controller": True}
+    ]
     return pod
 
 
@@ -79,7 +83,9 @@ def of_no_pod_set(pod: Object) -> Object:
 def of_trainjob(role: str) -> Object:
     pod = bare("pods/kubeflow-trainer-1.yaml")
     pod["spec"]["containers"][0].update(name=role, resources={})
-    pod["spec"]["volumes"] = [{"name": "mpi-ssh-auth", "secret": {"secretName": "llama-mpi-ssh-auth"}}]
+    pod["spec"]["volumes"] = [
+        {"name": "mpi-ssh-auth", "secret": {"secretName": "llama-mpi-ssh-auth"}}
+    ]
     return labelled(pod, **{"jobset.sigs.k8s.io/replicatedjob-name": role})
 
 
@@ -95,7 +101,12 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
         GROUPLESS + "TFJob forms no torch process group",
     ),
     "kubeflow None, of no owner": (
-        lambda: plain({f"training.kubeflow.org/{key}-name": "jaxjob-controller" for key in ("job", "operator")}),
+        lambda: plain(
+            {
+                f"training.kubeflow.org/{key}-name": "jaxjob-controller"
+                for key in ("job", "operator")
+            }
+        ),
         GROUPLESS + "jaxjob-controller forms no torch process group",
     ),
     "kubedl None": (
@@ -108,10 +119,13 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
     ),
     "raycluster ray-head": (
         lambda: pods.load("pods/raycluster-head.yaml"),
-        GROUPLESS + "Ray chooses MASTER_ADDR at run time from the node addresses that it registered",
+        GROUPLESS
+        + "Ray chooses MASTER_ADDR at run time from the node addresses that it registered",
     ),
     "slurm slurmd": (
-        lambda: plain({"app.kubernetes.io/name": "slurmd", "nodeset.slinky.slurm.net/pod-name": "gpu-0"}),
+        lambda: plain(
+            {"app.kubernetes.io/name": "slurmd", "nodeset.slinky.slurm.net/pod-name": "gpu-0"}
+        ),
         GROUPLESS + "Slurm sets MASTER_ADDR for each of its jobs",
     ),
     "leaderworkerset None": (group_of_one, f"single-node: the job runs on one node: {ALONE}"),
@@ -140,7 +154,9 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
         LEADERLESS,
     ),
     "trainjob node, torchrun without variables": (
-        lambda: set_command(indexed(bare("pods/kubeflow-trainer-1.yaml"), "PET_NODE_RANK"), "torchrun", "train.py"),
+        lambda: set_command(
+            indexed(bare("pods/kubeflow-trainer-1.yaml"), "PET_NODE_RANK"), "torchrun", "train.py"
+        ),
         GROUPLESS + "the TrainJob's runtime names no torch address of rank 0",
     ),
     "torchx train-0, on one node": (
@@ -186,16 +202,26 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
         "role: the AIMaster is not a rank of the job",
     ),
     "kubedl": (
-        lambda: labelled(pods.load("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "aimaster"}),
+        lambda: labelled(
+            pods.load("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "aimaster"}
+        ),
         "role: the AIMaster is not a rank of the job",
     ),
-    "raycluster": (lambda: plain({"ray.io/cluster": "rc"}), "role: the Ray submitter runs no rank of the job"),
+    "raycluster": (
+        lambda: plain({"ray.io/cluster": "rc"}),
+        "role: the Ray submitter runs no rank of the job",
+    ),
     "kubeflow": (
-        lambda: owned(labelled(bare("pods/kubeflow-pytorchjob-1.yaml"), **{REPLICA_TYPE: "ps"}), "TFJob"),
+        lambda: owned(
+            labelled(bare("pods/kubeflow-pytorchjob-1.yaml"), **{REPLICA_TYPE: "ps"}), "TFJob"
+        ),
         "role: the parameter server asks for no accelerator: it is not a rank of the job",
     ),
     "kubedl, of an MPIJob": (
-        lambda: owned(labelled(bare("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "Launcher"}), "MPIJob"),
+        lambda: owned(
+            labelled(bare("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "Launcher"}),
+            "MPIJob",
+        ),
         "role: the MPI launcher asks for no accelerator: it is not a rank of the job",
     ),
     "raycluster, its head": (
@@ -218,8 +244,14 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
         lambda: bare("pods/kubeflow-trainer-1.yaml"),
         "not-training: this pod of JobSet llama asks for no accelerator and starts no torch launcher",
     ),
-    "jobset": (lambda: silent("pods/jobset-1.yaml"), f"not-training: this pod of JobSet ddp {SHOWS_NOTHING}"),
-    "job": (lambda: silent("pods/indexed-job-1.yaml"), f"not-training: this pod of Job ddp {SHOWS_NOTHING}"),
+    "jobset": (
+        lambda: silent("pods/jobset-1.yaml"),
+        f"not-training: this pod of JobSet ddp {SHOWS_NOTHING}",
+    ),
+    "job": (
+        lambda: silent("pods/indexed-job-1.yaml"),
+        f"not-training: this pod of Job ddp {SHOWS_NOTHING}",
+    ),
     "job, without accelerator": (
         lambda: bare("pods/indexed-job-1.yaml"),
         "not-training: this pod of Job ddp asks for no accelerator and starts no torch launcher",

@@ -140,7 +140,9 @@ TAKES_IT = "torchrun --master_addr=$M t.py"
 ELSEWHERE: dict[str, Object] = {
     "another variable": running(TAKES_IT, env=[{"name": "URL", "value": "tcp://$(M):1"}]),
     "a probe": running(TAKES_IT, readinessProbe={"exec": {"command": ["sh", "-c", "ping $M"]}}),
-    "a mount": running(TAKES_IT, volumeMounts=[{"name": "runs", "mountPath": "/runs", "subPathExpr": "$(M)"}]),
+    "a mount": running(
+        TAKES_IT, volumeMounts=[{"name": "runs", "mountPath": "/runs", "subPathExpr": "$(M)"}]
+    ),
     "a hook": running(TAKES_IT, lifecycle={"preStop": {"exec": {"command": ["notify", "$(M)"]}}}),
     "c10d by variable": running(
         "torchrun --rdzv_endpoint=$M:1 t.py", env=[{"name": "PET_RDZV_BACKEND", "value": "c10d"}]
@@ -160,7 +162,12 @@ def test_a_backend_that_a_variable_names_counts() -> None:
 
 
 def test_null_probes_and_hooks_name_nothing() -> None:
-    empty = {"livenessProbe": None, "startupProbe": {"exec": None}, "lifecycle": {"postStart": None}, "env": None}
+    empty = {
+        "livenessProbe": None,
+        "startupProbe": {"exec": None},
+        "lifecycle": {"postStart": None},
+        "env": None,
+    }
     assert use_of(running(TAKES_IT, **empty), "M") is Use.LAUNCHER
 
 
@@ -191,7 +198,10 @@ def test_lists_the_variables_that_options_take(text: str, variables: set[str]) -
     ("text", "backend"),
     [
         ("torchrun --rdzv_backend=c10d --rdzv_endpoint $B:1 t.py", "c10d"),
-        ("torchrun --standalone prepare.py; torchrun --rdzv-backend c10d --rdzv_endpoint head:1 t.py", "c10d"),
+        (
+            "torchrun --standalone prepare.py; torchrun --rdzv-backend c10d --rdzv_endpoint head:1 t.py",
+            "c10d",
+        ),
         ("torchrun --rdzv_backend=etcd --rdzv_endpoint etcd:1 t.py", "etcd"),
         ("torchrun --rdzv_endpoint head:1 t.py", "static"),
         ("torchrun --master_addr head t.py", "static"),
@@ -210,7 +220,9 @@ def test_tells_the_backend_by_which_agents_meet(text: str, backend: str) -> None
 
 def test_a_variable_tells_the_backend_of_what_is_out_of_sight() -> None:
     env = [{"name": "PET_RDZV_BACKEND", "value": "c10d"}]
-    assert [meets_by(running(text, env=env)) for text in ("/start.sh", "torchrun t.py", "python t.py")] == [
+    assert [
+        meets_by(running(text, env=env)) for text in ("/start.sh", "torchrun t.py", "python t.py")
+    ] == [
         "c10d",
         "c10d",
         "",
@@ -221,7 +233,10 @@ def test_a_variable_tells_the_backend_of_what_is_out_of_sight() -> None:
 @pytest.mark.parametrize(
     ("text", "addresses"),
     [
-        ("torchrun --rdzv_endpoint ${VC_T_0_HOSTS:=localhost}:29500 t.py", ["${VC_T_0_HOSTS:=localhost}:29500"]),
+        (
+            "torchrun --rdzv_endpoint ${VC_T_0_HOSTS:=localhost}:29500 t.py",
+            ["${VC_T_0_HOSTS:=localhost}:29500"],
+        ),
         ('export MASTER_ADDR="$H"; python t.py --master_addr=x', ["$H"]),
         ("python t.py", []),
         ("echo 'x", []),
@@ -259,7 +274,10 @@ def test_knows_launchers_that_run_on_one_node(text: str) -> None:
 @pytest.mark.parametrize("text", SEVERAL)
 def test_takes_no_other_text_for_that_of_one_node(text: str) -> None:
     assert not run_on_one_node(
-        [running("torchrun --standalone t.py") if "torchrun" in text else running("x"), running(text)]
+        [
+            running("torchrun --standalone t.py") if "torchrun" in text else running("x"),
+            running(text),
+        ]
     )
 
 
@@ -276,7 +294,9 @@ def test_takes_no_other_text_for_that_of_one_node(text: str) -> None:
         ({}, False),
     ],
 )
-def test_tells_whether_all_that_runs_is_written_in_the_pod(container: Object, expected: bool) -> None:
+def test_tells_whether_all_that_runs_is_written_in_the_pod(
+    container: Object, expected: bool
+) -> None:
     assert is_in_sight(container) is expected
 
 
@@ -336,7 +356,9 @@ def test_says_what_is_done_with_more_variables_than_it_remembers() -> None:
 
 @given(
     st.lists(
-        st.sampled_from([*USES, *TORCH, *NONE, *AGAIN, *ONCE, " ", "; ", "'", '"', "$M", "--master_addr", "$("])
+        st.sampled_from(
+            [*USES, *TORCH, *NONE, *AGAIN, *ONCE, " ", "; ", "'", '"', "$M", "--master_addr", "$("]
+        )
     ).map("".join)
 )
 def test_answers_about_any_text(text: str) -> None:

@@ -63,14 +63,18 @@ def test_takes_no_other_text_for_one_of_several_nodes(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["MASTER_ADDR", "NNODES", "NODE_RANK", "JAX_COORDINATOR_ADDRESS", "TF_CONFIG", "WORLD_SIZE"]
+    "name",
+    ["MASTER_ADDR", "NNODES", "NODE_RANK", "JAX_COORDINATOR_ADDRESS", "TF_CONFIG", "WORLD_SIZE"],
 )
 def test_knows_variables_of_several_nodes_wherever_their_value_comes_from(name: str) -> None:
     for entry in (
         {"name": name, "value": "x"},
         {"name": name, "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}},
     ):
-        assert find_mark(running("./run.sh", env=[{"name": "A", "value": "b"}, entry])) == f"sets {name}"
+        assert (
+            find_mark(running("./run.sh", env=[{"name": "A", "value": "b"}, entry]))
+            == f"sets {name}"
+        )
 
 
 @pytest.mark.parametrize(
@@ -88,7 +92,9 @@ def test_knows_variables_of_several_nodes_that_a_text_sets(text: str, name: str)
     assert find_mark(running(text)) == f"sets {name}"
 
 
-@pytest.mark.parametrize("name", ["REDIS_MASTER_ADDR", "RANK", "NODE_NAME", "POD_IP", "NNODES_MAX", "VLLM_HOST_IP"])
+@pytest.mark.parametrize(
+    "name", ["REDIS_MASTER_ADDR", "RANK", "NODE_NAME", "POD_IP", "NNODES_MAX", "VLLM_HOST_IP"]
+)
 def test_takes_no_other_variable_for_one_of_several_nodes(name: str) -> None:
     assert not find_mark(running("./run.sh", env=[{"name": name, "value": "x"}]))
 
@@ -118,7 +124,13 @@ def test_knows_an_ssh_daemon(text: str, expected: bool) -> None:
         (running("./run.sh", env=[{"name": "HEAD", "value": "tcp://ddp-0:29500"}]), True),
         (running("./run.sh", env=[{"name": "CACHE", "value": "ddp-0"}]), False),
         (running("./run.sh", env=[{"name": "DB", "value": "other-0.other"}]), False),
-        (running("./run.sh", env=[{"name": "ME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]), False),
+        (
+            running(
+                "./run.sh",
+                env=[{"name": "ME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+            ),
+            False,
+        ),
         (running("until nc -z ddp-0.ddp 29500; do sleep 1; done; ./run.sh"), True),
         (running("./run.sh --peers=ddp-0.ddp,ddp-1.ddp"), True),
         (running("./run.sh my-ddp-0.ddp"), False),
@@ -129,7 +141,9 @@ def test_knows_an_ssh_daemon(text: str, expected: bool) -> None:
     ids=lambda value: "",
 )
 def test_knows_a_container_that_names_a_pod_of_the_job(container: Object, expected: bool) -> None:
-    assert shows_member(container, lambda name: re.fullmatch(r"ddp-\d+", name) is not None) is expected
+    assert (
+        shows_member(container, lambda name: re.fullmatch(r"ddp-\d+", name) is not None) is expected
+    )
 
 
 def bare(name: str, *command: str) -> Object:
@@ -141,7 +155,9 @@ def bare(name: str, *command: str) -> Object:
 COUNTED = {
     "a worker of mpirun": (bare("pods/volcano-pytorch-1.yaml", "/usr/sbin/sshd", "-D"), True),
     "a script that is told the first pod": (
-        add_env(bare("pods/indexed-job-1.yaml", "bash", "/run.sh"), "RANK_0", "ddp-0.ddp.train.svc"),
+        add_env(
+            bare("pods/indexed-job-1.yaml", "bash", "/run.sh"), "RANK_0", "ddp-0.ddp.train.svc"
+        ),
         True,
     ),
     "a script that is told the number of nodes": (
@@ -149,7 +165,11 @@ COUNTED = {
         True,
     ),
     "a replica of a database": (
-        add_env(bare("pods/statefulset-1.yaml", "db", "--replica-of", "ddp-0.ddp:1"), "DB_HOST", "ddp-0.ddp"),
+        add_env(
+            bare("pods/statefulset-1.yaml", "db", "--replica-of", "ddp-0.ddp:1"),
+            "DB_HOST",
+            "ddp-0.ddp",
+        ),
         False,
     ),
     "a client of a cache": (
@@ -175,7 +195,9 @@ def test_counts_pods_by_their_marks(case: str) -> None:
     assert isinstance(recognise(pod), TrainingPod) is counted
     for container in pod["spec"]["containers"]:
         container["resources"] = {}
-    assert not isinstance(recognise(pod), TrainingPod), "without an accelerator none of these marks counts"
+    assert not isinstance(recognise(pod), TrainingPod), (
+        "without an accelerator none of these marks counts"
+    )
 
 
 def test_a_stormservices_role_without_podsets_is_a_job_of_its_replicas() -> None:
@@ -184,10 +206,16 @@ def test_a_stormservices_role_without_podsets_is_a_job_of_its_replicas() -> None
         pod = bare("pods/stormservice-0.yaml", "sh", "-c", "torchrun --master_addr=$HEAD t.py")
         for key in ("podset-name", "pod-group-index"):
             del pod["metadata"]["labels"][f"stormservice.orchestration.aibrix.ai/{key}"]
-        pod["metadata"]["labels"]["stormservice.orchestration.aibrix.ai/role-replica-index"] = str(index)
-        pod["metadata"]["name"] = pod["spec"]["hostname"] = f"llm-roleset-x2k7p-prefill-7c9d6f5b4-{index}"
+        pod["metadata"]["labels"]["stormservice.orchestration.aibrix.ai/role-replica-index"] = str(
+            index
+        )
+        pod["metadata"]["name"] = pod["spec"]["hostname"] = (
+            f"llm-roleset-x2k7p-prefill-7c9d6f5b4-{index}"
+        )
         found.append(recognise(add_env(pod, "HEAD", "llm-roleset-x2k7p-prefill-7c9d6f5b4-0.llm")))
-    roles = [one.rendezvous.role for one in found if isinstance(one, TrainingPod) and one.rendezvous]
+    roles = [
+        one.rendezvous.role for one in found if isinstance(one, TrainingPod) and one.rendezvous
+    ]
     assert roles == ["master", "worker"]
 
 

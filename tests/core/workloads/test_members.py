@@ -23,7 +23,9 @@ def field(name: str, path: str) -> Object:
     return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
-def pair(pattern: str, drop: tuple[str, ...] = ("MASTER_ADDR", "MASTER_PORT")) -> tuple[Object, Object]:
+def pair(
+    pattern: str, drop: tuple[str, ...] = ("MASTER_ADDR", "MASTER_PORT")
+) -> tuple[Object, Object]:
     master, worker = (drop_env(pods.load(pattern.format(index)), *drop) for index in (0, 1))
     return master, worker
 
@@ -36,7 +38,9 @@ REPLICATED = {
 }
 SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
     "namespace-by-reference": lambda pod, host: add_env(
-        with_field(pod, "NAMESPACE", "metadata.namespace"), "MASTER_ADDR", f"{host}.$(NAMESPACE).svc.cluster.local"
+        with_field(pod, "NAMESPACE", "metadata.namespace"),
+        "MASTER_ADDR",
+        f"{host}.$(NAMESPACE).svc.cluster.local",
     ),
     "domain-hidden": lambda pod, host: add_env(pod, "MASTER_ADDR", f"{host}.$(DOMAIN)"),
     "port-hidden": lambda pod, host: add_env(pod, "RDZV_ENDPOINT", f"{host}:$(PORT)"),
@@ -44,13 +48,19 @@ SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
         set_command(pod, "torchrun", "--rdzv_endpoint=$(HEAD):29500", "t.py"), "HEAD", host
     ),
     "option-of-accelerate-takes-it": lambda pod, host: add_env(
-        set_command(pod, "accelerate", "launch", "--main_process_ip", "$(HEAD)", "t.py"), "HEAD", host
+        set_command(pod, "accelerate", "launch", "--main_process_ip", "$(HEAD)", "t.py"),
+        "HEAD",
+        host,
     ),
     "option-takes-it-in-a-shell": lambda pod, host: add_env(
-        set_command(pod, "sh", "-c", 'torchrun --rdzv_endpoint "${HEAD_NODE}:29500" t.py'), "HEAD_NODE", host
+        set_command(pod, "sh", "-c", 'torchrun --rdzv_endpoint "${HEAD_NODE}:29500" t.py'),
+        "HEAD_NODE",
+        host,
     ),
     "variable-in-two-addresses": lambda pod, host: add_env(
-        add_env(add_env(pod, "HEAD", host), "MASTER_ADDR", "$(HEAD)"), "RDZV_ENDPOINT", "$(HEAD):29500"
+        add_env(add_env(pod, "HEAD", host), "MASTER_ADDR", "$(HEAD)"),
+        "RDZV_ENDPOINT",
+        "$(HEAD):29500",
     ),
     "name-of-an-earlier-pass-is-empty": lambda pod, host: add_env(
         add_env(pod, names.ENV_MASTER_NAME, ""), "MASTER_ADDR", host
@@ -61,7 +71,9 @@ SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
         "$(HEAD)",
     ),
     "annotation-by-reference": lambda pod, host: add_env(
-        with_field(annotated(pod, "annotations", host), "HEAD", "metadata.annotations['example.com/head']"),
+        with_field(
+            annotated(pod, "annotations", host), "HEAD", "metadata.annotations['example.com/head']"
+        ),
         "MASTER_ADDR",
         "$(HEAD)",
     ),
@@ -77,12 +89,16 @@ SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
         add_env(pod, "INIT_METHOD", f"tcp://{host}:1"), "DIST_URL", "tcp://10.0.0.9:1"
     ),
     "option-takes-the-pods-own-address": lambda pod, host: add_env(
-        set_command(with_field(pod, "IP", "status.podIP"), "torchrun", "--master_addr=$(IP)", "t.py"),
+        set_command(
+            with_field(pod, "IP", "status.podIP"), "torchrun", "--master_addr=$(IP)", "t.py"
+        ),
         "MASTER_ADDR",
         host,
     ),
     "option-takes-the-pods-own-name": lambda pod, host: add_env(
-        set_command(with_field(pod, "ME", "metadata.name"), "torchrun", "--master_addr=$(ME)", "t.py"),
+        set_command(
+            with_field(pod, "ME", "metadata.name"), "torchrun", "--master_addr=$(ME)", "t.py"
+        ),
         "MASTER_ADDR",
         host,
     ),
@@ -91,7 +107,9 @@ SPELLINGS: dict[str, Callable[[Object, str], Object]] = {
         "MASTER_ADDR",
         f"{''.join(f'$(P{at})' for at in range(12, 24))}$(HEAD)",
     ),
-    "last-entry-counts": lambda pod, host: add_env(add_env(pod, "MASTER_ADDR", "10.0.0.9"), "MASTER_ADDR", host),
+    "last-entry-counts": lambda pod, host: add_env(
+        add_env(pod, "MASTER_ADDR", "10.0.0.9"), "MASTER_ADDR", host
+    ),
 }
 
 
@@ -165,7 +183,9 @@ def test_an_address_of_so_many_variables_is_read(references: int, named: bool) -
     _, worker = pair("pods/statefulset-{}.yaml")
     for index in range(references):
         add_env(worker, f"V{index}", "ddp-0.ddp" if not index else "")
-    found = member(add_env(worker, "MASTER_ADDR", "".join(f"$(V{index})" for index in range(references))))
+    found = member(
+        add_env(worker, "MASTER_ADDR", "".join(f"$(V{index})" for index in range(references)))
+    )
     assert (found.reason is Reason.NO_MASTER) is not named
 
 
@@ -177,7 +197,10 @@ def test_an_option_that_takes_a_hidden_variable_names_nobody(option: str) -> Non
     source = {"configMapKeyRef": {"name": "cluster", "key": "head"}}
     worker["spec"]["containers"][0]["env"].append({"name": "HEAD", "valueFrom": source})
     add_env(worker, "BAD", "/no/host")
-    assert member(set_command(worker, "sh", "-c", f"torchrun {option} t.py")).reason is Reason.NO_MASTER
+    assert (
+        member(set_command(worker, "sh", "-c", f"torchrun {option} t.py")).reason
+        is Reason.NO_MASTER
+    )
 
 
 STRANGERS = {
@@ -200,9 +223,16 @@ def test_a_pod_that_only_begins_like_the_jobs_own_is_not_waited_for(name: str, h
     [("pods/volcano-pytorch-1.yaml", "bert-0.other"), ("pods/statefulset-0.yaml", "other-0.other")],
     ids=["first-of-its-task", "rank-zero"],
 )
-def test_a_pod_that_others_may_follow_publishes_though_its_own_variable_names_a_stranger(name: str, host: str) -> None:
+def test_a_pod_that_others_may_follow_publishes_though_its_own_variable_names_a_stranger(
+    name: str, host: str
+) -> None:
     found = rendezvous(add_env(drop_env(pods.load(name), "MASTER_ADDR"), "MASTER_ADDR", host))
-    assert (found.role, found.is_certain, found.hosts, found.by_operator) == ("master", False, frozenset(), False)
+    assert (found.role, found.is_certain, found.hosts, found.by_operator) == (
+        "master",
+        False,
+        frozenset(),
+        False,
+    )
 
 
 def leader(pod: Object, labels: dict[str, str], name: str) -> Object:
@@ -218,14 +248,23 @@ OWN = {
     "own-address": lambda pod: with_field(pod, "MASTER_ADDR", "status.podIP"),
     "own-name": lambda pod: with_field(pod, "MASTER_ADDR", "metadata.name"),
     "endpoint": lambda pod: set_command(pod, "torchrun", "--rdzv_endpoint=localhost:29500", "t.py"),
-    "shell-hostname": lambda pod: set_command(pod, "sh", "-c", "torchrun --master_addr=$(hostname -f) t.py"),
-    "shell-hostname-in-backticks": lambda pod: set_command(pod, "sh", "-c", "torchrun --master_addr=`hostname` t.py"),
+    "shell-hostname": lambda pod: set_command(
+        pod, "sh", "-c", "torchrun --master_addr=$(hostname -f) t.py"
+    ),
+    "shell-hostname-in-backticks": lambda pod: set_command(
+        pod, "sh", "-c", "torchrun --master_addr=`hostname` t.py"
+    ),
     "kubelet-address": lambda pod: set_command(
         with_field(pod, "IP", "status.podIP"), "torchrun", "--rdzv-endpoint=$(IP):29500", "t.py"
     ),
 }
 LEADERS = {
-    "volcano": ("pods/volcano-pytorch-{}.yaml", {"volcano.sh/task-spec": "master"}, "bert-master-0", "bert-master-0"),
+    "volcano": (
+        "pods/volcano-pytorch-{}.yaml",
+        {"volcano.sh/task-spec": "master"},
+        "bert-master-0",
+        "bert-master-0",
+    ),
     "volcano-without-index": (
         "pods/volcano-pytorch-{}.yaml",
         {"volcano.sh/task-spec": "master", "volcano.sh/task-index": ""},
@@ -254,7 +293,10 @@ def test_a_leader_of_its_own_template_is_rank_zero_though_it_calls_itself_otherw
 @pytest.mark.parametrize("prefix", ["training.kubeflow.org/", ""], ids=["now", "before-1.6"])
 @pytest.mark.parametrize("host", ["bert-worker-0", None], ids=["named", "unnamed"])
 def test_worker_zero_leads_a_pytorchjob_without_a_master(prefix: str, host: str | None) -> None:
-    found = [drop_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR") for _ in range(2)]
+    found = [
+        drop_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR")
+        for _ in range(2)
+    ]
     for index, pod in enumerate(found):
         pod["metadata"]["name"] = f"bert-worker-{index}"
         of_operator = {"job-name": "bert", "replica-type": "worker", "replica-index": str(index)}
@@ -307,7 +349,9 @@ def test_a_trainjob_of_any_runtime_meets_where_its_pods_name_rank_zero() -> None
     )
 
 
-@pytest.mark.parametrize("label", ["jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index"])
+@pytest.mark.parametrize(
+    "label", ["jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index"]
+)
 def test_another_pod_of_the_leaders_template_is_no_rank_zero(label: str) -> None:
     pod = leader(pair("pods/jobset-{}.yaml")[0], LEADERS["jobset"][1], "ddp-leader-0-0")
     for where in ("labels", "annotations"):
@@ -315,7 +359,9 @@ def test_another_pod_of_the_leaders_template_is_no_rank_zero(label: str) -> None
     assert member(add_env(pod, "MASTER_ADDR", "localhost")).reason is Reason.SINGLE_NODE
 
 
-@pytest.mark.parametrize("name", ["pods/jobset-1.yaml", "pods/lws-1.yaml", "pods/statefulset-1.yaml"])
+@pytest.mark.parametrize(
+    "name", ["pods/jobset-1.yaml", "pods/lws-1.yaml", "pods/statefulset-1.yaml"]
+)
 def test_a_worker_on_localhost_is_a_process_group_of_its_own(name: str) -> None:
     pod = drop_env(pods.load(name), "MASTER_ADDR", "LWS_LEADER_ADDRESS")
     assert member(add_env(pod, "MASTER_ADDR", "localhost")).reason is Reason.SINGLE_NODE
@@ -330,10 +376,14 @@ def test_the_first_of_a_volcano_task_on_localhost_may_be_rank_zero_and_changes_n
 def test_a_host_name_that_a_volcano_task_chose_is_the_jobs_own() -> None:
     master, worker = pair("pods/volcano-pytorch-{}.yaml")
     master["spec"]["hostname"] = "head"
-    one_job(add_env(master, "MASTER_ADDR", "head.bert"), add_env(worker, "MASTER_ADDR", "head.bert"))
+    one_job(
+        add_env(master, "MASTER_ADDR", "head.bert"), add_env(worker, "MASTER_ADDR", "head.bert")
+    )
 
 
-@pytest.mark.parametrize("kind", ["TFJob", "XGBoostJob", "XDLJob", "MarsJob", "ElasticDLJob", "MPIJob"])
+@pytest.mark.parametrize(
+    "kind", ["TFJob", "XGBoostJob", "XDLJob", "MarsJob", "ElasticDLJob", "MPIJob"]
+)
 def test_other_jobs_of_kubedl_wait_for_no_master(kind: str) -> None:
     pod = drop_env(pods.load("pods/kubedl-pytorchjob-1.yaml"), "MASTER_ADDR")
     for owner in pod["metadata"]["ownerReferences"]:
@@ -347,7 +397,9 @@ def test_the_index_of_a_trainjobs_pod_may_be_an_annotation_alone() -> None:
     master, worker = pair("pods/kubeflow-trainer-{}.yaml", ("PET_MASTER_ADDR",))
     for index, pod in enumerate((master, worker)):
         pod["metadata"]["labels"].pop("batch.kubernetes.io/job-completion-index", None)
-        pod["metadata"].setdefault("annotations", {})["batch.kubernetes.io/job-completion-index"] = str(index)
+        pod["metadata"].setdefault("annotations", {})[
+            "batch.kubernetes.io/job-completion-index"
+        ] = str(index)
         pod["metadata"]["labels"]["jobset.sigs.k8s.io/coordinator"] = "llama-node-0-0.llama"
     one_job(master, worker)
 
@@ -356,7 +408,10 @@ def test_a_kueue_group_may_call_its_first_pod_localhost() -> None:
     found = []
     for index, address in enumerate(("localhost", "group-0.group")):
         pod = pods.plain(
-            {"kueue.x-k8s.io/pod-group-name": "group", "kueue.x-k8s.io/pod-group-pod-index": str(index)},
+            {
+                "kueue.x-k8s.io/pod-group-name": "group",
+                "kueue.x-k8s.io/pod-group-pod-index": str(index),
+            },
             hostname=f"group-{index}",
         )
         found.append(add_env(set_command(pod, "torchrun", "t.py"), "MASTER_ADDR", address))

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webhook.core.workloads.shell import MOST_CHARACTERS, MOST_SIGNS, MOST_WORDS, Words, read_commands
+from webhook.core.workloads.shell import (
+    MOST_CHARACTERS,
+    MOST_SIGNS,
+    MOST_WORDS,
+    Words,
+    read_commands,
+)
 
 TEXTS: dict[str, tuple[Words, ...]] = {
     "torchrun t.py": (("torchrun", "t.py"),),
@@ -28,11 +34,24 @@ TEXTS: dict[str, tuple[Words, ...]] = {
     "a > log 2>&1 < in": (("a", ">", "log", "2", ">", "1", "<", "in"),),
     "if a; then b; fi": (("if", "a"), ("then", "b"), ("fi",)),
     'sh -c "torchrun t.py; b"': (("torchrun", "t.py"), ("b",)),
-    "srun bash -c 'torchrun --master_addr=$M t.py'": (("srun",), ("torchrun", "--master_addr=$M", "t.py")),
-    "cat > f <<EOF\nit's\nEOF\ntorchrun t.py": (("cat", ">", "f", "<<", "EOF"), ("it's\n",), ("torchrun", "t.py")),
+    "srun bash -c 'torchrun --master_addr=$M t.py'": (
+        ("srun",),
+        ("torchrun", "--master_addr=$M", "t.py"),
+    ),
+    "cat > f <<EOF\nit's\nEOF\ntorchrun t.py": (
+        ("cat", ">", "f", "<<", "EOF"),
+        ("it's\n",),
+        ("torchrun", "t.py"),
+    ),
     "cat <<-'E F'\n\ta $X\n\tE F\nb": (("cat", "<<", "E F"), ("a", "$X"), ("b",)),
     'bash <<"END" | c\na; b\nEND': (("bash", "<<", "END"), ("c",), ("a",), ("b",)),
-    "a <<\\X <<Y; b\nit's\nX\n2\nY\nc": (("a", "<<", "X", "<<", "Y"), ("b",), ("it's\n",), ("2",), ("c",)),
+    "a <<\\X <<Y; b\nit's\nX\n2\nY\nc": (
+        ("a", "<<", "X", "<<", "Y"),
+        ("b",),
+        ("it's\n",),
+        ("2",),
+        ("c",),
+    ),
     "a <<X\nb\nXX\n": (("a", "<<", "X"), ("b",), ("XX",)),
     "a <<X": (("a", "<<", "X"),),
     "a <<<it b\nc": (("a", "<<<", "it", "b"), ("c",)),

@@ -22,7 +22,9 @@ def replica(number: int, role: int = 0, address: str = "", command: str = RUN) -
         {"torchx.pytorch.org/role-index": str(role), "torchx.pytorch.org/replica-id": str(number)}
     )
     address = address or (
-        "${TORCHX_RANK0_HOST:=localhost}" if (number, role) == (0, 0) else "${VC_TRAIN_0_HOSTS:=localhost}"
+        "${TORCHX_RANK0_HOST:=localhost}"
+        if (number, role) == (0, 0)
+        else "${VC_TRAIN_0_HOSTS:=localhost}"
     )
     return set_command(pod, "bash", "-c", command.format(address))
 
@@ -43,7 +45,9 @@ def test_a_worker_whose_command_names_rank_zero_meets_it(address: str) -> None:
     assert (found.role, found.by_operator, found.is_certain) == ("worker", True, True)
 
 
-@pytest.mark.parametrize("label", ["app.kubernetes.io/instance", "volcano.sh/job-name", "torchx.pytorch.org/app-name"])
+@pytest.mark.parametrize(
+    "label", ["app.kubernetes.io/instance", "volcano.sh/job-name", "torchx.pytorch.org/app-name"]
+)
 def test_an_app_is_told_from_others_by_what_its_version_writes(label: str) -> None:
     jobs = []
     for number, app in ((0, "one"), (1, "one"), (1, "two")):
@@ -53,7 +57,12 @@ def test_an_app_is_told_from_others_by_what_its_version_writes(label: str) -> No
             for key in ("torchx.pytorch.org/role-index", "torchx.pytorch.org/replica-id")
         }
         mark = {} if label.startswith("torchx") else {"torchx.pytorch.org/version": "0.7.0"}
-        pod["metadata"]["labels"] = {**kept, **mark, "torchx.pytorch.org/role-name": "train", label: app}
+        pod["metadata"]["labels"] = {
+            **kept,
+            **mark,
+            "torchx.pytorch.org/role-name": "train",
+            label: app,
+        }
         found = member(pod).rendezvous
         assert found is not None
         jobs.append(found.job)
@@ -65,7 +74,11 @@ def test_an_app_without_a_name_is_told_from_others_by_its_owner() -> None:
     jobs = []
     for number in (0, 1):
         pod = replica(number)
-        for label in ("app.kubernetes.io/instance", "volcano.sh/job-name", "torchx.pytorch.org/app-name"):
+        for label in (
+            "app.kubernetes.io/instance",
+            "volcano.sh/job-name",
+            "torchx.pytorch.org/app-name",
+        ):
             pod["metadata"]["labels"].pop(label, None)
         pod["metadata"]["labels"]["torchx.pytorch.org/version"] = "0.7.0"
         found = member(pod).rendezvous
@@ -81,14 +94,21 @@ def test_rank_zero_is_known_by_torchxs_labels() -> None:
     assert (found.role, found.by_operator, found.is_certain) == ("master", True, True)
 
 
-@pytest.mark.parametrize("command", ["python server.py", "redis-cli -u redis://localhost:0", "torchrun t.py", "t.sh"])
+@pytest.mark.parametrize(
+    "command", ["python server.py", "redis-cli -u redis://localhost:0", "torchrun t.py", "t.sh"]
+)
 def test_role_zero_replica_zero_is_a_candidate_whatever_its_command_says(command: str) -> None:
     """Another role may name it: it publishes its address, and nothing about it changes."""
     zero = member(set_command(replica(0), "sh", "-c", command)).rendezvous
     one = member(replica(0, role=1, address="${VC_TRAIN_0_HOSTS:=localhost}")).rendezvous
     assert zero is not None
     assert one is not None
-    assert (zero.role, zero.by_operator, zero.is_certain, zero.job) == ("master", False, False, one.job)
+    assert (zero.role, zero.by_operator, zero.is_certain, zero.job) == (
+        "master",
+        False,
+        False,
+        one.job,
+    )
     assert member(set_command(replica(1), "sh", "-c", command)).reason is Reason.NO_PROCESS_GROUP
 
 
@@ -103,7 +123,9 @@ def test_role_zero_replica_zero_is_a_candidate_whatever_its_command_says(command
 )
 def test_an_app_whose_launchers_all_run_on_one_node_meets_nobody(command: str) -> None:
     for number in (0, 1):
-        assert member(set_command(replica(number), "sh", "-c", command)).reason is Reason.SINGLE_NODE
+        assert (
+            member(set_command(replica(number), "sh", "-c", command)).reason is Reason.SINGLE_NODE
+        )
 
 
 @pytest.mark.parametrize(
@@ -124,12 +146,21 @@ def test_an_app_of_several_nodes_is_none_of_one_though_a_text_looks_so(command: 
         assert found.by_operator
 
 
-@pytest.mark.parametrize(("variable", "value"), [("WORLD_SIZE", "1"), ("PET_NNODES", "1"), ("PET_NNODES", "1:1")])
+@pytest.mark.parametrize(
+    ("variable", "value"), [("WORLD_SIZE", "1"), ("PET_NNODES", "1"), ("PET_NNODES", "1:1")]
+)
 @pytest.mark.parametrize("nodes", ["2", "2:4", "1:2"])
-def test_an_option_of_several_nodes_outweighs_a_variable_of_the_users(variable: str, value: str, nodes: str) -> None:
-    command = "torchrun --standalone prepare.py && " + RUN.replace("--nnodes 2", f"--nnodes {nodes}")
+def test_an_option_of_several_nodes_outweighs_a_variable_of_the_users(
+    variable: str, value: str, nodes: str
+) -> None:
+    command = "torchrun --standalone prepare.py && " + RUN.replace(
+        "--nnodes 2", f"--nnodes {nodes}"
+    )
     for number in (0, 1):
-        assert member(add_env(replica(number, command=command), variable, value)).rendezvous is not None
+        assert (
+            member(add_env(replica(number, command=command), variable, value)).rendezvous
+            is not None
+        )
 
 
 @pytest.mark.parametrize("nodes", ["", "--nnodes $WORLD_SIZE", "--nnodes=1:1", "--nnodes 01"])
@@ -179,7 +210,11 @@ def test_a_backend_of_etcd_may_be_a_variable() -> None:
 
 def test_a_hyphen_in_a_role_is_warned_of_since_no_shell_reads_its_variable() -> None:
     pod = replica(1, address="${VC_TRAIN-GPT-2_0_HOSTS:=localhost}")
-    warnings = [each for each in decide(pod, "train", profiles(), world()).decisions if each.outcome is Outcome.WARNED]
+    warnings = [
+        each
+        for each in decide(pod, "train", profiles(), world()).decisions
+        if each.outcome is Outcome.WARNED
+    ]
     [(reason, message)] = [(each.reason, each.message) for each in warnings]
     assert reason is Reason.DISAGREES
     assert message == (
@@ -203,7 +238,9 @@ def test_a_hyphen_in_a_role_is_warned_of_since_no_shell_reads_its_variable() -> 
         "torchrun --rdzv_id={} t.py",
     ],
 )
-def test_another_role_that_connects_to_role_zero_for_ends_of_its_own_does_not_wait_for_it(command: str) -> None:
+def test_another_role_that_connects_to_role_zero_for_ends_of_its_own_does_not_wait_for_it(
+    command: str,
+) -> None:
     one = replica(0, role=1, command=command, address="${VC_TRAIN_0_HOSTS:=localhost}")
     assert member(one).reason is Reason.NO_PROCESS_GROUP
 
@@ -224,9 +261,13 @@ def test_another_role_that_meets_rank_zero_is_a_member(command: str) -> None:
 
 
 @pytest.mark.parametrize("lone", ["torchrun --standalone t.py", "torchrun --nnodes=1 t.py", RUN])
-def test_another_role_waits_for_nobody_since_it_cannot_see_whether_role_zero_publishes(lone: str) -> None:
+def test_another_role_waits_for_nobody_since_it_cannot_see_whether_role_zero_publishes(
+    lone: str,
+) -> None:
     zero = decide(replica(0, command=lone), "train", profiles(), world())
-    one = decide(replica(0, role=1, address="${VC_TRAIN_0_HOSTS:=localhost}"), "train", profiles(), world())
+    one = decide(
+        replica(0, role=1, address="${VC_TRAIN_0_HOSTS:=localhost}"), "train", profiles(), world()
+    )
     assert wait.needs(one.pod) == []
     assert podspec.env_value(one.pod["spec"]["containers"][0], "NCCL_SOCKET_IFNAME"), (
         "it trains on the fabric all the same"
@@ -243,13 +284,17 @@ def test_role_zero_may_write_its_own_variable_as_it_likes(spelling: str) -> None
         replica(number, address=spelling.format(name))
         for number, name in enumerate(("TORCHX_RANK0_HOST", "VC_TRAIN_0_HOSTS"))
     )
-    assert [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)] == ["master", "worker"]
+    assert [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)] == [
+        "master",
+        "worker",
+    ]
 
 
 def test_a_program_that_finds_the_variables_name_in_its_environment_meets_rank_zero() -> None:
     names = ("TORCHX_RANK0_HOST", "VC_TRAIN_0_HOSTS")
     pods_ = [
-        add_env(set_command(replica(number), "python", "t.py"), "RANK0_ENV", name) for number, name in enumerate(names)
+        add_env(set_command(replica(number), "python", "t.py"), "RANK0_ENV", name)
+        for number, name in enumerate(names)
     ]
     assert [getattr(member(pod).rendezvous, "role", None) for pod in pods_] == ["master", "worker"]
 
@@ -269,7 +314,10 @@ def test_a_variable_of_another_role_is_no_address_of_rank_zero() -> None:
 def test_a_program_of_role_zero_that_is_told_the_variables_name_meets_rank_zero() -> None:
     zero = set_command(replica(0), "python", "-m", "main", "--rank0-env", "TORCHX_RANK0_HOST")
     one = set_command(replica(1), "python", "-m", "main", "--rank0-env", "VC_TRAIN_0_HOSTS")
-    assert [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)] == ["master", "worker"]
+    assert [getattr(member(pod).rendezvous, "role", None) for pod in (zero, one)] == [
+        "master",
+        "worker",
+    ]
 
 
 def test_a_shell_command_without_rank_zero_has_no_process_group() -> None:

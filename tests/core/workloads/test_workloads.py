@@ -43,8 +43,12 @@ def labelled(pod: Object, **labels: str | None) -> Object:
     return pod
 
 
-@pytest.mark.parametrize(("pattern", "system", "rank_zero", "name"), PAIRS, ids=[pair[0] for pair in PAIRS])
-def test_recognises_both_ranks_of_one_job(pattern: str, system: str, rank_zero: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "system", "rank_zero", "name"), PAIRS, ids=[pair[0] for pair in PAIRS]
+)
+def test_recognises_both_ranks_of_one_job(
+    pattern: str, system: str, rank_zero: str, name: str
+) -> None:
     master, worker = (pods.load(pattern.format(index)) for index in (0, 1))
     assert (member(master).system, member(worker).system) == (system, system)
     assert (rendezvous(master).role, rendezvous(worker).role) == ("master", "worker")
@@ -63,14 +67,26 @@ def test_recognises_the_live_pytorchjob_and_its_second_worker() -> None:
 
 
 OTHER_JOB: dict[str, Callable[[Object], object]] = {
-    "pods/kubeflow-pytorchjob-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(uid="other"),
+    "pods/kubeflow-pytorchjob-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(
+        uid="other"
+    ),
     "pods/jobset-1.yaml": lambda pod: labelled(pod, **{"jobset.sigs.k8s.io/restart-attempt": "1"}),
-    "pods/kubeflow-trainer-1.yaml": lambda pod: labelled(pod, **{"jobset.sigs.k8s.io/jobset-uid": "other"}),
-    "pods/torchx-volcano-1.yaml": lambda pod: pod["metadata"]["annotations"].update({"volcano.sh/job-version": "1"}),
+    "pods/kubeflow-trainer-1.yaml": lambda pod: labelled(
+        pod, **{"jobset.sigs.k8s.io/jobset-uid": "other"}
+    ),
+    "pods/torchx-volcano-1.yaml": lambda pod: pod["metadata"]["annotations"].update(
+        {"volcano.sh/job-version": "1"}
+    ),
     "pods/volcano-pod-1.yaml": lambda pod: labelled(pod, **{"app.kubernetes.io/instance": "other"}),
-    "pods/volcano-pytorch-1.yaml": lambda pod: pod["metadata"]["annotations"].update({"volcano.sh/job-version": "1"}),
-    "pods/indexed-job-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(uid="other"),
-    "pods/statefulset-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(uid="other"),
+    "pods/volcano-pytorch-1.yaml": lambda pod: pod["metadata"]["annotations"].update(
+        {"volcano.sh/job-version": "1"}
+    ),
+    "pods/indexed-job-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(
+        uid="other"
+    ),
+    "pods/statefulset-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(
+        uid="other"
+    ),
 }
 
 
@@ -87,7 +103,10 @@ def test_jobs_whose_pods_tell_no_owner_are_kept_apart_by_their_uid() -> None:
     for pod in (zero, one):
         del pod["metadata"]["ownerReferences"]
     assert rendezvous(zero).job == rendezvous(one).job
-    assert rendezvous(labelled(zero, **{"batch.kubernetes.io/controller-uid": "other"})).job != rendezvous(one).job
+    assert (
+        rendezvous(labelled(zero, **{"batch.kubernetes.io/controller-uid": "other"})).job
+        != rendezvous(one).job
+    )
 
 
 def test_pods_of_a_jobset_that_tell_no_attempt_are_of_one_job() -> None:
@@ -127,7 +146,10 @@ def elastic(name: str, role: str | None, *, master: bool) -> Object:
 
 @pytest.mark.parametrize("master", [False, True], ids=["workers-only", "with-a-master"])
 def test_the_rendezvous_endpoint_decides_in_an_elastic_pytorchjob(master: bool) -> None:
-    zero, one = elastic("bert-worker-0", "master", master=master), elastic("bert-worker-1", None, master=master)
+    zero, one = (
+        elastic("bert-worker-0", "master", master=master),
+        elastic("bert-worker-1", None, master=master),
+    )
     assert (rendezvous(zero).role, rendezvous(one).role) == ("master", "worker")
     assert rendezvous(zero).job == rendezvous(one).job
     assert rendezvous(one).hosts == {"bert-worker-0"}
@@ -140,13 +162,22 @@ OLD_LABELS = {
         "replica-type": "{}",
         "replica-index": "0",
     },
-    "pytorch-operator": {"pytorch-job-name": "bert", "pytorch-replica-type": "{}", "pytorch-replica-index": "0"},
+    "pytorch-operator": {
+        "pytorch-job-name": "bert",
+        "pytorch-replica-type": "{}",
+        "pytorch-replica-index": "0",
+    },
 }
 
 
 @pytest.mark.parametrize("labels", OLD_LABELS.values(), ids=OLD_LABELS)
-def test_recognises_the_labels_of_older_operators_whose_master_says_localhost(labels: dict[str, str]) -> None:
-    master, worker = pods.load("pods/kubeflow-pytorchjob-0.yaml"), pods.load("pods/kubeflow-pytorchjob-1.yaml")
+def test_recognises_the_labels_of_older_operators_whose_master_says_localhost(
+    labels: dict[str, str],
+) -> None:
+    master, worker = (
+        pods.load("pods/kubeflow-pytorchjob-0.yaml"),
+        pods.load("pods/kubeflow-pytorchjob-1.yaml"),
+    )
     for pod, kind in ((master, "master"), (worker, "worker")):
         pod["metadata"]["labels"] = {key: value.format(kind) for key, value in labels.items()}
     for entry in master["spec"]["containers"][0]["env"]:
@@ -173,13 +204,23 @@ SINGLE: dict[str, Callable[[], Object]] = {
     "one-node-of-eight-ranks": lambda: add_env(
         add_env(pods.load("pods/indexed-job-0.yaml"), "WORLD_SIZE", "8"), "PET_NNODES", "1:1"
     ),
-    "standalone-by-variable": lambda: add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", "1"),
-    "torchx-standalone": lambda: set_command(pods.load("pods/volcano-pod-1.yaml"), "torchrun", "--standalone", "t.py"),
+    "standalone-by-variable": lambda: add_env(
+        pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", "1"
+    ),
+    "torchx-standalone": lambda: set_command(
+        pods.load("pods/volcano-pod-1.yaml"), "torchrun", "--standalone", "t.py"
+    ),
     "torchx-of-one-node": lambda: set_command(
-        pods.load("pods/volcano-pod-1.yaml"), "bash", "-c", "cd /src; exec torchrun --nnodes=1:1 t.py"
+        pods.load("pods/volcano-pod-1.yaml"),
+        "bash",
+        "-c",
+        "cd /src; exec torchrun --nnodes=1:1 t.py",
     ),
     "torchx-1xN": lambda: set_command(
-        pods.load("pods/volcano-pod-0.yaml"), "bash", "-c", "torchrun --rdzv_endpoint localhost:0 --nnodes 1 train.py"
+        pods.load("pods/volcano-pod-0.yaml"),
+        "bash",
+        "-c",
+        "torchrun --rdzv_endpoint localhost:0 --nnodes 1 train.py",
     ),
 }
 
@@ -192,13 +233,21 @@ def test_a_job_on_one_node_needs_no_rendezvous(make: Callable[[], Object]) -> No
 
 @pytest.mark.parametrize("value", ["", "0", "False"])
 def test_a_job_that_is_told_not_to_stand_alone_does_not(value: str) -> None:
-    assert rendezvous(add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", value)).role == "master"
+    assert (
+        rendezvous(add_env(pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", value)).role
+        == "master"
+    )
 
 
 @pytest.mark.parametrize("nodes", ["10", "1:2", "12", "$NNODES"])
 def test_ten_or_elastic_nodes_are_not_one(nodes: str) -> None:
-    assert rendezvous(add_env(pods.load("pods/indexed-job-0.yaml"), "PET_NNODES", nodes)).role == "master"
-    assert rendezvous(set_command(pods.load("pods/volcano-pod-0.yaml"), "torchrun", "--nnodes", nodes, "t.py"))
+    assert (
+        rendezvous(add_env(pods.load("pods/indexed-job-0.yaml"), "PET_NNODES", nodes)).role
+        == "master"
+    )
+    assert rendezvous(
+        set_command(pods.load("pods/volcano-pod-0.yaml"), "torchrun", "--nnodes", nodes, "t.py")
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,7 +261,11 @@ def test_ten_or_elastic_nodes_are_not_one(nodes: str) -> None:
     ],
 )
 def test_a_command_never_makes_a_job_of_several_nodes_one_of_a_single_node(command: str) -> None:
-    for name in ("pods/kubeflow-pytorchjob-0.yaml", "pods/indexed-job-0.yaml", "pods/jobset-0.yaml"):
+    for name in (
+        "pods/kubeflow-pytorchjob-0.yaml",
+        "pods/indexed-job-0.yaml",
+        "pods/jobset-0.yaml",
+    ):
         assert rendezvous(set_command(pods.load(name), "sh", "-c", command)).role == "master"
 
 
@@ -231,18 +284,33 @@ def trainjob(role: str, container: str, *, gpu: bool = True) -> Object:
 
 
 def test_torchtune_gives_the_address_as_an_argument_which_stays() -> None:
-    worker, zero = drop_env(trainjob("node", "node"), "PET_MASTER_ADDR"), pods.load("pods/kubeflow-trainer-0.yaml")
+    worker, zero = (
+        drop_env(trainjob("node", "node"), "PET_MASTER_ADDR"),
+        pods.load("pods/kubeflow-trainer-0.yaml"),
+    )
     for pod in (worker, drop_env(zero, "PET_MASTER_ADDR")):
-        set_command(pod, "tune", "run", "--rdzv_endpoint=llama-node-0-0.llama:29500", "full_finetune_distributed")
+        set_command(
+            pod,
+            "tune",
+            "run",
+            "--rdzv_endpoint=llama-node-0-0.llama:29500",
+            "full_finetune_distributed",
+        )
     assert member(worker).reason is Reason.NO_MASTER
     assert (rendezvous(zero).role, rendezvous(zero).hosts) == ("master", frozenset())
 
 
 def test_an_mpi_launcher_with_accelerators_is_a_rank_of_its_trainjob() -> None:
     """With runLauncherAsNode MPI runs a process on it too."""
-    pod = drop_env(trainjob("launcher", "launcher"), "PET_MASTER_ADDR", "PET_NNODES", "PET_NPROC_PER_NODE")
+    pod = drop_env(
+        trainjob("launcher", "launcher"), "PET_MASTER_ADDR", "PET_NNODES", "PET_NPROC_PER_NODE"
+    )
     found = member(set_command(pod, "mpirun", "python", "train.py"))
-    assert (found.system, found.container, found.reason) == ("trainjob", "launcher", Reason.NO_PROCESS_GROUP)
+    assert (found.system, found.container, found.reason) == (
+        "trainjob",
+        "launcher",
+        Reason.NO_PROCESS_GROUP,
+    )
 
 
 def test_a_users_own_jobset_is_no_trainjob_though_its_containers_are_named_as_its_jobs() -> None:
@@ -267,16 +335,26 @@ def test_a_trainjobs_launcher_that_is_a_node_trains_as_the_nodes_do(gpu: bool) -
     for role in ("launcher", "node"):
         pod = set_command(trainjob(role, "node", gpu=gpu), "mpirun", "python", "train.py")
         pod["spec"]["containers"][0]["env"] = []
-        pod["spec"]["volumes"] = [{"name": "mpi-ssh-auth", "secret": {"secretName": "llama-mpi-ssh-auth"}}]
+        pod["spec"]["volumes"] = [
+            {"name": "mpi-ssh-auth", "secret": {"secretName": "llama-mpi-ssh-auth"}}
+        ]
         found = member(pod)
-        assert (found.system, found.container, found.reason) == ("trainjob", "node", Reason.NO_PROCESS_GROUP)
+        assert (found.system, found.container, found.reason) == (
+            "trainjob",
+            "node",
+            Reason.NO_PROCESS_GROUP,
+        )
 
 
 def test_a_jax_trainjob_forms_no_torch_process_group() -> None:
     pod = drop_env(trainjob("node", "node"), "PET_MASTER_ADDR", "PET_NNODES", "PET_NPROC_PER_NODE")
     for entry in pod["spec"]["containers"][0]["env"]:
         entry["name"] = entry["name"].replace("PET_NODE_RANK", "JAX_PROCESS_ID")
-    add_env(set_command(pod, "python", "train.py"), "JAX_COORDINATOR_ADDRESS", "llama-node-0-0.llama:29500")
+    add_env(
+        set_command(pod, "python", "train.py"),
+        "JAX_COORDINATOR_ADDRESS",
+        "llama-node-0-0.llama:29500",
+    )
     assert (member(pod).system, member(pod).reason) == ("trainjob", Reason.NO_PROCESS_GROUP)
 
 
@@ -295,28 +373,50 @@ def on_processors(name: str) -> Object:
 
 
 ALONE: dict[str, tuple[Callable[[], Object], Reason]] = {
-    "dataset-initializer": (lambda: trainjob("dataset-initializer", "dataset-initializer"), Reason.ROLE),
+    "dataset-initializer": (
+        lambda: trainjob("dataset-initializer", "dataset-initializer"),
+        Reason.ROLE,
+    ),
     "model-initializer": (lambda: trainjob("model-initializer", "model-initializer"), Reason.ROLE),
     "trainjob-launcher": (lambda: trainjob("launcher", "launcher", gpu=False), Reason.ROLE),
     "mpi-launcher": (lambda: pods.load("pods/mpijob-launcher.yaml"), Reason.ROLE),
-    "aimaster": (lambda: labelled(pods.load("pods/torch-on-k8s-1.yaml"), **{"task-type": "aimaster"}), Reason.ROLE),
+    "aimaster": (
+        lambda: labelled(pods.load("pods/torch-on-k8s-1.yaml"), **{"task-type": "aimaster"}),
+        Reason.ROLE,
+    ),
     "kubedl-aimaster": (
-        lambda: labelled(pods.load("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "AIMaster"}),
+        lambda: labelled(
+            pods.load("pods/kubedl-pytorchjob-1.yaml"), **{"replica-type": "AIMaster"}
+        ),
         Reason.ROLE,
     ),
     "ray-submitter": (lambda: plain({"ray.io/originated-from-cr-name": "rj"}), Reason.ROLE),
     "plain-pod": (plain, Reason.UNKNOWN_SYSTEM),
-    "jobset-without-address": (lambda: labelled(without_variables("pods/jobset-1.yaml")), Reason.NOT_TRAINING),
-    "job-without-address": (lambda: without_variables("pods/indexed-job-1.yaml"), Reason.NOT_TRAINING),
-    "statefulset-without-address": (lambda: without_variables("pods/statefulset-1.yaml"), Reason.NOT_TRAINING),
+    "jobset-without-address": (
+        lambda: labelled(without_variables("pods/jobset-1.yaml")),
+        Reason.NOT_TRAINING,
+    ),
+    "job-without-address": (
+        lambda: without_variables("pods/indexed-job-1.yaml"),
+        Reason.NOT_TRAINING,
+    ),
+    "statefulset-without-address": (
+        lambda: without_variables("pods/statefulset-1.yaml"),
+        Reason.NOT_TRAINING,
+    ),
     "lws-without-address": (lambda: without_variables("pods/lws-1.yaml"), Reason.NOT_TRAINING),
     "kueue-group-without-address": (
         lambda: plain({"kueue.x-k8s.io/pod-group-name": "group"}),
         Reason.NOT_TRAINING,
     ),
-    "volcano-without-address": (lambda: without_variables("pods/volcano-pytorch-1.yaml"), Reason.NOT_TRAINING),
+    "volcano-without-address": (
+        lambda: without_variables("pods/volcano-pytorch-1.yaml"),
+        Reason.NOT_TRAINING,
+    ),
     "redis-replica": (
-        lambda: add_env(without_variables("pods/statefulset-1.yaml"), "REDIS_MASTER_HOST", "ddp-0.ddp"),
+        lambda: add_env(
+            without_variables("pods/statefulset-1.yaml"), "REDIS_MASTER_HOST", "ddp-0.ddp"
+        ),
         Reason.NOT_TRAINING,
     ),
     "job-that-talks-to-another": (
@@ -324,12 +424,17 @@ ALONE: dict[str, tuple[Callable[[], Object], Reason]] = {
         Reason.NOT_TRAINING,
     ),
     "job-on-localhost": (
-        lambda: add_env(without_variables("pods/indexed-job-1.yaml", gpu=False), "MASTER_ADDR", "localhost"),
+        lambda: add_env(
+            without_variables("pods/indexed-job-1.yaml", gpu=False), "MASTER_ADDR", "localhost"
+        ),
         Reason.NOT_TRAINING,
     ),
     "job-without-index": (
         lambda: labelled(
-            {**pods.load("pods/indexed-job-1.yaml"), "metadata": {"labels": {"batch.kubernetes.io/job-name": "ddp"}}}
+            {
+                **pods.load("pods/indexed-job-1.yaml"),
+                "metadata": {"labels": {"batch.kubernetes.io/job-name": "ddp"}},
+            }
         ),
         Reason.NOT_TRAINING,
     ),
@@ -338,9 +443,16 @@ ALONE: dict[str, tuple[Callable[[], Object], Reason]] = {
 
 @pytest.mark.parametrize(
     ("kind", "version", "system"),
-    [("Job", "batch/v1", "job"), ("Workflow", "batch/v1", ""), ("Job", "batch.example.com/v1", ""), ("Job", None, "")],
+    [
+        ("Job", "batch/v1", "job"),
+        ("Workflow", "batch/v1", ""),
+        ("Job", "batch.example.com/v1", ""),
+        ("Job", None, ""),
+    ],
 )
-def test_knows_a_job_by_its_controller_where_no_label_names_it(kind: str, version: str | None, system: str) -> None:
+def test_knows_a_job_by_its_controller_where_no_label_names_it(
+    kind: str, version: str | None, system: str
+) -> None:
     pod = pods.load("pods/indexed-job-1.yaml")
     [owner] = pod["metadata"]["ownerReferences"]
     for label in ("batch.kubernetes.io/job-name", "job-name"):
@@ -394,7 +506,10 @@ def test_the_launcher_of_a_training_operator_mpijob_is_no_rank_zero() -> None:
 
 def test_gang_scheduling_and_queues_do_not_hide_the_system() -> None:
     pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    pod["metadata"]["annotations"] = {"volcano.sh/task-spec": "worker", "scheduling.k8s.io/group-name": "bert"}
+    pod["metadata"]["annotations"] = {
+        "volcano.sh/task-spec": "worker",
+        "scheduling.k8s.io/group-name": "bert",
+    }
     labelled(
         pod,
         **{
@@ -431,9 +546,15 @@ def test_a_command_that_meets_at_etcd_changes_nothing_about_its_job() -> None:
 def test_a_group_of_plain_pods_in_kueue_is_a_job() -> None:
     found = []
     for index in (0, 1):
-        pod = plain({"kueue.x-k8s.io/pod-group-name": "group"}, hostname=f"group-{index}", subdomain="group")
+        pod = plain(
+            {"kueue.x-k8s.io/pod-group-name": "group"}, hostname=f"group-{index}", subdomain="group"
+        )
         pod["metadata"]["name"] = f"group-{index}"
-        found.append(rendezvous(add_env(set_command(pod, "torchrun", "t.py"), "MASTER_ADDR", "group-0.group")))
+        found.append(
+            rendezvous(
+                add_env(set_command(pod, "torchrun", "t.py"), "MASTER_ADDR", "group-0.group")
+            )
+        )
     assert [each.role for each in found] == ["master", "worker"]
     assert found[0].job == found[1].job
 

@@ -22,11 +22,17 @@ from webhook.diagnose.check.claims import (
 )
 from webhook.diagnose.check.quotas import Quota
 
-NIC = ProfileClaim("nic", (ClaimRequest("a", "dranet.net", count=2), ClaimRequest("b", "dranet.net")))
+NIC = ProfileClaim(
+    "nic", (ClaimRequest("a", "dranet.net", count=2), ClaimRequest("b", "dranet.net"))
+)
 EVERY = ProfileClaim("every", (ClaimRequest("a", "all.example.com", allocation_mode="All"),))
-PROFILES = Profiles(profiles={"cards": profile(name="cards", claims=(NIC, EVERY)), "plain": profile(name="plain")})
+PROFILES = Profiles(
+    profiles={"cards": profile(name="cards", claims=(NIC, EVERY)), "plain": profile(name="plain")}
+)
 USERS = {"cards": ["ml", "team"], "plain": ["web"]}
-CLASSES = DeviceOffers((DeviceClass("dranet.net", "", "", ()), DeviceClass("all.example.com", "", "", ())))
+CLASSES = DeviceOffers(
+    (DeviceClass("dranet.net", "", "", ()), DeviceClass("all.example.com", "", "", ()))
+)
 KEYS = [("ml", template_name(EVERY)), ("ml", template_name(NIC))]
 
 
@@ -40,7 +46,9 @@ def test_a_device_class_that_is_missing_is_named() -> None:
     assert brief(check_claims(PROFILES, USERS, CLASSES)) == [
         "ok DeviceClasses dranet.net, all.example.com: are there, for the claims of profiles"
     ]
-    assert brief(check_claims(PROFILES, USERS, DeviceOffers(None, None, "403"))) == [], "what is unread is not judged"
+    assert brief(check_claims(PROFILES, USERS, DeviceOffers(None, None, "403"))) == [], (
+        "what is unread is not judged"
+    )
 
 
 def test_a_cluster_without_claims_is_told() -> None:
@@ -52,7 +60,9 @@ def test_a_cluster_without_claims_is_told() -> None:
 
 def test_templates_are_those_of_labelled_namespaces_that_may_use_the_profile() -> None:
     few = profile(name="cards", claims=(NIC,), allowed_namespaces=frozenset({"ml"}))
-    assert list(needed_templates(Profiles(profiles={"cards": few}), USERS)) == [("ml", template_name(NIC))]
+    assert list(needed_templates(Profiles(profiles={"cards": few}), USERS)) == [
+        ("ml", template_name(NIC))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +70,9 @@ def test_templates_are_those_of_labelled_namespaces_that_may_use_the_profile() -
     [
         (
             dict.fromkeys(KEYS[:1]),
-            [f"warn ResourceClaimTemplate ml/{KEYS[0][1]}: is not there: pods that name it stay Pending"],
+            [
+                f"warn ResourceClaimTemplate ml/{KEYS[0][1]}: is not there: pods that name it stay Pending"
+            ],
         ),
         (
             {KEYS[0]: template_spec(NIC)},
@@ -71,7 +83,9 @@ def test_templates_are_those_of_labelled_namespaces_that_may_use_the_profile() -
         ),
         (
             {KEYS[1]: template_spec(NIC)},
-            ["ok ResourceClaimTemplates: 1 template of claims as the profiles say; 3 more were not looked at"],
+            [
+                "ok ResourceClaimTemplates: 1 template of claims as the profiles say; 3 more were not looked at"
+            ],
         ),
         (
             {("ml", template_name(claim)): template_spec(claim) for claim in (NIC, EVERY)}
@@ -81,12 +95,17 @@ def test_templates_are_those_of_labelled_namespaces_that_may_use_the_profile() -
         ({}, []),
     ],
 )
-def test_templates_are_compared_with_the_profile(there: dict[tuple[str, str], Any], expected: list[str]) -> None:
+def test_templates_are_compared_with_the_profile(
+    there: dict[tuple[str, str], Any], expected: list[str]
+) -> None:
     assert brief(check_templates(needed_templates(PROFILES, USERS), there)) == expected
 
 
 def test_quotas_count_claims_by_their_class() -> None:
-    key, every = "dranet.net.deviceclass.resource.k8s.io/devices", "all.example.com.deviceclass.resource.k8s.io/devices"
+    key, every = (
+        "dranet.net.deviceclass.resource.k8s.io/devices",
+        "all.example.com.deviceclass.resource.k8s.io/devices",
+    )
     quotas = [
         Quota("ml", "q", {key: "8", "pods": "3"}, {key: "6"}),
         Quota("team", "q", {every: "16"}),
@@ -101,7 +120,9 @@ def test_quotas_count_claims_by_their_class() -> None:
 def test_kueue_sees_claims_of_plain_pods_alone() -> None:
     queues = [{"metadata": {"name": "q", "namespace": "ml"}}]
     where = "in ml Kueue counts the claims of plain pods and pod groups, not those of Jobs, whose templates have none"
-    [unmapped] = brief(check_kueue_claims(queues, KueueMappings(frozenset({"dranet.net"}), True), PROFILES, USERS))
+    [unmapped] = brief(
+        check_kueue_claims(queues, KueueMappings(frozenset({"dranet.net"}), True), PROFILES, USERS)
+    )
     assert unmapped.startswith(
         f"warn profile cards: {where}; its configuration maps no resource to DeviceClass all.example.com"
     )
@@ -109,5 +130,7 @@ def test_kueue_sees_claims_of_plain_pods_alone() -> None:
     counted = f"ok profile cards: {where}, and may count a template that several pods name less often than they do"
     assert brief(check_kueue_claims(queues, both, PROFILES, USERS)) == [counted]
     unknown = "; whether its configuration maps the DeviceClasses cannot be read"
-    assert brief(check_kueue_claims(queues, KueueMappings(), PROFILES, USERS)) == [counted + unknown]
+    assert brief(check_kueue_claims(queues, KueueMappings(), PROFILES, USERS)) == [
+        counted + unknown
+    ]
     assert brief(check_kueue_claims([], both, PROFILES, USERS)) == []

@@ -40,7 +40,10 @@ def with_namespaces(connection: HostileConnection, *spaces: str) -> HostileConne
 def with_service(connection: HostileConnection, namespace: str) -> HostileConnection:
     client = {"service": {"namespace": namespace, "name": "s"}}
     metadata = {"name": names.WEBHOOK_CONFIGURATION}
-    connection.objects[CONFIGURATION] = {"metadata": metadata, "webhooks": [{"name": "a", "clientConfig": client}]}
+    connection.objects[CONFIGURATION] = {
+        "metadata": metadata,
+        "webhooks": [{"name": "a", "clientConfig": client}],
+    }
     return connection
 
 
@@ -69,15 +72,23 @@ def test_a_namespace_of_pods_is_looked_at_alone() -> None:
     assert (whole["namespace"], alone["namespace"]) == (None, "research")
     assert "team-zebra" in json.dumps(whole["findings"])
     assert "team-zebra" not in json.dumps(alone["findings"])
-    assert {"deployments", "privileges", "lease"} & {each["topic"] for each in alone["findings"]} == set()
+    assert {"deployments", "privileges", "lease"} & {
+        each["topic"] for each in alone["findings"]
+    } == set()
     assert "reachability" in {each["topic"] for each in alone["findings"]}
 
 
 def test_a_namespace_without_the_label_is_told() -> None:
     connection = installed()
     connection.objects["/api/v1/namespaces/plain"] = {"metadata": {"name": "plain"}}
-    found = [each for each in told(connection, "-n", "plain")["findings"] if each["subject"] == "namespace plain"]
-    assert [(each["level"], each["code"]) for each in found] == [("warn", str(Code.NAMESPACES_UNLABELLED))]
+    found = [
+        each
+        for each in told(connection, "-n", "plain")["findings"]
+        if each["subject"] == "namespace plain"
+    ]
+    assert [(each["level"], each["code"]) for each in found] == [
+        ("warn", str(Code.NAMESPACES_UNLABELLED))
+    ]
 
 
 def test_a_namespace_that_does_not_exist_is_a_wrong_command() -> None:
@@ -98,7 +109,10 @@ def test_a_variable_names_the_installation(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_names_the_cluster_first_and_counts_in_words() -> None:
     lines = invoke(installed()).stdout.splitlines()
-    assert lines[0] == "cluster: server http://127.0.0.1:9 of test; installation in namespace fabric-injector"
+    assert (
+        lines[0]
+        == "cluster: server http://127.0.0.1:9 of test; installation in namespace fabric-injector"
+    )
     assert " failures, " in lines[-2]
 
 
@@ -106,7 +120,10 @@ def test_names_last_the_codes_of_what_is_wrong() -> None:
     wrong = [each["code"] for each in told(installed())["findings"] if each["level"] != "ok"]
     last = invoke(installed()).stdout.splitlines()[-1]
     assert wrong
-    assert last == f"codes: {', '.join(dict.fromkeys(wrong))}; what one means: fabric-injector check --explain CODE"
+    assert (
+        last
+        == f"codes: {', '.join(dict.fromkeys(wrong))}; what one means: fabric-injector check --explain CODE"
+    )
 
 
 def test_equal_findings_of_several_subjects_are_one_line() -> None:

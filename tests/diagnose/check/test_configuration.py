@@ -9,7 +9,11 @@ import yaml
 from tests import ROOT
 from tests.diagnose.check.findings import brief
 from webhook.core.model import Object
-from webhook.diagnose.check.configuration import check_configuration, is_called_for_opted_in_pods, selects
+from webhook.diagnose.check.configuration import (
+    check_configuration,
+    is_called_for_opted_in_pods,
+    selects,
+)
 
 SUBJECT = "MutatingWebhookConfiguration zz-fabric-injector"
 ENTRY = f"{SUBJECT}, webhook pods.fabric-injector.io"
@@ -52,14 +56,33 @@ NAMESPACES = {"key": "fabric-injector.io/profile", "operator": "Exists"}
         ("timeoutSeconds", 30, "warn {entry}: timeoutSeconds is 30"),
         ("admissionReviewVersions", ["v1beta1"], "fail {entry}: admissionReviewVersions lacks v1"),
         ("matchConditions", [], "warn {entry}: no matchCondition leaves mirror pods alone"),
-        ("rules", [], "fail {subject}: no webhook of it is called for pods of a namespace with label"),
         (
             "rules",
-            [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["UPDATE"]}],
+            [],
             "fail {subject}: no webhook of it is called for pods of a namespace with label",
         ),
-        ("namespaceSelector", {"matchLabels": {"a": "b"}}, "fail {subject}: no webhook of it is called"),
-        ("namespaceSelector", {}, "fail {subject}: is called for every pod of unlabelled namespaces too"),
+        (
+            "rules",
+            [
+                {
+                    "apiGroups": [""],
+                    "apiVersions": ["v1"],
+                    "resources": ["pods"],
+                    "operations": ["UPDATE"],
+                }
+            ],
+            "fail {subject}: no webhook of it is called for pods of a namespace with label",
+        ),
+        (
+            "namespaceSelector",
+            {"matchLabels": {"a": "b"}},
+            "fail {subject}: no webhook of it is called",
+        ),
+        (
+            "namespaceSelector",
+            {},
+            "fail {subject}: is called for every pod of unlabelled namespaces too",
+        ),
         (
             "namespaceSelector",
             {"matchExpressions": [NAMESPACES]},
@@ -81,7 +104,11 @@ NAMESPACES = {"key": "fabric-injector.io/profile", "operator": "Exists"}
             {"service": {"name": "fabric-injector", "namespace": "fabric-injector"}},
             "fail {entry}: calls path None",
         ),
-        ("clientConfig", {"url": "https://injector.example.com:9443"}, "fail {entry}: calls path /"),
+        (
+            "clientConfig",
+            {"url": "https://injector.example.com:9443"},
+            "fail {entry}: calls path /",
+        ),
         (
             "clientConfig",
             {"url": "https://injector.example.com/mutate"},
@@ -92,7 +119,9 @@ NAMESPACES = {"key": "fabric-injector.io/profile", "operator": "Exists"}
 )
 def test_tells_what_differs(shipped: Object, field: str, value: Any, expected: str) -> None:
     shipped["webhooks"][0][field] = value
-    assert look(shipped, ["fabric-injector"])[0].startswith(expected.format(entry=ENTRY, subject=SUBJECT))
+    assert look(shipped, ["fabric-injector"])[0].startswith(
+        expected.format(entry=ENTRY, subject=SUBJECT)
+    )
 
 
 def test_takes_a_second_webhook_for_labelled_pods_elsewhere(shipped: Object) -> None:
@@ -123,10 +152,14 @@ def test_takes_a_second_webhook_for_labelled_pods_elsewhere(shipped: Object) -> 
     ],
     ids=str,
 )
-def test_selects_as_the_api_server(expression: Object, labels: dict[str, str], expected: bool) -> None:
+def test_selects_as_the_api_server(
+    expression: Object, labels: dict[str, str], expected: bool
+) -> None:
     assert selects({"matchExpressions": [expression]}, labels) is expected
 
 
-@pytest.mark.parametrize("everything", [None, {}, {"matchLabels": {}}, {"matchLabels": {"a": "1"}}], ids=str)
+@pytest.mark.parametrize(
+    "everything", [None, {}, {"matchLabels": {}}, {"matchLabels": {"a": "1"}}], ids=str
+)
 def test_an_empty_selector_selects_all(everything: Object | None) -> None:
     assert selects(everything, {"a": "1", "b": "2"})

@@ -30,7 +30,10 @@ def deployment(*arguments: str, **more: Any) -> dict[str, Any]:
         ],
         **more,
     }
-    volumes = [{"name": "p", "configMap": {"name": "my-profiles"}}, {"name": "t", "secret": {"secretName": "s"}}]
+    volumes = [
+        {"name": "p", "configMap": {"name": "my-profiles"}},
+        {"name": "t", "secret": {"secretName": "s"}},
+    ]
     pod = {
         "containers": [{"name": "proxy", "image": "envoy"}, container],
         "volumes": volumes,
@@ -54,7 +57,9 @@ PLACE = "--profiles=/etc/fabric-injector/profiles/profiles.yaml"
 def test_reads_the_webhook() -> None:
     found = read_deployment(deployment("serve", PLACE))
     place = told("/etc/fabric-injector/profiles/profiles.yaml", "profiles.yaml")
-    assert found == Deployment("webhook", "webhook", 2, 1, 1, "registry/fabric-injector:0.1.0", "acc", place)
+    assert found == Deployment(
+        "webhook", "webhook", 2, 1, 1, "registry/fabric-injector:0.1.0", "acc", place
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,12 +71,21 @@ def test_reads_the_webhook() -> None:
         ),
         (
             deployment(
-                "serve", env=[{"name": "FABRIC_INJECTOR_SERVE_PROFILES", "value": "/etc/fabric-injector/profiles/b"}]
+                "serve",
+                env=[
+                    {
+                        "name": "FABRIC_INJECTOR_SERVE_PROFILES",
+                        "value": "/etc/fabric-injector/profiles/b",
+                    }
+                ],
             ),
             told("/etc/fabric-injector/profiles/b", "b"),
         ),
         (deployment("serve", "--profiles=/tls/profiles.yaml"), told("/tls/profiles.yaml")),
-        (deployment("serve", "--profiles=/elsewhere/profiles.yaml"), told("/elsewhere/profiles.yaml")),
+        (
+            deployment("serve", "--profiles=/elsewhere/profiles.yaml"),
+            told("/elsewhere/profiles.yaml"),
+        ),
         (deployment("serve"), told()),
         (deployment("serve", "--profiles"), told()),
         (
@@ -79,7 +93,15 @@ def test_reads_the_webhook() -> None:
             ProfilesPlace(settings=ConfigMapKey("my-profiles", "c.yaml")),
         ),
     ],
-    ids=["two words", "variable", "a Secret", "not mounted", "none", "no value", "objects and settings"],
+    ids=[
+        "two words",
+        "variable",
+        "a Secret",
+        "not mounted",
+        "none",
+        "no value",
+        "objects and settings",
+    ],
 )
 def test_follows_the_profiles(obj: dict[str, Any], expected: ProfilesPlace) -> None:
     found = read_deployment(obj)
@@ -100,7 +122,9 @@ def test_knows_who_keeps_the_certificates() -> None:
     assert not keeps(env=[{"name": "FABRIC_INJECTOR_CONTROL_CERTIFICATES", "value": "none"}])
 
 
-def test_a_controller_that_leaves_opted_in_pods_alone_is_told_where_the_webhook_is_called_for_them() -> None:
+def test_a_controller_that_leaves_opted_in_pods_alone_is_told_where_the_webhook_is_called_for_them() -> (
+    None
+):
     flag = read_deployment(deployment("control", "--pod-opt-in"))
     variable = read_deployment(
         deployment("control", env=[{"name": "FABRIC_INJECTOR_CONTROL_POD_OPT_IN", "value": "1"}])
@@ -117,7 +141,9 @@ def test_a_controller_that_leaves_opted_in_pods_alone_is_told_where_the_webhook_
 
 def test_follows_the_items_of_a_volume() -> None:
     obj = deployment("serve", PLACE)
-    obj["spec"]["template"]["spec"]["volumes"][0]["configMap"]["items"] = [{"key": "real", "path": "profiles.yaml"}]
+    obj["spec"]["template"]["spec"]["volumes"][0]["configMap"]["items"] = [
+        {"key": "real", "path": "profiles.yaml"}
+    ]
     found = read_deployment(obj)
     assert found is not None
     assert found.profiles.config_map == ConfigMapKey("my-profiles", "real")
@@ -134,7 +160,9 @@ def test_knows_what_is_shipped(role: str) -> None:
     found = read_deployment(yaml.safe_load((BASE / f"deployment-{role}.yaml").read_text()))
     assert found is not None
     assert (found.role, found.account, found.wanted) == (role, f"fabric-injector-{role}", 2)
-    assert found.profiles.config_map or not found.profiles.file, "what is shipped can be read from outside"
+    assert found.profiles.config_map or not found.profiles.file, (
+        "what is shipped can be read from outside"
+    )
 
 
 WEBHOOK = Deployment("w", "webhook", 2, 2, 0, "i:1")
@@ -148,7 +176,10 @@ NO_CONTROLLER = "no address is published, and no certificate renewed"
     [
         (
             [WEBHOOK, CONTROLLER],
-            ["ok Deployment ns/w: 2 of 2 replicas ready", "ok Deployment ns/c: 2 of 2 replicas ready"],
+            [
+                "ok Deployment ns/w: 2 of 2 replicas ready",
+                "ok Deployment ns/c: 2 of 2 replicas ready",
+            ],
         ),
         (
             [],
@@ -158,7 +189,10 @@ NO_CONTROLLER = "no address is published, and no certificate renewed"
             ],
         ),
         (
-            [Deployment("w", "webhook", 2, 0, 2, "i:1"), Deployment("c", "controller", 2, 1, 1, "i:1")],
+            [
+                Deployment("w", "webhook", 2, 0, 2, "i:1"),
+                Deployment("c", "controller", 2, 1, 1, "i:1"),
+            ],
             [
                 f"fail Deployment ns/w: 0 of 2 replicas ready: {NO_WEBHOOK}",
                 "warn Deployment ns/c: 1 of 2 replicas ready",

@@ -19,8 +19,12 @@ profiles:
 """
 
 
-def node(name: str, *, usable: bool = True, labels: dict[str, str] | None = None, **offered: str) -> NodeOffer:
-    allocatable = {key.replace("__", "/").replace("_", "-"): value for key, value in offered.items()}
+def node(
+    name: str, *, usable: bool = True, labels: dict[str, str] | None = None, **offered: str
+) -> NodeOffer:
+    allocatable = {
+        key.replace("__", "/").replace("_", "-"): value for key, value in offered.items()
+    }
     return NodeOffer(name, labels or {}, allocatable, cordoned=not usable)
 
 
@@ -36,7 +40,11 @@ ONE = "profiles: {shared: {networks: [{network: default/rdma, resource: rdma/hca
 
 
 def test_counts_what_the_nodes_offer() -> None:
-    assert look(node("a", rdma__hca="8", hugepages_2Mi="2Gi"), node("b", rdma__hca="4"), node("c", rdma__hca="0")) == [
+    assert look(
+        node("a", rdma__hca="8", hugepages_2Mi="2Gi"),
+        node("b", rdma__hca="4"),
+        node("c", rdma__hca="0"),
+    ) == [
         "ok profile shared: rdma/hca: 2 nodes (a, b) offer 12 in all; a pod takes 4",
         "ok profile large: hugepages-2Mi: 1 node (a) offers 2147483648 in all; a pod takes 1073741824",
     ]
@@ -77,15 +85,28 @@ def test_counts_what_the_nodes_offer() -> None:
             "ok profile shared: rdma/hca: 2 nodes (a, b) offer 2 in all; a pod takes 1; 1 of them not ready or cordoned",
         ),
     ],
-    ids=["no nodes", "none offers", "no quantity", "wrong label", "right label", "cordoned", "one cordoned"],
+    ids=[
+        "no nodes",
+        "none offers",
+        "no quantity",
+        "wrong label",
+        "right label",
+        "cordoned",
+        "one cordoned",
+    ],
 )
 def test_judges(nodes: list[NodeOffer], selector: str, expected: str) -> None:
     assert look(*nodes, text=ONE, selector=selector) == [expected]
 
 
-def by_claim(expression: str, devices: int, parts: int = 1, driver: str = "dra.net") -> DeviceOffers:
+def by_claim(
+    expression: str, devices: int, parts: int = 1, driver: str = "dra.net"
+) -> DeviceOffers:
     selectors = [{"cel": {"expression": expression}}]
-    nic = {"metadata": {"name": "nic"}, "spec": {"extendedResourceName": "rdma/hca", "selectors": selectors}}
+    nic = {
+        "metadata": {"name": "nic"},
+        "spec": {"extendedResourceName": "rdma/hca", "selectors": selectors},
+    }
     pool = {"name": "p", "generation": 1, "resourceSliceCount": parts}
     listed = [{"name": f"d-{number}"} for number in range(devices)]
     each = {"spec": {"driver": driver, "nodeName": "a", "pool": pool, "devices": listed}}
@@ -97,7 +118,9 @@ def by_claim(expression: str, devices: int, parts: int = 1, driver: str = "dra.n
     [
         (
             by_claim('device.driver == "dra.net"', 4),
-            ["ok profile shared: rdma/hca: 1 node (a) offers 4, DeviceClass nic (DRA) counted, in all; a pod takes 1"],
+            [
+                "ok profile shared: rdma/hca: 1 node (a) offers 4, DeviceClass nic (DRA) counted, in all; a pod takes 1"
+            ],
         ),
         (
             by_claim("device.attributes['dra.net'].rdma", 4),
@@ -138,13 +161,17 @@ def by_claim(expression: str, devices: int, parts: int = 1, driver: str = "dra.n
     ids=["counted", "CEL", "none", "silent", "incomplete", "refused"],
 )
 def test_judges_what_claims_give(offers: DeviceOffers, told: list[str]) -> None:
-    demands = find_demands(profiles(ONE), {}, {("default", "rdma"): define_network(network("default/rdma"))})
+    demands = find_demands(
+        profiles(ONE), {}, {("default", "rdma"): define_network(network("default/rdma"))}
+    )
     assert brief(check_devices(demands, [node("a")], offers)) == told
 
 
 def test_knows_that_a_pod_is_on_one_node() -> None:
     lines = look(node("a", rdma__hca="3"), node("b", rdma__hca="3"))
-    assert lines[0] == "fail profile shared: rdma/hca: a pod takes 4, and no node offers more than 3"
+    assert (
+        lines[0] == "fail profile shared: rdma/hca: a pod takes 4, and no node offers more than 3"
+    )
 
 
 def test_says_that_the_nodes_with_enough_lack_the_label_though_others_carry_it() -> None:
@@ -156,7 +183,10 @@ def test_says_that_the_nodes_with_enough_lack_the_label_though_others_carry_it()
 
 
 def test_reads_a_node() -> None:
-    conditions = [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "True"}]
+    conditions = [
+        {"type": "MemoryPressure", "status": "False"},
+        {"type": "Ready", "status": "True"},
+    ]
     obj = {
         "metadata": {"name": "a", "labels": {"x": "y"}},
         "status": {"allocatable": {"rdma/hca": "1"}, "conditions": conditions},
@@ -170,7 +200,9 @@ def test_reads_a_node() -> None:
 def test_tells_namespaces_with_different_networks_apart() -> None:
     text = "profiles: {own: {networks: [{network: rdma}]}}"
     spaces = {"a": "rdma/a", "b": "rdma/b", "d": "rdma/a"}
-    defined = [define_network(network(f"{space}/rdma", resource)) for space, resource in spaces.items()]
+    defined = [
+        define_network(network(f"{space}/rdma", resource)) for space, resource in spaces.items()
+    ]
     definitions = {(each.namespace, each.name): each for each in defined}
     demands = find_demands(profiles(text), {"own": ["a", "b", "c", "d"]}, definitions)
     assert [(dict(each.resources), each.namespaces) for each in demands] == [
@@ -197,9 +229,12 @@ profiles:
     networks: [{network: default/a, resource: rdma/a}, {network: default/b, resource: rdma/b}]
 """
     defined = [
-        define_network(network(*each)) for each in (("default/a",), ("default/b",), ("kube-system/flat", "eth/vf"))
+        define_network(network(*each))
+        for each in (("default/a",), ("default/b",), ("kube-system/flat", "eth/vf"))
     ]
-    [demand] = find_demands(profiles(text), {}, {(each.namespace, each.name): each for each in defined})
+    [demand] = find_demands(
+        profiles(text), {}, {(each.namespace, each.name): each for each in defined}
+    )
     assert demand.resources == {"eth/vf": 1, "rdma/a": 1, "rdma/b": 1}
 
 
@@ -222,7 +257,9 @@ def test_a_namespace_without_a_profile_uses_none() -> None:
         ("perAccelerator: 0", 0),
     ],
 )
-def test_counts_what_a_pod_takes_at_least_where_the_number_depends_on_its_node(said: str, least: int) -> None:
+def test_counts_what_a_pod_takes_at_least_where_the_number_depends_on_its_node(
+    said: str, least: int
+) -> None:
     text = f"profiles: {{efa: {{quantities: [{{resource: vpc/efa, {said}}}]}}}}"
     [demand] = find_demands(profiles(text), {"efa": ["a"]}, {})
     assert demand.resources == ({"vpc/efa": least} if least else {})
@@ -245,6 +282,6 @@ profiles:
     rdma = define_network(network("default/rdma"))
     [demand] = find_demands(profiles(text), {"efa": ["a"]}, {("default", "rdma"): rdma})
     assert demand.resources == {"vpc/other": 9, "vpc/efa": 32, "vpc/nic": 16}
-    assert brief(check_devices([demand], [node("n", vpc__efa="4", vpc__nic="16", vpc__other="9")]))[1] == (
-        "fail profile efa: vpc/efa: a pod takes at least 32, and no node offers more than 4"
-    )
+    assert brief(check_devices([demand], [node("n", vpc__efa="4", vpc__nic="16", vpc__other="9")]))[
+        1
+    ] == ("fail profile efa: vpc/efa: a pod takes at least 32, and no node offers more than 4")

@@ -23,7 +23,11 @@ NONE = "ok training pods: none of the unfinished ones in labelled namespaces is 
 def live(fixture: str, namespace: str = "train", **metadata: Any) -> Object:
     """Give a fixture's pod as it is in a namespace."""
     pod = pods.load(f"pods/{fixture}.yaml")
-    pod["metadata"] |= {"namespace": namespace, "name": pod["metadata"].get("name") or fixture, **metadata}
+    pod["metadata"] |= {
+        "namespace": namespace,
+        "name": pod["metadata"].get("name") or fixture,
+        **metadata,
+    }
     return pod
 
 
@@ -31,7 +35,11 @@ def metadata_of(pod: Object) -> Object:
     return {"metadata": pod["metadata"]}
 
 
-TRAINING = [name.removeprefix("pods/").removesuffix(".yaml") for name in pods.all_names() if name.startswith("pods/")]
+TRAINING = [
+    name.removeprefix("pods/").removesuffix(".yaml")
+    for name in pods.all_names()
+    if name.startswith("pods/")
+]
 
 
 @pytest.mark.parametrize("fixture", TRAINING)
@@ -83,7 +91,13 @@ def test_passes_over(change: dict[str, Any]) -> None:
 
 
 def test_passes_over_pods_of_no_training_system() -> None:
-    replica_set = {"kind": "ReplicaSet", "name": "web", "apiVersion": "apps/v1", "uid": "u", "controller": True}
+    replica_set = {
+        "kind": "ReplicaSet",
+        "name": "web",
+        "apiVersion": "apps/v1",
+        "uid": "u",
+        "controller": True,
+    }
     web = {"metadata": {"name": "web", "namespace": "train", "ownerReferences": [replica_set]}}
     assert not may_be_earlier(web, LABELLED)
 
@@ -112,7 +126,9 @@ def test_survives_pods_that_cannot_be_read() -> None:
         ("train", {names.PROFILE: "shared"}, False),
     ],
 )
-def test_finds_labelled_pods_elsewhere(namespace: str, labels: dict[str, str], expected: bool) -> None:
+def test_finds_labelled_pods_elsewhere(
+    namespace: str, labels: dict[str, str], expected: bool
+) -> None:
     pod = {"metadata": {"name": "a", "namespace": namespace, "labels": labels}}
     assert is_unreached(pod, LABELLED) is expected
 

@@ -27,7 +27,10 @@ from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.reachability import probe_pod
 
 BASE = ROOT / "manifests/base"
-READY = {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True", "reason": "R", "message": ""}]}
+READY = {
+    "observedGeneration": 1,
+    "conditions": [{"type": "Ready", "status": "True", "reason": "R", "message": ""}],
+}
 MOUNT = {"name": "c", "mountPath": "/c"}
 SETTINGS = "{apiVersion: config.fabric-injector.io/v1alpha1, kind: Configuration, multus: {defaultNetworks: 0}}"
 QUANTITIES = {"hard": {"requests.rdma/hca": "8"}, "used": {"requests.rdma/hca": "1"}}
@@ -52,7 +55,10 @@ def deployment(role: str) -> Object:
     if role == "webhook":  # whatever is shipped: with all that such a Deployment may tell
         pod = found["spec"]["template"]["spec"]
         pod["volumes"] = [{"name": "c", "configMap": {"name": names.CONFIG_MAP}}]
-        pod["containers"][0] |= {"args": ["serve", "--config=/c/config.yaml"], "volumeMounts": [MOUNT]}
+        pod["containers"][0] |= {
+            "args": ["serve", "--config=/c/config.yaml"],
+            "volumeMounts": [MOUNT],
+        }
     return {**found, "status": {"readyReplicas": 2}}
 
 
@@ -66,7 +72,9 @@ def installed() -> HostileConnection:
     template = {"template": {"spec": {"containers": [multus], "volumes": volumes}}}
     conf = json.dumps({"type": "multus", "globalNamespaces": "default", "defaultNetworks": []})
     lease = named(
-        "fabric-injector", "fabric-injector", spec={"holderIdentity": "c", "renewTime": "2026-11-21T12:00:00Z"}
+        "fabric-injector",
+        "fabric-injector",
+        spec={"holderIdentity": "c", "renewTime": "2026-11-21T12:00:00Z"},
     )
     secret = {"tls.crt": base64.b64encode(b"x").decode(), "tls.key": "%%%"}
     policies = ("fabric-injector-addresses", "fabric-injector-ca-bundle", "fabric-injector-created")
@@ -78,11 +86,19 @@ def installed() -> HostileConnection:
     }
     objects: dict[str, Any] = {
         "/version": {},
-        "/api/v1/namespaces": [{"metadata": {"name": "research", "labels": {names.PROFILE: "shared"}}}],
-        "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions": [network("default/rdma-net", "rdma/hca")],
+        "/api/v1/namespaces": [
+            {"metadata": {"name": "research", "labels": {names.PROFILE: "shared"}}}
+        ],
+        "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions": [
+            network("default/rdma-net", "rdma/hca")
+        ],
         "/api/v1/nodes": [node()],
-        f"{apps}/daemonsets": [named("kube-multus-ds", "kube-system", spec=template, status={"numberReady": 1})],
-        "/api/v1/namespaces/kube-system/configmaps/multus-cfg": named("multus-cfg", data={"cni-conf.json": conf}),
+        f"{apps}/daemonsets": [
+            named("kube-multus-ds", "kube-system", spec=template, status={"numberReady": 1})
+        ],
+        "/api/v1/namespaces/kube-system/configmaps/multus-cfg": named(
+            "multus-cfg", data={"cni-conf.json": conf}
+        ),
         "/api/v1/resourcequotas": [named("team", "research", status=QUANTITIES)],
         "/api/v1/pods": pods,
         "/api/v1/namespaces/research/pods": pods,
@@ -90,7 +106,8 @@ def installed() -> HostileConnection:
         f"/apis/{kueue}/localqueues": [named("main", "research", spec={"clusterQueue": "q"})],
         f"/apis/{kueue}/clusterqueues": [named("q", spec={"resourceGroups": groups})],
         "/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config": named(
-            "kueue-manager-config", data={"c.yaml": "resources: {excludeResourcePrefixes: [example.com]}"}
+            "kueue-manager-config",
+            data={"c.yaml": "resources: {excludeResourcePrefixes: [example.com]}"},
         ),
         "/apis/scheduling.volcano.sh": {"preferredVersion": {"groupVersion": volcano}},
         f"/apis/{volcano}/queues": [named("default", spec={"capability": {"rdma/hca": "0"}})],
@@ -98,7 +115,10 @@ def installed() -> HostileConnection:
             manifest("mutating-webhook-configuration.yaml"),
             named("lws-x", webhooks=[]),
         ],
-        f"{apps}/namespaces/fabric-injector/deployments": [deployment("webhook"), deployment("controller")],
+        f"{apps}/namespaces/fabric-injector/deployments": [
+            deployment("webhook"),
+            deployment("controller"),
+        ],
         f"{own}/services": [named("fabric-injector", "fabric-injector")],
         f"{own}/secrets/{names.TLS_SECRET}": {
             "metadata": {"name": names.TLS_SECRET, "resourceVersion": "1", "annotations": {}},
@@ -106,7 +126,9 @@ def installed() -> HostileConnection:
         },
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
         f"{admission}/validatingadmissionpolicies": [named(each) for each in policies],
-        f"{admission}/validatingadmissionpolicybindings": [named(each, spec={"policyName": each}) for each in policies],
+        f"{admission}/validatingadmissionpolicybindings": [
+            named(each, spec={"policyName": each}) for each in policies
+        ],
         "/apis/fabric-injector.io/v1alpha1/fabricprofiles": [
             {**each, "status": READY} for each in to_objects(PROFILES)
         ],
@@ -114,7 +136,9 @@ def installed() -> HostileConnection:
             **custom_resource_definition(),
             "status": {"conditions": [{"type": "Established", "status": "True"}]},
         },
-        f"{own}/configmaps/{names.CONFIG_MAP}": named(names.CONFIG_MAP, data={"config.yaml": SETTINGS}),
+        f"{own}/configmaps/{names.CONFIG_MAP}": named(
+            names.CONFIG_MAP, data={"config.yaml": SETTINGS}
+        ),
         "POST /api/v1/namespaces/research/pods": injected,
         "POST /apis/authorization.k8s.io/v1/subjectaccessreviews": {"status": {"allowed": True}},
     }
@@ -165,7 +189,9 @@ def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
     connection = installed()
     path = data.draw(st.sampled_from(sorted(connection.objects)))
     value = connection.objects[path]
-    at = data.draw(st.sampled_from([each for each in places(value) if each or not isinstance(value, list)]))
+    at = data.draw(
+        st.sampled_from([each for each in places(value) if each or not isinstance(value, list)])
+    )
     connection.objects[path] = broken(value, at, data.draw(st.sampled_from(JUNK)))
     judged(connection)
 
@@ -181,7 +207,9 @@ def test_an_answer_that_is_none(data: st.DataObject) -> None:
 def test_what_was_left_out_is_not_said_to_be_missing() -> None:
     """The network of a profile, and the Deployment of the webhook, are there, but cannot be read."""
     connection = installed()
-    connection.objects["/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"][0]["spec"] = {"config": 5}
+    connection.objects["/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"][0]["spec"] = {
+        "config": 5
+    }
     connection.objects["/apis/apps/v1/namespaces/fabric-injector/deployments"][0]["status"] = []
     found = judged(connection)
     assert {each["subject"]: each["message"] for each in found if each["topic"] == "unread"} == {
@@ -193,7 +221,9 @@ def test_what_was_left_out_is_not_said_to_be_missing() -> None:
 
 def test_multus_whose_image_says_all_by_itself() -> None:
     connection = installed()
-    [container] = connection.objects["/apis/apps/v1/daemonsets"][0]["spec"]["template"]["spec"]["containers"]
+    [container] = connection.objects["/apis/apps/v1/daemonsets"][0]["spec"]["template"]["spec"][
+        "containers"
+    ]
     del container["args"]
     assert [each for each in judged(connection) if each["topic"] == "unread"] == []
 
@@ -201,12 +231,18 @@ def test_multus_whose_image_says_all_by_itself() -> None:
 @pytest.mark.parametrize("text", ["a: " + "9" * 5000, "[" * 100000, "- x", "resources: 5"])
 def test_a_configuration_of_kueue_that_is_none(text: str) -> None:
     connection = installed()
-    connection.objects["/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config"]["data"] = {"c.yaml": text}
+    connection.objects["/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config"][
+        "data"
+    ] = {"c.yaml": text}
     assert judged(connection)
 
 
-@pytest.mark.parametrize("text", ['{"a": ' + "9" * 5000 + "}", "[" * 100000, "5", '{"globalNamespaces": 5}'])
+@pytest.mark.parametrize(
+    "text", ['{"a": ' + "9" * 5000 + "}", "[" * 100000, "5", '{"globalNamespaces": 5}']
+)
 def test_a_configuration_of_multus_that_is_none(text: str) -> None:
     connection = installed()
-    connection.objects["/api/v1/namespaces/kube-system/configmaps/multus-cfg"]["data"] = {"cni-conf.json": text}
+    connection.objects["/api/v1/namespaces/kube-system/configmaps/multus-cfg"]["data"] = {
+        "cni-conf.json": text
+    }
     assert judged(connection)

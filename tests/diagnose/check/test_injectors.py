@@ -20,7 +20,9 @@ def configuration(
     return {"metadata": {"name": name}, "webhooks": [entry]}
 
 
-OURS = configuration(OWN, service="fabric-injector/fabric-injector", webhook="pods.fabric-injector.io")
+OURS = configuration(
+    OWN, service="fabric-injector/fabric-injector", webhook="pods.fabric-injector.io"
+)
 NONE = "ok other webhooks: no other changes pods without a collision being told above"
 
 
@@ -32,7 +34,10 @@ NONE = "ok other webhooks: no other changes pods without a collision being told 
             "warn MutatingWebhookConfiguration network-resources-injector-config: is network-resources-injector (",
         ),
         (
-            configuration("renamed", service="openshift-sriov-network-operator/network-resources-injector-service"),
+            configuration(
+                "renamed",
+                service="openshift-sriov-network-operator/network-resources-injector-service",
+            ),
             "warn MutatingWebhookConfiguration renamed: is network-resources-injector (",
         ),
         (
@@ -62,7 +67,9 @@ def test_judges(other: dict[str, Any], expected: str) -> None:
 
 
 def test_knows_who_must_come_first() -> None:
-    lines = brief(check_injectors([configuration("lws-mutating-webhook-configuration")], "a-fabric-injector"))
+    lines = brief(
+        check_injectors([configuration("lws-mutating-webhook-configuration")], "a-fabric-injector")
+    )
     assert lines[0] == (
         "warn MutatingWebhookConfiguration lws-mutating-webhook-configuration: is called after a-fabric-injector, which reads what "
         "it writes on pods"
@@ -70,7 +77,10 @@ def test_knows_who_must_come_first() -> None:
 
 
 def test_counts_the_harmless() -> None:
-    harmless = [configuration(name) for name in ("istio-sidecar-injector", "kueue-mutating-webhook-configuration")]
+    harmless = [
+        configuration(name)
+        for name in ("istio-sidecar-injector", "kueue-mutating-webhook-configuration")
+    ]
     assert brief(check_injectors([OURS, *harmless], OWN)) == [
         "ok 2 other configurations: istio-sidecar-injector, kueue-mutating-webhook-configuration change pods too; no collision is "
         "known"
@@ -88,9 +98,14 @@ def test_counts_the_harmless() -> None:
     ids=["deployments", "update", "status", "cluster"],
 )
 def test_passes_over_those_that_change_no_new_pod(rule: dict[str, Any]) -> None:
-    assert brief(check_injectors([OURS, configuration("network-resources-injector-config", rule)], OWN)) == [NONE]
+    assert brief(
+        check_injectors([OURS, configuration("network-resources-injector-config", rule)], OWN)
+    ) == [NONE]
 
 
 def test_counts_a_rule_for_everything() -> None:
     rule = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["*"]}
-    assert "no collision is known" in brief(check_injectors([configuration("policy-engine", rule)], OWN))[0]
+    assert (
+        "no collision is known"
+        in brief(check_injectors([configuration("policy-engine", rule)], OWN))[0]
+    )

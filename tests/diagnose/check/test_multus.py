@@ -54,15 +54,25 @@ def test_recognises(image: str, container: str, is_multus: bool) -> None:
 
 def test_reads_a_daemon_set() -> None:
     found = read_daemon_set(daemon_set("multus-cni", "--x=y", config_map="multus-cni-config"))
-    assert found == DaemonSet("kube-system", "ds", 3, 2, ("/thin_entrypoint", "--x=y"), ("multus-cni-config",))
+    assert found == DaemonSet(
+        "kube-system", "ds", 3, 2, ("/thin_entrypoint", "--x=y"), ("multus-cni-config",)
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "isolation", "spaces"),
     [
         (("--multus-conf-file=auto",), None, ()),
-        (("--namespace-isolation=true", "--global-namespaces=default,foo, bar"), True, ("default", "foo")),
-        (("--namespace-isolation=true", '--global-namespaces="default,foo"'), True, ("default", "foo")),
+        (
+            ("--namespace-isolation=true", "--global-namespaces=default,foo, bar"),
+            True,
+            ("default", "foo"),
+        ),
+        (
+            ("--namespace-isolation=true", '--global-namespaces="default,foo"'),
+            True,
+            ("default", "foo"),
+        ),
         (("--namespace-isolation",), True, ()),
         (("--namespace-isolation=false",), False, ()),
         (("sh -c /entrypoint.sh --namespace-isolation=true --global-namespaces=a",), True, ("a",)),
@@ -70,13 +80,19 @@ def test_reads_a_daemon_set() -> None:
     ],
     ids=lambda value: str(value),
 )
-def test_reads_arguments(arguments: tuple[str, ...], isolation: bool | None, spaces: tuple[str, ...]) -> None:
+def test_reads_arguments(
+    arguments: tuple[str, ...], isolation: bool | None, spaces: tuple[str, ...]
+) -> None:
     found = configuration_of_arguments(DaemonSet("kube-system", "ds", arguments=arguments))
     assert (found.isolation, found.global_namespaces) == (isolation, spaces)
 
 
 def test_reads_config_maps() -> None:
-    daemon = {"namespaceIsolation": True, "globalNamespaces": "default,openshift-multus", "logLevel": "verbose"}
+    daemon = {
+        "namespaceIsolation": True,
+        "globalNamespaces": "default,openshift-multus",
+        "logLevel": "verbose",
+    }
     data = {
         "daemon-config.json": json.dumps(daemon),
         "readme": "no JSON",
@@ -102,7 +118,11 @@ OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n"
     ("text", "configurations", "expected"),
     [
         (ELSEWHERE, [SILENT], ["ok multus.namespaceIsolation: is false, as in S"]),
-        (ELSEWHERE, [Configuration("S", False)], ["ok multus.namespaceIsolation: is false, as in S"]),
+        (
+            ELSEWHERE,
+            [Configuration("S", False)],
+            ["ok multus.namespaceIsolation: is false, as in S"],
+        ),
         (
             ELSEWHERE,
             [SILENT, ISOLATING],
@@ -120,11 +140,17 @@ OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n"
                 "warn multus.namespaceIsolation: is true in the Configuration, but is not written, and its default is false, in S"
             ],
         ),
-        (OURS % "default, rails" + ELSEWHERE, [ISOLATING], ["ok multus.globalNamespaces: is as Multus has it"]),
+        (
+            OURS % "default, rails" + ELSEWHERE,
+            [ISOLATING],
+            ["ok multus.globalNamespaces: is as Multus has it"],
+        ),
         (
             OURS % "default" + ELSEWHERE,
             [ISOLATING],
-            ["warn multus.globalNamespaces: lacks rails, which Multus opens: pods that use their networks are denied"],
+            [
+                "warn multus.globalNamespaces: lacks rails, which Multus opens: pods that use their networks are denied"
+            ],
         ),
         (
             OURS % "default, rails" + ELSEWHERE,
@@ -158,7 +184,9 @@ OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n"
         ),
     ],
 )
-def test_compares_the_settings(text: str, configurations: list[Configuration], expected: list[str]) -> None:
+def test_compares_the_settings(
+    text: str, configurations: list[Configuration], expected: list[str]
+) -> None:
     assert look(text, *configurations) == expected
 
 
@@ -185,8 +213,12 @@ def test_tells_that_multus_is_not_there() -> None:
         assert brief(check_absent(none_asks)) == [
             f"warn {subject}: are not installed: no pod can have a second network"
         ]
-    elsewhere = "profiles: {a: {rendezvous: {addressSource: gke}}, b: {rendezvous: {addressSource: none}}}"
-    assert brief(check_absent(profiles(elsewhere))) == [f"ok {subject}: are not installed, and no profile asks for one"]
+    elsewhere = (
+        "profiles: {a: {rendezvous: {addressSource: gke}}, b: {rendezvous: {addressSource: none}}}"
+    )
+    assert brief(check_absent(profiles(elsewhere))) == [
+        f"ok {subject}: are not installed, and no profile asks for one"
+    ]
     assert brief(check_absent(profiles(elsewhere.replace("{a:", "{c: {}, a:")))) == [
         f"warn {subject}: are not installed: no pod can have a second network"
     ]
@@ -202,6 +234,9 @@ def test_tells_that_multus_is_not_there() -> None:
     ],
 )
 def test_misses_no_multus_that_no_profile_uses(profile: str, level: str) -> None:
-    told = {"ok": "no DaemonSet of it was found, and no profile asks for it", "warn": "no DaemonSet of it was found"}
+    told = {
+        "ok": "no DaemonSet of it was found, and no profile asks for it",
+        "warn": "no DaemonSet of it was found",
+    }
     found = brief(check_multus([], [], profiles(f"profiles: {{a: {profile}}}")))
     assert found[0] == f"{level} Multus: {told[level]}"

@@ -40,10 +40,22 @@ def look(*namespaces: LabelledNamespace, known: Profiles | None = PROFILES) -> l
     ("namespace", "expected"),
     [
         (space(), ["ok namespace a: uses profile shared"]),
-        (space(profile="none"), ["ok namespaces: none names a profile by label fabric-injector.io/profile yet"]),
-        (space(profile="gone"), ["fail namespace a: no profile is named 'gone': every training pod is denied"]),
-        (space(profile="theirs"), ["fail namespace a: profile theirs is not for it: every training pod is denied"]),
-        (space(name="elsewhere", profile="theirs"), ["ok namespace elsewhere: uses profile theirs"]),
+        (
+            space(profile="none"),
+            ["ok namespaces: none names a profile by label fabric-injector.io/profile yet"],
+        ),
+        (
+            space(profile="gone"),
+            ["fail namespace a: no profile is named 'gone': every training pod is denied"],
+        ),
+        (
+            space(profile="theirs"),
+            ["fail namespace a: profile theirs is not for it: every training pod is denied"],
+        ),
+        (
+            space(name="elsewhere", profile="theirs"),
+            ["ok namespace elsewhere: uses profile theirs"],
+        ),
         (
             space(**{names.MODE: "observe"}),
             [
@@ -93,7 +105,10 @@ def look(*namespaces: LabelledNamespace, known: Profiles | None = PROFILES) -> l
                 "parts: pods get none (podSecurity: skip)"
             ],
         ),
-        (space(profile="unlocked", **{ENFORCE: "restricted"}), ["ok namespace a: uses profile unlocked"]),
+        (
+            space(profile="unlocked", **{ENFORCE: "restricted"}),
+            ["ok namespace a: uses profile unlocked"],
+        ),
         (space(**{ENFORCE: "privileged"}), ["ok namespace a: uses profile shared"]),
         (
             space(name="kube-system"),
@@ -110,7 +125,9 @@ def look(*namespaces: LabelledNamespace, known: Profiles | None = PROFILES) -> l
             ],
         ),
     ],
-    ids=lambda value: f"{value.name} {dict(value.labels)}" if isinstance(value, LabelledNamespace) else "",
+    ids=lambda value: (
+        f"{value.name} {dict(value.labels)}" if isinstance(value, LabelledNamespace) else ""
+    ),
 )
 def test_judges(namespace: LabelledNamespace, expected: list[str]) -> None:
     assert look(namespace) == expected
@@ -118,8 +135,13 @@ def test_judges(namespace: LabelledNamespace, expected: list[str]) -> None:
 
 def test_reads_labelled_namespaces_that_stay() -> None:
     metadata = {"name": "a", "labels": {names.PROFILE: "shared"}}
-    assert read_namespace({"metadata": metadata}) == LabelledNamespace("a", {names.PROFILE: "shared"})
-    assert read_namespace({"metadata": {**metadata, "deletionTimestamp": "2026-01-01T00:00:00Z"}}) is None
+    assert read_namespace({"metadata": metadata}) == LabelledNamespace(
+        "a", {names.PROFILE: "shared"}
+    )
+    assert (
+        read_namespace({"metadata": {**metadata, "deletionTimestamp": "2026-01-01T00:00:00Z"}})
+        is None
+    )
     assert read_namespace({"metadata": {"name": "a", "labels": {"x": "y"}}}) is None
     assert read_namespace({"metadata": {"name": "a"}}) is None
 

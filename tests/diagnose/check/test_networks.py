@@ -34,8 +34,12 @@ def test_finds_a_network_and_its_device() -> None:
 
 
 def test_misses_a_network() -> None:
-    assert look(SHARED, {}, network("default/other")) == ["fail profile shared: network default/rdma: does not exist"]
-    assert look(SHARED, {"shared": ["a", "b"]}) == ["fail profile shared: network default/rdma: does not exist"]
+    assert look(SHARED, {}, network("default/other")) == [
+        "fail profile shared: network default/rdma: does not exist"
+    ]
+    assert look(SHARED, {"shared": ["a", "b"]}) == [
+        "fail profile shared: network default/rdma: does not exist"
+    ]
 
 
 def test_finds_a_configuration_that_multus_cannot_read() -> None:
@@ -55,12 +59,16 @@ def test_looks_in_each_namespace_for_a_network_without_one() -> None:
     assert look(OWN, users, *(network(f"{space}/rdma") for space in "abc")) == [
         "ok profile own: network rdma: exists; asks for rdma/hca x2"
     ]
-    assert look(OWN, users, network("b/rdma")) == ["fail profile own: network rdma: does not exist (for pods of a, c)"]
+    assert look(OWN, users, network("b/rdma")) == [
+        "fail profile own: network rdma: does not exist (for pods of a, c)"
+    ]
 
 
 def test_keeps_its_lines_short_however_many_namespaces_there_are() -> None:
     (line,) = look(OWN, {"own": [f"team-{number:03}" for number in range(1000)]})
-    assert line.endswith("does not exist (for pods of team-000, team-001, team-002, team-003, team-004 and 995 more)")
+    assert line.endswith(
+        "does not exist (for pods of team-000, team-001, team-002, team-003, team-004 and 995 more)"
+    )
 
 
 def test_knows_the_isolation_of_multus() -> None:
@@ -94,7 +102,9 @@ def test_tells_annotations_that_cannot_be_used(annotation: str, value: str) -> N
     broken = network("rails/rail-0")
     broken["metadata"]["annotations"][annotation] = value
     (line,) = look(RAIL, {}, broken)
-    assert line.startswith(f"fail profile rail: network rails/rail-0: has an annotation {annotation} is {value!r}")
+    assert line.startswith(
+        f"fail profile rail: network rails/rail-0: has an annotation {annotation} is {value!r}"
+    )
 
 
 def test_warns_where_the_ranks_can_meet_nowhere() -> None:
@@ -104,10 +114,10 @@ def test_warns_where_the_ranks_can_meet_nowhere() -> None:
         "ok profile shared: network default/rdma: exists; asks for rdma/hca x1",
         "warn profile shared: none of its networks gives addresses (no ipam): ranks meet on the pod network",
     ]
-    quiet = (
-        "profiles: {shared: {networks: [{network: default/rdma, resource: rdma/hca}], rendezvous: {enabled: false}}}"
-    )
-    assert look(quiet, {}, bare) == ["ok profile shared: network default/rdma: exists; asks for rdma/hca x1"]
+    quiet = "profiles: {shared: {networks: [{network: default/rdma, resource: rdma/hca}], rendezvous: {enabled: false}}}"
+    assert look(quiet, {}, bare) == [
+        "ok profile shared: network default/rdma: exists; asks for rdma/hca x1"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +133,9 @@ def test_warns_where_the_ranks_can_meet_nowhere() -> None:
     ],
     ids=["there", "absent", "two"],
 )
-def test_looks_for_the_default_network_that_a_profile_gives_its_pods(default: str, expected: str) -> None:
+def test_looks_for_the_default_network_that_a_profile_gives_its_pods(
+    default: str, expected: str
+) -> None:
     text = f"""
 multus: {{namespaceIsolation: true}}
 profiles:

@@ -31,7 +31,9 @@ def granted(role: Role) -> Iterator[Access]:
                 for resource in rule["resources"]:
                     for name in rule.get("resourceNames") or [""]:
                         for verb in rule["verbs"]:
-                            yield Access(verb, group, resource, obj["metadata"].get("namespace", ""), name)
+                            yield Access(
+                                verb, group, resource, obj["metadata"].get("namespace", ""), name
+                            )
 
 
 @pytest.mark.parametrize("role", ["webhook", "controller"])
@@ -52,9 +54,13 @@ def test_needs_less_where_somebody_else_keeps_the_certificates() -> None:
 
 def test_knows_the_shipped_policies() -> None:
     objects = [obj for file in BASE.glob("*.yaml") for obj in yaml.safe_load_all(file.read_text())]
-    named = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "ValidatingAdmissionPolicy"}
+    named = {
+        obj["metadata"]["name"] for obj in objects if obj["kind"] == "ValidatingAdmissionPolicy"
+    }
     assert named == set(POLICIES)
-    assert {obj["spec"]["policyName"] for obj in objects if obj["kind"].endswith("PolicyBinding")} == named
+    assert {
+        obj["spec"]["policyName"] for obj in objects if obj["kind"].endswith("PolicyBinding")
+    } == named
 
 
 def plural(kind: str) -> str:
@@ -92,7 +98,13 @@ GET, PATCH = Access("get", "", "pods"), Access("patch", "", "pods")
 @pytest.mark.parametrize(
     ("wanted", "more", "expected"),
     [
-        ("yes", "no", ["ok ServiceAccount a: may do all 1 things that it needs, and nothing dangerous besides"]),
+        (
+            "yes",
+            "no",
+            [
+                "ok ServiceAccount a: may do all 1 things that it needs, and nothing dangerous besides"
+            ],
+        ),
         ("no", "no", ["fail ServiceAccount a: may not get pods"]),
         ("yes", "yes", ["warn ServiceAccount a: may patch pods, which it does not need"]),
         (

@@ -15,10 +15,23 @@ from webhook.world.profiles_read import ProfilesRead, read_file, read_objects
 TITLE = "CustomResourceDefinition fabricprofiles.fabric-injector.io"
 
 
-def profile(name: str, generation: int = 1, observed: int = 1, *conditions: tuple[str, str, str], **spec: Any) -> Any:
-    told = [{"type": kind, "status": status, "reason": "R", "message": message} for kind, status, message in conditions]
+def profile(
+    name: str,
+    generation: int = 1,
+    observed: int = 1,
+    *conditions: tuple[str, str, str],
+    **spec: Any,
+) -> Any:
+    told = [
+        {"type": kind, "status": status, "reason": "R", "message": message}
+        for kind, status, message in conditions
+    ]
     status = {"observedGeneration": observed, "conditions": told}
-    return {"metadata": {"name": name, "generation": generation}, "spec": spec, "status": status if told else {}}
+    return {
+        "metadata": {"name": name, "generation": generation},
+        "spec": spec,
+        "status": status if told else {},
+    }
 
 
 def told(read: ProfilesRead, *, is_installed: bool = True) -> list[str]:
@@ -37,20 +50,30 @@ def test_tells_the_faults_of_each_object_and_judges_the_others() -> None:
 
 
 def test_warns_of_a_setting_that_another_one_rules_out() -> None:
-    text = "profiles: {a: {ncclConf: true, rendezvous: {waitImage: installed}}, b: {ncclConf: true}}"
+    text = (
+        "profiles: {a: {ncclConf: true, rendezvous: {waitImage: installed}}, b: {ncclConf: true}}"
+    )
     [line] = [line for line in told(read_file("f.yaml", text)) if line.startswith("warn")]
-    assert line.startswith("warn profile a: ncclConf: true writes nothing: with rendezvous.waitImage ")
+    assert line.startswith(
+        "warn profile a: ncclConf: true writes nothing: with rendezvous.waitImage "
+    )
 
 
 def test_tells_what_the_configuration_does_not_allow() -> None:
     spec = "{volumes: [{name: v, hostPath: {path: /sys}}], sidecars: [{name: s, image: a/b}]}"
-    found = [line for line in told(read_file("f.yaml", f"profiles: {{a: {spec}}}")) if not line.startswith("ok")]
+    found = [
+        line
+        for line in told(read_file("f.yaml", f"profiles: {{a: {spec}}}"))
+        if not line.startswith("ok")
+    ]
     assert found == [
         "fail profile a: volume v: hostPath /sys is not in allowed.hostPaths of the Configuration",
         "fail profile a: sidecar s: image a/b is not in allowed.sidecarImages of the Configuration",
     ]
     allowed = "allowed: {hostPaths: [/sys], sidecarImages: [a/*]}"
-    assert told(read_file("f.yaml", f"{allowed}\nprofiles: {{a: {spec}}}")) == ["ok f.yaml: 1 profile, valid: a"]
+    assert told(read_file("f.yaml", f"{allowed}\nprofiles: {{a: {spec}}}")) == [
+        "ok f.yaml: 1 profile, valid: a"
+    ]
 
 
 def test_says_where_profiles_are_missing() -> None:
@@ -60,7 +83,9 @@ def test_says_where_profiles_are_missing() -> None:
         assert told(objects, is_installed=is_installed) == [
             "warn FabricProfiles: no definition: neither networks nor devices were looked for"
         ]
-    assert told(ProfilesRead("ConfigMap a/b, c", missing="does not exist")) == ["fail ConfigMap a/b, c: does not exist"]
+    assert told(ProfilesRead("ConfigMap a/b, c", missing="does not exist")) == [
+        "fail ConfigMap a/b, c: does not exist"
+    ]
 
 
 def test_tells_what_the_controller_found() -> None:
@@ -69,9 +94,19 @@ def test_tells_what_the_controller_found() -> None:
         profile("silent", 2, 0),
         profile("late", 3, 2, ("Ready", "True", "")),
         profile(
-            "wrong", 4, 4, ("NetworksFound", "False", "default/x does not exist"), ("Ready", "False", "no network")
+            "wrong",
+            4,
+            4,
+            ("NetworksFound", "False", "default/x does not exist"),
+            ("Ready", "False", "no network"),
         ),
-        profile("once", 1, 1, ("NetworksFound", "False", "no default/x"), ("Ready", "False", "no default/x")),
+        profile(
+            "once",
+            1,
+            1,
+            ("NetworksFound", "False", "no default/x"),
+            ("Ready", "False", "no default/x"),
+        ),
         profile("doubtful", 1, 1, ("DevicesOffered", "Unknown", ""), ("Ready", "True", "")),
     ]
     assert told(read_objects("FabricProfiles", objects))[1:] == [
@@ -89,17 +124,24 @@ def definition(*, established: bool = True) -> dict[str, Any]:
 
 
 def schema_of(obj: dict[str, Any]) -> Any:
-    return obj["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    return obj["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"][
+        "properties"
+    ]
 
 
 def judged(obj: dict[str, Any] | None, *, is_needed: bool = True) -> list[str]:
     found = check_definition(None if obj is None else read_definition(obj), is_needed=is_needed)
-    return [line.removeprefix(f"{TITLE}: ") for line in (f"{each.level} {each.message}" for each in found)]
+    return [
+        line.removeprefix(f"{TITLE}: ")
+        for line in (f"{each.level} {each.message}" for each in found)
+    ]
 
 
 def test_knows_the_definition_of_this_version() -> None:
     assert judged(definition()) == ["ok is established, with the schema of this version"]
-    assert judged(definition(established=False)) == ["fail is not Established: FabricProfiles are not served"]
+    assert judged(definition(established=False)) == [
+        "fail is not Established: FabricProfiles are not served"
+    ]
     assert judged(None) == ["fail does not exist: there can be no FabricProfile"]
     assert judged(None, is_needed=False) == []
 
@@ -116,11 +158,15 @@ def test_says_how_another_definition_differs() -> None:
     assert judged(newer) == [
         "warn is not that of this version: it is newer, with spec.colour, which this program does not know"
     ]
-    assert judged(other) == ["warn is not that of this version: spec.podSecurity has another type, bound or rule"]
+    assert judged(other) == [
+        "warn is not that of this version: spec.podSecurity has another type, bound or rule"
+    ]
     assert judged(unserved) == ["fail does not serve version v1alpha1"]
 
 
-@pytest.mark.parametrize("schema", [None, 3, {}, {"properties": 3}, {"properties": {"spec": 3}, "items": []}])
+@pytest.mark.parametrize(
+    "schema", [None, 3, {}, {"properties": 3}, {"properties": {"spec": 3}, "items": []}]
+)
 def test_any_schema_is_only_another_one(schema: Any) -> None:
     obj = definition()
     obj["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}

@@ -5,7 +5,13 @@ import pytest
 from tests.diagnose.check.findings import brief
 from webhook.core.cluster.demand import Demand
 from webhook.core.model import Object
-from webhook.diagnose.check.quotas import Quota, check_kueue, check_resource_quotas, check_volcano, read_quota
+from webhook.diagnose.check.quotas import (
+    Quota,
+    check_kueue,
+    check_resource_quotas,
+    check_volcano,
+    read_quota,
+)
 
 DEMANDS = [Demand("shared", {"rdma/hca": 2, "hugepages-2Mi": 4}, {}, ("a", "b"))]
 KEY = "requests.rdma/hca"
@@ -18,7 +24,10 @@ def quota(hard: str | None, used: str = "0", namespace: str = "a") -> Quota:
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (quota("8", "3"), "ok ResourceQuota a/q: requests.rdma/hca is 8, 3 of it used, and a pod takes 2"),
+        (
+            quota("8", "3"),
+            "ok ResourceQuota a/q: requests.rdma/hca is 8, 3 of it used, and a pod takes 2",
+        ),
         (
             quota("0"),
             "fail ResourceQuota a/q: requests.rdma/hca is 0, 0 of it used, and a pod takes 2: every training pod is refused",
@@ -31,7 +40,10 @@ def quota(hard: str | None, used: str = "0", namespace: str = "a") -> Quota:
             quota("8", "7"),
             "warn ResourceQuota a/q: requests.rdma/hca is 8, 7 of it used, and a pod takes 2: the next pod is refused",
         ),
-        (quota(None), "warn 1 ResourceQuota (a/q): does not know rdma/hca: pods take as many as there are"),
+        (
+            quota(None),
+            "warn 1 ResourceQuota (a/q): does not know rdma/hca: pods take as many as there are",
+        ),
     ],
     ids=["enough", "zero", "too small", "used up", "unknown"],
 )
@@ -52,9 +64,16 @@ def test_tells_uncounting_quotas_in_one_line() -> None:
 
 def test_reads_a_quota() -> None:
     metadata = {"namespace": "a", "name": "q"}
-    assert read_quota({"metadata": metadata, "spec": {"hard": {KEY: 4}}}) == Quota("a", "q", {KEY: 4}, {})  # type: ignore[dict-item]
+    assert read_quota({"metadata": metadata, "spec": {"hard": {KEY: 4}}}) == Quota(
+        "a",
+        "q",
+        {KEY: 4},
+        {},  # type: ignore[dict-item]
+    )
     status = {"hard": {KEY: "4"}, "used": {KEY: "1"}}
-    assert read_quota({"metadata": metadata, "status": status}) == Quota("a", "q", {KEY: "4"}, {KEY: "1"})
+    assert read_quota({"metadata": metadata, "status": status}) == Quota(
+        "a", "q", {KEY: "4"}, {KEY: "1"}
+    )
 
 
 def local(namespace: str, queue: str = "main") -> Object:
@@ -62,7 +81,10 @@ def local(namespace: str, queue: str = "main") -> Object:
 
 
 def cluster(*covered: str, name: str = "main") -> Object:
-    return {"metadata": {"name": name}, "spec": {"resourceGroups": [{"coveredResources": list(covered)}]}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"resourceGroups": [{"coveredResources": list(covered)}]},
+    }
 
 
 LACKS = (
@@ -75,8 +97,18 @@ LACKS = (
     ("locals_", "clusters", "excluded", "expected"),
     [
         ([local("a"), local("b")], [cluster("cpu", "memory")], (), [LACKS]),
-        ([local("a")], [cluster("cpu", "rdma/hca")], (), ["ok ClusterQueue main: knows or passes over rdma/hca"]),
-        ([local("a")], [cluster("cpu")], ("rdma/",), ["ok ClusterQueue main: knows or passes over rdma/hca"]),
+        (
+            [local("a")],
+            [cluster("cpu", "rdma/hca")],
+            (),
+            ["ok ClusterQueue main: knows or passes over rdma/hca"],
+        ),
+        (
+            [local("a")],
+            [cluster("cpu")],
+            ("rdma/",),
+            ["ok ClusterQueue main: knows or passes over rdma/hca"],
+        ),
         ([local("other")], [cluster("cpu")], (), []),
         ([local("a", "gone")], [cluster("cpu")], (), []),
         ([], [cluster("cpu")], (), []),
@@ -95,8 +127,14 @@ def test_judges_kueue(
         (None, "ok Volcano queues: none keeps pods from rdma/hca"),
         ({"cpu": "8"}, "ok Volcano queues: none keeps pods from rdma/hca"),
         ({"rdma/hca": "8"}, "ok Volcano queues: none keeps pods from rdma/hca"),
-        ({"rdma/hca": 1}, "warn Volcano queue q: capability has rdma/hca: 1, and a pod takes 2: it stays Pending"),
-        ({"rdma/hca": "x"}, "warn Volcano queue q: capability has rdma/hca: x, and a pod takes 2: it stays Pending"),
+        (
+            {"rdma/hca": 1},
+            "warn Volcano queue q: capability has rdma/hca: 1, and a pod takes 2: it stays Pending",
+        ),
+        (
+            {"rdma/hca": "x"},
+            "warn Volcano queue q: capability has rdma/hca: x, and a pod takes 2: it stays Pending",
+        ),
     ],
     ids=str,
 )

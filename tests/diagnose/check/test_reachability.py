@@ -14,7 +14,9 @@ BY_PROXY = "the webhook, by the API server's proxy to Service f/s"
 INJECTED: Object = {"metadata": {"annotations": {names.STATUS: "{}"}}}
 
 
-def dry_run(status: int, message: str = "", returned: Object | None = None, *warnings: str) -> Attempt:
+def dry_run(
+    status: int, message: str = "", returned: Object | None = None, *warnings: str
+) -> Attempt:
     return Attempt("dry-run", "a", status, message, returned, warnings)
 
 
@@ -26,24 +28,36 @@ def proxy(status: int, message: str = "") -> Attempt:
     ("attempt", "expected"),
     [
         (dry_run(201, "", INJECTED), f"ok {BY_POD}: is called, and injects"),
-        (dry_run(201, "", {}, "observe mode: networks would be injected"), f"ok {BY_POD}: is called, and observes"),
+        (
+            dry_run(201, "", {}, "observe mode: networks would be injected"),
+            f"ok {BY_POD}: is called, and observes",
+        ),
         (
             dry_run(201, "", {}),
             f"fail {BY_POD}: was not called, or its failure was passed over: the pod came back as it was",
         ),
         (
-            dry_run(422, 'admission webhook "pods.fabric-injector.io" denied the request: no such network'),
+            dry_run(
+                422,
+                'admission webhook "pods.fabric-injector.io" denied the request: no such network',
+            ),
             f"warn {BY_POD}: is called, and denies it: no such network",
         ),
         (
-            dry_run(500, 'Internal error occurred: failed calling webhook "pods.fabric-injector.io": refused'),
+            dry_run(
+                500,
+                'Internal error occurred: failed calling webhook "pods.fabric-injector.io": refused',
+            ),
             f"fail {BY_POD}: cannot be called: refused",
         ),
         (
             proxy(405),
             f"ok {BY_PROXY}: answers; whether API servers trust its certificate is told by caBundle alone",
         ),
-        (proxy(503, "no endpoints available"), f"fail {BY_PROXY}: does not answer: no endpoints available"),
+        (
+            proxy(503, "no endpoints available"),
+            f"fail {BY_PROXY}: does not answer: no endpoints available",
+        ),
     ],
 )
 def test_judges(attempt: Attempt, expected: str) -> None:
@@ -53,11 +67,17 @@ def test_judges(attempt: Attempt, expected: str) -> None:
 def test_takes_the_first_attempt_that_tells() -> None:
     refused = dry_run(403, "pods is forbidden")
     foreign = dry_run(400, 'admission webhook "other.example.com" denied the request: no')
-    assert brief(check_reachability([refused, foreign, proxy(405)], OURS))[0].startswith(f"ok {BY_PROXY}")
+    assert brief(check_reachability([refused, foreign, proxy(405)], OURS))[0].startswith(
+        f"ok {BY_PROXY}"
+    )
 
 
 def test_says_that_it_could_not_look() -> None:
-    (line,) = brief(check_reachability([dry_run(403, "pods is forbidden"), proxy(403, "services is forbidden")], OURS))
+    (line,) = brief(
+        check_reachability(
+            [dry_run(403, "pods is forbidden"), proxy(403, "services is forbidden")], OURS
+        )
+    )
     assert line == (
         "warn the webhook: could not look whether API servers reach it: dry-run in a: pods is forbidden; proxy in f/s: services is "
         "forbidden"

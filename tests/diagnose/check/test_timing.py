@@ -28,7 +28,10 @@ def test_compares_the_clocks(ahead: int, expected: str) -> None:
 
 def test_says_when_certificates_are_in_danger() -> None:
     assert "issues no certificates" not in check_clock(NOW + timedelta(minutes=4), NOW).action
-    assert "more than 5 min, it issues no certificates" in check_clock(NOW + timedelta(minutes=6), NOW).action
+    assert (
+        "more than 5 min, it issues no certificates"
+        in check_clock(NOW + timedelta(minutes=6), NOW).action
+    )
 
 
 def test_does_without_a_time() -> None:
@@ -52,7 +55,11 @@ NEVER = f"fail Lease x: is held by pod-1, which renewed it at no time that can b
         (lease(), -5, "ok Lease x: is held by pod-1"),
         (lease(), 30, "ok Lease x: is held by pod-1"),
         (lease(lasts=60), 45, "ok Lease x: is held by pod-1"),
-        (lease(), 300, f"fail Lease x: was renewed last 5 min ago, by pod-1, and lasts 15 s: {WAITING}"),
+        (
+            lease(),
+            300,
+            f"fail Lease x: was renewed last 5 min ago, by pod-1, and lasts 15 s: {WAITING}",
+        ),
         (lease(), -300, "warn Lease x: was renewed 5 min in the future, by pod-1"),
         (lease(""), 0, f"fail Lease x: is held by no controller: {WAITING}"),
         (lease(renewed=None), 0, NEVER),

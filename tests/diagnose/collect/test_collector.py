@@ -8,7 +8,16 @@ from concurrent.futures import Future
 
 import pytest
 
-from tests.fake_apiserver import NAMESPACES, NETWORKS, NOT_INSTALLED, PODS, FakeApiServer, hang, status, text
+from tests.fake_apiserver import (
+    NAMESPACES,
+    NETWORKS,
+    NOT_INSTALLED,
+    PODS,
+    FakeApiServer,
+    hang,
+    status,
+    text,
+)
 from webhook.core.model import Object
 from webhook.diagnose.collect import collector as collector_module
 from webhook.diagnose.collect.collector import AT_A_TIME, MOST_BROKEN, Collector
@@ -48,7 +57,9 @@ def test_who_interrupts_waits_for_no_answer() -> None:
         with Collector(NOBODY, most_pages=1) as collector:
             futures.extend(collector.begin(silent) for _ in range(AT_A_TIME + 1))
             assert begun.wait(10)
-            threads.extend(each for each in threading.enumerate() if each.name.startswith("collect"))
+            threads.extend(
+                each for each in threading.enumerate() if each.name.startswith("collect")
+            )
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -65,12 +76,18 @@ def test_who_interrupts_waits_for_no_answer() -> None:
 
 def test_who_ends_well_leaves_no_thread() -> None:
     with Collector(NOBODY, most_pages=1) as collector:
-        futures = [collector.begin(lambda: collector.begin(lambda: "nested").result()) for _ in range(3)]
+        futures = [
+            collector.begin(lambda: collector.begin(lambda: "nested").result()) for _ in range(3)
+        ]
         assert [each.result() for each in futures] == ["nested"] * 3
         failed = collector.begin(lambda: int("x"))
     with pytest.raises(ValueError, match="invalid literal"):
         failed.result()
-    assert not [each for each in threading.enumerate() if each.name.startswith("collect") and each.is_alive()]
+    assert not [
+        each
+        for each in threading.enumerate()
+        if each.name.startswith("collect") and each.is_alive()
+    ]
 
 
 def test_reads_all_pages(server: FakeApiServer, collector: Collector) -> None:
@@ -103,7 +120,9 @@ def test_reads_so_much_and_says_that_there_is_more(server: FakeApiServer) -> Non
     assert collector.unread == [Unread("namespaces", "only the first 1,000 were read")]
 
 
-def test_leaves_out_what_is_broken_and_names_a_few(server: FakeApiServer, collector: Collector) -> None:
+def test_leaves_out_what_is_broken_and_names_a_few(
+    server: FakeApiServer, collector: Collector
+) -> None:
     server.put(catalogue.PODS.path, "fine", "ml")
     for number in range(MOST_BROKEN + 2):
         server.put(catalogue.PODS.path, f"bad-{number}", "ml", spec={"nodeName": number})
@@ -111,7 +130,10 @@ def test_leaves_out_what_is_broken_and_names_a_few(server: FakeApiServer, collec
     assert (found.items, found.is_complete, found.known) == (("fine",), False, None)
     assert collector.unread == [
         *(
-            Unread(f"pods/bad-{number}", "cannot be read, so that it is left out: spec.nodeName is not a string")
+            Unread(
+                f"pods/bad-{number}",
+                "cannot be read, so that it is left out: spec.nodeName is not a string",
+            )
             for number in range(MOST_BROKEN)
         ),
         Unread("pods", "2 more cannot be read, so that they are left out"),
@@ -152,7 +174,9 @@ def test_gets_one_object(server: FakeApiServer, collector: Collector) -> None:
     assert (refused.absent, refused.problem) == (False, "GET /api/v1/namespaces/a answered 403: no")
 
 
-def test_ends_with_an_api_server_that_hangs(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ends_with_an_api_server_that_hangs(
+    server: FakeApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(collector_module, "REQUEST_SECONDS", 0.2)
     server.misbehave("list", NAMESPACES, hang)
     with Collector(Connection(Credentials("test", server.url)), most_pages=1) as collector:
@@ -162,6 +186,8 @@ def test_ends_with_an_api_server_that_hangs(server: FakeApiServer, monkeypatch: 
 def test_tells_its_progress(server: FakeApiServer) -> None:
     server.put(NAMESPACES, "a")
     told: list[str] = []
-    with Collector(Connection(Credentials("test", server.url)), told.append, most_pages=1) as collector:
+    with Collector(
+        Connection(Credentials("test", server.url)), told.append, most_pages=1
+    ) as collector:
         collector.begin_list("namespaces", SPACES, name).result()
     assert told == ["1 namespaces", "read 1 of 1"]

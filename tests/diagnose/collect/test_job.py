@@ -35,7 +35,10 @@ from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 PATH = "/api/v1/namespaces/ml/pods"
-POD = {"metadata": {"name": "a-0", "namespace": "ml", "uid": "u"}, "spec": {"containers": [{"name": "m"}]}}
+POD = {
+    "metadata": {"name": "a-0", "namespace": "ml", "uid": "u"},
+    "spec": {"containers": [{"name": "m"}]},
+}
 
 
 def asked(server: FakeApiServer) -> Reading:
@@ -43,8 +46,16 @@ def asked(server: FakeApiServer) -> Reading:
 
 
 def test_says_what_is_needed_where_pods_may_not_be_read(server: FakeApiServer) -> None:
-    server.misbehave("get", PATH, status(403, "pods is forbidden"), status(401, "Unauthorized"), status(503, "later"))
-    with pytest.raises(InputError, match="pods is forbidden; explain reads pods, ask for get and list of them"):
+    server.misbehave(
+        "get",
+        PATH,
+        status(403, "pods is forbidden"),
+        status(401, "Unauthorized"),
+        status(503, "later"),
+    )
+    with pytest.raises(
+        InputError, match="pods is forbidden; explain reads pods, ask for get and list of them"
+    ):
         asked(server)
     with pytest.raises(InputError, match="log in to the cluster again"):
         asked(server)
@@ -54,14 +65,23 @@ def test_says_what_is_needed_where_pods_may_not_be_read(server: FakeApiServer) -
 
 def test_names_what_else_may_not_be_read(server: FakeApiServer) -> None:
     server.put(NAMESPACES, "ml")
-    items = [{"metadata": {"name": "a-0", "namespace": "ml", "uid": "u"}, "spec": {"containers": [{"name": "m"}]}}]
-    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, {"metadata": {}, "items": items}))
+    items = [
+        {
+            "metadata": {"name": "a-0", "namespace": "ml", "uid": "u"},
+            "spec": {"containers": [{"name": "m"}]},
+        }
+    ]
+    server.misbehave(
+        "get", PATH, lambda exchange: exchange.answer(200, {"metadata": {}, "items": items})
+    )
     server.misbehave("list", "/api/v1/nodes", status(403, "nodes is forbidden"))
     read = asked(server)
     assert [pod["metadata"]["name"] for pod in read.pods] == ["a-0"]
     assert read.nodes is None
     told = {each.what: each.problem for each in read.unread}
-    assert told["nodes"].startswith("cannot be read, so that part is unknown: GET /api/v1/nodes answered 403")
+    assert told["nodes"].startswith(
+        "cannot be read, so that part is unknown: GET /api/v1/nodes answered 403"
+    )
 
 
 def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:
@@ -70,7 +90,9 @@ def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:
     connection = cluster_of(scene)
     read = read_job(connection, Target("job", "bert"), SPACE)
     assert read.neighbours == {name: tuple(scene.pods.values()) for name in ("node-1", "node-2")}
-    connection.spoil = lambda request, *answer: (403, b"{}") if request == "GET /api/v1/pods" else answer
+    connection.spoil = lambda request, *answer: (
+        (403, b"{}") if request == "GET /api/v1/pods" else answer
+    )
     read = read_job(connection, Target("job", "bert"), SPACE)
     assert (read.neighbours, read.unread) == (None, ())
 
@@ -82,16 +104,37 @@ OWNED: Object = {"f:metadata": {"f:labels": {f"f:{PROFILE}": {}}}}
     ("managed", "time"),
     [
         (None, ""),
-        ([{"time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}}}], ""),
-        ([{"time": "2026-01-01T00:00:00Z", "fieldsV1": OWNED}], "2026-01-01T00:00:00Z"),
         (
-            [{"time": "2026-01-03T00:00:00Z", "fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED}],
+            [
+                {
+                    "time": "2026-01-01T00:00:00Z",
+                    "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}},
+                }
+            ],
             "",
         ),
-        ([{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED}], "2026-01-02T00:00:00Z"),
+        ([{"time": "2026-01-01T00:00:00Z", "fieldsV1": OWNED}], "2026-01-01T00:00:00Z"),
+        (
+            [
+                {"time": "2026-01-03T00:00:00Z", "fieldsV1": OWNED},
+                {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED},
+            ],
+            "",
+        ),
+        (
+            [{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED}],
+            "2026-01-02T00:00:00Z",
+        ),
         ([{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": None}], ""),
     ],
-    ids=["not told", "another label", "one owner", "two owners", "one who applied it again", "no time"],
+    ids=[
+        "not told",
+        "another label",
+        "one owner",
+        "two owners",
+        "one who applied it again",
+        "no time",
+    ],
 )
 def test_when_the_label_was_written(managed: object, time: str) -> None:
     assert label_time({"metadata": {"name": "ml", "managedFields": managed}}) == time
@@ -101,7 +144,9 @@ def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> 
     config = {
         "current-context": "c",
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "ml"}}],
-        "clusters": [{"name": "c", "cluster": {"server": server.url if server else "https://127.0.0.1:1"}}],
+        "clusters": [
+            {"name": "c", "cluster": {"server": server.url if server else "https://127.0.0.1:1"}}
+        ],
         "users": [{"name": "u", "user": {}}],
     }
     (folder / "config").write_text(yaml.safe_dump(config))
@@ -124,9 +169,20 @@ def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> 
         (["job/bert", "--profiles", "/absent"], "/absent"),
         (["job/bert"], "GET /api/v1/namespaces/ml/pods"),
     ],
-    ids=["nothing", "bare", "other-kind", "other-group", "no-name", "both", "profiles", "no-server"],
+    ids=[
+        "nothing",
+        "bare",
+        "other-kind",
+        "other-group",
+        "no-name",
+        "both",
+        "profiles",
+        "no-server",
+    ],
 )
-def test_says_what_is_wrong_with_the_command(tmp_path: Path, arguments: list[str], told: str) -> None:
+def test_says_what_is_wrong_with_the_command(
+    tmp_path: Path, arguments: list[str], told: str
+) -> None:
     result = call(tmp_path, *arguments)
     assert result.exit_code == 2
     assert told in result.output
@@ -137,13 +193,19 @@ def test_names_the_faults_of_the_profiles_file(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("profiles: {a: {nets: []}}")
     result = call(tmp_path, "job/bert", "--profiles", str(tmp_path / "p.yaml"))
     assert result.exit_code == 2
-    assert re.search(r"the profiles cannot be used\n.*p\.yaml, line 1: profiles\.a\.nets", result.output)
+    assert re.search(
+        r"the profiles cannot be used\n.*p\.yaml, line 1: profiles\.a\.nets", result.output
+    )
 
 
-def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, server: FakeApiServer) -> None:
+def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(
+    tmp_path: Path, server: FakeApiServer
+) -> None:
     absent = call(tmp_path, "pod/bert-0", server=server)
     assert absent.exit_code == 2
-    assert "pod/bert-0: namespace ml does not exist; name the job's namespace by -n" in absent.output
+    assert (
+        "pod/bert-0: namespace ml does not exist; name the job's namespace by -n" in absent.output
+    )
     server.misbehave("get", f"{NAMESPACES}/ml", status(403, "no such right"))
     unknown = call(tmp_path, "pod/bert-0", server=server)
     server.put(NAMESPACES, "ml")
@@ -155,16 +217,29 @@ def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(tmp_path: Path, 
             in result.output
         )
     server.misbehave("get", "/api/v1/namespaces/ml/events", status(403, "no such right"))
-    assert "has no such pod, and its Events may not be read; name" in call(tmp_path, "pod/bert-0", server=server).output
+    assert (
+        "has no such pod, and its Events may not be read; name"
+        in call(tmp_path, "pod/bert-0", server=server).output
+    )
 
 
-def test_progress_is_for_terminals_and_goes_to_standard_error_alone(tmp_path: Path, server: FakeApiServer) -> None:
+def test_progress_is_for_terminals_and_goes_to_standard_error_alone(
+    tmp_path: Path, server: FakeApiServer
+) -> None:
     call(tmp_path, "--help", server=server)  # writes the kubeconfig
-    pod = {"metadata": {"name": "a-0", "namespace": "ml", "uid": "u"}, "spec": {"containers": [{"name": "m"}]}}
+    pod = {
+        "metadata": {"name": "a-0", "namespace": "ml", "uid": "u"},
+        "spec": {"containers": [{"name": "m"}]},
+    }
     body = {"metadata": {"resourceVersion": "1"}, "items": [pod]}
     server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
     parent, child = pty.openpty()
-    environ = {**os.environ, "KUBECONFIG": str(tmp_path / "config"), "KUBERNETES_SERVICE_HOST": "", "TERM": "xterm"}
+    environ = {
+        **os.environ,
+        "KUBECONFIG": str(tmp_path / "config"),
+        "KUBERNETES_SERVICE_HOST": "",
+        "TERM": "xterm",
+    }
     command = [sys.executable, "-m", "webhook", "explain", "-l", "app=a", "-o", "json"]
     done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, stderr=child, timeout=120)
     os.close(child)
@@ -204,7 +279,9 @@ def test_goes_on_without_profiles(server: FakeApiServer, answer: Behaviour, told
     body = {"metadata": {"resourceVersion": "1"}, "items": [POD]}
     server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
     server.misbehave("list", FABRIC_PROFILES, answer)
-    reading = read_job(Connection(Credentials("test", server.url)), Target("selector", "app=a"), "ml")
+    reading = read_job(
+        Connection(Credentials("test", server.url)), Target("selector", "app=a"), "ml"
+    )
     assert reading.profiles is None
     [problem] = [each.problem for each in reading.unread if each.what == "profiles"]
     assert told in problem

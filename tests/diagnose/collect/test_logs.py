@@ -62,7 +62,9 @@ def scene(server: FakeApiServer) -> Callable[[int], Scene]:
 
 
 def asked(server: FakeApiServer) -> Reading:
-    return read_job(Connection(Credentials("test", server.url)), Target("job", "bert"), SPACE, logs=True)
+    return read_job(
+        Connection(Credentials("test", server.url)), Target("job", "bert"), SPACE, logs=True
+    )
 
 
 def test_each_pod_is_asked_for_the_beginning_of_its_training_container(
@@ -90,7 +92,9 @@ def test_logs_are_not_read_unasked(server: FakeApiServer, scene: Callable[[int],
     assert not [request for request in server.requests if request.path.endswith("/log")]
 
 
-def test_who_may_not_read_rank_zeros_log_is_told_once(server: FakeApiServer, scene: Callable[[int], Scene]) -> None:
+def test_who_may_not_read_rank_zeros_log_is_told_once(
+    server: FakeApiServer, scene: Callable[[int], Scene]
+) -> None:
     scene(3)
     server.misbehave("get", path("bert-master-0"), status(403, 'cannot get resource "pods/log"'))
     reading = asked(server)
@@ -101,9 +105,15 @@ def test_who_may_not_read_rank_zeros_log_is_told_once(server: FakeApiServer, sce
     assert len([request for request in server.requests if request.path.endswith("/log")]) == 1
 
 
-def test_nodes_that_do_not_answer_are_told_together(server: FakeApiServer, scene: Callable[[int], Scene]) -> None:
+def test_nodes_that_do_not_answer_are_told_together(
+    server: FakeApiServer, scene: Callable[[int], Scene]
+) -> None:
     for pod in scene(3).pods:
-        server.misbehave("get", path(pod), says("2.21-roce") if pod == "bert-master-0" else status(500, "no route"))
+        server.misbehave(
+            "get",
+            path(pod),
+            says("2.21-roce") if pod == "bert-master-0" else status(500, "no route"),
+        )
     reading = asked(server)
     assert list(reading.logs or ()) == ["bert-master-0"]
     [unread] = [each.problem for each in reading.unread if each.what == "logs"]
@@ -142,7 +152,11 @@ def test_the_run_before_is_read_where_this_one_tells_nothing(
     server.misbehave("get", path("bert-master-0"), of("starting\n"), says("memlock"))
     found = (asked(server).logs or {})["bert-master-0"]
     assert found.is_previous
-    assert [request.query.get("previous") for request in server.requests if request.path.endswith("/log")] == [
+    assert [
+        request.query.get("previous")
+        for request in server.requests
+        if request.path.endswith("/log")
+    ] == [
         None,
         "true",
     ]
@@ -157,7 +171,9 @@ def test_another_container_is_read_where_the_training_container_is_silent(
     assert (asked(server).logs or {})["bert-master-0"].container == "launcher"
 
 
-def test_pods_that_have_not_begun_have_no_log(server: FakeApiServer, scene: Callable[[int], Scene]) -> None:
+def test_pods_that_have_not_begun_have_no_log(
+    server: FakeApiServer, scene: Callable[[int], Scene]
+) -> None:
     stored = scene(0).master
     stored["status"]["containerStatuses"][0]["state"] = {"waiting": {"reason": "PodInitializing"}}
     assert asked(server).logs == {}
@@ -181,7 +197,9 @@ def explain(server: FakeApiServer, tmp_path: Path) -> Callable[..., Result]:
     (tmp_path / "config").write_text(json.dumps(config))
 
     def run(*arguments: str) -> Result:
-        return CliRunner().invoke(main, ["explain", *arguments], env={"KUBECONFIG": str(tmp_path / "config")})
+        return CliRunner().invoke(
+            main, ["explain", *arguments], env={"KUBECONFIG": str(tmp_path / "config")}
+        )
 
     return run
 
@@ -199,7 +217,10 @@ def test_hostile_logs_reach_no_terminal(
     server: FakeApiServer, scene: Callable[[int], Scene], explain: Callable[..., Result]
 ) -> None:
     scene(0)
-    hostile = "h:1:2 [0] NCCL INFO NCCL_IB_HCA set to \x1b]0;owned\x07\n" + (FOLDER / "2.18-socket.log").read_text()
+    hostile = (
+        "h:1:2 [0] NCCL INFO NCCL_IB_HCA set to \x1b]0;owned\x07\n"
+        + (FOLDER / "2.18-socket.log").read_text()
+    )
     server.misbehave("get", path("bert-master-0"), of(hostile))
     result = explain("job/bert", "--logs")
     assert "trains over TCP on eth0" in result.output

@@ -43,7 +43,10 @@ def space(name: str, profile: str = "shared", **labels: str) -> LabelledNamespac
 
 def tried(connection: Scripted, *namespaces: LabelledNamespace) -> list[str]:
     try_to_reach(connection, yaml.safe_load(SHIPPED.read_text()), namespaces, PROFILES)
-    return [path.removeprefix("/api/v1/namespaces/").removesuffix("/pods") for _, path, _, _ in connection.sent]
+    return [
+        path.removeprefix("/api/v1/namespaces/").removesuffix("/pods")
+        for _, path, _, _ in connection.sent
+    ]
 
 
 def test_sends_dry_runs_only() -> None:

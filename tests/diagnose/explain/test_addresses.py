@@ -16,7 +16,9 @@ def test_a_controller_that_lives_and_does_not_tell() -> None:
     scene = Scene()
     scene.wait(scene.pods["bert-worker-1"], ago(minutes=4))
     first, second = findings(scene)
-    assert first.message == "is held by c-1, which has not told 1 pod of this job of rank 0's address"
+    assert (
+        first.message == "is held by c-1, which has not told 1 pod of this job of rank 0's address"
+    )
     assert second.message == "waits for rank 0's address, for 4 min"
     assert second.level == "warn"
 
@@ -45,21 +47,28 @@ def test_a_controller_that_is_gone_while_all_is_told() -> None:
     scene = Scene()
     scene.lease = {}
     [found] = findings(scene)
-    assert (found.level, found.message) == ("warn", "does not exist: no pod is told of an address that changes now")
+    assert (found.level, found.message) == (
+        "warn",
+        "does not exist: no pod is told of an address that changes now",
+    )
 
 
 def test_a_member_that_is_told_another_address() -> None:
     scene = Scene()
     scene.tell(scene.pods["bert-worker-2"], "10.66.6.6")
-    assert "fail pod bert-worker-2: is told that rank 0 is at 10.66.6.6, and bert-master-0 is at 192.168.0.1" in texts(
-        findings(scene)
+    assert (
+        "fail pod bert-worker-2: is told that rank 0 is at 10.66.6.6, and bert-master-0 is at 192.168.0.1"
+        in texts(findings(scene))
     )
 
 
 def test_a_member_that_is_told_nothing_any_more() -> None:
     scene = Scene()
     del scene.pods["bert-worker-2"]["metadata"]["annotations"][names.MASTER_ADDR]
-    assert one(scene, "addresses") == "warn pod bert-worker-2: is not told that rank 0 is at 192.168.0.1"
+    assert (
+        one(scene, "addresses")
+        == "warn pod bert-worker-2: is not told that rank 0 is at 192.168.0.1"
+    )
 
 
 def test_a_rank_zero_that_has_just_got_its_address_is_yet_to_be_told_of() -> None:
@@ -75,13 +84,17 @@ def test_a_rank_zero_that_has_just_got_its_address_is_yet_to_be_told_of() -> Non
 def test_a_rank_zero_that_is_not_told_its_own_address() -> None:
     scene = Scene()
     del scene.master["metadata"]["annotations"][names.LOCAL_ADDR]
-    assert "warn pod bert-master-0 (rank 0): is not told its own address" in texts(findings(scene, "addresses"))
+    assert "warn pod bert-master-0 (rank 0): is not told its own address" in texts(
+        findings(scene, "addresses")
+    )
 
 
 def go_by_name(scene: Scene) -> None:
     for pod in scene.workers:
         scene.tell(pod, "bert-master-0")
-        pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = "bert-master-0\n"
+        pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = (
+            "bert-master-0\n"
+        )
 
 
 def test_members_that_go_by_rank_zeros_name_while_it_has_no_pod() -> None:
@@ -90,7 +103,10 @@ def test_members_that_go_by_rank_zeros_name_while_it_has_no_pod() -> None:
     del scene.pods["bert-master-0"]
     scene.tell(scene.pods["bert-worker-1"], "192.168.0.1")
     found = {each.code: each for each in explain(scene.reading).findings}
-    assert found[Code.MEETS_BY_NAME].message == "goes by rank 0's name, bert-master-0: rank 0 publishes no address"
+    assert (
+        found[Code.MEETS_BY_NAME].message
+        == "goes by rank 0's name, bert-master-0: rank 0 publishes no address"
+    )
     assert found[Code.MEETS_BY_NAME].level == "ok"
     assert found[Code.MEETS_BY_NAME].subject == "pod bert-worker-0"
     assert found[Code.RANK_ZERO_MISSING].level == "fail"
@@ -113,7 +129,9 @@ def test_members_that_started_with_rank_zeros_name_find_a_later_one_by_it() -> N
 def made_again(scene: Scene, address: str, at: str, *, told: str = "192.168.0.1") -> None:
     """Let rank 0 get another sandbox: its containers start again, and its new address is published to all."""
     for pod in scene.workers:
-        pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = f"{told}\n" if told else ""
+        pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = (
+            f"{told}\n" if told else ""
+        )
     scene.attach(scene.master, address)
     for pod in scene.pods.values():
         scene.tell(pod, address)
@@ -125,7 +143,9 @@ def made_again(scene: Scene, address: str, at: str, *, told: str = "192.168.0.1"
 
 
 @pytest.mark.parametrize(
-    "told", ["192.168.0.1", ""], ids=["its wait step told it", "an earlier version's, which did not"]
+    "told",
+    ["192.168.0.1", ""],
+    ids=["its wait step told it", "an earlier version's, which did not"],
 )
 def test_members_that_run_since_before_rank_zeros_sandbox_was_made_again(told: str) -> None:
     scene = Scene(3)
@@ -138,7 +158,10 @@ def test_members_that_run_since_before_rank_zeros_sandbox_was_made_again(told: s
         "runs since before the sandbox of rank 0, bert-master-0, was made again, as after a reboot of its node: "
         f"its environment holds the former address{', 192.168.0.1' if told else ''}"
     )
-    assert found.action == "restart them, or the job: kubectl delete pod -n research bert-worker-0 bert-worker-2"
+    assert (
+        found.action
+        == "restart them, or the job: kubectl delete pod -n research bert-worker-0 bert-worker-2"
+    )
     assert Code.ADDRESSES_TOLD not in {each.code for each in explain(scene.reading).findings}
 
 

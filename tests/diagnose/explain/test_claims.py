@@ -32,10 +32,15 @@ def pending(workers: int = 0) -> ClaimScene:
 def test_a_job_that_trains_well() -> None:
     scene = ClaimScene()
     assert texts(findings(scene)) == []
-    assert "rank 0, bert-master-0, is at 192.168.0.1 on net1, and all 4 members are told so" in told(scene)
+    assert (
+        "rank 0, bert-master-0, is at 192.168.0.1 on net1, and all 4 members are told so"
+        in told(scene)
+    )
     rows = explain(scene.reading).rows
     assert [row.address for row in rows] == [f"192.168.0.{number}" for number in range(1, 5)]
-    assert rows[0].details["networks"] == [{"interface": "net1", "network": "rails", "addresses": ["192.168.0.1"]}]
+    assert rows[0].details["networks"] == [
+        {"interface": "net1", "network": "rails", "addresses": ["192.168.0.1"]}
+    ]
     assert "Multus" not in told(scene)
 
 
@@ -47,7 +52,9 @@ def test_a_template_that_does_not_exist() -> None:
         scene.unschedule(pod, "")
         pod["status"].pop("resourceClaimStatuses", None)
     assert first(scene).code is Code.CLAIM_TEMPLATE_MISSING
-    assert "asks by claim rails for ResourceClaimTemplate rails, which does not exist" in one(scene, "claims")
+    assert "asks by claim rails for ResourceClaimTemplate rails, which does not exist" in one(
+        scene, "claims"
+    )
     scene.changes["claim_templates"] = None
     assert findings(scene, "claims") == [], "the templates could not be read"
 
@@ -73,10 +80,14 @@ def test_a_claim_that_waits_for_a_driver_that_is_silent(is_there: bool) -> None:
     scene = pending()
     slices = (DeviceSlice("dra.net", "p", 1, 1, "node-1", 1, 0),) if is_there else ()
     nic = DeviceClass("nic", "", "dra.net", ("dra.net",))
-    scene.changes["device_offers"] = DeviceOffers((nic, nic._replace(name="other", named=("x",))), slices)
+    scene.changes["device_offers"] = DeviceOffers(
+        (nic, nic._replace(name="other", named=("x",))), slices
+    )
     silent = [each for each in findings(scene, "devices") if each.code is Code.DRIVER_SILENT]
     assert [(each.subject, each.message) for each in silent] == (
-        [] if is_there else [("DeviceClass nic", "names dra.net, of which there is no ResourceSlice")]
+        []
+        if is_there
+        else [("DeviceClass nic", "names dra.net, of which there is no ResourceSlice")]
     )
 
 
@@ -90,7 +101,9 @@ def waiting(scene: ClaimScene, seconds: float) -> None:
 def test_a_claim_that_is_allocated_without_an_address() -> None:
     scene = ClaimScene(0)
     waiting(scene, 90)
-    found = "its claims are allocated, and no address was published for rails@net1 by driver dra.net"
+    found = (
+        "its claims are allocated, and no address was published for rails@net1 by driver dra.net"
+    )
     assert found in one(scene, "claims")
     waiting(scene, 20)
     assert findings(scene, "claims") == []
@@ -101,14 +114,19 @@ def test_a_pod_on_a_node_whose_claims_hold_nothing() -> None:
     scene = ClaimScene(0)
     waiting(scene, 90)
     scene.claims["bert-master-0-rails-x"]["status"] = {}
-    assert "has no claim whose devices are allocated, though it is on a node" in one(scene, "claims")
+    assert "has no claim whose devices are allocated, though it is on a node" in one(
+        scene, "claims"
+    )
 
 
 def test_an_address_that_cannot_be_used() -> None:
     scene = ClaimScene(0)
     scene.attach(scene.master, "localhost")
     found = one(scene, "networks")
-    assert "network rails@net1 gave no address that can be used, as status.devices of its ResourceClaims tells" in found
+    assert (
+        "network rails@net1 gave no address that can be used, as status.devices of its ResourceClaims tells"
+        in found
+    )
     assert "Multus" not in told(scene)
 
 
@@ -116,7 +134,9 @@ def test_a_sandbox_that_could_not_be_made() -> None:
     scene = ClaimScene(0)
     waiting(scene, 90)
     text = 'rpc error: code = Unknown desc = NRI plugin "dranet": no such device'
-    scene.events.append(event("Pod", "bert-master-0", "FailedCreatePodSandBox", text, source="kubelet"))
+    scene.events.append(
+        event("Pod", "bert-master-0", "FailedCreatePodSandBox", text, source="kubelet")
+    )
     assert "its network could not be made" in one(scene, "networks")
     assert findings(scene, "claims") == []
 
@@ -145,7 +165,12 @@ def test_the_classes_among_which_a_request_may_choose_are_looked_at() -> None:
     for claim in scene.claims.values():
         choice = [{"deviceClassName": "first"}, {"deviceClassName": "second"}, "odd"]
         claim["spec"]["devices"]["requests"] = [{"name": "nic", "firstAvailable": choice}]
-    classes = [DeviceClass(name, "", f"{name}.net", (f"{name}.net",)) for name in ("first", "second", "third")]
+    classes = [
+        DeviceClass(name, "", f"{name}.net", (f"{name}.net",))
+        for name in ("first", "second", "third")
+    ]
     scene.changes["device_offers"] = DeviceOffers(tuple(classes), ())
-    silent = [each.subject for each in findings(scene, "devices") if each.code is Code.DRIVER_SILENT]
+    silent = [
+        each.subject for each in findings(scene, "devices") if each.code is Code.DRIVER_SILENT
+    ]
     assert silent == ["DeviceClass first", "DeviceClass second"]

@@ -48,7 +48,9 @@ def test_a_wait_step_that_does_not_start(reason: str, message: str, told: str) -
     scene = Scene(0)
     scene.wait(scene.master, ago(minutes=5))
     scene.tell(scene.master, "192.168.0.1")
-    scene.master["status"]["initContainerStatuses"][0]["state"] = {"waiting": {"reason": reason, "message": message}}
+    scene.master["status"]["initContainerStatuses"][0]["state"] = {
+        "waiting": {"reason": reason, "message": message}
+    }
     [found] = findings(scene, "containers")
     assert found.message == told
     assert found.action
@@ -66,7 +68,10 @@ def test_a_wait_step_that_does_not_start(reason: str, message: str, told: str) -
 def test_a_wait_image_without_sh(phase: str, status: dict[str, Any]) -> None:
     scene = Scene()
     for pod in scene.pods.values():
-        pod["status"] = {"phase": phase, "initContainerStatuses": [{"name": names.WAIT_CONTAINER, **status}]}
+        pod["status"] = {
+            "phase": phase,
+            "initContainerStatuses": [{"name": names.WAIT_CONTAINER, **status}],
+        }
     found = first(scene)
     assert 'exec: "sh": executable file not found' in found.message
     assert found.message.startswith("the wait step ")
@@ -75,9 +80,15 @@ def test_a_wait_image_without_sh(phase: str, status: dict[str, Any]) -> None:
 
 def test_a_wait_step_that_ends_otherwise_is_not_said_to_have_no_sh() -> None:
     scene = Scene()
-    status = {"name": names.WAIT_CONTAINER, "state": ended(128, "StartError", "no space left on device")}
+    status = {
+        "name": names.WAIT_CONTAINER,
+        "state": ended(128, "StartError", "no space left on device"),
+    }
     scene.workers[0]["status"] = {"phase": "Failed", "initContainerStatuses": [status]}
-    assert first(scene).action == "look at its log: kubectl logs -n research bert-worker-0 -c fabric-injector-wait"
+    assert (
+        first(scene).action
+        == "look at its log: kubectl logs -n research bert-worker-0 -c fabric-injector-wait"
+    )
 
 
 def test_a_wait_step_that_gave_up() -> None:
@@ -87,9 +98,16 @@ def test_a_wait_step_that_gave_up() -> None:
     ended = {"terminated": {"exitCode": 75, "message": words}}
     scene.wait(worker, ago(minutes=1))
     worker["status"]["initContainerStatuses"][0]["lastState"] = ended
-    assert f"the wait step gave up and waits again: {words}" in " ".join(texts(findings(scene, "wait")))
-    worker["status"] |= {"phase": "Failed", "initContainerStatuses": [{"name": names.WAIT_CONTAINER, "state": ended}]}
-    assert f"fail pod bert-worker-0: the wait step gave up: {words}" in texts(findings(scene, "wait"))
+    assert f"the wait step gave up and waits again: {words}" in " ".join(
+        texts(findings(scene, "wait"))
+    )
+    worker["status"] |= {
+        "phase": "Failed",
+        "initContainerStatuses": [{"name": names.WAIT_CONTAINER, "state": ended}],
+    }
+    assert f"fail pod bert-worker-0: the wait step gave up: {words}" in texts(
+        findings(scene, "wait")
+    )
 
 
 def test_a_container_that_crashes_over_and_over() -> None:
@@ -105,21 +123,36 @@ def test_a_container_that_crashes_over_and_over() -> None:
 def test_the_log_to_look_at_is_named_as_a_command() -> None:
     scene = Scene()
     for pod in scene.workers[1:]:
-        pod["status"]["containerStatuses"] = [{"name": "pytorch", "state": CRASHING, "lastState": ended(3, "Error")}]
-    assert first(scene).action == "look at its log: kubectl logs -n research bert-worker-1 -c pytorch --previous"
-    assert [row.phase for row in explain(scene.reading).rows] == ["Running", "Running", *["CrashLoopBackOff"] * 2]
+        pod["status"]["containerStatuses"] = [
+            {"name": "pytorch", "state": CRASHING, "lastState": ended(3, "Error")}
+        ]
+    assert (
+        first(scene).action
+        == "look at its log: kubectl logs -n research bert-worker-1 -c pytorch --previous"
+    )
+    assert [row.phase for row in explain(scene.reading).rows] == [
+        "Running",
+        "Running",
+        *["CrashLoopBackOff"] * 2,
+    ]
 
 
 def test_a_container_that_was_killed() -> None:
     scene = Scene(1)
     worker = scene.pods["bert-worker-0"]
     worker["status"] |= {"phase": "Failed"}
-    worker["status"]["containerStatuses"][0]["state"] = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
-    assert one(scene, "containers") == "fail pod bert-worker-0: container pytorch exited with 137 (OOMKilled)"
+    worker["status"]["containerStatuses"][0]["state"] = {
+        "terminated": {"exitCode": 137, "reason": "OOMKilled"}
+    }
+    assert (
+        one(scene, "containers")
+        == "fail pod bert-worker-0: container pytorch exited with 137 (OOMKilled)"
+    )
 
 
 @pytest.mark.parametrize(
-    "status", [{"state": CRASHING, "lastState": ended(137, "OOMKilled")}, {"state": ended(137, "OOMKilled")}]
+    "status",
+    [{"state": CRASHING, "lastState": ended(137, "OOMKilled")}, {"state": ended(137, "OOMKilled")}],
 )
 def test_a_container_that_took_too_much_memory(status: dict[str, Any]) -> None:
     scene = Scene()
@@ -127,7 +160,8 @@ def test_a_container_that_took_too_much_memory(status: dict[str, Any]) -> None:
     found = first(scene)
     assert (found.subject, "137 (OOMKilled)" in found.message) == ("pod bert-worker-1", True)
     assert (
-        found.action == "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
+        found.action
+        == "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
     )
 
 
@@ -137,13 +171,16 @@ def test_a_pod_that_its_node_refused() -> None:
     words = "Allocate failed due to requested number of devices unavailable for rdma/hca. Requested: 1, Available: 0"
     worker["status"] = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": words}
     assert (
-        one(scene, "containers") == f"fail pod bert-worker-0: was ended by its node: UnexpectedAdmissionError: {words}"
+        one(scene, "containers")
+        == f"fail pod bert-worker-0: was ended by its node: UnexpectedAdmissionError: {words}"
     )
     again = scene.created(1)
     again["metadata"] |= {"name": "bert-worker-0b", "creationTimestamp": ago(minutes=3)}
     scene.pods["bert-worker-0b"] = scene.admitted(again)
     scene.run(scene.pods["bert-worker-0b"], "192.168.0.9")
-    assert one(scene, "containers").startswith("warn pod bert-worker-0: was ended"), "another pod has taken its place"
+    assert one(scene, "containers").startswith("warn pod bert-worker-0: was ended"), (
+        "another pod has taken its place"
+    )
 
 
 def gave_up(scene: Scene, rank_zero: str) -> None:
@@ -154,7 +191,9 @@ def gave_up(scene: Scene, rank_zero: str) -> None:
     for pod in scene.workers:
         pod["status"] = {
             "phase": "Failed",
-            "initContainerStatuses": [{"name": names.WAIT_CONTAINER, "state": ended(75, "Error", words)}],
+            "initContainerStatuses": [
+                {"name": names.WAIT_CONTAINER, "state": ended(75, "Error", words)}
+            ],
         }
 
 
@@ -163,7 +202,9 @@ def test_a_wait_that_is_over_points_at_no_pod_that_is_not_there() -> None:
     gave_up(scene, "bert-master-0")
     del scene.pods["bert-master-0"]
     [found] = findings(scene, "wait")
-    assert found.message.endswith("gave up: fabric-injector: master-addr of job bert was not published after 1800 s.")
+    assert found.message.endswith(
+        "gave up: fabric-injector: master-addr of job bert was not published after 1800 s."
+    )
     assert found.action == (
         "there is no pod bert-master-0 now: look at the Events of PyTorchJob bert, and at the quota and policies of its namespace"
     )
@@ -204,7 +245,11 @@ def on_the_nodes_network(policy: str | None = None, **spec: object) -> Scene:
 def fail(scene: Scene, ended: Object, phase: str = "Failed") -> None:
     for worker in scene.workers:
         worker["status"]["phase"] = phase
-        state = {"waiting": {"reason": "CrashLoopBackOff"}} if phase == "Running" else {"terminated": ended}
+        state = (
+            {"waiting": {"reason": "CrashLoopBackOff"}}
+            if phase == "Running"
+            else {"terminated": ended}
+        )
         worker["status"]["containerStatuses"] = [
             {"name": "pytorch", "state": state, "lastState": {"terminated": ended}},
         ]
@@ -212,7 +257,9 @@ def fail(scene: Scene, ended: Object, phase: str = "Failed") -> None:
 
 @pytest.mark.parametrize("phase", ["Failed", "Running"])
 @pytest.mark.parametrize("policy", [None, "ClusterFirst", "Default"])
-def test_a_pod_on_the_nodes_network_that_resolves_no_name_of_the_cluster(policy: str | None, phase: str) -> None:
+def test_a_pod_on_the_nodes_network_that_resolves_no_name_of_the_cluster(
+    policy: str | None, phase: str
+) -> None:
     scene = on_the_nodes_network(policy)
     fail(scene, {"exitCode": 1}, phase)
     cause, exit_ = explain(scene.reading).findings[:2]
@@ -222,7 +269,9 @@ def test_a_pod_on_the_nodes_network_that_resolves_no_name_of_the_cluster(policy:
         "among them"
     )
     assert cause.action.startswith("set dnsPolicy: ClusterFirstWithHostNet in the job's template")
-    assert str(exit_.code) == ("container-failed" if phase == "Failed" else "container-not-starting")
+    assert str(exit_.code) == (
+        "container-failed" if phase == "Failed" else "container-not-starting"
+    )
 
 
 @pytest.mark.parametrize(
@@ -235,7 +284,14 @@ def test_a_pod_on_the_nodes_network_that_resolves_no_name_of_the_cluster(policy:
         (on_the_nodes_network(), {"exitCode": 0}),
         (Scene(1), {"exitCode": 1}),
     ],
-    ids=["the cluster's DNS", "its own DNS", "a further DNS", "memory", "ended well", "its own network"],
+    ids=[
+        "the cluster's DNS",
+        "its own DNS",
+        "a further DNS",
+        "memory",
+        "ended well",
+        "its own network",
+    ],
 )
 def test_a_name_that_may_resolve_is_no_cause(scene: Scene, ended: Object) -> None:
     fail(scene, ended)

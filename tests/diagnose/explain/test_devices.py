@@ -38,7 +38,10 @@ def give(pod: Object, device: Any) -> None:
     """Write what Multus writes where a device plugin tells the name of the device."""
     annotations = pod["metadata"]["annotations"]
     entries = json.loads(annotations[names.NETWORK_STATUS])
-    entries[-1]["device-info"] = {"type": "pci", "pci": {"pci-address": "0000:03:00.3", "rdma-device": device}}
+    entries[-1]["device-info"] = {
+        "type": "pci",
+        "pci": {"pci-address": "0000:03:00.3", "rdma-device": device},
+    }
     annotations[names.NETWORK_STATUS] = json.dumps(entries)
 
 
@@ -56,7 +59,10 @@ def test_says_which_names_were_published() -> None:
         give(pod, device)
         tell(pod, f"={device}", f"{device}:1")
     [found] = told(scene, Code.RDMA_DEVICES_TOLD)
-    assert (found.level, found.subject) == ("ok", "each of 2 pods (bert-master-0 (rank 0), bert-worker-0)")
+    assert (found.level, found.subject) == (
+        "ok",
+        "each of 2 pods (bert-master-0 (rank 0), bert-worker-0)",
+    )
     assert found.message == (
         "is told the names of its RDMA devices, for example: NCCL_IB_HCA==mlx5_4, UCX_NET_DEVICES=mlx5_4:1"
     )
@@ -64,7 +70,8 @@ def test_says_which_names_were_published() -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "why"), [(None, "no device-info there names one"), ("a b", "cannot be a device's name")]
+    ("device", "why"),
+    [(None, "no device-info there names one"), ("a b", "cannot be a device's name")],
 )
 def test_says_why_none_was_published(device: str | None, why: str) -> None:
     scene = Asking(0)
@@ -108,7 +115,9 @@ def test_a_wait_for_names_alone_is_told_as_such() -> None:
         ("UCX_NET_DEVICES", "all", False),
     ],
 )
-def test_a_fixed_list_is_compared_with_the_pods_devices(variable: str, value: str, is_left_out: bool) -> None:
+def test_a_fixed_list_is_compared_with_the_pods_devices(
+    variable: str, value: str, is_left_out: bool
+) -> None:
     scene = Scene(0)
     give(scene.master, "mlx5_4")
     scene.master["spec"]["containers"][0]["env"].append({"name": variable, "value": value})
@@ -132,7 +141,11 @@ def test_nothing_is_compared_where_a_network_does_not_tell_its_device() -> None:
             "NCCL_IB_GID_INDEX=3 is fixed: the index of a pod's address differs from pod to pod, and NCCL finds it itself since 2.21",
         ),
         ("UCX_TLS", "tcp,self", "UCX_TLS=tcp,self keeps UCX from rdma/hca: it uses sockets"),
-        ("GLOO_SOCKET_IFNAME", "net1,net2", "GLOO_SOCKET_IFNAME=net1,net2 names net2, and it has no such interface"),
+        (
+            "GLOO_SOCKET_IFNAME",
+            "net1,net2",
+            "GLOO_SOCKET_IFNAME=net1,net2 names net2, and it has no such interface",
+        ),
     ],
 )
 def test_settings_that_were_right_elsewhere(name: str, value: str, message: str) -> None:
@@ -148,7 +161,9 @@ def test_an_interface_that_came_under_another_name_is_there() -> None:
     entries = json.loads(annotations[names.NETWORK_STATUS])
     entries.append({"name": "default/other", "interface": "net7", "ips": ["192.168.9.9"]})
     annotations[names.NETWORK_STATUS] = json.dumps(entries)
-    scene.master["spec"]["containers"][0]["env"].append({"name": "UCX_NET_DEVICES", "value": "net7"})
+    scene.master["spec"]["containers"][0]["env"].append(
+        {"name": "UCX_NET_DEVICES", "value": "net7"}
+    )
     assert findings(scene, "interfaces") == []
 
 
@@ -163,7 +178,9 @@ def test_where_more_interfaces_may_be_none_is_missed(what: str) -> None:
     else:
         entries = [*json.loads(annotations[names.NETWORK_STATUS]), {"name": "default/other"}]
         annotations[names.NETWORK_STATUS] = json.dumps(entries)
-    scene.master["spec"]["containers"][0]["env"].append({"name": "UCX_NET_DEVICES", "value": "net7"})
+    scene.master["spec"]["containers"][0]["env"].append(
+        {"name": "UCX_NET_DEVICES", "value": "net7"}
+    )
     assert findings(scene, "interfaces") == []
 
 
@@ -176,7 +193,11 @@ def test_where_more_interfaces_may_be_none_is_missed(what: str) -> None:
             ("mlx5_40:1", "mlx5_4", False),
             ("all", "mlx5_4", True),
         ),
-        *(("^mlx5_4:1", "mlx5_4", False), ("^mlx5_5:1", "mlx5_4", True), ("mlx5_[0-3]:1", "mlx5_4", True)),
+        *(
+            ("^mlx5_4:1", "mlx5_4", False),
+            ("^mlx5_5:1", "mlx5_4", True),
+            ("mlx5_[0-3]:1", "mlx5_4", True),
+        ),
     ],
 )
 def test_what_ucx_takes(value: str, device: str, may: bool) -> None:

@@ -25,10 +25,22 @@ from webhook.diagnose.listing import Unread
             PROFILES.replace("shared:", "other:"),
             "denied: namespace research: label fabric-injector.io/profile: no profile is named 'shared'",
         ),
-        (PROFILES + "    ipcLock: false", "without ipc-lock, which was injected: profile shared has ipcLock: false"),
-        (PROFILES + "    env: {NCCL_SOCKET_IFNAME: eth9}", "NCCL_SOCKET_IFNAME=eth9 in place of =net1"),
-        (PROFILES + "    env: {NCCL_IB_HCA: mlx5}", "environment: container pytorch gets NCCL_IB_HCA"),
-        (PROFILES + "    rendezvous: {timeout: 5m}", "rendezvous: another timeout of the wait step"),
+        (
+            PROFILES + "    ipcLock: false",
+            "without ipc-lock, which was injected: profile shared has ipcLock: false",
+        ),
+        (
+            PROFILES + "    env: {NCCL_SOCKET_IFNAME: eth9}",
+            "NCCL_SOCKET_IFNAME=eth9 in place of =net1",
+        ),
+        (
+            PROFILES + "    env: {NCCL_IB_HCA: mlx5}",
+            "environment: container pytorch gets NCCL_IB_HCA",
+        ),
+        (
+            PROFILES + "    rendezvous: {timeout: 5m}",
+            "rendezvous: another timeout of the wait step",
+        ),
         (
             PROFILES + "    rendezvous: {enabled: false}",
             "no address would be published to it: profile shared says rendezvous: {enabled: false}",
@@ -37,7 +49,10 @@ from webhook.diagnose.listing import Unread
             PROFILES + "    rendezvous: {ipFamily: IPv4}",
             "the ranks would meet on default/rdma-net@net1/IPv4 in place of default/rdma-net@net1/any",
         ),
-        (PROFILES + "    resources: {example.com/nic: 2}", "devices: container pytorch asks for example.com/nic: 2"),
+        (
+            PROFILES + "    resources: {example.com/nic: 2}",
+            "devices: container pytorch asks for example.com/nic: 2",
+        ),
         (PROFILES.replace("{sizeLimit: 16Gi}", "{}"), "/dev/shm of no size in place of 16Gi"),
     ],
     ids=[
@@ -76,7 +91,9 @@ def test_members_that_choose_another_profile_by_their_own_label_may_differ(chose
     status = json.loads(scene.workers[0]["metadata"]["annotations"][names.STATUS])
     status |= {"profile": "other", "revision": "0" * 12, "chosenBy": chosen_by}
     scene.workers[0]["metadata"]["annotations"][names.STATUS] = json.dumps(status)
-    master = json.loads(scene.master["metadata"]["annotations"][names.STATUS]) | {"chosenBy": "namespace"}
+    master = json.loads(scene.master["metadata"]["annotations"][names.STATUS]) | {
+        "chosenBy": "namespace"
+    }
     scene.master["metadata"]["annotations"][names.STATUS] = json.dumps(master)
     told = [each for each in explain(scene.reading).findings if each.code is Code.REVISIONS_DIFFER]
     assert len(told) == (chosen_by == "namespace")
@@ -86,7 +103,10 @@ def test_names_the_generation_of_a_profile_that_is_an_object() -> None:
     scene = Scene(0)
     scene.profiles = parse_profiles(PROFILES + "    ipcLock: false")
     scene.changes = {"generations": {"shared": 7}}
-    assert "would get another result today (profile shared is at generation 7): without ipc-lock" in one(scene, "drift")
+    assert (
+        "would get another result today (profile shared is at generation 7): without ipc-lock"
+        in one(scene, "drift")
+    )
 
 
 def test_what_a_profile_with_a_fault_would_give_today_is_unknown() -> None:
@@ -100,7 +120,9 @@ def test_what_a_profile_with_a_fault_would_give_today_is_unknown() -> None:
 def test_what_a_network_gives_today_is_unknown_to_one_who_may_not_read_it() -> None:
     scene = Scene(0)
     scene.profiles = parse_profiles(PROFILES + "    ipcLock: false")
-    scene.changes = {"unread": (Unread("network default/rdma-net", "cannot be read: GET /x answered 403: no"),)}
+    scene.changes = {
+        "unread": (Unread("network default/rdma-net", "cannot be read: GET /x answered 403: no"),)
+    }
     assert findings(scene, "drift") == []
 
 
@@ -111,11 +133,15 @@ def test_another_profile_since() -> None:
         + "  other: {networks: [{network: default/rdma-net, resource: rdma/hca}], sharedMemory: {sizeLimit: 16Gi}}"
     )
     scene.labels[names.PROFILE] = "other"
-    assert one(scene, "drift").endswith("would get another result today: profile other in place of shared")
+    assert one(scene, "drift").endswith(
+        "would get another result today: profile other in place of shared"
+    )
     scene.labels.clear()
     assert "nothing would be injected: neither the pod" in one(scene, "drift")
     scene.labels |= {names.PROFILE: "shared", names.MODE: "observe"}
-    assert one(scene, "drift").endswith("label fabric-injector.io/mode of its namespace says to observe only")
+    assert one(scene, "drift").endswith(
+        "label fabric-injector.io/mode of its namespace says to observe only"
+    )
 
 
 def test_another_wait_script_since_the_webhook_was_upgraded_is_no_matter() -> None:
@@ -123,7 +149,9 @@ def test_another_wait_script_since_the_webhook_was_upgraded_is_no_matter() -> No
     scene.master["spec"]["initContainers"][0]["command"][2] += "\n# of an earlier version"
     assert one(scene, "drift").endswith("today: rendezvous: other variables or another wait step")
     annotations = scene.master["metadata"]["annotations"]
-    annotations[names.STATUS] = annotations[names.STATUS].replace(f'"version":"{__version__}"', '"version":"0.0.1"')
+    annotations[names.STATUS] = annotations[names.STATUS].replace(
+        f'"version":"{__version__}"', '"version":"0.0.1"'
+    )
     assert findings(scene, "drift") == []
 
 
@@ -138,7 +166,9 @@ def lacks_a_setting(pod: Object) -> None:
 
 def lacks_shared_memory(pod: Object) -> None:
     pod["spec"]["containers"][0]["volumeMounts"] = []
-    pod["spec"]["volumes"] = [each for each in pod["spec"]["volumes"] if each["name"] != names.SHM_VOLUME]
+    pod["spec"]["volumes"] = [
+        each for each in pod["spec"]["volumes"] if each["name"] != names.SHM_VOLUME
+    ]
 
 
 @pytest.mark.parametrize(

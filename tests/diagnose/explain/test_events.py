@@ -18,10 +18,20 @@ from webhook.diagnose.explain.events import concerns
 def test_our_own_events_of_live_pods_are_told() -> None:
     scene = Scene(1)
     scene.events = [
-        event("Pod", "bert-worker-0", "UnexpectedInterface", "the network is on net2", source="fabric-injector"),
+        event(
+            "Pod",
+            "bert-worker-0",
+            "UnexpectedInterface",
+            "the network is on net2",
+            source="fabric-injector",
+        ),
         event("Pod", "bert-worker-0", "BackOff", "of another component", source="kubelet"),
-        event("Pod", "bert-worker-0", "NoSecondaryAddress", "over by now", source="fabric-injector"),
-        event("Pod", "gone", "NoSecondaryAddress", "of a pod that is gone", source="fabric-injector"),
+        event(
+            "Pod", "bert-worker-0", "NoSecondaryAddress", "over by now", source="fabric-injector"
+        ),
+        event(
+            "Pod", "gone", "NoSecondaryAddress", "of a pod that is gone", source="fabric-injector"
+        ),
     ]
     assert one(scene) == "warn pod bert-worker-0: Event UnexpectedInterface: the network is on net2"
 
@@ -37,7 +47,10 @@ def test_our_own_events_of_live_pods_are_told() -> None:
             'pods "bert-worker-3" is forbidden: violates PodSecurity "baseline:latest": non-default capabilities',
             'was refused: violates PodSecurity "baseline:latest": non-default capabilities',
         ),
-        ('pods "bert-worker-3" is forbidden: no such service account', "was refused: no such service account"),
+        (
+            'pods "bert-worker-3" is forbidden: no such service account',
+            "was refused: no such service account",
+        ),
         (
             'Internal error occurred: failed calling webhook "validate.example.com": Post "https://x": connection refused',
             "cannot be created, because another program's webhook does not answer: "
@@ -52,7 +65,14 @@ def test_our_own_events_of_live_pods_are_told() -> None:
             "could not be created: Timeout: request did not complete",
         ),
     ],
-    ids=["webhook-down", "pod-security", "other", "other-webhook-down", "other-webhook-denies", "unknown"],
+    ids=[
+        "webhook-down",
+        "pod-security",
+        "other",
+        "other-webhook-down",
+        "other-webhook-denies",
+        "unknown",
+    ],
 )
 def test_what_kept_the_owner_from_creating_pods(message: str, told: str) -> None:
     scene = Scene(1)
@@ -71,7 +91,9 @@ def volcanos(name: str, message: str, pointer: int = 0xC0012B4FA0) -> str:
 
 
 def of_volcano(*errors: str, most: int | None = None) -> Object:
-    return event("Job", "bert", "FailedCreatePodReason", f"Error creating pods: [{' '.join(errors)}]"[:most])
+    return event(
+        "Job", "bert", "FailedCreatePodReason", f"Error creating pods: [{' '.join(errors)}]"[:most]
+    )
 
 
 DENIED = 'admission webhook "pods.fabric-injector.io" denied the request: profile "gpu" does not exist; choose "a\\b" or\nnone'
@@ -80,7 +102,12 @@ DENIED = 'admission webhook "pods.fabric-injector.io" denied the request: profil
 def test_refusals_that_volcano_prints_as_go_structs_are_one_finding() -> None:
     scene = Scene(1)
     events = [
-        of_volcano(*(volcanos(f"bert-worker-{n}", DENIED, 0xC000000000 + 16 * (n + each)) for n in range(2)))
+        of_volcano(
+            *(
+                volcanos(f"bert-worker-{n}", DENIED, 0xC000000000 + 16 * (n + each))
+                for n in range(2)
+            )
+        )
         for each in range(10)
     ]
     scene.events = [*events, of_volcano(volcanos("bert-worker-9", DENIED), most=400)]
@@ -97,7 +124,12 @@ def test_the_action_of_a_denial_is_what_the_webhook_says_to_do() -> None:
     denied = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: pod bert-worker-0: '
     scene = Scene(1)
     scene.events = [
-        event("PyTorchJob", "bert", "FailedCreatePod", f"{denied}no profile is named 'gup'; use one of: gpu")
+        event(
+            "PyTorchJob",
+            "bert",
+            "FailedCreatePod",
+            f"{denied}no profile is named 'gup'; use one of: gpu",
+        )
     ]
     found = first(scene)
     assert found.message == "a pod of it was refused: no profile is named 'gup'"
@@ -108,7 +140,12 @@ def test_a_denial_for_several_faults_is_told_whole() -> None:
     denied = 'admission webhook "pods.fabric-injector.io" denied the request: '
     scene = Scene(1)
     scene.events = [
-        event("PyTorchJob", "bert", "FailedCreatePod", f"{denied}a is missing; add a. Also: b is wrong; use c")
+        event(
+            "PyTorchJob",
+            "bert",
+            "FailedCreatePod",
+            f"{denied}a is missing; add a. Also: b is wrong; use c",
+        )
     ]
     found = first(scene)
     assert found.message == "a pod of it was refused: a is missing; add a. Also: b is wrong; use c"
@@ -124,7 +161,9 @@ def test_what_a_running_volcano_writes_is_read(name: str) -> None:
     recorded = RECORDED[name]
     scene = Scene(1)
     scene.events = [event("Job", "bert", recorded["reason"], recorded["message"])]
-    [found] = [each for each in findings(scene, "admission", "reachability") if each.level == "fail"]
+    [found] = [
+        each for each in findings(scene, "admission", "reachability") if each.level == "fail"
+    ]
     assert str(found.code) == recorded["code"]
     assert "StatusError" not in found.message
     assert "Message" not in found.message
@@ -134,7 +173,9 @@ def test_what_a_running_volcano_writes_is_read(name: str) -> None:
 @pytest.mark.parametrize("most", range(260, 700, 7))
 def test_a_refusal_of_volcano_that_is_cut_off_anywhere_is_told(most: int) -> None:
     scene = Scene(1)
-    scene.events = [of_volcano(volcanos("bert-worker-0", DENIED), volcanos("bert-worker-1", DENIED), most=most)]
+    scene.events = [
+        of_volcano(volcanos("bert-worker-0", DENIED), volcanos("bert-worker-1", DENIED), most=most)
+    ]
     [found] = findings(scene, "admission")
     assert found.message.startswith("a pod of it ")
     if most > 450:
@@ -156,9 +197,12 @@ def test_a_quota_and_a_webhook_that_is_down_are_read_of_volcano() -> None:
 def test_equal_errors_that_differ_in_a_pointer_are_one_finding() -> None:
     scene = Scene(1)
     scene.events = [
-        event("Job", "bert", "FailedCreate", f"&net.OpError{{Err:(*os.E)(0xc00{n:07x})}}") for n in range(10)
+        event("Job", "bert", "FailedCreate", f"&net.OpError{{Err:(*os.E)(0xc00{n:07x})}}")
+        for n in range(10)
     ]
-    assert one(scene, "admission").endswith("Err:(*os.E)(ID)} (10 times, last at 2026-11-21T11:59:00)")
+    assert one(scene, "admission").endswith(
+        "Err:(*os.E)(ID)} (10 times, last at 2026-11-21T11:59:00)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,7 +234,10 @@ def test_equal_errors_that_differ_in_a_pointer_are_one_finding() -> None:
             "cpu max limit to request ratio per Pod is 2, but provided ratio is 8.000000",
             "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
         ),
-        ("no PriorityClass with name high was found", "correct that; the owner then tries again, or restart the job"),
+        (
+            "no PriorityClass with name high was found",
+            "correct that; the owner then tries again, or restart the job",
+        ),
     ],
     ids=[
         "IPC_LOCK alone",
@@ -204,7 +251,11 @@ def test_equal_errors_that_differ_in_a_pointer_are_one_finding() -> None:
 )
 def test_a_refusal_is_answered_by_what_would_lift_it(refusal: str, action: str) -> None:
     scene = Scene(1)
-    scene.events = [event("PyTorchJob", "bert", "FailedCreatePod", f'pods "bert-worker-1" is forbidden: {refusal}')]
+    scene.events = [
+        event(
+            "PyTorchJob", "bert", "FailedCreatePod", f'pods "bert-worker-1" is forbidden: {refusal}'
+        )
+    ]
     assert first(scene).action == action
 
 

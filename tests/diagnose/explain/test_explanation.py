@@ -39,12 +39,18 @@ def test_a_job_that_has_failed_is_not_told_to_be_over_besides() -> None:
     [
         ("Normal", "Suspended", "PyTorchJob bert is suspended."),
         ("Warning", "Suspended", "PyTorchJob bert is suspended."),
-        ("Warning", "SettedPodTemplateRestartPolicy", "Restart policy in pod template will be overwritten"),
+        (
+            "Warning",
+            "SettedPodTemplateRestartPolicy",
+            "Restart policy in pod template will be overwritten",
+        ),
         (None, "", ""),
     ],
     ids=["suspended", "suspended, as a Warning", "of its template", "no Event"],
 )
-def test_a_job_that_has_no_pod_and_was_refused_none(kind: str | None, reason: str, message: str) -> None:
+def test_a_job_that_has_no_pod_and_was_refused_none(
+    kind: str | None, reason: str, message: str
+) -> None:
     scene = Scene()
     scene.pods.clear()
     if kind is not None:
@@ -76,7 +82,10 @@ def test_two_jobs_of_one_selector_are_told_apart() -> None:
     one_job.changes = {"pods": both}
     explanation = explain(one_job.reading)
     assert len(explanation.jobs) == 2
-    assert [row.pod for row in explanation.rows if row.role == "rank 0"] == ["again-bert-master-0", "bert-master-0"]
+    assert [row.pod for row in explanation.rows if row.role == "rank 0"] == [
+        "again-bert-master-0",
+        "bert-master-0",
+    ]
     assert {row.job for row in explanation.rows} == set(explanation.jobs)
     told = texts(explanation.findings)
     assert (
@@ -89,7 +98,9 @@ def test_programs_read_null_for_what_is_not_there() -> None:
     scene = Scene(1)
     worker = scene.workers[0]
     scene.unschedule(worker, "0/2 nodes are available: 2 Insufficient rdma/hca.")
-    told = {member["pod"]: member for member in explain(scene.reading).as_json()["members"]}[worker["metadata"]["name"]]
+    told = {member["pod"]: member for member in explain(scene.reading).as_json()["members"]}[
+        worker["metadata"]["name"]
+    ]
     absent = ("node", "address", "told", "wait")
     assert {key: told[key] for key in absent} == dict.fromkeys(absent)
     assert (told["role"], told["phase"]) == ("worker", "Pending")

@@ -28,17 +28,28 @@ class RolesScene(Scene):
 
     def created(self, number: int) -> Object:
         role, _, index = ROLES[number].split("-")
-        pod = drop_env(set_command(load("pods/jobset-0.yaml"), "bash", "-c", BY_TEXT), "MASTER_ADDR", "RANK")
+        pod = drop_env(
+            set_command(load("pods/jobset-0.yaml"), "bash", "-c", BY_TEXT), "MASTER_ADDR", "RANK"
+        )
         if self.address:
-            pod["spec"]["containers"][0]["env"].insert(0, {"name": "MASTER_ADDR", "value": self.address})
+            pod["spec"]["containers"][0]["env"].insert(
+                0, {"name": "MASTER_ADDR", "value": self.address}
+            )
             set_command(pod, "torchrun", "--nnodes=4", "--master_addr=$(MASTER_ADDR)", "t.py")
         pod["spec"]["hostname"] = f"ddp-{ROLES[number]}"
         pod["status"] = {"phase": "Pending"}
-        metadata = pod["metadata"] | {"name": f"ddp-{ROLES[number]}-x", "namespace": SPACE, "uid": f"uid-{number}"}
+        metadata = pod["metadata"] | {
+            "name": f"ddp-{ROLES[number]}-x",
+            "namespace": SPACE,
+            "uid": f"uid-{number}",
+        }
         metadata["creationTimestamp"] = ago(minutes=20)
         for marks in (metadata["labels"], metadata["annotations"]):
             marks.pop("jobset.sigs.k8s.io/coordinator")
-            marks |= {"jobset.sigs.k8s.io/replicatedjob-name": role, "jobset.sigs.k8s.io/global-replicas": "2"}
+            marks |= {
+                "jobset.sigs.k8s.io/replicatedjob-name": role,
+                "jobset.sigs.k8s.io/global-replicas": "2",
+            }
             marks["batch.kubernetes.io/job-completion-index"] = index
         metadata["ownerReferences"][0] |= {"name": f"ddp-{role}-0", "uid": f"uid-of-{role}"}
         return {**pod, "metadata": metadata}
@@ -59,7 +70,9 @@ def test_a_job_of_several_roles_is_one_with_all_its_pods(address: str, target: s
     assert {pod["metadata"]["name"] for pod in read.pods} == set(scene.pods)
     found = explain(read)
     assert len(found.jobs) == 1
-    first = ["rank 0", "worker", "worker", "worker"] if address else ["rank 0?", "rank 0?", "-", "-"]
+    first = (
+        ["rank 0", "worker", "worker", "worker"] if address else ["rank 0?", "rank 0?", "-", "-"]
+    )
     assert [row.role for row in found.rows] == first
     assert [row.pod for row in found.rows] == sorted(scene.pods)
 

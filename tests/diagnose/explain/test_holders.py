@@ -38,7 +38,11 @@ def action(neighbours: dict[str, tuple[Object, ...]], **changes: Any) -> str:
             "rdma/hca (node-1: 64 of 64 held by ml/c, ml/b-2, ml/b-10)",
         ),
         (
-            {"node-1": tuple(holder(f"b-{number}", 16 if number < 3 else 8) for number in range(5))},
+            {
+                "node-1": tuple(
+                    holder(f"b-{number}", 16 if number < 3 else 8) for number in range(5)
+                )
+            },
             "rdma/hca (node-1: 64 of 64 held by ml/b-0, ml/b-1, ml/b-2 and 2 more)",
         ),
         (
@@ -49,9 +53,19 @@ def action(neighbours: dict[str, tuple[Object, ...]], **changes: Any) -> str:
         ({"node-1": (holder("a", 64, "nvidia.com/gpu"),)}, "rdma/hca"),
         ({}, "rdma/hca"),
     ],
-    ids=["one", "the-largest-first", "many", "on-two-nodes", "one-is-left", "of-another-resource", "not-read"],
+    ids=[
+        "one",
+        "the-largest-first",
+        "many",
+        "on-two-nodes",
+        "one-is-left",
+        "of-another-resource",
+        "not-read",
+    ],
 )
-def test_names_who_holds_the_devices_of_full_nodes(neighbours: dict[str, tuple[Object, ...]], told: str) -> None:
+def test_names_who_holds_the_devices_of_full_nodes(
+    neighbours: dict[str, tuple[Object, ...]], told: str
+) -> None:
     assert action(neighbours) == f"wait, or free {told} on the nodes"
 
 
@@ -59,9 +73,14 @@ def test_names_three_nodes_and_no_more() -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "0/4 nodes are available: 4 Insufficient rdma/hca.")
     scene.nodes = [node(f"n{number}", {"rdma/hca": "1"}) for number in range(5)]
-    scene.changes = {"neighbours": {f"n{number}": (holder(f"p{number}", 1),) for number in range(5)}}
+    scene.changes = {
+        "neighbours": {f"n{number}": (holder(f"p{number}", 1),) for number in range(5)}
+    }
     [found] = findings(scene, "scheduling")
-    assert "(n0: 1 of 1 held by ml/p0; n1: 1 of 1 held by ml/p1; n2: 1 of 1 held by ml/p2; and 2 more)" in found.action
+    assert (
+        "(n0: 1 of 1 held by ml/p0; n1: 1 of 1 held by ml/p1; n2: 1 of 1 held by ml/p2; and 2 more)"
+        in found.action
+    )
 
 
 def test_a_resource_that_the_pod_does_not_ask_for_is_held_by_nobody() -> None:
@@ -81,7 +100,9 @@ def test_a_resource_that_the_pod_does_not_ask_for_is_held_by_nobody() -> None:
     ],
     ids=["waits", "has a node", "chooses its node"],
 )
-def test_reads_nodes_that_offer_what_a_waiting_pod_asks_for(change: Object, wanted: list[str]) -> None:
+def test_reads_nodes_that_offer_what_a_waiting_pod_asks_for(
+    change: Object, wanted: list[str]
+) -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "")
     scene.master["spec"] |= change
@@ -92,22 +113,30 @@ def test_reads_nodes_that_offer_what_a_waiting_pod_asks_for(change: Object, want
 def test_names_the_nodes_that_the_pod_chooses_alone() -> None:
     scene = Scene(1)
     for number, pod in enumerate(scene.pods.values(), 1):
-        scene.unschedule(pod, "0/2 nodes are available: 1 Insufficient rdma/hca, 1 node(s) didn't match.")
+        scene.unschedule(
+            pod, "0/2 nodes are available: 1 Insufficient rdma/hca, 1 node(s) didn't match."
+        )
         pod["spec"]["nodeSelector"] = {"kubernetes.io/hostname": f"node-{number}"}
-    scene.changes = {"neighbours": {f"node-{number}": (holder(f"p{number}", 64),) for number in (1, 2)}}
+    scene.changes = {
+        "neighbours": {f"node-{number}": (holder(f"p{number}", 64),) for number in (1, 2)}
+    }
     assert [found.action for found in findings(scene, "scheduling")] == [
-        f"wait, or free rdma/hca (node-{number}: 64 of 64 held by ml/p{number}) on the nodes" for number in (1, 2)
+        f"wait, or free rdma/hca (node-{number}: 64 of 64 held by ml/p{number}) on the nodes"
+        for number in (1, 2)
     ]
 
 
 def test_a_tainted_node_does_not_hide_who_holds_the_devices_of_another() -> None:
     scene = Scene(0)
     scene.unschedule(
-        scene.master, "0/2 nodes are available: 1 Insufficient rdma/hca, 1 node(s) had untolerated taint(s)."
+        scene.master,
+        "0/2 nodes are available: 1 Insufficient rdma/hca, 1 node(s) had untolerated taint(s).",
     )
     scene.changes = {"neighbours": {"node-1": (holder("serve-0", 64),)}}
     [found] = findings(scene, "scheduling")
-    assert found.action == "wait, or free rdma/hca (node-1: 64 of 64 held by ml/serve-0) on the nodes"
+    assert (
+        found.action == "wait, or free rdma/hca (node-1: 64 of 64 held by ml/serve-0) on the nodes"
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,7 +151,11 @@ def test_a_tainted_node_does_not_hide_who_holds_the_devices_of_another() -> None
         ({"taints": [TAINT]}, [{"key": "gpu", "value": "a100"}], True),
         ({"taints": [TAINT]}, [{"key": "gpu", "operator": "Equal", "value": "h100"}], False),
         ({"taints": [TAINT]}, [{"key": "other", "operator": "Exists"}], False),
-        ({"taints": [TAINT, {"key": "down", "effect": "NoExecute"}]}, [{"key": "gpu", "operator": "Exists"}], False),
+        (
+            {"taints": [TAINT, {"key": "down", "effect": "NoExecute"}]},
+            [{"key": "gpu", "operator": "Exists"}],
+            False,
+        ),
         ({"taints": [{"key": "down", "effect": "NoExecute"}]}, [{"key": "down"}], True),
     ],
     ids=[
@@ -139,7 +172,9 @@ def test_a_tainted_node_does_not_hide_who_holds_the_devices_of_another() -> None
         "without a value",
     ],
 )
-def test_reads_no_node_that_the_pod_cannot_take(spec: Object, tolerations: list[Object], is_read: bool) -> None:
+def test_reads_no_node_that_the_pod_cannot_take(
+    spec: Object, tolerations: list[Object], is_read: bool
+) -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "")
     scene.master["spec"]["tolerations"] = tolerations
@@ -150,12 +185,15 @@ def test_reads_no_node_that_the_pod_cannot_take(spec: Object, tolerations: list[
 def test_names_no_holder_of_a_node_that_only_another_pod_can_take() -> None:
     scene = Scene(0)
     scene.unschedule(
-        scene.master, "0/2 nodes are available: 1 Insufficient rdma/hca, 1 node(s) had untolerated taint(s)."
+        scene.master,
+        "0/2 nodes are available: 1 Insufficient rdma/hca, 1 node(s) had untolerated taint(s).",
     )
     scene.nodes[0]["spec"] = {"taints": [TAINT]}
     scene.changes = {"neighbours": {name: (holder(name, 64),) for name in ("node-1", "node-2")}}
     [found] = findings(scene, "scheduling")
-    assert found.action == "wait, or free rdma/hca (node-2: 64 of 64 held by ml/node-2) on the nodes"
+    assert (
+        found.action == "wait, or free rdma/hca (node-2: 64 of 64 held by ml/node-2) on the nodes"
+    )
 
 
 def test_names_no_holder_of_a_node_that_is_not_usable() -> None:
@@ -166,7 +204,9 @@ def test_names_no_holder_of_a_node_that_is_not_usable() -> None:
     assert not read_node(scene.nodes[0]).usable
     scene.changes = {"neighbours": {name: (holder(name, 64),) for name in ("node-1", "node-2")}}
     [found] = findings(scene, "scheduling")
-    assert found.action == "wait, or free rdma/hca (node-2: 64 of 64 held by ml/node-2) on the nodes"
+    assert (
+        found.action == "wait, or free rdma/hca (node-2: 64 of 64 held by ml/node-2) on the nodes"
+    )
 
 
 def asks(amount: int, **fields: str) -> Object:
@@ -183,9 +223,18 @@ def asks(amount: int, **fields: str) -> Object:
         ([asks(2, restartPolicy="Always"), asks(4)], [asks(1)], 6),
         ([asks(4), asks(2, restartPolicy="Always")], [asks(1)], 4),
     ],
-    ids=["together", "the largest", "none larger", "sidecar", "beside a sidecar", "before a sidecar"],
+    ids=[
+        "together",
+        "the largest",
+        "none larger",
+        "sidecar",
+        "beside a sidecar",
+        "before a sidecar",
+    ],
 )
-def test_counts_devices_as_the_scheduler_does(init: list[Object], containers: list[Object], amount: int) -> None:
+def test_counts_devices_as_the_scheduler_does(
+    init: list[Object], containers: list[Object], amount: int
+) -> None:
     pod = {"metadata": {"name": "p"}, "spec": {"initContainers": init, "containers": containers}}
     assert devices(pod) == {"rdma/hca": amount}
 
@@ -204,7 +253,9 @@ def test_says_who_could_tell() -> None:
     scene.unschedule(scene.master, "0/2 nodes are available: 2 Insufficient rdma/hca.")
     scene.changes = {"neighbours": None}
     [found] = findings(scene, "scheduling")
-    assert found.action.endswith("on the nodes; one who may list pods of all namespaces can tell who holds it")
+    assert found.action.endswith(
+        "on the nodes; one who may list pods of all namespaces can tell who holds it"
+    )
 
 
 def test_reads_nothing_for_a_pod_that_has_ended() -> None:
@@ -217,5 +268,7 @@ def test_reads_nothing_for_a_pod_that_has_ended() -> None:
 def test_reads_no_more_nodes_than_an_example_needs() -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "")
-    found = nodes_to_read([scene.master], [read_node(node(f"node-{number}")) for number in reversed(range(12))])
+    found = nodes_to_read(
+        [scene.master], [read_node(node(f"node-{number}")) for number in reversed(range(12))]
+    )
     assert found == [f"node-{number}" for number in range(MOST_NODES)]

@@ -116,7 +116,11 @@ def another_container(pod: Object) -> None:
 
 
 def no_quantities(pod: Object) -> None:
-    pod["spec"]["containers"][0]["resources"]["limits"] = {"memory": "much", "rdma/hca": "some", "nvidia.com/gpu": ""}
+    pod["spec"]["containers"][0]["resources"]["limits"] = {
+        "memory": "much",
+        "rdma/hca": "some",
+        "nvidia.com/gpu": "",
+    }
 
 
 @pytest.mark.parametrize("spoil", [no_containers, another_container, no_quantities])
@@ -158,7 +162,10 @@ def test_a_terminal_gets_nothing_to_obey_from_a_name_in_an_error() -> None:
             "kind": f"\x1b[31mKind{number}",
         }
         pod["metadata"]["ownerReferences"] = [owner]
-    for target, told in (("job/absent", "jobs there:  [2Jbert"), ("job/\x1b[2Jbert", "2 jobs are named so")):
+    for target, told in (
+        ("job/absent", "jobs there:  [2Jbert"),
+        ("job/\x1b[2Jbert", "2 jobs are named so"),
+    ):
         result = invoke(cluster_of(made), target)
         assert (result.exit_code, told in result.stderr) == (2, True), result.stderr
         assert result.stderr.replace("\n", "").isprintable()
@@ -166,7 +173,9 @@ def test_a_terminal_gets_nothing_to_obey_from_a_name_in_an_error() -> None:
 
 def test_half_a_surrogate_pair_in_an_annotation_is_written_as_json_writes_it() -> None:
     made = Scene()
-    made.master["metadata"]["annotations"][names.NETWORK_STATUS] = '[{"name": "a", "interface": "\\ud800"}]'
+    made.master["metadata"]["annotations"][names.NETWORK_STATUS] = (
+        '[{"name": "a", "interface": "\\ud800"}]'
+    )
     result = invoke(cluster_of(made), "job/bert", "-o", "json")
     assert json.loads(result.stdout)["members"][0]["networks"][0]["interface"] == "\ud800"
 
@@ -175,7 +184,10 @@ PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown", None, "Unheard
 STATES: tuple[dict[str, Any], ...] = (
     {},
     {"state": None},
-    {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}}},
+    {
+        "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": {"exitCode": 1}},
+    },
     {"state": {"running": {}}},
     {"state": {"running": {"startedAt": "9999-12-31T23:59:59Z"}}},
     {"state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}},
@@ -190,7 +202,9 @@ STATES: tuple[dict[str, Any], ...] = (
     st.sampled_from(["", "node-1", "gone"]),
     st.booleans(),
 )
-def test_a_pod_of_any_system_in_any_phase(file: str, phase: str | None, state: Object, on: str, admitted: bool) -> None:
+def test_a_pod_of_any_system_in_any_phase(
+    file: str, phase: str | None, state: Object, on: str, admitted: bool
+) -> None:
     made = Scene(0)
     pod = load(f"pods/{file}")
     pod["metadata"] |= {"namespace": "research", "name": "train-0", "uid": "u"}
@@ -201,6 +215,10 @@ def test_a_pod_of_any_system_in_any_phase(file: str, phase: str | None, state: O
         pod["spec"]["nodeName"] = on
     containers = [{"name": pod["spec"]["containers"][0]["name"], **state}]
     init_containers = [{"name": names.WAIT_CONTAINER, **state}]
-    pod["status"] = {"phase": phase, "containerStatuses": containers, "initContainerStatuses": init_containers}
+    pod["status"] = {
+        "phase": phase,
+        "containerStatuses": containers,
+        "initContainerStatuses": init_containers,
+    }
     made.pods = {"train-0": pod}
     assert judged(cluster_of(made), "pod/train-0")["members"]

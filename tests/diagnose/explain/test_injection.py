@@ -17,9 +17,7 @@ from webhook.diagnose.injected import lacks_injection
 from webhook.diagnose.listing import Unread
 
 CHECK = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
-RESTART = (
-    "restart the job; where that does not help, see fabric-injector check, which tells whether the webhook is called"
-)
+RESTART = "restart the job; where that does not help, see fabric-injector check, which tells whether the webhook is called"
 
 
 def test_a_pod_of_an_unlabelled_namespace() -> None:
@@ -31,7 +29,8 @@ def test_a_pod_of_an_unlabelled_namespace() -> None:
         "fail pod bert-worker-0: not injected: neither the pod nor namespace research carries the label fabric-injector.io/profile"
     ]
     assert (
-        found[0].action == "kubectl label namespace research fabric-injector.io/profile=PROFILE, then restart the job"
+        found[0].action
+        == "kubectl label namespace research fabric-injector.io/profile=PROFILE, then restart the job"
     )
 
 
@@ -91,7 +90,14 @@ def test_a_namespace_that_only_observes() -> None:
         "without it profile shared would inject networks, devices, ipc-lock, shared-memory, rendezvous, environment"
     )
     [row] = explain(scene.reading).as_json()["members"]
-    assert row["would_inject"] == ["networks", "devices", "ipc-lock", "shared-memory", "rendezvous", "environment"]
+    assert row["would_inject"] == [
+        "networks",
+        "devices",
+        "ipc-lock",
+        "shared-memory",
+        "rendezvous",
+        "environment",
+    ]
 
 
 def test_a_namespace_that_only_observes_is_known_without_profiles() -> None:
@@ -112,8 +118,13 @@ def test_says_what_would_be_denied_or_left_alone_where_a_namespace_only_observes
     other["metadata"]["labels"][names.PROFILE] = "none"
     scene.pods = {"bert-worker-0": pod, "bert-worker-1": other}
     denied, left = texts(findings(scene, "namespaces"))
-    assert "without it it would be denied: label fabric-injector.io/profile: no profile is named 'shard'" in denied
-    assert left.endswith("without it it would be left alone: label fabric-injector.io/profile is none")
+    assert (
+        "without it it would be denied: label fabric-injector.io/profile: no profile is named 'shard'"
+        in denied
+    )
+    assert left.endswith(
+        "without it it would be left alone: label fabric-injector.io/profile is none"
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,7 +154,9 @@ def test_says_what_would_be_denied_or_left_alone_where_a_namespace_only_observes
     ],
     ids=["unknown", "same second", "later", "earlier"],
 )
-def test_a_worker_that_was_not_injected_when_it_was_created(labelled: str, why: str, action: str) -> None:
+def test_a_worker_that_was_not_injected_when_it_was_created(
+    labelled: str, why: str, action: str
+) -> None:
     scene = Scene()
     scene.changes = {"labelled": labelled}
     scene.pods["bert-worker-1"] = scene.created(2)
@@ -163,7 +176,10 @@ def test_the_webhook_configuration_is_gone(profiles: str) -> None:
         "fail pod bert-worker-1: was created without injection, and MutatingWebhookConfiguration zz-fabric-injector does not exist "
         f"now: no pod is sent to the webhook{gets}"
     ]
-    assert found.action == "let an administrator apply the manifests of fabric-injector again, then restart the job"
+    assert (
+        found.action
+        == "let an administrator apply the manifests of fabric-injector again, then restart the job"
+    )
     assert findings(scene, "injection") == []
     scene.changes["configured"] = True
     assert findings(scene, "configuration") == []
@@ -182,7 +198,10 @@ def test_whether_the_webhook_configuration_is_there_is_asked_where_a_pod_lacks_i
     assert read_job(connection, Target("job", "bert"), SPACE).configured is True
     connection.spoil = lambda request, *answer: (403, b"{}") if request.endswith(path) else answer
     read = read_job(connection, Target("job", "bert"), SPACE)
-    assert (read.configured, [each for each in read.unread if "configuration" in each.what.lower()]) == (None, [])
+    assert (
+        read.configured,
+        [each for each in read.unread if "configuration" in each.what.lower()],
+    ) == (None, [])
 
 
 def test_a_pod_that_names_its_profile_in_an_unlabelled_namespace() -> None:
@@ -196,7 +215,9 @@ def test_a_pod_that_names_its_profile_in_an_unlabelled_namespace() -> None:
         "was created without injection, for its namespace carries no label fabric-injector.io/profile, without which only component "
         "pod-opt-in lets the webhook be called; today it would get profile shared"
     )
-    assert found.action.startswith("kubectl label namespace research fabric-injector.io/profile=PROFILE")
+    assert found.action.startswith(
+        "kubectl label namespace research fabric-injector.io/profile=PROFILE"
+    )
 
 
 def test_pods_that_the_webhook_was_not_called_for() -> None:
@@ -239,20 +260,26 @@ def test_profiles_that_are_not_known() -> None:
     scene.changes = {"profiles": None, "unread": (Unread("profiles", "cannot be read"),)}
     assert texts(findings(scene)) == ["warn profiles: cannot be read"]
     scene.pods["bert-worker-1"] = scene.created(2)
-    assert texts(findings(scene, "injection")) == ["warn pod bert-worker-1: nothing was injected, and why is unknown"]
+    assert texts(findings(scene, "injection")) == [
+        "warn pod bert-worker-1: nothing was injected, and why is unknown"
+    ]
 
 
 def test_a_status_that_was_changed_by_hand() -> None:
     scene = Scene(0)
     scene.master["metadata"]["annotations"][names.STATUS] = "{profile: shared}"
     told = [each.message for each in explain(scene.reading).findings if each.topic == "injection"]
-    assert told == ["annotation fabric-injector.io/status, which says what was injected, cannot be read"]
+    assert told == [
+        "annotation fabric-injector.io/status, which says what was injected, cannot be read"
+    ]
 
 
 def test_what_admission_warns_of() -> None:
     def mount_devices(pod: Object) -> None:
         pod["spec"]["volumes"] = [{"name": "ib", "hostPath": {"path": "/dev/infiniband"}}]
-        pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "ib", "mountPath": "/dev/infiniband"}]
+        pod["spec"]["containers"][0]["volumeMounts"] = [
+            {"name": "ib", "mountPath": "/dev/infiniband"}
+        ]
 
     scene = Scene(0, before=mount_devices)
     del scene.master["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"]
@@ -264,9 +291,7 @@ def test_what_admission_warns_of() -> None:
 
 def test_tells_which_volume_pod_security_keeps_from_the_pod() -> None:
     scene = Scene(0)
-    text = (
-        "{networks: [{network: default/rdma-net}], podSecurity: skip, volumes: [{name: sys, hostPath: {path: /sys}}]}"
-    )
+    text = "{networks: [{network: default/rdma-net}], podSecurity: skip, volumes: [{name: sys, hostPath: {path: /sys}}]}"
     scene.profiles = parse_profiles(f"profiles: {{shared: {text}}}")
     scene.labels[names.POD_SECURITY_ENFORCE] = "baseline"
     scene.pods = {"bert-worker-0": scene.admitted(scene.created(1))}

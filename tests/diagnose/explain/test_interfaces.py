@@ -24,7 +24,10 @@ def test_members_that_disagree_on_their_sockets() -> None:
         if entry["name"] == names.ENV_NCCL_SOCKET_IFNAME:
             entry["value"] = "eth0"
     found = texts(findings(scene, "interfaces"))
-    assert "warn pod bert-worker-1: NCCL_SOCKET_IFNAME=eth0 rules out net1, on which the ranks meet" in found
+    assert (
+        "warn pod bert-worker-1: NCCL_SOCKET_IFNAME=eth0 rules out net1, on which the ranks meet"
+        in found
+    )
     assert found[1].endswith(
         "its members disagree on NCCL_SOCKET_IFNAME: =net1 in 2 (bert-master-0, bert-worker-0); eth0 in 1 (bert-worker-1)"
     )
@@ -74,13 +77,20 @@ def test_a_job_that_turns_rdma_off(name: str, value: str) -> None:
     scene = Scene(1)
     sets(scene, name, value)
     found = first(scene)
-    assert (found.level, found.message) == ("warn", f"{name}={value} keeps NCCL from rdma/hca: it uses sockets")
+    assert (found.level, found.message) == (
+        "warn",
+        f"{name}={value} keeps NCCL from rdma/hca: it uses sockets",
+    )
     assert found.action == "remove the variable from the job or the profile, then restart the job"
 
 
 def test_a_command_that_turns_rdma_off() -> None:
     scene = Scene(0)
-    scene.master["spec"]["containers"][0]["command"] = ["sh", "-c", "NCCL_IB_DISABLE=1 torchrun train.py"]
+    scene.master["spec"]["containers"][0]["command"] = [
+        "sh",
+        "-c",
+        "NCCL_IB_DISABLE=1 torchrun train.py",
+    ]
     assert "it uses sockets" in one(scene, "interfaces")
 
 

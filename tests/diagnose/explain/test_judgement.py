@@ -22,7 +22,12 @@ def pod(networks: str = "", **annotations: str) -> Object:
 
 
 def test_reads_the_networks_of_annotations_and_profiles_once() -> None:
-    pods = (pod("a, ml/b@net5"), pod("a"), pod("not/a/name"), pod(**{names.DEFAULT_NETWORK: "flat"}))
+    pods = (
+        pod("a, ml/b@net5"),
+        pod("a"),
+        pod("not/a/name"),
+        pod(**{names.DEFAULT_NETWORK: "flat"}),
+    )
     labels = {names.PROFILE: "shared"}
     assert networks_to_read(pods, "research", labels, Scene(0).profiles) == [
         ("research", "a"),
@@ -42,9 +47,14 @@ def test_what_was_not_read_is_unknown_and_not_absent() -> None:
     with pytest.raises(Unavailable, match="namespace other was not read"):
         world.namespace("other")
     assert world.master("research", "bert") is None
-    unread = (Unread("network default/other", "cannot be read: GET /x answered 403: no"), Unread("network a/b", "500"))
+    unread = (
+        Unread("network default/other", "cannot be read: GET /x answered 403: no"),
+        Unread("network a/b", "500"),
+    )
     scene.changes = {"unread": unread}
-    assert ReadWorld(scene.reading).network("default", "other") == NetworkDefinition("default", "other", has_ipam=True)
+    assert ReadWorld(scene.reading).network("default", "other") == NetworkDefinition(
+        "default", "other", has_ipam=True
+    )
     with pytest.raises(Unavailable, match="network a/b was not read"):
         ReadWorld(scene.reading).network("a", "b")
     scene.changes = {"labels": None}
@@ -68,7 +78,9 @@ def test_explains_without_the_networks() -> None:
 def test_reads_the_networks_of_a_profile_that_a_pod_chooses_by_its_labels() -> None:
     text = "profiles: {a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}, b: {networks: [{network: x/y}]}}"
     member: Object = {"metadata": {"labels": {"team": "vision"}}}
-    assert networks_to_read((member,), "research", {names.PROFILE: "b"}, parse_profiles(text)) == [("rails", "rail-0")]
+    assert networks_to_read((member,), "research", {names.PROFILE: "b"}, parse_profiles(text)) == [
+        ("rails", "rail-0")
+    ]
     unknown: Object = {"metadata": {"labels": {names.PROFILE: "c"}}}
     assert networks_to_read((unknown,), "research", {}, parse_profiles(text)) == []
 

@@ -21,7 +21,9 @@ TOO_MUCH = (
     "couldn't assign flavors to pod set worker: insufficient quota for nvidia.com/gpu in flavor a100, "
     "previously considered podsets requests (0) + current podset request (24) > maximum capacity (16)"
 )
-UNCOVERED = "couldn't assign flavors to pod set worker: resource rdma/hca unavailable in ClusterQueue"
+UNCOVERED = (
+    "couldn't assign flavors to pod set worker: resource rdma/hca unavailable in ClusterQueue"
+)
 PREEMPTED = "Preempted to accommodate a workload (UID: u, JobUID: j) due to prioritization in the ClusterQueue"
 LATE = "Exceeded the PodsReady timeout research/pytorchjob-bert-a1b2c"
 BERT = "PyTorchJob bert (LocalQueue team)"
@@ -117,18 +119,28 @@ def test_what_kueue_says_is_the_cause(
     conditions: list[tuple[str, str, str, str]], code: Code, message: str, action: str
 ) -> None:
     found = told(workload(*conditions))
-    assert (found.code, found.subject, found.message) == (code, "Workload pytorchjob-bert-a1b2c", f"Kueue {message}")
+    assert (found.code, found.subject, found.message) == (
+        code,
+        "Workload pytorchjob-bert-a1b2c",
+        f"Kueue {message}",
+    )
     assert found.level == ("warn" if code is Code.KUEUE_SILENT else "fail")
     assert found.action.startswith(action)
 
 
 def test_one_that_was_taken_out_of_the_queue() -> None:
-    limit = ("Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded", "The workload exceeded the limit of requeues")
+    limit = (
+        "Evicted",
+        "True",
+        "DeactivatedDueToRequeuingLimitExceeded",
+        "The workload exceeded the limit of requeues",
+    )
     found = told(workload(limit, active=False))
     assert found.code is Code.KUEUE_DEACTIVATED
     assert found.message.endswith("The workload exceeded the limit of requeues")
     assert (
-        told(workload(active=False)).message == f"Kueue passes over {BERT}, since its Workload has spec.active: false"
+        told(workload(active=False)).message
+        == f"Kueue passes over {BERT}, since its Workload has spec.active: false"
     )
 
 
@@ -136,7 +148,11 @@ def test_names_the_checks_that_are_not_ready() -> None:
     held = workload(RESERVED)
     held["status"]["admissionChecks"] = [
         {"name": "budget", "state": "Ready", "message": "paid"},
-        {"name": "nodes", "state": "Pending", "message": "Waiting for ProvisioningRequest\nno capacity"},
+        {
+            "name": "nodes",
+            "state": "Pending",
+            "message": "Waiting for ProvisioningRequest\nno capacity",
+        },
         {"name": "other", "state": "Retry"},
     ]
     assert told(held).message.endswith(
@@ -171,7 +187,9 @@ def test_pods_that_wait_at_its_gate_tell_it_themselves() -> None:
     for pod in scene.pods.values():
         scene.unschedule(pod, "")
         pod["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
-    scene.events.append(event("Workload", "pytorchjob-bert-a1b2c", "Pending", "what was said before"))
+    scene.events.append(
+        event("Workload", "pytorchjob-bert-a1b2c", "Pending", "what was said before")
+    )
     scene.workloads.append(workload(("QuotaReserved", "False", "Pending", UNUSED)))
     [found] = [each for each in explain(scene.reading).findings if each.topic == "scheduling"]
     assert found.message == f"is held back by scheduling gate kueue.x-k8s.io/admission: {UNUSED}"
@@ -185,7 +203,10 @@ def test_pods_that_wait_at_its_gate_tell_it_themselves() -> None:
 def test_pods_that_were_refused_come_before_that_kueue_did_not_see_them_ready() -> None:
     scene = suspended(workload(("Evicted", "True", "PodsReadyTimeout", LATE)))
     scene.events.append(event("PyTorchJob", "bert", "FailedCreatePod", "exceeded quota: team"))
-    assert [each.code for each in explain(scene.reading).findings[:2]] == [Code.QUOTA_REFUSED, Code.KUEUE_EVICTED]
+    assert [each.code for each in explain(scene.reading).findings[:2]] == [
+        Code.QUOTA_REFUSED,
+        Code.KUEUE_EVICTED,
+    ]
     scene.workloads[:] = [workload(("QuotaReserved", "False", "Pending", UNUSED))]
     assert first(scene).code is Code.KUEUE_WAITING
 
@@ -247,5 +268,7 @@ def test_who_may_not_read_workloads_is_told_so_and_the_rest_is_judged() -> None:
     connection.spoil = lambda request, *answer: (
         (403, b'{"message": "no"}') if request.endswith("/workloads") else answer
     )
-    with pytest.raises(InputError, match="no Event of an owner of that name, nor may Kueue's Workloads be read"):
+    with pytest.raises(
+        InputError, match="no Event of an owner of that name, nor may Kueue's Workloads be read"
+    ):
         read_job(connection, Target("job", "bert"), SPACE)

@@ -13,9 +13,16 @@ from webhook.core.model import Object
 def test_two_live_ranks_zero() -> None:
     scene = Scene()
     twin = scene.created(0)
-    twin["metadata"] |= {"name": "bert-master-1", "uid": "uid-9", "creationTimestamp": ago(minutes=1)}
+    twin["metadata"] |= {
+        "name": "bert-master-1",
+        "uid": "uid-9",
+        "creationTimestamp": ago(minutes=1),
+    }
     twin = scene.admitted(twin)
-    twin["metadata"]["labels"] |= {names.JOB: scene.master["metadata"]["labels"][names.JOB], names.RENDEZVOUS: "master"}
+    twin["metadata"]["labels"] |= {
+        names.JOB: scene.master["metadata"]["labels"][names.JOB],
+        names.RENDEZVOUS: "master",
+    }
     scene.bind(twin, ago(seconds=20))
     scene.pods["bert-master-1"] = twin
     [found] = findings(scene, "members")
@@ -47,19 +54,33 @@ def test_a_rank_zero_that_has_failed() -> None:
 def test_a_rank_zero_that_ended_before_the_others(status: Object, told: str) -> None:
     scene = Scene()
     scene.master["status"] = status
-    assert one(scene, "members") == f"fail pod bert-master-0 (rank 0): {told}, and its members still run"
+    assert (
+        one(scene, "members")
+        == f"fail pod bert-master-0 (rank 0): {told}, and its members still run"
+    )
 
 
 @pytest.mark.parametrize(
     ("minutes", "worst"),
-    [(1, "ok"), (20, "warn pod bert-master-0 (rank 0): rank 0 has ended well 20 min ago, and its members still run")],
+    [
+        (1, "ok"),
+        (
+            20,
+            "warn pod bert-master-0 (rank 0): rank 0 has ended well 20 min ago, and its members still run",
+        ),
+    ],
 )
 def test_a_rank_zero_that_has_ended_well_is_no_failure(minutes: int, worst: str) -> None:
     scene = Scene()
     state = {"terminated": {"exitCode": 0, "finishedAt": ago(minutes=minutes)}}
-    scene.master["status"] = {"phase": "Succeeded", "containerStatuses": [{"name": "pytorch", "state": state}]}
+    scene.master["status"] = {
+        "phase": "Succeeded",
+        "containerStatuses": [{"name": "pytorch", "state": state}],
+    }
     found = first(scene)
-    assert (found.level if found.level == "ok" else f"{found.level} {found.subject}: {found.message}") == worst
+    assert (
+        found.level if found.level == "ok" else f"{found.level} {found.subject}: {found.message}"
+    ) == worst
 
 
 def test_a_member_that_waits_for_a_rank_zero_that_has_ended_waits_in_vain() -> None:
@@ -72,7 +93,10 @@ def test_a_member_that_waits_for_a_rank_zero_that_has_ended_waits_in_vain() -> N
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 @pytest.mark.parametrize(
     ("labels", "why"),
-    [({names.PROFILE: "none"}, "carries label fabric-injector.io/profile: none"), ({}, "was not injected")],
+    [
+        ({names.PROFILE: "none"}, "carries label fabric-injector.io/profile: none"),
+        ({}, "was not injected"),
+    ],
     ids=["opted out", "missed"],
 )
 def test_a_member_that_waits_for_a_rank_zero_that_was_not_injected_and_has_ended(
@@ -85,7 +109,10 @@ def test_a_member_that_waits_for_a_rank_zero_that_was_not_injected_and_has_ended
     for worker in scene.workers:
         scene.wait(worker, ago(minutes=5))
     found = first(scene)
-    assert found.message == f"rank 0 {why} and published no address; it is {phase}, and its members still run"
+    assert (
+        found.message
+        == f"rank 0 {why} and published no address; it is {phase}, and its members still run"
+    )
     assert found.action == "give all pods of the job the same labels and networks, then restart it"
 
 
@@ -110,7 +137,10 @@ def test_a_rank_zero_that_is_being_deleted() -> None:
 
 def test_a_rank_zero_that_does_not_end_has_no_log_that_helps() -> None:
     scene = Scene()
-    scene.master["metadata"] |= {"deletionTimestamp": ago(minutes=5), "finalizers": ["example.com/hold"]}
+    scene.master["metadata"] |= {
+        "deletionTimestamp": ago(minutes=5),
+        "finalizers": ["example.com/hold"],
+    }
     assert first(scene).message == "rank 0 is Terminating, and its members still run"
     assert (
         first(scene).action
@@ -133,7 +163,9 @@ def test_members_that_are_missing(how: str) -> None:
         if how == "flag":
             container["command"] = ["torchrun", "--nnodes=6", "train.py"]
         else:
-            next(entry for entry in container["env"] if entry["name"] == "PET_NNODES")["value"] = "6"
+            next(entry for entry in container["env"] if entry["name"] == "PET_NNODES")["value"] = (
+                "6"
+            )
 
     scene = Scene(before=say)
     assert "has 4 of 6 members" in one(scene, "members")
@@ -144,6 +176,8 @@ def test_a_number_of_members_that_no_job_has_is_none() -> None:
     scene = Scene()
     for pod in scene.pods.values():
         [container, *_] = pod["spec"]["containers"]
-        next(entry for entry in container["env"] if entry["name"] == "PET_NNODES")["value"] = "9" * 5000
+        next(entry for entry in container["env"] if entry["name"] == "PET_NNODES")["value"] = (
+            "9" * 5000
+        )
         pod["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] = "9" * 5000
     assert findings(scene, "members") == []

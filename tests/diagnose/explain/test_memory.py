@@ -15,10 +15,15 @@ def test_a_container_that_may_not_lock_memory() -> None:
     scene = Scene(0)
     scene.master["spec"]["containers"][0]["securityContext"] = {}
     [found] = findings(scene, "memlock")
-    assert found.message.startswith("container pytorch has no IPC_LOCK; RDMA can then register little memory")
+    assert found.message.startswith(
+        "container pytorch has no IPC_LOCK; RDMA can then register little memory"
+    )
     scene.labels[names.POD_SECURITY_ENFORCE] = "baseline"
     [found] = findings(scene, "memlock")
-    assert "label pod-security.kubernetes.io/enforce: baseline of namespace research refuses it" in found.message
+    assert (
+        "label pod-security.kubernetes.io/enforce: baseline of namespace research refuses it"
+        in found.message
+    )
 
 
 def test_memory_that_is_not_locked_by_choice() -> None:
@@ -35,7 +40,9 @@ def test_a_user_namespace() -> None:
 
 
 @pytest.mark.parametrize(
-    "of_the_user", [{"persistentVolumeClaim": {"claimName": "fast"}}, {"emptyDir": {"medium": "Memory"}}, None], ids=str
+    "of_the_user",
+    [{"persistentVolumeClaim": {"claimName": "fast"}}, {"emptyDir": {"medium": "Memory"}}, None],
+    ids=str,
 )
 def test_a_shared_memory_of_the_users_own_is_no_fault(of_the_user: Object | None) -> None:
     def bring(pod: Object) -> None:
@@ -43,7 +50,9 @@ def test_a_shared_memory_of_the_users_own_is_no_fault(of_the_user: Object | None
             pod["spec"]["hostIPC"] = True
         else:
             pod["spec"]["volumes"] = [{"name": "shm", **of_the_user}]
-            pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
+            pod["spec"]["containers"][0]["volumeMounts"] = [
+                {"name": "shm", "mountPath": "/dev/shm"}
+            ]
 
     assert findings(Scene(0, before=bring), "shared-memory") == []
 
@@ -67,5 +76,7 @@ def test_a_small_or_slow_shared_memory(volume: Object | None, told: str) -> None
     )
     if volume is None:
         for container in spec["containers"]:
-            container["volumeMounts"] = [each for each in container["volumeMounts"] if each["name"] != names.SHM_VOLUME]
+            container["volumeMounts"] = [
+                each for each in container["volumeMounts"] if each["name"] != names.SHM_VOLUME
+            ]
     assert told in one(scene, "shared-memory")

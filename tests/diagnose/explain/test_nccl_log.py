@@ -115,7 +115,9 @@ def test_processes_number_their_devices_for_themselves() -> None:
 
 def test_the_time_of_the_first_line() -> None:
     assert read_log([b"2026-11-21T11:42:10.123456789Z epoch 1\n"]).begins == "2026-11-21T11:42:10Z"
-    assert read_log([b"2026-11-21T11:42:10.1+02:00 epoch 1\n"]).begins == "2026-11-21T11:42:10+02:00"
+    assert (
+        read_log([b"2026-11-21T11:42:10.1+02:00 epoch 1\n"]).begins == "2026-11-21T11:42:10+02:00"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,10 @@ def test_the_time_of_the_first_line() -> None:
         b"NCCL INFO NET/IB : Using " + b"[1]a:1/IB" * 60_000,
         b"NCCL INFO NET/IB : Using [0]={" + b"[0] a:1/" * 60_000,
         b"\n".join(b"NCCL INFO Using network n%d" % number for number in range(20_000)),
-        b"\n".join(b"h:%d:1 [0] NCCL INFO Channel 0 : via NET/n%d/1" % (number, number) for number in range(20_000)),
+        b"\n".join(
+            b"h:%d:1 [0] NCCL INFO Channel 0 : via NET/n%d/1" % (number, number)
+            for number in range(20_000)
+        ),
         b"\x1b[" * 200_000 + b"NCCL",
         bytes(range(256)) * 2_000 + b"NCCL INFO Using network \x07\x1b]0;x\x07",
         b"NCCL WARN NET/OFI " * 30_000,
@@ -159,18 +164,22 @@ QUOTED = b"config: NCCL INFO Using network Socket # NET/Socket\n"
         (b"[1,3]<stdout>:" + OWN, ["IB"], []),
     ],
 )
-def test_only_what_processes_of_the_job_wrote_counts(text: bytes, chosen: list[str], foreign: list[str]) -> None:
+def test_only_what_processes_of_the_job_wrote_counts(
+    text: bytes, chosen: list[str], foreign: list[str]
+) -> None:
     log = read_log([text], {"bert-worker-1"}, {"bert-worker-1", "bert-worker-2"})
     assert (list(log.chosen), list(log.foreign)) == (chosen, foreign)
 
 
 def test_of_very_many_devices_and_channels_the_first_are_kept() -> None:
     lines = [
-        b"h:1:9 [0] NCCL INFO NET/IB : Using [%d]mlx5_%d:1/IB [RO]; OOB eth0:10.0.0.1<0>" % (number, number)
+        b"h:1:9 [0] NCCL INFO NET/IB : Using [%d]mlx5_%d:1/IB [RO]; OOB eth0:10.0.0.1<0>"
+        % (number, number)
         for number in range(4100)
     ]
     lines += [
-        b"h:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 4[0] [send] via NET/IB/%d" % number for number in range(4100)
+        b"h:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 4[0] [send] via NET/IB/%d" % number
+        for number in range(4100)
     ]
     log = read_log([b"\n".join(lines) + b"\n"])
     assert list(log.devices) == [f"mlx5_{number}" for number in range(64)]

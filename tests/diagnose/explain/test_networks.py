@@ -25,7 +25,9 @@ def test_no_status_after_a_minute_but_not_before() -> None:
 def test_a_status_that_is_no_list() -> None:
     scene = Scene(0)
     scene.master["metadata"]["annotations"][names.NETWORK_STATUS] = "[oops"
-    assert "annotation k8s.v1.cni.cncf.io/network-status is not a list of networks" in one(scene, "networks")
+    assert "annotation k8s.v1.cni.cncf.io/network-status is not a list of networks" in one(
+        scene, "networks"
+    )
 
 
 def test_the_clusters_own_network_counts_as_no_second_one_though_nothing_marks_it() -> None:
@@ -44,11 +46,19 @@ def test_a_pod_that_has_begun_without_multus() -> None:
     scene.bind(pod, ago(seconds=5))
     del pod["metadata"]["annotations"][names.NETWORK_STATUS]
     scene.wait(pod, ago(seconds=3))
-    assert {each.level for each in explain(scene.reading).findings if each.topic == "networks"} == {"ok"}
+    assert {each.level for each in explain(scene.reading).findings if each.topic == "networks"} == {
+        "ok"
+    }
     scene.bind(pod, ago(seconds=25))
     scene.wait(pod, ago(seconds=23))
-    scene.events = [event("Pod", "bert-worker-0", "NoSecondaryAddress", "of the same", source="fabric-injector")]
-    found = [each.message for each in explain(scene.reading).findings if each.topic in ("networks", "events")]
+    scene.events = [
+        event("Pod", "bert-worker-0", "NoSecondaryAddress", "of the same", source="fabric-injector")
+    ]
+    found = [
+        each.message
+        for each in explain(scene.reading).findings
+        if each.topic in ("networks", "events")
+    ]
     assert found == [f"has begun, and Multus has written no annotation {names.NETWORK_STATUS}"]
 
 
@@ -59,7 +69,10 @@ def test_one_who_may_not_read_events_is_not_sent_to_multus() -> None:
     del pod["metadata"]["annotations"][names.NETWORK_STATUS]
     assert first(scene).action.startswith("is Multus running on the node")
     scene.changes = {"events": None}
-    assert first(scene).action == "its Events say why: ask for list of events, or let one who may read them run this"
+    assert (
+        first(scene).action
+        == "its Events say why: ask for list of events, or let one who may read them run this"
+    )
 
 
 def test_a_volume_may_take_its_time() -> None:
@@ -75,7 +88,9 @@ def test_a_volume_may_take_its_time() -> None:
 def test_an_annotation_that_multus_refuses_is_told_as_admission_says_it() -> None:
     scene = Scene(0)
     scene.master["metadata"]["annotations"][names.NETWORKS] = "default/rdma-net/more"
-    assert "has more than one '/'; Multus refuses it: correct or remove it" in one(scene, "drift", "networks")
+    assert "has more than one '/'; Multus refuses it: correct or remove it" in one(
+        scene, "drift", "networks"
+    )
 
 
 def test_a_pod_that_asks_for_a_network_by_itself() -> None:
@@ -86,7 +101,9 @@ def test_a_pod_that_asks_for_a_network_by_itself() -> None:
     scene.bind(pod)
     scene.attach(pod)
     scene.pods = {"bert-worker-0": pod}
-    assert findings(scene, "networks") == [], "where the ranks do not meet on it, it may be without addresses"
+    assert findings(scene, "networks") == [], (
+        "where the ranks do not meet on it, it may be without addresses"
+    )
 
 
 def test_a_network_that_is_not_comes_before_the_lack_of_injection() -> None:
@@ -110,8 +127,13 @@ def test_a_network_whose_plugin_fails() -> None:
     said = 'Failed to create pod sandbox: rpc error: code = Unknown desc = plugin "macvlan" failed:\n\tno such device: ens9'
     scene.events = [event("Pod", "bert-master-0", "FailedCreatePodSandBox", said, source="kubelet")]
     [found] = findings(scene, "networks")
-    assert found.message == 'its network could not be made: plugin "macvlan" failed: no such device: ens9'
-    assert found.action.startswith("correct the NetworkAttachmentDefinition, or look at its CNI plugin")
+    assert (
+        found.message
+        == 'its network could not be made: plugin "macvlan" failed: no such device: ens9'
+    )
+    assert found.action.startswith(
+        "correct the NetworkAttachmentDefinition, or look at its CNI plugin"
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +152,9 @@ def test_addresses_that_are_all_taken(said: str) -> None:
         scene.events.append(event("Pod", name, "FailedCreatePodSandBox", text, source="kubelet"))
     found = first(scene)
     assert said in found.message
-    assert found.action.startswith("enlarge the range of the network's IPAM and restart the job, or free the addresses")
+    assert found.action.startswith(
+        "enlarge the range of the network's IPAM and restart the job, or free the addresses"
+    )
 
 
 def test_a_network_that_was_not_attached() -> None:
@@ -147,7 +171,10 @@ def test_a_network_that_was_not_attached() -> None:
     ("addresses", "told"),
     [
         ((), "has no address on default/rdma-net@net1"),
-        (("fe80::1",), "gave no address that can be used: holds fe80::1, at which no other pod can reach this one"),
+        (
+            ("fe80::1",),
+            "gave no address that can be used: holds fe80::1, at which no other pod can reach this one",
+        ),
     ],
     ids=["none", "link-local"],
 )

@@ -140,7 +140,9 @@ LACKS = "lacks label fabric-injector.io/job or annotation fabric-injector.io/ren
         (its_annotation_was_removed, LACKS, ALIKE),
     ],
 )
-def test_says_why_nobody_is_told_of_rank_zero(break_: Callable[[Scene], object], why: str, action: str) -> None:
+def test_says_why_nobody_is_told_of_rank_zero(
+    break_: Callable[[Scene], object], why: str, action: str
+) -> None:
     scene = waiting()
     break_(scene)
     first = findings(scene)[0]
@@ -156,7 +158,10 @@ def test_a_rank_zero_without_injection_that_nobody_waits_for() -> None:
     scene = Scene(0)
     scene.profiles = parse_profiles(APART)
     scene.labels[names.PROFILE] = "apart"
-    scene.pods = {"bert-worker-0": scene.admitted(scene.created(1)), "bert-master-0": scene.created(0)}
+    scene.pods = {
+        "bert-worker-0": scene.admitted(scene.created(1)),
+        "bert-master-0": scene.created(0),
+    }
     assert texts(findings(scene, "injection"))[0] == (
         "fail pod bert-master-0 (rank 0): was created before its namespace was labelled, or while the webhook was not "
         "called or only observed; today it would get profile apart"

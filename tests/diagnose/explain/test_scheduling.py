@@ -22,7 +22,9 @@ def test_devices_that_are_all_taken() -> None:
 def test_a_scheduler_that_says_it_by_an_event() -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "")
-    scene.events.append(event("Pod", "bert-master-0", "FailedScheduling", "queue team has no quota of rdma/hca"))
+    scene.events.append(
+        event("Pod", "bert-master-0", "FailedScheduling", "queue team has no quota of rdma/hca")
+    )
     [found] = findings(scene, "scheduling")
     assert found.message == "is on no node yet: queue team has no quota of rdma/hca"
     assert found.action.startswith("give the queue or quota")
@@ -57,22 +59,24 @@ def test_a_scheduler_that_says_nothing() -> None:
     ],
     ids=["processors", "volume claim", "cordoned"],
 )
-def test_what_the_scheduler_says_without_that_nothing_can_be_preempted(said: str, told: str, action: str) -> None:
+def test_what_the_scheduler_says_without_that_nothing_can_be_preempted(
+    said: str, told: str, action: str
+) -> None:
     scene = Scene(1)
     for pod in scene.pods.values():
         scene.unschedule(pod, said)
     assert (first(scene).message, first(scene).action) == (told, action)
 
 
-TAINTED = (
-    "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s)."
-)
+TAINTED = "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s)."
 
 
 def test_a_taint_is_a_finding_of_its_own_which_names_node_and_taint() -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, TAINTED)
-    scene.nodes[1]["spec"] = {"taints": [{"key": "team", "value": "vision", "effect": "NoSchedule"}]}
+    scene.nodes[1]["spec"] = {
+        "taints": [{"key": "team", "value": "vision", "effect": "NoSchedule"}]
+    }
     [found] = findings(scene, "scheduling")
     assert (found.level, found.code) == ("fail", Code.TAINT_UNTOLERATED)
     assert found.message.endswith("; node node-2 has the taint team=vision:NoSchedule")
@@ -84,7 +88,9 @@ def test_a_taint_that_the_pod_tolerates_is_not_the_cause(toleration: dict[str, s
     scene = Scene(0)
     scene.unschedule(scene.master, TAINTED)
     scene.master["spec"]["tolerations"] = [toleration]
-    scene.nodes[1]["spec"] = {"taints": [{"key": "team", "value": "vision", "effect": "NoSchedule"}]}
+    scene.nodes[1]["spec"] = {
+        "taints": [{"key": "team", "value": "vision", "effect": "NoSchedule"}]
+    }
     assert [found.code for found in findings(scene, "scheduling")] == [Code.UNSCHEDULABLE]
 
 
@@ -92,7 +98,9 @@ def test_the_taint_of_a_control_plane_is_not_the_cause() -> None:
     """Each cluster has it, and what the scheduler says of the other nodes is why the pod waits."""
     scene = Scene(0)
     scene.unschedule(scene.master, TAINTED)
-    scene.nodes[1]["spec"] = {"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]}
+    scene.nodes[1]["spec"] = {
+        "taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]
+    }
     assert [found.code for found in findings(scene, "scheduling")] == [Code.UNSCHEDULABLE]
 
 
@@ -101,10 +109,15 @@ def test_the_taint_of_a_control_plane_is_not_the_cause() -> None:
     [
         (TAINTED, Code.UNSCHEDULABLE),
         ("0/9 nodes are available: 9 node(s) had untolerated taint(s).", Code.TAINT_UNTOLERATED),
-        ("0/9 nodes are available: 9 node(s) had untolerated taint {team: vision}.", Code.TAINT_UNTOLERATED),
+        (
+            "0/9 nodes are available: 9 node(s) had untolerated taint {team: vision}.",
+            Code.TAINT_UNTOLERATED,
+        ),
     ],
 )
-def test_without_the_right_to_read_nodes_a_taint_is_told_where_it_is_the_only_reason(said: str, code: Code) -> None:
+def test_without_the_right_to_read_nodes_a_taint_is_told_where_it_is_the_only_reason(
+    said: str, code: Code
+) -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, said)
     scene.changes = {"nodes": None}
@@ -128,7 +141,9 @@ def test_a_queue_of_volcano_that_is_full() -> None:
     text = "queue resource quota insufficient: insufficient rdma/hca"
     scene.events.append(event("PodGroup", "bert", "Unschedulable", text, source="volcano"))
     found = first(scene)
-    assert found.message.endswith(f"pod group is not ready, 4 minAvailable, 3 Pending; and of its group: {text}")
+    assert found.message.endswith(
+        f"pod group is not ready, 4 minAvailable, 3 Pending; and of its group: {text}"
+    )
     assert found.action.startswith("give the queue or quota the resources")
 
 
@@ -145,10 +160,15 @@ def test_a_queue_of_kueue_that_does_not_exist() -> None:
     for pod in scene.pods.values():
         scene.unschedule(pod, "")
         pod["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
-    scene.events.append(event("Workload", "pytorchjob-bert-a1b2c", "Inadmissible", "LocalQueue team doesn't exist"))
+    scene.events.append(
+        event("Workload", "pytorchjob-bert-a1b2c", "Inadmissible", "LocalQueue team doesn't exist")
+    )
     found = first(scene)
     assert found.message.endswith("LocalQueue team doesn't exist")
-    assert found.action == "look at the queue and its quota: does it exist, is it active, and what is free in it?"
+    assert (
+        found.action
+        == "look at the queue and its quota: does it exist, is it active, and what is free in it?"
+    )
 
 
 def test_a_gate_of_another_hand() -> None:
@@ -156,14 +176,18 @@ def test_a_gate_of_another_hand() -> None:
     scene.unschedule(scene.master, "")
     scene.master["spec"]["schedulingGates"] = [{"name": "example.com/hold"}]
     assert (
-        one(scene, "scheduling") == "warn pod bert-master-0 (rank 0): is held back by scheduling gate example.com/hold"
+        one(scene, "scheduling")
+        == "warn pod bert-master-0 (rank 0): is held back by scheduling gate example.com/hold"
     )
 
 
 @pytest.mark.parametrize(
     ("gate", "action"),
     [
-        ("kueue.x-k8s.io/admission", "look at its Workload and LocalQueue: Kueue has not admitted it"),
+        (
+            "kueue.x-k8s.io/admission",
+            "look at its Workload and LocalQueue: Kueue has not admitted it",
+        ),
         ("example.com/licence", "whoever set the gate must remove it"),
     ],
 )
@@ -195,8 +219,14 @@ def not_ready(scene: Scene) -> None:
             not_ready,
             "fail pod bert-master-0 (rank 0): is on node node-1, which is not Ready: Kubelet stopped posting node status.",
         ),
-        (never_reported, "fail pod bert-master-0 (rank 0): is on node node-1, which is not Ready: no reason told"),
-        (plugin_gone, "warn pod bert-master-0 (rank 0): takes 1 rdma/hca, and node node-1 offers 0 now"),
+        (
+            never_reported,
+            "fail pod bert-master-0 (rank 0): is on node node-1, which is not Ready: no reason told",
+        ),
+        (
+            plugin_gone,
+            "warn pod bert-master-0 (rank 0): takes 1 rdma/hca, and node node-1 offers 0 now",
+        ),
         (
             lambda scene: scene.nodes.pop(0),
             "fail pod bert-master-0 (rank 0): is bound to node node-1, which does not exist any more",

@@ -41,7 +41,10 @@ def test_more_devices_than_any_node_has() -> None:
 def test_a_node_selector_that_no_node_with_devices_fits() -> None:
     scene = Scene(0)
     scene.master["spec"]["nodeSelector"] = {"rail": "fast"}
-    scene.unschedule(scene.master, "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.")
+    scene.unschedule(
+        scene.master,
+        "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.",
+    )
     assert "asks for 1 rdma/hca, and of 2 nodes with enough of it none has rail=fast" in " ".join(
         texts(findings(scene, "devices"))
     )
@@ -64,7 +67,10 @@ def test_a_device_of_which_no_node_has_enough(offered: dict[str, str], code: Cod
 
 def by_claim(expression: str, devices: int) -> DeviceOffers:
     selectors = [{"cel": {"expression": expression}}]
-    nic = {"metadata": {"name": "nic"}, "spec": {"extendedResourceName": "rdma/hca", "selectors": selectors}}
+    nic = {
+        "metadata": {"name": "nic"},
+        "spec": {"extendedResourceName": "rdma/hca", "selectors": selectors},
+    }
     pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
     listed = [{"name": f"d-{number}"} for number in range(devices)]
     part = {"spec": {"driver": "dra.net", "nodeName": "node-1", "pool": pool, "devices": listed}}
@@ -79,7 +85,9 @@ def by_claim(expression: str, devices: int) -> DeviceOffers:
         ("device.attributes['dra.net'].rdma", 0, False),
     ],
 )
-def test_devices_that_claims_may_give_are_not_missed(expression: str, devices: int, is_told: bool) -> None:
+def test_devices_that_claims_may_give_are_not_missed(
+    expression: str, devices: int, is_told: bool
+) -> None:
     scene = Scene(0)
     scene.unschedule(scene.master, "0/2 nodes are available: 2 cannot allocate all claims.")
     scene.nodes = [node("node-1", {}), node("node-2", {})]
@@ -96,5 +104,7 @@ def test_a_device_that_a_claim_gave_is_not_lost() -> None:
     scene.changes["device_offers"] = by_claim("true", 0)
     assert findings(scene, "devices") == []
     scene.changes = {}
-    scene.master["status"]["extendedResourceClaimStatus"] = {"resourceClaimName": "bert-master-0-extended"}
+    scene.master["status"]["extendedResourceClaimStatus"] = {
+        "resourceClaimName": "bert-master-0-extended"
+    }
     assert findings(scene, "devices") == []

@@ -55,7 +55,9 @@ def wrong_network_name() -> Scene:
     scene.pods.clear()
     scene.profiles = parse_profiles(PROFILES.replace("rdma-net", "rdma-nte"))
     scene.networks["default", "rdma-nte"] = None
-    scene.events.append(event("PyTorchJob", "bert", "FailedCreatePod", DENIED + refused(scene), count=14))
+    scene.events.append(
+        event("PyTorchJob", "bert", "FailedCreatePod", DENIED + refused(scene), count=14)
+    )
     return scene
 
 
@@ -78,7 +80,9 @@ def no_address_left() -> Scene:
     for key in (names.NETWORK_STATUS, names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR):
         scene.master["metadata"]["annotations"].pop(key)
     text = SANDBOX.replace("{pod}", "bert-master-0")
-    scene.events.append(event("Pod", "bert-master-0", "FailedCreatePodSandBox", text, source="kubelet"))
+    scene.events.append(
+        event("Pod", "bert-master-0", "FailedCreatePodSandBox", text, source="kubelet")
+    )
     return scene
 
 
@@ -94,7 +98,9 @@ def missing_device() -> Scene:
     scene = Scene(63)
     scene.nodes = [node(f"node-{number}", {}) for number in range(16)]
     for pod in scene.pods.values():
-        scene.unschedule(pod, "0/16 nodes are available: 16 Insufficient rdma/hca. no new claims to deallocate")
+        scene.unschedule(
+            pod, "0/16 nodes are available: 16 Insufficient rdma/hca. no new claims to deallocate"
+        )
     return scene
 
 
@@ -102,7 +108,8 @@ def profile_changed() -> Scene:
     scene = Scene()
     scene.profiles = parse_profiles(
         PROFILES.replace("16Gi", "32Gi").replace(
-            "rdma-net, resource: rdma/hca}", "rdma-net, resource: rdma/hca}, {network: rails/rail-0}"
+            "rdma-net, resource: rdma/hca}",
+            "rdma-net, resource: rdma/hca}, {network: rails/rail-0}",
         )
     )
     scene.networks["rails", "rail-0"] = network("rails/rail-0", "nvidia.com/rail_0")
@@ -181,8 +188,12 @@ def kueue_quota() -> Scene:
     for pod in scene.pods.values():
         scene.unschedule(pod, "Scheduling is blocked due to non-empty scheduling gates")
         pod["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
-    text = "couldn't assign flavors to pod set worker: resource rdma/hca unavailable in ClusterQueue"
-    scene.events.append(event("Workload", "pytorchjob-bert-a1b2c", "Pending", text, source="kueue-admission"))
+    text = (
+        "couldn't assign flavors to pod set worker: resource rdma/hca unavailable in ClusterQueue"
+    )
+    scene.events.append(
+        event("Workload", "pytorchjob-bert-a1b2c", "Pending", text, source="kueue-admission")
+    )
     return scene
 
 
@@ -199,7 +210,9 @@ def volume_missing() -> Scene:
     for name, pod in scene.pods.items():
         scene.bind(pod)
         del pod["metadata"]["annotations"][names.NETWORK_STATUS]
-        text = 'MountVolume.SetUp failed for volume "settings" : configmap "bert-settings" not found'
+        text = (
+            'MountVolume.SetUp failed for volume "settings" : configmap "bert-settings" not found'
+        )
         scene.events.append(event("Pod", name, "FailedMount", text, source="kubelet"))
     return scene
 
@@ -218,12 +231,28 @@ def reader_of_pods_alone() -> Scene:
     scene = Scene()
     for pod in scene.pods.values():
         scene.unschedule(
-            pod, "0/2 nodes are available: 2 Insufficient rdma/hca. no new claims to deallocate, preemption: 0/2 no"
+            pod,
+            "0/2 nodes are available: 2 Insufficient rdma/hca. no new claims to deallocate, preemption: 0/2 no",
         )
-    parts = ("nodes", "Events", "profiles", f"namespace {SPACE}", "Lease fabric-injector/fabric-injector")
+    parts = (
+        "nodes",
+        "Events",
+        "profiles",
+        f"namespace {SPACE}",
+        "Lease fabric-injector/fabric-injector",
+    )
     refusal = 'GET … answered 403: forbidden: User "jo" cannot get resource'
-    unread = tuple(Unread(part, f"cannot be read, so that part is unknown: {refusal}") for part in parts)
-    scene.changes = {"unread": unread, "nodes": None, "events": None, "profiles": None, "labels": None, "lease": None}
+    unread = tuple(
+        Unread(part, f"cannot be read, so that part is unknown: {refusal}") for part in parts
+    )
+    scene.changes = {
+        "unread": unread,
+        "nodes": None,
+        "events": None,
+        "profiles": None,
+        "labels": None,
+        "lease": None,
+    }
     return scene
 
 
@@ -265,7 +294,9 @@ def pod_security_by_volcano() -> Scene:
 def quota_after_an_outage() -> Scene:
     scene = volcanos("quota")
     outage = VOLCANOS["webhook down"]
-    scene.events.append(event("Job", "bert", outage["reason"], outage["message"], at=ago(minutes=30)))
+    scene.events.append(
+        event("Job", "bert", outage["reason"], outage["message"], at=ago(minutes=30))
+    )
     return scene
 
 
@@ -274,7 +305,12 @@ def limit_range() -> Scene:
     scene.pods.clear()
     refusal = f"maximum {DEVICE} usage per Container is 8, but limit is 60"
     scene.events = [
-        event("Job", "bert", "FailedCreate", f'Error creating: pods "bert-0-x7k2p" is forbidden: {refusal}')
+        event(
+            "Job",
+            "bert",
+            "FailedCreate",
+            f'Error creating: pods "bert-0-x7k2p" is forbidden: {refusal}',
+        )
     ]
     return scene
 
@@ -288,7 +324,9 @@ def rank_zero_missing() -> Scene:
 def sandbox_rebuilt() -> Scene:
     scene, at = Scene(), ago(minutes=5)
     for pod in scene.workers:
-        pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = "192.168.0.1\n"
+        pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = (
+            "192.168.0.1\n"
+        )
     scene.attach(scene.master, "192.168.0.99")
     for pod in scene.pods.values():
         scene.tell(pod, "192.168.0.99")

@@ -14,13 +14,21 @@ from webhook.diagnose.job_kinds import find_kind
 
 
 def pod(
-    name: str, owner: str = "", uid: str = "", *, kind: str = "StatefulSet", key: str = "", **labels: str
+    name: str,
+    owner: str = "",
+    uid: str = "",
+    *,
+    kind: str = "StatefulSet",
+    key: str = "",
+    **labels: str,
 ) -> Object:
     """Give a pod's metadata; labels with ``__`` for a slash and ``_`` for a dot."""
     found = {label.replace("__", "/").replace("_", "."): value for label, value in labels.items()}
     metadata: dict[str, Any] = {"name": name, "labels": found | ({names.JOB: key} if key else {})}
     if owner:
-        metadata["ownerReferences"] = [{"kind": kind, "name": owner, "uid": uid or owner, "controller": True}]
+        metadata["ownerReferences"] = [
+            {"kind": kind, "name": owner, "uid": uid or owner, "controller": True}
+        ]
     return {"metadata": metadata}
 
 
@@ -40,7 +48,9 @@ def pod(
         ("pods/torch-on-k8s-1.yaml", "", "TorchJob/"),
     ],
 )
-def test_finds_the_pods_of_every_training_system_by_name(fixture: str, name: str, title: str) -> None:
+def test_finds_the_pods_of_every_training_system_by_name(
+    fixture: str, name: str, title: str
+) -> None:
     member = load(fixture)
     member["metadata"].setdefault("name", "member-1")
     name = name or known_names([member])[0]
@@ -84,7 +94,10 @@ def test_a_kind_is_named_as_for_kubectl(fixture: str, written: str, name: str) -
 def test_of_two_kinds_of_one_name_the_one_that_is_asked_for_is_meant() -> None:
     pods = [pod("a-0", "a", "u1", kind="PyTorchJob"), pod("a-1", "a", "u2", kind="Job")]
     pods[1]["metadata"]["ownerReferences"][0]["apiVersion"] = "batch/v1"
-    found = {written: find_jobs(pods, "a", find_kind(written)) for written in ("pytorchjob", "job.batch", "vj", "job")}
+    found = {
+        written: find_jobs(pods, "a", find_kind(written))
+        for written in ("pytorchjob", "job.batch", "vj", "job")
+    }
     assert {written: [list(job.pods) for job in jobs] for written, jobs in found.items()} == {
         "pytorchjob": [["a-0"]],
         "job.batch": [["a-1"]],
@@ -97,7 +110,9 @@ def test_events_of_another_kind_of_that_name_are_not_of_the_job() -> None:
     kind = find_kind("pytorchjob")
     assert kind is not None
     assert kind.is_other({"kind": "Job", "apiVersion": "batch/v1", "name": "a"}, "a")
-    assert not kind.is_other({"kind": "PyTorchJob", "apiVersion": "kubeflow.org/v1", "name": "a"}, "a")
+    assert not kind.is_other(
+        {"kind": "PyTorchJob", "apiVersion": "kubeflow.org/v1", "name": "a"}, "a"
+    )
     assert not kind.is_other({"kind": "Workload", "name": "a"}, "a")
 
 
@@ -123,12 +138,16 @@ def test_groups_of_one_leaderworkerset_are_jobs_of_their_own() -> None:
     name = {"leaderworkerset_sigs_k8s_io__name": "l"}
     pods = [pod(f"l-{n}", "l", key=f"l-{n}f", **name, **{group: str(n)}) for n in range(2)]
     late = pod("l-1-1", "l-1", **name, **{group: "1"})
-    assert [sorted(job.pods) for job in find_jobs([*pods, late], "l")] == [["l-0"], ["l-1"]], "by the owner's name"
+    assert [sorted(job.pods) for job in find_jobs([*pods, late], "l")] == [["l-0"], ["l-1"]], (
+        "by the owner's name"
+    )
     assert known_names([late]) == ["l"]
 
 
 def test_a_pod_of_nobody_is_no_job() -> None:
-    assert known_names([pod("debug", app="shell"), pod("bare"), pod("a-0", key="a-1f", app="a")]) == ["a"]
+    assert known_names(
+        [pod("debug", app="shell"), pod("bare"), pod("a-0", key="a-1f", app="a")]
+    ) == ["a"]
 
 
 def test_an_owner_of_the_name_goes_before_labels_of_the_name() -> None:

@@ -24,8 +24,13 @@ def lose_addresses(pod: Object) -> None:
 def test_a_job_of_gke_that_trains_well() -> None:
     scene = GkeScene()
     assert texts(findings(scene)) == []
-    assert "rank 0, bert-master-0, is at 192.168.0.1 on eth1, and all 4 members are told so" in told(scene)
-    assert [row.address for row in explain(scene.reading).rows] == [f"192.168.0.{number}" for number in range(1, 5)]
+    assert (
+        "rank 0, bert-master-0, is at 192.168.0.1 on eth1, and all 4 members are told so"
+        in told(scene)
+    )
+    assert [row.address for row in explain(scene.reading).rows] == [
+        f"192.168.0.{number}" for number in range(1, 5)
+    ]
     assert "Multus" not in told(scene)
     found = explain(scene.reading).rows[0].details["networks"]
     assert found == [{"interface": "eth1", "network": "rdma-0", "addresses": ["192.168.0.1"]}]
@@ -41,9 +46,7 @@ class PodNetworkWithVariablesScene(PodNetworkScene):
 def test_a_job_that_is_left_on_the_pod_network(kind: type[PodNetworkScene]) -> None:
     scene = kind()
     assert texts(findings(scene)) == []
-    why = (
-        "not injected: rendezvous: profile shared says rendezvous.addressSource: none: the job meets on the pod network"
-    )
+    why = "not injected: rendezvous: profile shared says rendezvous.addressSource: none: the job meets on the pod network"
     assert why in told(scene)
 
 
@@ -54,7 +57,10 @@ def test_a_job_that_is_left_on_the_pod_network(kind: type[PodNetworkScene]) -> N
             "[oops",
             "network rdma-0@eth1 gave no address that can be used, as annotation networking.gke.io/pod-ips tells",
         ),
-        ('[{"networkName":"rdma-0","ip":""}]', "network rdma-0@eth1 gave no address that can be used"),
+        (
+            '[{"networkName":"rdma-0","ip":""}]',
+            "network rdma-0@eth1 gave no address that can be used",
+        ),
         (
             '[{"networkName":"rdma-1","ip":"10.1.0.7"}]',
             "has no address on rdma-0@eth1: annotation networking.gke.io/pod-ips tells none",
@@ -85,7 +91,9 @@ def test_a_sandbox_that_gke_could_not_make() -> None:
     lose_addresses(scene.master)
     scene.bind(scene.master)
     text = 'rpc error: code = Unknown desc = plugin type="cilium-cni" failed (add): unable to create endpoint'
-    scene.events.append(event("Pod", "bert-master-0", "FailedCreatePodSandBox", text, source="kubelet"))
+    scene.events.append(
+        event("Pod", "bert-master-0", "FailedCreatePodSandBox", text, source="kubelet")
+    )
     assert "its network could not be made" in one(scene, "networks")
     assert "Multus" not in told(scene)
 
@@ -94,7 +102,9 @@ def test_a_volume_that_came_late_is_no_cause_once_gke_has_made_the_network() -> 
     scene = GkeScene(1)
     pod = scene.workers[0]
     scene.wait(pod, ago(seconds=30))
-    scene.events.append(event("Pod", "bert-worker-0", "FailedMount", "MountVolume.SetUp failed", source="kubelet"))
+    scene.events.append(
+        event("Pod", "bert-worker-0", "FailedMount", "MountVolume.SetUp failed", source="kubelet")
+    )
     assert findings(scene, "volumes") == []
     lose_addresses(pod)
     assert "a volume of it cannot be mounted" in one(scene, "volumes")
@@ -121,4 +131,7 @@ def test_a_source_of_another_version() -> None:
 def test_a_job_whose_profile_has_another_source_today() -> None:
     scene = Scene()
     scene.profiles = PodNetworkScene(0).profiles
-    assert "no address would be published to it: profile shared says rendezvous.addressSource: none" in told(scene)
+    assert (
+        "no address would be published to it: profile shared says rendezvous.addressSource: none"
+        in told(scene)
+    )

@@ -23,7 +23,10 @@ QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
 
 
 def job(name: str = "su", spec: Object | None = None, **metadata: Any) -> Object:
-    return {"metadata": {"name": name, "namespace": SPACE, **metadata}, "spec": IN_SPEC if spec is None else spec}
+    return {
+        "metadata": {"name": name, "namespace": SPACE, **metadata},
+        "spec": IN_SPEC if spec is None else spec,
+    }
 
 
 def cluster(*jobs: tuple[str, str, Object], scene: Scene | None = None) -> HostileConnection:
@@ -32,11 +35,18 @@ def cluster(*jobs: tuple[str, str, Object], scene: Scene | None = None) -> Hosti
         scene = Scene(0)
         scene.pods.clear()
     connection = cluster_of(scene)
-    connection.objects["/api/v1/namespaces"] = [{"metadata": {"name": SPACE, "labels": scene.labels}}]
+    connection.objects["/api/v1/namespaces"] = [
+        {"metadata": {"name": SPACE, "labels": scene.labels}}
+    ]
     connection.objects["/api/v1/events"] = scene.events
     for version, resource, made in jobs:
-        connection.objects[f"/apis/{version}/namespaces/{SPACE}/{resource}/{made['metadata']['name']}"] = made
-        for path in (f"/apis/{version}/{resource}", f"/apis/{version}/namespaces/{SPACE}/{resource}"):
+        connection.objects[
+            f"/apis/{version}/namespaces/{SPACE}/{resource}/{made['metadata']['name']}"
+        ] = made
+        for path in (
+            f"/apis/{version}/{resource}",
+            f"/apis/{version}/namespaces/{SPACE}/{resource}",
+        ):
             connection.objects.setdefault(path, []).append(made)
     return connection
 
@@ -44,7 +54,9 @@ def cluster(*jobs: tuple[str, str, Object], scene: Scene | None = None) -> Hosti
 def told(connection: HostileConnection, written: str = "job/su") -> list[Finding]:
     kind, _, name = written.partition("/")
     target = Target("job", name, find_kind(kind), kind)
-    return [each for each in explain(read_job(connection, target, SPACE)).findings if each.level != "ok"]
+    return [
+        each for each in explain(read_job(connection, target, SPACE)).findings if each.level != "ok"
+    ]
 
 
 def shown(connection: HostileConnection) -> dict[str, str]:
@@ -58,11 +70,25 @@ def shown(connection: HostileConnection) -> dict[str, str]:
     [
         (BATCH, "jobs", "Job", IN_SPEC, "suspend", '{"suspend":false}'),
         (JOBSETS, "jobsets", "JobSet", IN_SPEC, "suspend", '{"suspend":false}'),
-        ("trainer.kubeflow.org/v1alpha1", "trainjobs", "TrainJob", IN_SPEC, "suspend", '{"suspend":false}'),
+        (
+            "trainer.kubeflow.org/v1alpha1",
+            "trainjobs",
+            "TrainJob",
+            IN_SPEC,
+            "suspend",
+            '{"suspend":false}',
+        ),
         ("ray.io/v1", "rayjobs", "RayJob", IN_SPEC, "suspend", '{"suspend":false}'),
         ("ray.io/v1", "rayclusters", "RayCluster", IN_SPEC, "suspend", '{"suspend":false}'),
         *(
-            (version, f"{kind.lower()}s", kind, IN_POLICY, "runPolicy.suspend", '{"runPolicy":{"suspend":false}}')
+            (
+                version,
+                f"{kind.lower()}s",
+                kind,
+                IN_POLICY,
+                "runPolicy.suspend",
+                '{"runPolicy":{"suspend":false}}',
+            )
             for version, kind in (
                 ("kubeflow.org/v1", "PyTorchJob"),
                 ("kubeflow.org/v1", "TFJob"),
@@ -81,7 +107,11 @@ def test_each_kind_says_that_it_is_suspended(
     connection = cluster((version, resource, job(spec=spec)))
     for written in ("job/su", f"{kind.lower()}.{version.partition('/')[0]}/su"):
         [found] = told(connection, written)
-        assert (found.level, str(found.code), found.subject) == ("warn", "job-suspended", f"{kind} su")
+        assert (found.level, str(found.code), found.subject) == (
+            "warn",
+            "job-suspended",
+            f"{kind} su",
+        )
         assert found.message == f"is suspended, so that it makes no pods: its spec.{field} is true"
         assert found.action == (
             f"let whoever suspended it resume it, or: kubectl patch {kind.lower()} su -n {SPACE} --type merge -p "
@@ -90,7 +120,9 @@ def test_each_kind_says_that_it_is_suspended(
     assert shown(connection) == {"su": "job-suspended"}
 
 
-@pytest.mark.parametrize("spec", [{}, {"suspend": False}, {"runPolicy": {"suspend": False}}, {"runPolicy": None}])
+@pytest.mark.parametrize(
+    "spec", [{}, {"suspend": False}, {"runPolicy": {"suspend": False}}, {"runPolicy": None}]
+)
 def test_a_job_that_is_not_suspended_is_not_told_to_be(spec: Object) -> None:
     connection = cluster((BATCH, "jobs", job(spec=spec)))
     with pytest.raises(InputError, match="has no such pod"):
@@ -104,7 +136,13 @@ def test_one_of_another_kind_than_was_asked_for_is_another() -> None:
 
 
 def test_a_job_that_was_suspended_by_the_one_that_made_it_is_not_told() -> None:
-    owner = {"apiVersion": JOBSETS, "kind": "JobSet", "name": "su", "uid": "u-1", "controller": True}
+    owner = {
+        "apiVersion": JOBSETS,
+        "kind": "JobSet",
+        "name": "su",
+        "uid": "u-1",
+        "controller": True,
+    }
     connection = cluster(
         (JOBSETS, "jobsets", job(uid="u-1")),
         (BATCH, "jobs", job("su-workers-0", ownerReferences=[owner])),
@@ -154,4 +192,6 @@ def test_who_may_not_read_a_kind_learns_nothing_of_it(answer: int, noted: list[s
     connection.spoil = lambda request, *given: (answer, b"{}") if "/batch/" in request else given
     reading = read_job(connection, Target("job", "su"), SPACE)
     assert [each.what for each in reading.unread] == noted
-    assert [each.subject for each in explain(reading).findings if str(each.code) == "job-suspended"] == ["JobSet su"]
+    assert [
+        each.subject for each in explain(reading).findings if str(each.code) == "job-suspended"
+    ] == ["JobSet su"]

@@ -123,7 +123,9 @@ def test_sockets_beside_the_fabric_are_not() -> None:
     without_devices(scene)
     for pod in scene.pods.values():
         container = pod["spec"]["containers"][0]
-        container["env"] = [each for each in container["env"] if each["name"] != "NCCL_SOCKET_IFNAME"]
+        container["env"] = [
+            each for each in container["env"] if each["name"] != "NCCL_SOCKET_IFNAME"
+        ]
         variable(pod, "NCCL_SOCKET_IFNAME", "eth0")
     [found] = findings(scene, "transport")
     assert found.message == (
@@ -146,7 +148,9 @@ def test_efa() -> None:
     for pod in scene.pods.values():
         pod["spec"]["containers"][0]["resources"] = {"limits": {"vpc.amazonaws.com/efa": "4"}}
     [warned] = findings(scene, "transport")
-    assert warned.message.endswith(": libfabric finds no EFA device, though the pod asks for vpc.amazonaws.com/efa")
+    assert warned.message.endswith(
+        ": libfabric finds no EFA device, though the pod asks for vpc.amazonaws.com/efa"
+    )
     for found_log in scene.changes["logs"].values():
         found_log.log.signs.clear()
         found_log.log.signs.update(read("2.18-socket").signs)
@@ -177,14 +181,18 @@ def test_ranks_of_one_node_use_no_network() -> None:
 
 def test_a_rank_that_differs_is_named() -> None:
     names_of = ["bert-master-0", *(f"bert-worker-{number}" for number in range(3))]
-    scene = logged(dict.fromkeys(names_of, "2.21-roce") | {"bert-worker-1": "2.18-socket"}, workers=3)
+    scene = logged(
+        dict.fromkeys(names_of, "2.21-roce") | {"bert-worker-1": "2.18-socket"}, workers=3
+    )
     told_texts = texts(findings(scene, "transport"))
     assert any(
         "all wait for the slowest: TCP in 1 (bert-worker-1); RDMA in 3 (bert-master-0, bert-worker-0, bert-worker-2)"
         in text
         for text in told_texts
     )
-    assert any(text.startswith("warn pod bert-worker-1: trains over TCP on eth0") for text in told_texts)
+    assert any(
+        text.startswith("warn pod bert-worker-1: trains over TCP on eth0") for text in told_texts
+    )
 
 
 def test_only_some_logs_were_read() -> None:
@@ -197,12 +205,17 @@ def test_devices_of_another_name_on_each_node() -> None:
     scene = all_say("2.21-roce")
     scene.changes["logs"]["bert-worker-0"].log.channels["IB"] = {"mlx5_7": None}
     [found] = told(scene)
-    assert found.message == "trains over RDMA, for example: RDMA on mlx5_2, mlx5_3, with GPUDirect RDMA"
+    assert (
+        found.message
+        == "trains over RDMA, for example: RDMA on mlx5_2, mlx5_3, with GPUDirect RDMA"
+    )
 
 
 def test_the_run_before() -> None:
     scene = Scene(1)
-    scene.changes["logs"] = {name: PodLog("pytorch", read("2.21-roce"), is_previous=True) for name in scene.pods}
+    scene.changes["logs"] = {
+        name: PodLog("pytorch", read("2.21-roce"), is_previous=True) for name in scene.pods
+    }
     [found] = told(scene)
     assert found.message.endswith("in the run before its container was restarted")
 
@@ -210,9 +223,24 @@ def test_the_run_before() -> None:
 @pytest.mark.parametrize(
     ("fixture", "variables", "why", "action"),
     [
-        ("gloo", {}, "only Gloo's lines are there", "set NCCL_DEBUG=INFO in the environment of container pytorch"),
-        ("bootstrap", {}, "NCCL's lines tell only where the ranks meet (Bootstrap on net1)", "look again in a moment"),
-        ("gloo", {"NCCL_DEBUG_FILE": "/tmp/x"}, "NCCL_DEBUG_FILE sends NCCL's lines to a file", "read that file"),
+        (
+            "gloo",
+            {},
+            "only Gloo's lines are there",
+            "set NCCL_DEBUG=INFO in the environment of container pytorch",
+        ),
+        (
+            "bootstrap",
+            {},
+            "NCCL's lines tell only where the ranks meet (Bootstrap on net1)",
+            "look again in a moment",
+        ),
+        (
+            "gloo",
+            {"NCCL_DEBUG_FILE": "/tmp/x"},
+            "NCCL_DEBUG_FILE sends NCCL's lines to a file",
+            "read that file",
+        ),
     ],
 )
 def test_cannot_tell(fixture: str, variables: dict[str, str], why: str, action: str) -> None:
@@ -228,21 +256,31 @@ def test_cannot_tell(fixture: str, variables: dict[str, str], why: str, action: 
 
 def test_silence_is_explained() -> None:
     scene = Scene(1)
-    scene.changes["logs"] = {name: PodLog("pytorch", read_log([b"epoch 1\n"])) for name in scene.pods}
-    assert one(scene, "transport").endswith("NCCL prints its lines only where NCCL_DEBUG=INFO is set")
+    scene.changes["logs"] = {
+        name: PodLog("pytorch", read_log([b"epoch 1\n"])) for name in scene.pods
+    }
+    assert one(scene, "transport").endswith(
+        "NCCL prints its lines only where NCCL_DEBUG=INFO is set"
+    )
     for pod in scene.pods.values():
         variable(pod, "NCCL_DEBUG", "INFO")
-    assert one(scene, "transport").endswith("NCCL has printed nothing, though NCCL_DEBUG asks it to")
+    assert one(scene, "transport").endswith(
+        "NCCL has printed nothing, though NCCL_DEBUG asks it to"
+    )
     rotated = read_log([f"{ago(minutes=3)} epoch 700\n".encode()])
     scene.changes["logs"] = dict.fromkeys(scene.pods, PodLog("pytorch", rotated))
-    assert "the log that the node keeps begins 15 min after the container" in one(scene, "transport")
+    assert "the log that the node keeps begins 15 min after the container" in one(
+        scene, "transport"
+    )
     assert NOW.isoformat() > rotated.begins
 
 
 def test_nothing_runs_yet() -> None:
     scene = Scene(1)
     scene.changes["logs"] = {}
-    assert one(scene, "transport").startswith("warn job/bert: no container of its pods that trains has begun to run")
+    assert one(scene, "transport").startswith(
+        "warn job/bert: no container of its pods that trains has begun to run"
+    )
 
 
 def test_failures_of_rdma() -> None:
@@ -252,7 +290,11 @@ def test_failures_of_rdma() -> None:
 
 
 _HEAD = "bert-master-0:12:40 [0] NCCL INFO "
-_SOCKET = ("NET/IB : No device found.", "NET/Socket : Using [0]eth0:10.0.0.1<0>", "Using network Socket")
+_SOCKET = (
+    "NET/IB : No device found.",
+    "NET/Socket : Using [0]eth0:10.0.0.1<0>",
+    "Using network Socket",
+)
 _IB = ("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.1<0>", "Using network IB")
 _TWO_NODES = "comm 0x5 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0"
 _INSIDE = "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
@@ -261,11 +303,15 @@ _INSIDE = "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
 def printed(*messages: str, end: str = "\n") -> Scene:
     scene = Scene(1)
     text = "\n".join(f"{_HEAD}{each}" for each in messages) + end
-    scene.changes["logs"] = {pod: PodLog("pytorch", read_log([text.encode()])) for pod in scene.pods}
+    scene.changes["logs"] = {
+        pod: PodLog("pytorch", read_log([text.encode()])) for pod in scene.pods
+    }
     return scene
 
 
-@pytest.mark.parametrize("nodes", [(_TWO_NODES,), (_TWO_NODES.replace("nNodes 2", "nNodes 1"), _TWO_NODES), ()])
+@pytest.mark.parametrize(
+    "nodes", [(_TWO_NODES,), (_TWO_NODES.replace("nNodes 2", "nNodes 1"), _TWO_NODES), ()]
+)
 def test_channels_within_a_pod_do_not_hide_tcp_between_pods(nodes: tuple[str, ...]) -> None:
     [found] = told(printed(*_SOCKET, *nodes, _INSIDE))
     assert (found.level, str(found.code)) == ("warn", "transport-tcp")
@@ -273,7 +319,13 @@ def test_channels_within_a_pod_do_not_hide_tcp_between_pods(nodes: tuple[str, ..
 
 
 def test_an_nvlink_domain_of_more_nodes_needs_no_network() -> None:
-    [found] = told(printed(*_IB, _TWO_NODES.replace("MNNVL 0", "MNNVL 1"), "Channel 00/0 : 0[0] -> 1[1] via P2P/MNNVL"))
+    [found] = told(
+        printed(
+            *_IB,
+            _TWO_NODES.replace("MNNVL 0", "MNNVL 1"),
+            "Channel 00/0 : 0[0] -> 1[1] via P2P/MNNVL",
+        )
+    )
     assert str(found.code) == "transport-local"
 
 
@@ -285,7 +337,8 @@ def test_sockets_chosen_beside_channels_by_rdma_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "last", ["Using network Sock", "Using network Socketepoch 1\n", "Using network IB is what we want\n"]
+    "last",
+    ["Using network Sock", "Using network Socketepoch 1\n", "Using network IB is what we want\n"],
 )
 def test_a_choice_that_is_cut_or_mixed_with_other_text_is_none(last: str) -> None:
     [found] = told(printed(*_SOCKET[:2], last, end=""))
@@ -299,7 +352,11 @@ def test_a_channel_that_is_cut_is_not_local() -> None:
 
 @pytest.mark.parametrize("provider", ["udp;ofi_rxd", "net", "tcp;ofi_rxm", "sockets"])
 def test_libfabric_over_the_kernels_network_is_not_the_fabric(provider: str) -> None:
-    [found] = told(printed(f"NET/OFI Selected provider is {provider}, fabric is x", "Using network AWS Libfabric"))
+    [found] = told(
+        printed(
+            f"NET/OFI Selected provider is {provider}, fabric is x", "Using network AWS Libfabric"
+        )
+    )
     assert str(found.code) == "transport-tcp"
 
 
@@ -321,7 +378,9 @@ def test_libfabric_that_may_be_either_is_not_told_as_one() -> None:
 def test_a_log_with_lines_of_another_job_is_not_told_as_this_one() -> None:
     scene = Scene(1)
     lines = b"other-7:9:9 [0] NCCL INFO Using network Socket\n"
-    scene.changes["logs"] = {pod: PodLog("pytorch", read_log([lines], {pod}, scene.pods)) for pod in scene.pods}
+    scene.changes["logs"] = {
+        pod: PodLog("pytorch", read_log([lines], {pod}, scene.pods)) for pod in scene.pods
+    }
     found = told(scene)
     assert {str(each.code) for each in found} == {"transport-untold"}
     assert all("are of other-7, which is no pod of this job" in each.message for each in found)

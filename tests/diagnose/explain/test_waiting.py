@@ -53,7 +53,11 @@ def test_a_wait_that_begins_again_after_its_cause_was_told_is_told_once() -> Non
     scene.wait(worker, ago(minutes=4))
     worker["metadata"]["annotations"][names.WAIT_ENDS] = cause
     worker["status"]["initContainerStatuses"] = [
-        {"name": names.WAIT_CONTAINER, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended}
+        {
+            "name": names.WAIT_CONTAINER,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+            "lastState": ended,
+        }
     ]
     assert [each.code for each in findings(scene, "wait", "containers")] == [Code.WAIT_ENDED]
 

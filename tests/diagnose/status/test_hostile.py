@@ -25,14 +25,24 @@ from tests.profile_objects import to_objects
 from webhook.core import names
 from webhook.core.model import Object
 
-KINDS = ("/pods", "/events", "/nodes", "/namespaces", "/leases/", "/network-attachment", "/workloads")
+KINDS = (
+    "/pods",
+    "/events",
+    "/nodes",
+    "/namespaces",
+    "/leases/",
+    "/network-attachment",
+    "/workloads",
+)
 
 
 def cluster_of(made: Scene) -> HostileConnection:
     connection = cluster(made)
     connection.objects["/apis/fabric-injector.io/v1alpha1/fabricprofiles"] = to_objects(PROFILES)
     if made.workloads:
-        connection.objects["/apis/kueue.x-k8s.io"] = {"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}}
+        connection.objects["/apis/kueue.x-k8s.io"] = {
+            "preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}
+        }
         connection.objects["/apis/kueue.x-k8s.io/v1beta2/workloads"] = list(made.workloads)
     return connection
 
@@ -56,7 +66,9 @@ def judged(connection: HostileConnection) -> dict[str, Any]:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
-    connection = cluster_of(small(data.draw(st.sampled_from(sorted(set(SCENES) - {"gke-without-addresses"})))))
+    connection = cluster_of(
+        small(data.draw(st.sampled_from(sorted(set(SCENES) - {"gke-without-addresses"}))))
+    )
     spoil_an_object(connection, KINDS, data)
     judged(connection)
 
@@ -101,7 +113,9 @@ def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
     made = small("dead-controller")
     for number, pod in enumerate(made.pods.values()):
         metadata = pod["metadata"]
-        metadata["labels"] = {key: f"{value}{text}" for key, value in metadata["labels"].items() if key != names.JOB}
+        metadata["labels"] = {
+            key: f"{value}{text}" for key, value in metadata["labels"].items() if key != names.JOB
+        }
         metadata["annotations"] |= dict.fromkeys(
             (
                 names.MASTER_ADDR,
@@ -113,7 +127,9 @@ def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
             ),
             text,
         )
-        metadata["ownerReferences"] = [{**each, "name": text, "kind": text} for each in metadata["ownerReferences"]]
+        metadata["ownerReferences"] = [
+            {**each, "name": text, "kind": text} for each in metadata["ownerReferences"]
+        ]
         pod["spec"]["nodeName"] = text
         pod["spec"]["schedulerName"] = text
         pod["status"]["phase"] = text if number else "Pending"
@@ -122,7 +138,9 @@ def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
     shown = judged(cluster_of(made))
     assert shown["jobs"] or shown["unread"]
     table = invoke(cluster_of(made), "-A").stdout
-    assert max(map(len, table.splitlines())) < 5_000, "one tenant's text leaves no room for the jobs of others"
+    assert max(map(len, table.splitlines())) < 5_000, (
+        "one tenant's text leaves no room for the jobs of others"
+    )
 
 
 def no_list(status: Object) -> Object:

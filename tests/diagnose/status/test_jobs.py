@@ -10,7 +10,9 @@ from webhook.diagnose.status.jobs import KeptPod, ended_jobs, find_jobs
 LABELS = {"ml": {names.PROFILE: "shared"}, "web": {}}
 
 
-def pod(name: str, key: str = "", owner: str = "u-1", *, live: bool = True, injected: bool = True) -> KeptPod:
+def pod(
+    name: str, key: str = "", owner: str = "u-1", *, live: bool = True, injected: bool = True
+) -> KeptPod:
     return KeptPod("ml", name, owner, "train", key, injected, False, live, True, b"{}")
 
 
@@ -19,9 +21,19 @@ def pod(name: str, key: str = "", owner: str = "u-1", *, live: bool = True, inje
     [
         ([pod("a", "k1"), pod("b", "k1")], {"train": "ab"}),
         ([pod("a", "k1"), pod("b", "k1"), pod("c", "k2")], {"train": "abc"}),
-        ([pod("a", "k1"), pod("b", "k1"), pod("c", "k2"), pod("d", "k2")], {"k1": "ab", "k2": "cd"}),
         (
-            [pod("a", "k1"), pod("b", "k1"), pod("c", "k2"), pod("d", "k2"), pod("e"), pod("f", "k3")],
+            [pod("a", "k1"), pod("b", "k1"), pod("c", "k2"), pod("d", "k2")],
+            {"k1": "ab", "k2": "cd"},
+        ),
+        (
+            [
+                pod("a", "k1"),
+                pod("b", "k1"),
+                pod("c", "k2"),
+                pod("d", "k2"),
+                pod("e"),
+                pod("f", "k3"),
+            ],
             {"k1": "abef", "k2": "cd"},
         ),
         ([pod("a", "k1"), pod("b", "k1", "u-2")], {"k1": "ab"}),

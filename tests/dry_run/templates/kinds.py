@@ -24,7 +24,9 @@ def template(*containers: Object, **spec: Any) -> Object:
     return {"spec": {"containers": list(containers), **spec}}
 
 
-def workload(api_version: str, kind: str, name: str, spec: Any, namespace: str = "train", **metadata: Any) -> Object:
+def workload(
+    api_version: str, kind: str, name: str, spec: Any, namespace: str = "train", **metadata: Any
+) -> Object:
     return {
         "apiVersion": api_version,
         "kind": kind,
@@ -35,8 +37,16 @@ def workload(api_version: str, kind: str, name: str, spec: Any, namespace: str =
 
 PLAIN = template(container("main"))
 ROLES = {
-    "Master": {"replicas": 1, "restartPolicy": "OnFailure", "template": template(container("pytorch"))},
-    "Worker": {"replicas": 1, "restartPolicy": "OnFailure", "template": template(container("pytorch"))},
+    "Master": {
+        "replicas": 1,
+        "restartPolicy": "OnFailure",
+        "template": template(container("pytorch")),
+    },
+    "Worker": {
+        "replicas": 1,
+        "restartPolicy": "OnFailure",
+        "template": template(container("pytorch")),
+    },
 }
 DL_ROLES = {
     "Master": {"replicas": 1, "template": template(container("pytorch"))},
@@ -50,15 +60,27 @@ TORCH_ROLES = {
 
 def grove(*cliques: tuple[str, int], group: int = 0, **spec: Any) -> Object:
     """Return a PodCliqueSet; with *group*, its cliques are in a scaling group of that many replicas."""
-    listed = [{"name": name, "spec": {"replicas": count, "podSpec": PLAIN["spec"]}} for name, count in cliques]
-    groups = [{"name": "g", "cliqueNames": [name for name, _ in cliques], "replicas": group}] if group else []
+    listed = [
+        {"name": name, "spec": {"replicas": count, "podSpec": PLAIN["spec"]}}
+        for name, count in cliques
+    ]
+    groups = (
+        [{"name": "g", "cliqueNames": [name for name, _ in cliques], "replicas": group}]
+        if group
+        else []
+    )
     both: Object = {"cliques": listed, "podCliqueScalingGroups": groups}
     return workload("grove.io/v1alpha1", "PodCliqueSet", "pcs", {"template": both, **spec})
 
 
 def storm_service(**role: Any) -> Object:
     roles = [{"name": "p", "template": PLAIN, **role}]
-    return workload("orchestration.aibrix.ai/v1alpha1", "StormService", "llm", {"template": {"spec": {"roles": roles}}})
+    return workload(
+        "orchestration.aibrix.ai/v1alpha1",
+        "StormService",
+        "llm",
+        {"template": {"spec": {"roles": roles}}},
+    )
 
 
 def pytorch_job(**spec: Any) -> Object:
@@ -67,7 +89,12 @@ def pytorch_job(**spec: Any) -> Object:
 
 def elastic_job(**policy: Any) -> Object:
     worker = {"Worker": {"replicas": 4, "template": template(container("pytorch"))}}
-    return workload("kubeflow.org/v1", "PyTorchJob", "bert", {"pytorchReplicaSpecs": worker, "elasticPolicy": policy})
+    return workload(
+        "kubeflow.org/v1",
+        "PyTorchJob",
+        "bert",
+        {"pytorchReplicaSpecs": worker, "elasticPolicy": policy},
+    )
 
 
 def volcano_job(*tasks: tuple[str, int], **spec: Any) -> Object:
@@ -78,7 +105,9 @@ def volcano_job(*tasks: tuple[str, int], **spec: Any) -> Object:
 def ray(kind: str, key: str | None) -> Object:
     cluster = {
         "headGroupSpec": {"rayStartParams": {}, "template": template(container("ray-head"))},
-        "workerGroupSpecs": [{"groupName": "gpu", "replicas": 4, "template": template(container("ray-worker"))}],
+        "workerGroupSpecs": [
+            {"groupName": "gpu", "replicas": 4, "template": template(container("ray-worker"))}
+        ],
     }
     return workload("ray.io/v1", kind, "rc", {key: cluster} if key else cluster)
 
@@ -93,7 +122,11 @@ def mpi_job(version: str, **spec: Any) -> Object:
 
 def wrapped(version: str, *objects: Object) -> Object:
     if version == "v1beta1":
-        spec: Object = {"resources": {"GenericItems": [{"replicas": 1, "generictemplate": each} for each in objects]}}
+        spec: Object = {
+            "resources": {
+                "GenericItems": [{"replicas": 1, "generictemplate": each} for each in objects]
+            }
+        }
     else:
         spec = {"components": [{"template": each} for each in objects]}
     return workload(f"workload.codeflare.dev/{version}", "AppWrapper", "aw", spec)
@@ -116,7 +149,9 @@ def runtime(**policy: Any) -> Object:
         "name": "node",
         "template": {
             "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
-            "spec": {"template": template(container("node", env=[{"name": "A", "value": "runtime"}]))},
+            "spec": {
+                "template": template(container("node", env=[{"name": "A", "value": "runtime"}]))
+            },
         },
     }
     initializer = {
@@ -128,7 +163,9 @@ def runtime(**policy: Any) -> Object:
 
 
 def train_job(**spec: Any) -> Object:
-    return workload("trainer.kubeflow.org/v1alpha1", "TrainJob", "tj", {"runtimeRef": {"name": "own"}, **spec})
+    return workload(
+        "trainer.kubeflow.org/v1alpha1", "TrainJob", "tj", {"runtimeRef": {"name": "own"}, **spec}
+    )
 
 
 def find(*manifests: Any, namespace: str | None = None) -> Templates:

@@ -14,12 +14,21 @@ def test_places_wrapped_objects_beside_their_wrapper() -> None:
 
 def test_labels_wrapped_pods() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, **PLAIN}
-    labelled = workload("apps/v1", "Deployment", "web", {"template": {"metadata": {"labels": {"app": "web"}}, **PLAIN}})
+    labelled = workload(
+        "apps/v1",
+        "Deployment",
+        "web",
+        {"template": {"metadata": {"labels": {"app": "web"}}, **PLAIN}},
+    )
     bare = workload("apps/v1", "Deployment", "bare", {"template": PLAIN})
     first, second, third = (each.pod for each in find(wrapped("v1beta1", pod, labelled, bare)).pods)
     assert podspec.labels(first) == {"appwrapper.mcad.ibm.com": "aw", "resourceName": "p"}
     assert podspec.controller(first)["kind"] == "AppWrapper"
-    assert podspec.labels(second) == {"app": "web", "appwrapper.mcad.ibm.com": "aw", "resourceName": "web"}
+    assert podspec.labels(second) == {
+        "app": "web",
+        "appwrapper.mcad.ibm.com": "aw",
+        "resourceName": "web",
+    }
     assert podspec.labels(third) == {}
     for inner in (bare, pod):
         [other] = find(wrapped("v1beta2", inner)).pods

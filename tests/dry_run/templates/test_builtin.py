@@ -24,9 +24,13 @@ def test_keeps_the_finalizers_of_a_template() -> None:
 
 def test_adds_the_volumes_of_a_stateful_set() -> None:
     claim = {"metadata": {"name": "data"}, "spec": {}}
-    manifest = workload("apps/v1", "StatefulSet", "db", {"template": PLAIN, "volumeClaimTemplates": [claim]})
+    manifest = workload(
+        "apps/v1", "StatefulSet", "db", {"template": PLAIN, "volumeClaimTemplates": [claim]}
+    )
     [found] = find(manifest).pods
-    assert found.pod["spec"]["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]
+    assert found.pod["spec"]["volumes"] == [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}
+    ]
 
 
 def test_keeps_an_index_variable_that_the_user_wrote() -> None:

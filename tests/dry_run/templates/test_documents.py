@@ -12,12 +12,18 @@ from webhook.core.errors import InputError
 from webhook.dry_run.templates import find_templates, parse_documents
 
 TEMPLATES = {
-    "a Helm template": ("kind: Pod\n{{- if .Values.x }}\n", "(the text holds {{, as templates do: "),
+    "a Helm template": (
+        "kind: Pod\n{{- if .Values.x }}\n",
+        "(the text holds {{, as templates do: ",
+    ),
     "a Helm value": (
         "a:\n  b: {{ .Values.x }}\n",
         "key is needed; write a string (the text holds {{, as templates do: ",
     ),
-    "a Jinja template": ("a: {% if x %}b{% endif %}\n", "next token (the text holds {%, as templates do: "),
+    "a Jinja template": (
+        "a: {% if x %}b{% endif %}\n",
+        "next token (the text holds {%, as templates do: ",
+    ),
 }
 
 
@@ -56,13 +62,19 @@ def test_keeps_a_heading_that_is_part_of_a_text() -> None:
         data: {x: "=== SCHEDULER REQUEST === y"}
         """
     )
-    assert parse_documents(text) == [{"kind": "ConfigMap", "data": {"x": "=== SCHEDULER REQUEST === y"}}]
+    assert parse_documents(text) == [
+        {"kind": "ConfigMap", "data": {"x": "=== SCHEDULER REQUEST === y"}}
+    ]
 
 
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("torchx/printed-*.txt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(FIXTURES.glob("torchx/printed-*.txt")), ids=lambda path: path.stem
+)
 def test_reads_what_torchx_really_printed(path: Any) -> None:
     [document] = parse_documents(path.read_text())
     assert document["kind"] in ("Job", "AppWrapper")
     found = find_templates([document])
-    assert [each.pod["metadata"]["labels"]["torchx.pytorch.org/replica-id"] for each in found.pods] == ["0", "1"]
+    assert [
+        each.pod["metadata"]["labels"]["torchx.pytorch.org/replica-id"] for each in found.pods
+    ] == ["0", "1"]
     assert not any(part.broken for part in found.ignored)

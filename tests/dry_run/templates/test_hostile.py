@@ -38,7 +38,14 @@ MANIFESTS: list[list[Object]] = [
         [train_job(runtimeRef={"name": name}, trainer={"numNodes": 2})]
         for name in ("jax-distributed", "mlx-distributed")
     ),
-    [workload("orchestration.aibrix.ai/v1alpha1", "RayClusterFleet", "f", {"template": ray("RayCluster", None)})],
+    [
+        workload(
+            "orchestration.aibrix.ai/v1alpha1",
+            "RayClusterFleet",
+            "f",
+            {"template": ray("RayCluster", None)},
+        )
+    ],
     [workload("ray.io/v1", "RayJob", "rj", {"clusterSelector": {"a": "b"}})],
 ]
 VALUES: list[Any] = [
@@ -75,7 +82,13 @@ def broken(draw: st.DrawFn) -> list[Any]:
 
 
 def places(value: Any) -> Any:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in items:
         yield value, key
         yield from places(item)
@@ -111,7 +124,8 @@ VALUE = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(KEYS, inner, max_size=5)
         | st.fixed_dictionaries(
-            {"kind": KINDS | inner}, optional={"apiVersion": st.just("v1"), "items": inner, "spec": inner}
+            {"kind": KINDS | inner},
+            optional={"apiVersion": st.just("v1"), "items": inner, "spec": inner},
         )
         | st.just({"containers": [{"name": "main", "image": "x"}]})
     ),
@@ -121,7 +135,11 @@ VALUE = st.recursive(
 
 def objects_in(value: Any) -> int:
     """Count the objects of an input; a list, of Kubernetes' kinds or not, is none but what it holds."""
-    if isinstance(value, dict) and str(value.get("kind")).endswith("List") and isinstance(value.get("items"), list):
+    if (
+        isinstance(value, dict)
+        and str(value.get("kind")).endswith("List")
+        and isinstance(value.get("items"), list)
+    ):
         value = value["items"]
     return sum(map(objects_in, value)) if isinstance(value, list) else 1
 

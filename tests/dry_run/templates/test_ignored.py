@@ -30,31 +30,53 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
         False,
     ),
     "a misspelt key": (
-        workload("kubeflow.org/v1", "PyTorchJob", "bert", {"pytorchReplicaSpec": {"Worker": {"template": PLAIN}}}),
+        workload(
+            "kubeflow.org/v1",
+            "PyTorchJob",
+            "bert",
+            {"pytorchReplicaSpec": {"Worker": {"template": PLAIN}}},
+        ),
         "PyTorchJob/bert",
         "holds no pod template, without which a PyTorchJob makes no pod: is a key misspelt or empty?",
         True,
     ),
     "a misspelt replica type": (
-        pytorch_job(pytorchReplicaSpecs={"Master": {"template": PLAIN}, "Workers": {"template": PLAIN}}),
+        pytorch_job(
+            pytorchReplicaSpecs={"Master": {"template": PLAIN}, "Workers": {"template": PLAIN}}
+        ),
         "PyTorchJob/bert",
         "spec.pytorchReplicaSpecs.Workers: is not a replica type of PyTorchJob; did you mean Worker?",
         True,
     ),
     "a misspelt replica type of an MPIJob": (
-        workload("kubeflow.org/v2beta1", "MPIJob", "x", {"mpiReplicaSpecs": {"launchers": {"template": PLAIN}}}),
+        workload(
+            "kubeflow.org/v2beta1",
+            "MPIJob",
+            "x",
+            {"mpiReplicaSpecs": {"launchers": {"template": PLAIN}}},
+        ),
         "MPIJob/x",
         "spec.mpiReplicaSpecs.launchers: is not a replica type of MPIJob; did you mean Launcher?",
         True,
     ),
     "a misspelt replica type of KubeDL": (
-        workload("training.kubedl.io/v1alpha1", "TFJob", "x", {"tfReplicaSpecs": {"Cheif": {"template": PLAIN}}}),
+        workload(
+            "training.kubedl.io/v1alpha1",
+            "TFJob",
+            "x",
+            {"tfReplicaSpecs": {"Cheif": {"template": PLAIN}}},
+        ),
         "TFJob/x",
         "spec.tfReplicaSpecs.Cheif: is not a replica type of TFJob; did you mean Chief?",
         True,
     ),
     "a replica type of another kind": (
-        workload("train.distributed.io/v1alpha1", "TorchJob", "x", {"torchTaskSpecs": {"PS": {"template": PLAIN}}}),
+        workload(
+            "train.distributed.io/v1alpha1",
+            "TorchJob",
+            "x",
+            {"torchTaskSpecs": {"PS": {"template": PLAIN}}},
+        ),
         "TorchJob/x",
         "spec.torchTaskSpecs.PS: is not a replica type of TorchJob; write one of Master, Worker",
         True,
@@ -130,7 +152,11 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
     ),
     "a variable is a number": (
         volcano_job(("main", 1))
-        | {"spec": {"tasks": [{"template": template(container("m", env=[{"name": "A", "value": 1}]))}]}},
+        | {
+            "spec": {
+                "tasks": [{"template": template(container("m", env=[{"name": "A", "value": 1}]))}]
+            }
+        },
         "Job/bert",
         "spec.tasks[0].template.spec.containers[0].env[0].value: expected a string, found a number",
         True,
@@ -172,7 +198,10 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
         True,
     ),
     "a wrapped object is broken": (
-        wrapped("v1beta2", workload("apps/v1", "Deployment", "web", {"template": {"spec": {"containers": [5]}}})),
+        wrapped(
+            "v1beta2",
+            workload("apps/v1", "Deployment", "web", {"template": {"spec": {"containers": [5]}}}),
+        ),
         "AppWrapper/aw",
         "spec.components[0].template.spec.template.spec.containers[0]: expected an object, found a number",
         True,
@@ -181,7 +210,9 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
 
 
 @pytest.mark.parametrize(("manifest", "source", "message", "broken"), IGNORED.values(), ids=IGNORED)
-def test_says_why_an_object_gives_no_pod(manifest: Any, source: str, message: str, broken: bool) -> None:
+def test_says_why_an_object_gives_no_pod(
+    manifest: Any, source: str, message: str, broken: bool
+) -> None:
     found = find(manifest)
     assert found.pods == ()
     [ignored] = found.ignored
@@ -191,8 +222,14 @@ def test_says_why_an_object_gives_no_pod(manifest: Any, source: str, message: st
 
 
 NONE: dict[str, tuple[Object, str]] = {
-    "StatefulSet": (workload("apps/v1", "StatefulSet", "x", {"replicas": 0, "template": PLAIN}), "spec.replicas"),
-    "Job": (workload("batch/v1", "Job", "x", {"parallelism": 0, "template": PLAIN}), "spec.parallelism"),
+    "StatefulSet": (
+        workload("apps/v1", "StatefulSet", "x", {"replicas": 0, "template": PLAIN}),
+        "spec.replicas",
+    ),
+    "Job": (
+        workload("batch/v1", "Job", "x", {"parallelism": 0, "template": PLAIN}),
+        "spec.parallelism",
+    ),
     "Volcano Job": (volcano_job(("main", 0)), "spec.tasks[0].replicas"),
     "JobSet": (jobset(("w", 0, 1)), "spec.replicatedJobs[0].replicas"),
     "LeaderWorkerSet": (
@@ -211,15 +248,27 @@ NONE: dict[str, tuple[Object, str]] = {
         "spec.tfReplicaSpecs.PS",
     ),
     "MPIJob": (
-        workload("kubeflow.org/v2beta1", "MPIJob", "x", {"mpiReplicaSpecs": {"Worker": {"replicas": 0}}}),
+        workload(
+            "kubeflow.org/v2beta1", "MPIJob", "x", {"mpiReplicaSpecs": {"Worker": {"replicas": 0}}}
+        ),
         "spec.mpiReplicaSpecs.Worker",
     ),
     "KubeDL": (
-        workload("training.kubedl.io/v1alpha1", "TFJob", "x", {"tfReplicaSpecs": {"Worker": {"replicas": 0}}}),
+        workload(
+            "training.kubedl.io/v1alpha1",
+            "TFJob",
+            "x",
+            {"tfReplicaSpecs": {"Worker": {"replicas": 0}}},
+        ),
         "spec.tfReplicaSpecs.Worker",
     ),
     "torch-on-k8s": (
-        workload("train.distributed.io/v1alpha1", "TorchJob", "x", {"torchTaskSpecs": {"Worker": {"numTasks": 0}}}),
+        workload(
+            "train.distributed.io/v1alpha1",
+            "TorchJob",
+            "x",
+            {"torchTaskSpecs": {"Worker": {"numTasks": 0}}},
+        ),
         "spec.torchTaskSpecs.Worker",
     ),
 }

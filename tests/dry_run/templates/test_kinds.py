@@ -33,18 +33,32 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"}, **PLAIN},
         ["p-*"],
     ),
-    "PodTemplate": ({"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "p"}, "template": PLAIN}, ["p-*"]),
-    "Deployment": (workload("apps/v1", "Deployment", "web", {"replicas": 5, "template": PLAIN}), ["web-*"]),
+    "PodTemplate": (
+        {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "p"}, "template": PLAIN},
+        ["p-*"],
+    ),
+    "Deployment": (
+        workload("apps/v1", "Deployment", "web", {"replicas": 5, "template": PLAIN}),
+        ["web-*"],
+    ),
     "ReplicaSet": (workload("apps/v1", "ReplicaSet", "web", {"template": PLAIN}), ["web-*"]),
     "DaemonSet": (workload("apps/v1", "DaemonSet", "web", {"template": PLAIN}), ["web-*"]),
-    "ReplicationController": (workload("v1", "ReplicationController", "web", {"template": PLAIN}), ["web-*"]),
+    "ReplicationController": (
+        workload("v1", "ReplicationController", "web", {"template": PLAIN}),
+        ["web-*"],
+    ),
     "StatefulSet of one": (workload("apps/v1", "StatefulSet", "db", {"template": PLAIN}), ["db-0"]),
     "StatefulSet of four": (
         workload("apps/v1", "StatefulSet", "db", {"replicas": 4, "template": PLAIN}),
         ["db-0", "db-1"],
     ),
     "StatefulSet that starts at 3": (
-        workload("apps/v1", "StatefulSet", "db", {"replicas": 2, "ordinals": {"start": 3}, "template": PLAIN}),
+        workload(
+            "apps/v1",
+            "StatefulSet",
+            "db",
+            {"replicas": 2, "ordinals": {"start": 3}, "template": PLAIN},
+        ),
         ["db-3", "db-4"],
     ),
     "Job": (workload("batch/v1", "Job", "prep", {"parallelism": 4, "template": PLAIN}), ["prep-*"]),
@@ -67,7 +81,12 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
             "kubeflow.org/v1",
             "TFJob",
             "tf",
-            {"tfReplicaSpecs": {"PS": {"template": PLAIN}, "Worker": {"replicas": 3, "template": PLAIN}}},
+            {
+                "tfReplicaSpecs": {
+                    "PS": {"template": PLAIN},
+                    "Worker": {"replicas": 3, "template": PLAIN},
+                }
+            },
         ),
         ["tf-ps-0", "tf-worker-0"],
     ),
@@ -77,10 +96,16 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
         workload("trainer.kubeflow.org/v1alpha1", "TrainJob", "tj", {"trainer": {"numNodes": 3}}),
         ["tj-node-0-0-*", "tj-node-0-1-*"],
     ),
-    "TrainJob of one node": (workload("trainer.kubeflow.org/v1alpha1", "TrainJob", "tj", {}), ["tj-node-0-0-*"]),
+    "TrainJob of one node": (
+        workload("trainer.kubeflow.org/v1alpha1", "TrainJob", "tj", {}),
+        ["tj-node-0-0-*"],
+    ),
     "JobSet of one Job": (jobset(("w", 1, 4)), ["js-w-0-0-*", "js-w-0-1-*"]),
     "JobSet of many Jobs": (jobset(("w", 4, 1)), ["js-w-0-0-*", "js-w-1-0-*"]),
-    "JobSet of two groups": (jobset(("a", 1, 1), ("b", 1, 2)), ["js-a-0-0-*", "js-b-0-0-*", "js-b-0-1-*"]),
+    "JobSet of two groups": (
+        jobset(("a", 1, 1), ("b", 1, 2)),
+        ["js-a-0-0-*", "js-b-0-0-*", "js-b-0-1-*"],
+    ),
     "LeaderWorkerSet": (
         workload(
             "leaderworkerset.x-k8s.io/v1",
@@ -92,7 +117,10 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
     ),
     "LeaderWorkerSet of one": (
         workload(
-            "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "lws", {"leaderWorkerTemplate": {"workerTemplate": PLAIN}}
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            "lws",
+            {"leaderWorkerTemplate": {"workerTemplate": PLAIN}},
         ),
         ["lws-0"],
     ),
@@ -100,8 +128,14 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
         grove(("leader", 1), ("worker", 3), group=2),
         ["pcs-0-g-0-leader-0-*", "pcs-0-g-0-worker-0-*", "pcs-0-g-0-worker-1-*"],
     ),
-    "PodCliqueSet without scaling groups": (grove(("router", 2)), ["pcs-0-router-0-*", "pcs-0-router-1-*"]),
-    "StormService": (storm_service(stateful=True, replicas=3), [f"llm-roleset-xxxxx-p-xxxxx-{n}" for n in (0, 1)]),
+    "PodCliqueSet without scaling groups": (
+        grove(("router", 2)),
+        ["pcs-0-router-0-*", "pcs-0-router-1-*"],
+    ),
+    "StormService": (
+        storm_service(stateful=True, replicas=3),
+        [f"llm-roleset-xxxxx-p-xxxxx-{n}" for n in (0, 1)],
+    ),
     "StormService of stateless pods": (storm_service(replicas=3), ["llm-roleset-xxxxx-p-*"] * 2),
     "StormService of PodSets": (
         storm_service(stateful=True, replicas=3, podGroupSize=4),
@@ -112,7 +146,9 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
         [f"llm-roleset-xxxxx-p-xxxxx-{n}" for n in (0, 1)],
     ),
     "KubeDL": (
-        workload("training.kubedl.io/v1alpha1", "PyTorchJob", "bert", {"pytorchReplicaSpecs": DL_ROLES}),
+        workload(
+            "training.kubedl.io/v1alpha1", "PyTorchJob", "bert", {"pytorchReplicaSpecs": DL_ROLES}
+        ),
         ["bert-master-0", "bert-worker-0"],
     ),
     "torch-on-k8s with AIMaster": (
@@ -126,18 +162,29 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
     ),
     "RayCluster": (ray("RayCluster", None), ["rc-head-*", "rc-gpu-worker-*"]),
     "RayJob": (ray("RayJob", "rayClusterSpec"), ["rc-xxxxx-head-*", "rc-xxxxx-gpu-worker-*"]),
-    "RayService": (ray("RayService", "rayClusterConfig"), ["rc-xxxxx-head-*", "rc-xxxxx-gpu-worker-*"]),
+    "RayService": (
+        ray("RayService", "rayClusterConfig"),
+        ["rc-xxxxx-head-*", "rc-xxxxx-gpu-worker-*"],
+    ),
     "RayJob on a cluster that is there": (
         workload(
             "ray.io/v1",
             "RayJob",
             "rc",
-            {"clusterSelector": {"ray.io/cluster": "rc"}, "submitterPodTemplate": template(container("submit"))},
+            {
+                "clusterSelector": {"ray.io/cluster": "rc"},
+                "submitterPodTemplate": template(container("submit")),
+            },
         ),
         ["rc-*"],
     ),
     "RayCluster without a head yet": (
-        workload("ray.io/v1", "RayCluster", "rc", {"workerGroupSpecs": [{"groupName": "gpu", "template": PLAIN}]}),
+        workload(
+            "ray.io/v1",
+            "RayCluster",
+            "rc",
+            {"workerGroupSpecs": [{"groupName": "gpu", "template": PLAIN}]},
+        ),
         ["rc-gpu-worker-*"],
     ),
     "Volcano Job": (volcano_job(("main", 4)), ["bert-main-0", "bert-main-1"]),
@@ -154,18 +201,36 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
         wrapped("v1beta2", volcano_job(("main", 1)), pytorch_job()),
         ["bert-main-0", "bert-master-0", "bert-worker-0"],
     ),
-    "AppWrapper in an AppWrapper": (wrapped("v1beta2", wrapped("v1beta1", jobset(("w", 1, 1)))), ["js-w-0-0-*"]),
-    "a kind of Argo": (workload("argoproj.io/v1alpha1", "Rollout", "web", {"template": PLAIN}), ["web-*"]),
+    "AppWrapper in an AppWrapper": (
+        wrapped("v1beta2", wrapped("v1beta1", jobset(("w", 1, 1)))),
+        ["js-w-0-0-*"],
+    ),
+    "a kind of Argo": (
+        workload("argoproj.io/v1alpha1", "Rollout", "web", {"template": PLAIN}),
+        ["web-*"],
+    ),
     "a kind with many templates": (
-        workload("example.com/v1", "Pipeline", "p", {"steps": [{"podTemplate": PLAIN}, {"podTemplate": PLAIN}]}),
+        workload(
+            "example.com/v1",
+            "Pipeline",
+            "p",
+            {"steps": [{"podTemplate": PLAIN}, {"podTemplate": PLAIN}]},
+        ),
         ["p-*", "p-*"],
     ),
     "a kind with podSpec": (
-        workload("example.com/v1", "Gang", "p", {"template": {"cliques": [{"spec": {"podSpec": PLAIN["spec"]}}]}}),
+        workload(
+            "example.com/v1",
+            "Gang",
+            "p",
+            {"template": {"cliques": [{"spec": {"podSpec": PLAIN["spec"]}}]}},
+        ),
         ["p-*"],
     ),
     "a wrapper of another project": (
-        workload("work.karmada.io/v1alpha1", "Work", "w", {"workload": {"manifests": [pytorch_job()]}}),
+        workload(
+            "work.karmada.io/v1alpha1", "Work", "w", {"workload": {"manifests": [pytorch_job()]}}
+        ),
         ["bert-master-0", "bert-worker-0"],
     ),
     "an object whose name the server will make": (
@@ -178,7 +243,11 @@ SHOWN: dict[str, tuple[Object, list[str]]] = {
 @pytest.mark.parametrize(("manifest", "shown"), SHOWN.values(), ids=SHOWN)
 def test_shows_rank_zero_and_one_other(manifest: Object, shown: list[str]) -> None:
     found = find(manifest)
-    assert [each for each in found.ignored if "is shown with the one that Trainer ships" not in each.message] == []
+    assert [
+        each
+        for each in found.ignored
+        if "is shown with the one that Trainer ships" not in each.message
+    ] == []
     assert names(found) == shown
 
 
@@ -188,7 +257,10 @@ SOURCES: dict[str, tuple[Object, list[str]]] = {
     "CronJob": (SHOWN["CronJob"][0], ["CronJob/prep spec.jobTemplate.spec.template"]),
     "PyTorchJob": (
         pytorch_job(),
-        [f"PyTorchJob/bert spec.pytorchReplicaSpecs.{role}.template" for role in ("Master", "Worker")],
+        [
+            f"PyTorchJob/bert spec.pytorchReplicaSpecs.{role}.template"
+            for role in ("Master", "Worker")
+        ],
     ),
     "JobSet": (jobset(("w", 1, 1)), ["JobSet/js spec.replicatedJobs[0].template.spec.template"]),
     "wrapped": (
@@ -211,7 +283,9 @@ def test_says_where_a_pod_comes_from(manifest: Object, sources: list[str]) -> No
     assert [each.source for each in find(manifest).pods] == sources
 
 
-@pytest.mark.parametrize("kind", ["RayCluster", "RayJob", "RayService", "MPIJob", "MPIJob v1", "TFJob"])
+@pytest.mark.parametrize(
+    "kind", ["RayCluster", "RayJob", "RayService", "MPIJob", "MPIJob v1", "TFJob"]
+)
 def test_makes_pods_of_systems_without_a_process_group_that_are_recognised(kind: str) -> None:
     for each in find(SHOWN[kind][0]).pods:
         member = recognise(each.pod)

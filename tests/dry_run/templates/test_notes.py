@@ -42,12 +42,17 @@ def test_a_profile_of_the_workload_itself(metadata: Object, template: Object, no
     ("metadata", "note"),
     [
         (LABEL, ""),
-        (ANNOTATION, f"annotation {PROFILE} of the Pod counts for nothing: it is a label of pods and namespaces"),
+        (
+            ANNOTATION,
+            f"annotation {PROFILE} of the Pod counts for nothing: it is a label of pods and namespaces",
+        ),
     ],
     ids=["label", "annotation"],
 )
 def test_a_profile_of_a_pod(metadata: Object, note: str) -> None:
-    [pod] = find({"apiVersion": "v1", "kind": "Pod", **PLAIN, "metadata": {"name": "p", **metadata}}).pods
+    [pod] = find(
+        {"apiVersion": "v1", "kind": "Pod", **PLAIN, "metadata": {"name": "p", **metadata}}
+    ).pods
     assert pod.notes == ((note,) if note else ())
 
 

@@ -10,7 +10,10 @@ from webhook.dry_run.templates import find_templates, parse_documents
 
 
 def test_copies_limits_to_requests_and_keeps_quantities_as_written() -> None:
-    resources = {"limits": {"cpu": "2000m", "rdma/hca": 1, "memory": "4096M"}, "requests": {"cpu": "1900m"}}
+    resources = {
+        "limits": {"cpu": "2000m", "rdma/hca": 1, "memory": "4096M"},
+        "requests": {"cpu": "1900m"},
+    }
     manifest = {
         "apiVersion": "v1",
         "kind": "Pod",

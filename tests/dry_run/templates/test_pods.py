@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.dry_run.templates.kinds import DL_ROLES, ROLES, TORCH_ROLES, container, template, workload
+from tests.dry_run.templates.kinds import (
+    DL_ROLES,
+    ROLES,
+    TORCH_ROLES,
+    container,
+    template,
+    workload,
+)
 from tests.pods import FIXTURES, load
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
@@ -27,14 +34,19 @@ def bash(command: str) -> list[str]:
     return ["bash", "-c", command]
 
 
-MASTER_ADDR = [{"name": "MASTER_ADDR", "value": "ddp-0.ddp"}, {"name": "MASTER_PORT", "value": "29500"}]
+MASTER_ADDR = [
+    {"name": "MASTER_ADDR", "value": "ddp-0.ddp"},
+    {"name": "MASTER_PORT", "value": "29500"},
+]
 STATEFUL_TEMPLATE = {
     "metadata": {"labels": {"app": "ddp"}},
     **template(
         container(
             "pytorch",
             env=MASTER_ADDR,
-            command=bash("torchrun --nnodes=2 --node_rank=${HOSTNAME##*-} --master_addr=$MASTER_ADDR train.py"),
+            command=bash(
+                "torchrun --nnodes=2 --node_rank=${HOSTNAME##*-} --master_addr=$MASTER_ADDR train.py"
+            ),
         )
     ),
 }
@@ -46,7 +58,10 @@ LEADER = container(
     ),
 )
 GROVE_ADDR = [
-    {"name": "MASTER_ADDR", "value": "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-leader-0.$(GROVE_HEADLESS_SERVICE)"}
+    {
+        "name": "MASTER_ADDR",
+        "value": "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-leader-0.$(GROVE_HEADLESS_SERVICE)",
+    }
 ]
 PODCLIQUESET = {
     "template": {
@@ -59,7 +74,9 @@ PODCLIQUESET = {
                         container(
                             "pytorch",
                             env=GROVE_ADDR,
-                            command=bash(f"torchrun --nnodes=2 --node_rank={rank} --master_addr=$MASTER_ADDR train.py"),
+                            command=bash(
+                                f"torchrun --nnodes=2 --node_rank={rank} --master_addr=$MASTER_ADDR train.py"
+                            ),
                         )
                     )["spec"],
                 },
@@ -110,7 +127,12 @@ JOBSET = {
 }
 CASES: dict[str, tuple[Object, list[str]]] = {
     "StatefulSet": (
-        workload("apps/v1", "StatefulSet", "ddp", {"replicas": 4, "serviceName": "ddp", "template": STATEFUL_TEMPLATE}),
+        workload(
+            "apps/v1",
+            "StatefulSet",
+            "ddp",
+            {"replicas": 4, "serviceName": "ddp", "template": STATEFUL_TEMPLATE},
+        ),
         ["pods/statefulset-0.yaml", "pods/statefulset-1.yaml"],
     ),
     "indexed Job": (
@@ -146,7 +168,10 @@ CASES: dict[str, tuple[Object, list[str]]] = {
             "leaderworkerset.x-k8s.io/v1",
             "LeaderWorkerSet",
             "mnmt",
-            {"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": template(LEADER)}},
+            {
+                "replicas": 1,
+                "leaderWorkerTemplate": {"size": 2, "workerTemplate": template(LEADER)},
+            },
         ),
         ["pods/lws-0.yaml", "pods/lws-1.yaml"],
     ),
@@ -186,11 +211,15 @@ CASES: dict[str, tuple[Object, list[str]]] = {
         ["live/pytorchjob/bert-master-0.review.json", "live/pytorchjob/bert-worker-0.review.json"],
     ),
     "KubeDL": (
-        workload("training.kubedl.io/v1alpha1", "PyTorchJob", "bert", {"pytorchReplicaSpecs": DL_ROLES}),
+        workload(
+            "training.kubedl.io/v1alpha1", "PyTorchJob", "bert", {"pytorchReplicaSpecs": DL_ROLES}
+        ),
         ["pods/kubedl-pytorchjob-0.yaml", "pods/kubedl-pytorchjob-1.yaml"],
     ),
     "torch-on-k8s": (
-        workload("train.distributed.io/v1alpha1", "TorchJob", "bert", {"torchTaskSpecs": TORCH_ROLES}),
+        workload(
+            "train.distributed.io/v1alpha1", "TorchJob", "bert", {"torchTaskSpecs": TORCH_ROLES}
+        ),
         ["pods/torch-on-k8s-0.yaml", "pods/torch-on-k8s-1.yaml"],
     ),
     "Volcano Job with the pytorch plugin": (
@@ -199,9 +228,16 @@ CASES: dict[str, tuple[Object, list[str]]] = {
             "Job",
             "bert",
             {
-                "plugins": {"pytorch": ["--master=master", "--worker=worker", "--port=23456"], "env": []},
+                "plugins": {
+                    "pytorch": ["--master=master", "--worker=worker", "--port=23456"],
+                    "env": [],
+                },
                 "tasks": [
-                    {"name": name, "replicas": 1, "template": template(container(name), restartPolicy="OnFailure")}
+                    {
+                        "name": name,
+                        "replicas": 1,
+                        "template": template(container(name), restartPolicy="OnFailure"),
+                    }
                     for name in ("master", "worker")
                 ],
             },
@@ -219,9 +255,9 @@ CASES: dict[str, tuple[Object, list[str]]] = {
         ["live/statefulset/ddp-0.review.json", "live/statefulset/ddp-1.review.json"],
     ),
     "TorchX job of a real Volcano": (
-        json.loads((FIXTURES / "live/torchx-volcano/jobs-train-fgwp3pq7vkl4vc.review.json").read_text())["request"][
-            "object"
-        ],
+        json.loads(
+            (FIXTURES / "live/torchx-volcano/jobs-train-fgwp3pq7vkl4vc.review.json").read_text()
+        )["request"]["object"],
         [
             "live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json",
             "live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-1-0.review.json",
@@ -232,7 +268,11 @@ CASES: dict[str, tuple[Object, list[str]]] = {
 
 def completed(manifest: Object) -> list[Template]:
     templates = find_templates(parse_documents(json.dumps(manifest)))
-    assert [each for each in templates.ignored if "is shown with the one that Trainer ships" not in each.message] == []
+    assert [
+        each
+        for each in templates.ignored
+        if "is shown with the one that Trainer ships" not in each.message
+    ] == []
     return list(templates.pods)
 
 
@@ -254,7 +294,9 @@ def facts(pod: Object) -> Object:
         "hostname": spec.get("hostname"),
         "subdomain": spec.get("subdomain"),
         "restartPolicy": spec.get("restartPolicy", "Always"),
-        "volumes": [name for name in (volume["name"] for volume in spec.get("volumes") or ()) if own(name)],
+        "volumes": [
+            name for name in (volume["name"] for volume in spec.get("volumes") or ()) if own(name)
+        ],
         "containers": [container_facts(each) for each in spec["containers"]],
         "initContainers": [container_facts(each) for each in spec.get("initContainers") or ()],
     }
@@ -267,8 +309,14 @@ def container_facts(each: Object) -> Object:
         "command": each.get("command"),
         "args": each.get("args"),
         "env": {entry["name"]: source(entry) for entry in each.get("env") or ()},
-        "devices": {key: str(value) for key, value in each["resources"].get("requests", {}).items() if "/" in key},
-        "mounts": [mount["mountPath"] for mount in each.get("volumeMounts") or () if own(mount["name"])],
+        "devices": {
+            key: str(value)
+            for key, value in each["resources"].get("requests", {}).items()
+            if "/" in key
+        },
+        "mounts": [
+            mount["mountPath"] for mount in each.get("volumeMounts") or () if own(mount["name"])
+        ],
     }
 
 
@@ -290,12 +338,18 @@ def own(volume: str) -> bool:
 
 
 @pytest.mark.parametrize(("manifest", "fixtures"), CASES.values(), ids=CASES.keys())
-def test_completes_a_template_into_the_pods_that_its_controller_sends(manifest: Object, fixtures: list[str]) -> None:
-    assert [facts(found.pod) for found in completed(manifest)] == [facts(load(name)) for name in fixtures]
+def test_completes_a_template_into_the_pods_that_its_controller_sends(
+    manifest: Object, fixtures: list[str]
+) -> None:
+    assert [facts(found.pod) for found in completed(manifest)] == [
+        facts(load(name)) for name in fixtures
+    ]
 
 
 @pytest.mark.parametrize(("manifest", "fixtures"), CASES.values(), ids=CASES.keys())
-def test_makes_pods_that_are_recognised_as_the_real_ones_are(manifest: Object, fixtures: list[str]) -> None:
+def test_makes_pods_that_are_recognised_as_the_real_ones_are(
+    manifest: Object, fixtures: list[str]
+) -> None:
     for found, name in zip(completed(manifest), fixtures, strict=True):
         expected, member = recognise(load(name)), recognise(found.pod)
         assert isinstance(expected, TrainingPod)
@@ -314,9 +368,17 @@ def test_makes_pods_that_are_recognised_as_the_real_ones_are(manifest: Object, f
 @pytest.mark.parametrize(("manifest", "fixtures"), CASES.values(), ids=CASES.keys())
 def test_gives_all_shown_pods_of_a_job_one_key(manifest: Object, fixtures: list[str]) -> None:
     members = [recognise(found.pod) for found in completed(manifest)]
-    keys = {member.rendezvous.job for member in members if isinstance(member, TrainingPod) and member.rendezvous}
+    keys = {
+        member.rendezvous.job
+        for member in members
+        if isinstance(member, TrainingPod) and member.rendezvous
+    }
     assert len(keys) == 1
-    assert [member.rendezvous.role for member in members if isinstance(member, TrainingPod) and member.rendezvous] == [
+    assert [
+        member.rendezvous.role
+        for member in members
+        if isinstance(member, TrainingPod) and member.rendezvous
+    ] == [
         "master",
         "worker",
     ]
@@ -355,7 +417,11 @@ def test_shows_the_first_two_replicas_of_each_torchx_role(name: str, pods: list[
     assert [each.pod["metadata"]["name"] for each in found] == pods
     members = [recognise(each.pod) for each in found[:2]]
     assert {member.system for member in members} == {"torchx"}
-    assert [member.rendezvous.role for member in members if isinstance(member, TrainingPod) and member.rendezvous] == [
+    assert [
+        member.rendezvous.role
+        for member in members
+        if isinstance(member, TrainingPod) and member.rendezvous
+    ] == [
         "master",
         "worker",
     ]
@@ -366,7 +432,9 @@ def test_covers_every_torchx_fixture() -> None:
 
 
 def test_completes_a_torchx_task_as_volcano_does() -> None:
-    found = find_templates(parse_documents((FIXTURES / "torchx/volcano-ddp-2x1.yaml").read_text())).pods
+    found = find_templates(
+        parse_documents((FIXTURES / "torchx/volcano-ddp-2x1.yaml").read_text())
+    ).pods
     expected = load("pods/volcano-pod-0.yaml")
     pod = found[0].pod
     assert found[0].source == "Job/train-t4rcs9x6sv1m spec.tasks[0].template"

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.dry_run.templates.kinds import ROLES, container, elastic_job, env, find, pytorch_job, template
+from tests.dry_run.templates.kinds import (
+    ROLES,
+    container,
+    elastic_job,
+    env,
+    find,
+    pytorch_job,
+    template,
+)
 from webhook.core import podspec
 
 
@@ -14,9 +22,15 @@ def test_counts_processes_of_a_pytorch_job() -> None:
 
 
 def test_reads_the_port_of_a_pytorch_job() -> None:
-    metrics, port = ({"name": name, "containerPort": number} for name, number in (("m", 1), ("pytorchjob-port", 29400)))
+    metrics, port = (
+        {"name": name, "containerPort": number}
+        for name, number in (("m", 1), ("pytorchjob-port", 29400))
+    )
     side = container("side", ports=[{**port, "containerPort": 2}])
-    roles = {**ROLES, "Master": {"template": template(side, container("pytorch", ports=[metrics, port]))}}
+    roles = {
+        **ROLES,
+        "Master": {"template": template(side, container("pytorch", ports=[metrics, port]))},
+    }
     found = find(pytorch_job(pytorchReplicaSpecs=roles)).pods
     assert {env(each.pod, "MASTER_PORT") for each in found} == {"29400"}
 
@@ -46,7 +60,11 @@ def test_writes_the_variables_of_an_elastic_pytorch_job() -> None:
 
 
 def test_writes_the_variables_of_a_standalone_pytorch_job() -> None:
-    pod = find(elastic_job(standalone=True, rdzvHost="h", rdzvPort=1234, rdzvBackend="etcd")).pods[0].pod
+    pod = (
+        find(elastic_job(standalone=True, rdzvHost="h", rdzvPort=1234, rdzvBackend="etcd"))
+        .pods[0]
+        .pod
+    )
     names_of = ("PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND", "PET_NNODES", "PET_STANDALONE")
     assert [env(pod, name) for name in names_of] == ["h:1234", "etcd", "4", ""]
 

@@ -26,7 +26,9 @@ def test_wraps_what_the_user_set_after_the_variables_of_stormservice() -> None:
     ]
     assert env(second, "POD_GROUP_SIZE") == "2"
     assert env(second, "PODSET_NAME") == "llm-roleset-xxxxx-p-xxxxx-0"
-    assert first["metadata"]["name"] == first["spec"]["hostname"] == f"{env(first, 'PODSET_NAME')}-0"
+    assert (
+        first["metadata"]["name"] == first["spec"]["hostname"] == f"{env(first, 'PODSET_NAME')}-0"
+    )
     assert second["spec"]["subdomain"] == "llm"
 
 

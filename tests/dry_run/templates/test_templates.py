@@ -19,7 +19,10 @@ from webhook.core.errors import InputError
         {
             "apiVersion": "v1",
             "kind": "List",
-            "items": [{"apiVersion": "v1", "kind": "List", "items": [SHOWN["Pod"][0]]}, SHOWN["Deployment"][0]],
+            "items": [
+                {"apiVersion": "v1", "kind": "List", "items": [SHOWN["Pod"][0]]},
+                SHOWN["Deployment"][0],
+            ],
         },
         [SHOWN["Pod"][0], SHOWN["Deployment"][0]],
     ],
@@ -47,7 +50,12 @@ def test_goes_on_behind_a_broken_object() -> None:
     ids=["default", "given", "own"],
 )
 def test_places_a_pod_in_a_namespace(own: str | None, given: str | None, expected: str) -> None:
-    manifest = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": {"template": PLAIN}}
+    manifest = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "db"},
+        "spec": {"template": PLAIN},
+    }
     if own:
         manifest["metadata"] = {"name": "db", "namespace": own}
     [found] = find(manifest, namespace=given).pods

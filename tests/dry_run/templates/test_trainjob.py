@@ -12,7 +12,11 @@ from webhook.core.workloads import TrainingPod, recognise
 
 
 def test_uses_the_runtime_that_the_input_holds() -> None:
-    trainer = {"env": [{"name": "A", "value": "own"}, {"name": "B", "value": "b"}], "args": ["x"], "numProcPerNode": 4}
+    trainer = {
+        "env": [{"name": "A", "value": "own"}, {"name": "B", "value": "b"}],
+        "args": ["x"],
+        "numProcPerNode": 4,
+    }
     found = find(runtime(numNodes=2, torch={}), train_job(trainer=trainer))
     assert names(found) == ["tj-dataset-initializer-0-0-*", "tj-node-0-0-*", "tj-node-0-1-*"]
     node = found.pods[1].pod
@@ -46,9 +50,18 @@ def test_says_that_a_runtime_is_missing() -> None:
 
 SHIPPED = {
     "torch-distributed": ["tj-node-0-0-*", "tj-node-0-1-*"],
-    "torch-distributed-with-cache": ["tj-dataset-initializer-0-0-*", "tj-node-0-0-*", "tj-node-0-1-*"],
+    "torch-distributed-with-cache": [
+        "tj-dataset-initializer-0-0-*",
+        "tj-node-0-0-*",
+        "tj-node-0-1-*",
+    ],
     **{
-        key: ["tj-dataset-initializer-0-0-*", "tj-model-initializer-0-0-*", "tj-node-0-0-*", "tj-node-0-1-*"]
+        key: [
+            "tj-dataset-initializer-0-0-*",
+            "tj-model-initializer-0-0-*",
+            "tj-node-0-0-*",
+            "tj-node-0-1-*",
+        ]
         for key in ("torchtune-llama3.2-1b", "torchtune-llama3.2-3b", "torchtune-qwen2.5-1.5b")
     },
     "jax-distributed": ["tj-node-0-0-*", "tj-node-0-1-*"],
@@ -70,30 +83,44 @@ def test_knows_the_runtimes_that_trainer_ships(name: str) -> None:
     found = find(train_job(runtimeRef={"name": name}, trainer=trainer))
     assert names(found) == SHIPPED[name]
     [told] = found.ignored
-    assert told.message == "is not in the input: TrainJob/tj is shown with the one that Trainer ships"
+    assert (
+        told.message == "is not in the input: TrainJob/tj is shown with the one that Trainer ships"
+    )
     for each in found.pods:
         member = recognise(each.pod)
         assert member.system == "trainjob"
-        assert isinstance(member, TrainingPod) is ("initializer" not in podspec.display_name(each.pod))
+        assert isinstance(member, TrainingPod) is (
+            "initializer" not in podspec.display_name(each.pod)
+        )
         if isinstance(member, TrainingPod):
             assert member.container == "node"
             assert podspec.limits(podspec.containers(each.pod)[0]) == {"nvidia.com/gpu": "8"}
 
 
 def test_every_shipped_runtime_gets_its_own_copy() -> None:
-    job = train_job(runtimeRef={"name": "torch-distributed"}, trainer={"env": [{"name": "A", "value": "x"}]})
+    job = train_job(
+        runtimeRef={"name": "torch-distributed"}, trainer={"env": [{"name": "A", "value": "x"}]}
+    )
     other = train_job(runtimeRef={"name": "torch-distributed-with-cache"}, trainer={})
     assert env(find(job).pods[0].pod, "A") == "x"
     assert env(find(other).pods[-1].pod, "A") is None
 
 
 def test_an_mpi_runtimes_nodes_run_their_own_command() -> None:
-    trainer = {"command": ["mpirun", "train"], "image": "mine", "env": [{"name": "A", "value": "x"}]}
+    trainer = {
+        "command": ["mpirun", "train"],
+        "image": "mine",
+        "env": [{"name": "A", "value": "x"}],
+    }
     node, launcher = (
-        each.pod for each in find(train_job(runtimeRef={"name": "mlx-distributed"}, trainer=trainer)).pods
+        each.pod
+        for each in find(train_job(runtimeRef={"name": "mlx-distributed"}, trainer=trainer)).pods
     )
     assert node["spec"]["containers"][0]["command"] == ["/usr/sbin/sshd"]
-    assert (launcher["spec"]["containers"][0]["command"], launcher["spec"]["containers"][0]["image"]) == (
+    assert (
+        launcher["spec"]["containers"][0]["command"],
+        launcher["spec"]["containers"][0]["image"],
+    ) == (
         ["mpirun", "train"],
         "mine",
     )
@@ -111,7 +138,9 @@ def test_takes_a_runtime_of_the_jobs_own_namespace() -> None:
 
 def test_looks_through_no_other_object_of_the_input_for_a_runtime() -> None:
     jobs = [train_job()] * 20
-    others: list[Object] = [{"kind": "Other", "metadata": {"name": f"o{number}"}} for number in range(5_000)]
+    others: list[Object] = [
+        {"kind": "Other", "metadata": {"name": f"o{number}"}} for number in range(5_000)
+    ]
 
     def calls(*objects: Object) -> int:
         return count_calls(lambda: find(*objects))
@@ -129,14 +158,20 @@ def test_runs_one_pod_of_an_mpi_runtimes_launcher() -> None:
     own = runtime(numNodes=2, mpi={"numProcPerNode": 1})
     launcher = own["spec"]["template"]["spec"]["replicatedJobs"][0]
     launcher["name"] = "launcher"
-    launcher["template"]["metadata"] = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
+    launcher["template"]["metadata"] = {
+        "labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    }
     launcher["template"]["spec"]["template"] = template(container("launcher"))
     found = find(own, train_job(trainer={"numNodes": 4}))
     assert names(found) == ["tj-launcher-0-0-*", "tj-node-0-0-*", "tj-node-0-1-*"]
 
 
 def test_leaves_the_command_of_a_torchtune_job_of_one_node() -> None:
-    pod = find(runtime(torch={}), train_job(trainer={"numNodes": 1, "command": ["tune", "run"]})).pods[1].pod
+    pod = (
+        find(runtime(torch={}), train_job(trainer={"numNodes": 1, "command": ["tune", "run"]}))
+        .pods[1]
+        .pod
+    )
     assert pod["spec"]["containers"][0]["command"] == ["tune", "run"]
     assert (env(pod, "PET_NNODES"), env(pod, "PET_MASTER_ADDR")) == ("1", None)
 
@@ -144,7 +179,11 @@ def test_leaves_the_command_of_a_torchtune_job_of_one_node() -> None:
 def test_passes_the_address_to_torchtune_as_an_argument() -> None:
     trainer = {"numNodes": 2, "command": ["tune", "run"]}
     pod = find(runtime(torch={}), train_job(trainer=trainer)).pods[1].pod
-    assert pod["spec"]["containers"][0]["command"] == ["tune", "run", "--rdzv_endpoint=tj-node-0-0.tj:29500"]
+    assert pod["spec"]["containers"][0]["command"] == [
+        "tune",
+        "run",
+        "--rdzv_endpoint=tj-node-0-0.tj:29500",
+    ]
     assert env(pod, "PET_MASTER_ADDR") is None
     member = recognise(pod)
     assert isinstance(member, TrainingPod)
@@ -168,14 +207,25 @@ def test_lays_a_train_jobs_patches_over_the_runtime(form: str) -> None:
     if form == "podSpecOverrides":
         patch: Object = {"targetJobs": [{"name": "node"}], **spec}
     elif form == "podTemplateOverrides":
-        patch = {"targetJobs": [{"name": "node"}], "metadata": {"labels": {"team": "x"}}, "spec": spec}
+        patch = {
+            "targetJobs": [{"name": "node"}],
+            "metadata": {"labels": {"team": "x"}},
+            "spec": spec,
+        }
     else:
         replicated = {
             "name": "node",
-            "template": {"spec": {"template": {"metadata": {"labels": {"team": "x"}}, "spec": spec}}},
+            "template": {
+                "spec": {"template": {"metadata": {"labels": {"team": "x"}}, "spec": spec}}
+            },
         }
-        patch = {"manager": "m", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [replicated]}}}}
-    initializer, pod = (each.pod for each in find(runtime(torch={}), train_job(**{form: [patch]})).pods)
+        patch = {
+            "manager": "m",
+            "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [replicated]}}},
+        }
+    initializer, pod = (
+        each.pod for each in find(runtime(torch={}), train_job(**{form: [patch]})).pods
+    )
     assert pod["spec"]["nodeSelector"] == {"rack": "a"}
     assert env(pod, "A") == "patched"
     assert pod["spec"]["containers"][0]["volumeMounts"] == mounts
@@ -185,16 +235,22 @@ def test_lays_a_train_jobs_patches_over_the_runtime(form: str) -> None:
 
 def test_changes_only_the_containers_that_a_train_job_names() -> None:
     own = runtime(torch={})
-    node = own["spec"]["template"]["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]
+    node = own["spec"]["template"]["spec"]["replicatedJobs"][1]["template"]["spec"]["template"][
+        "spec"
+    ]
     node["containers"].append(container("side"))
     patch = {
         "targetJobs": [{"name": "node"}],
         "spec": {
-            "containers": [{"name": "side", "command": ["watch"], "resources": {"limits": {"cpu": "1"}}}],
+            "containers": [
+                {"name": "side", "command": ["watch"], "resources": {"limits": {"cpu": "1"}}}
+            ],
             "initContainers": [{"name": "absent", "command": ["x"]}],
         },
     }
-    pod = find(own, train_job(trainer={"command": ["own"]}, podTemplateOverrides=[patch])).pods[1].pod
+    pod = (
+        find(own, train_job(trainer={"command": ["own"]}, podTemplateOverrides=[patch])).pods[1].pod
+    )
     first, side = pod["spec"]["containers"]
     assert (first["command"], side["command"]) == (["own"], ["watch"])
     assert side["resources"]["limits"] == {"nvidia.com/gpu": "8", "cpu": "1"}

@@ -11,7 +11,9 @@ from webhook.core.model import Object
 
 def test_passes_scheduler_and_priority_of_a_volcano_job_on() -> None:
     manifest = volcano_job(("a", 1), ("b", 1), priorityClassName="high", schedulerName="own")
-    manifest["spec"]["tasks"][1]["template"] = template(container("b"), schedulerName="mine", priorityClassName="low")
+    manifest["spec"]["tasks"][1]["template"] = template(
+        container("b"), schedulerName="mine", priorityClassName="low"
+    )
     first, second = (each.pod["spec"] for each in find(manifest).pods)
     assert (first["schedulerName"], first["priorityClassName"]) == ("own", "high")
     assert (second["schedulerName"], second["priorityClassName"]) == ("mine", "low")
@@ -31,7 +33,15 @@ def test_passes_scheduler_and_priority_of_a_volcano_job_on() -> None:
         ({"tensorflow": []}, ["VC_MAIN_HOSTS", "VC_MAIN_NUM"]),
         (None, []),
     ],
-    ids=["svc", "env", "svc without hosts", "pytorch", "pytorch without a master", "tensorflow", "none"],
+    ids=[
+        "svc",
+        "env",
+        "svc without hosts",
+        "pytorch",
+        "pytorch without a master",
+        "tensorflow",
+        "none",
+    ],
 )
 def test_runs_the_plugins_of_a_volcano_job(plugins: Object | None, expected: list[str]) -> None:
     [found] = find(volcano_job(("main", 1), plugins=plugins)).pods
@@ -40,7 +50,9 @@ def test_runs_the_plugins_of_a_volcano_job(plugins: Object | None, expected: lis
 
 def test_takes_host_and_subdomain_of_the_master_from_its_template() -> None:
     manifest = volcano_job(
-        ("master", 1), ("worker", 1), plugins={"pytorch": ["--port=1234", "-wait-master-enabled=true"]}
+        ("master", 1),
+        ("worker", 1),
+        plugins={"pytorch": ["--port=1234", "-wait-master-enabled=true"]},
     )
     manifest["spec"]["tasks"][0]["template"] = template(container("m"), hostname="h", subdomain="s")
     master, worker = (each.pod for each in find(manifest).pods)
@@ -50,7 +62,9 @@ def test_takes_host_and_subdomain_of_the_master_from_its_template() -> None:
 
 
 def test_a_task_that_is_neither_master_nor_worker_gets_no_rank() -> None:
-    found = find(volcano_job(("master", 1), ("worker", 2), ("monitor", 1), plugins={"pytorch": []})).pods
+    found = find(
+        volcano_job(("master", 1), ("worker", 2), ("monitor", 1), plugins={"pytorch": []})
+    ).pods
     assert [env(each.pod, "RANK") for each in found] == ["0", "1", None]
     assert {env(each.pod, "MASTER_ADDR") for each in found} == {"bert-master-0.bert"}
     assert {env(each.pod, "WORLD_SIZE") for each in found} == {"3"}

@@ -30,7 +30,11 @@ def main() -> None:
     if world > 1:
         with _listen("", 0) as data:
             mine = [_own_address(), data.getsockname()[1]]
-            peers = _store(port, world, mine) if rank == 0 else _join(os.environ["MASTER_ADDR"], port, mine)
+            peers = (
+                _store(port, world, mine)
+                if rank == 0
+                else _join(os.environ["MASTER_ADDR"], port, mine)
+            )
             report["store"] = peers.pop("store")
             report["before"] = _counters()
             _send_to(data, world - 1) if rank == 0 else _receive_from(*peers["rank0"])

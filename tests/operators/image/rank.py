@@ -3,4 +3,7 @@
 import json
 import os
 
-print(json.dumps({"train": {"rank": int(os.environ["RANK"]), "environment": dict(os.environ)}}), flush=True)
+print(
+    json.dumps({"train": {"rank": int(os.environ["RANK"]), "environment": dict(os.environ)}}),
+    flush=True,
+)

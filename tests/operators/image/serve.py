@@ -71,7 +71,9 @@ def _grpc(endpoint: str, rank: int, answer: bytes = b"welcome", bind: str = "") 
 
         handler = grpc.unary_unary_rpc_method_handler(join)
         server = grpc.server(ThreadPoolExecutor(1))
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("meeting", {"join": handler}),))
+        server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler("meeting", {"join": handler}),)
+        )
         assert server.add_insecure_port(bind or endpoint), f"cannot bind to {bind or endpoint}"
         server.start()
         while not served:
@@ -91,7 +93,9 @@ def _ray(endpoint: str, rank: int) -> None:
         own = probe.getsockname()[0]
     registered = _grpc(endpoint, rank, own.encode(), f"{own}:{endpoint.rpartition(':')[2]}")
     leader = _look_up(endpoint.rpartition(":")[0])
-    assert registered.decode() == leader, f"the head registered {registered.decode()}, its name is {leader}"
+    assert registered.decode() == leader, (
+        f"the head registered {registered.decode()}, its name is {leader}"
+    )
 
 
 if __name__ == "__main__":

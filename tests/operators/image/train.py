@@ -37,7 +37,9 @@ def main() -> None:
         "after": _counters(),
     }
     print(json.dumps({"train": report}), flush=True)
-    deadline = torch.tensor([time.time() + float(os.environ.get("HOLD_SECONDS", "0"))], dtype=torch.float64)
+    deadline = torch.tensor(
+        [time.time() + float(os.environ.get("HOLD_SECONDS", "0"))], dtype=torch.float64
+    )
     distributed.broadcast(deadline, 0)
     while time.time() < deadline.item():
         distributed.barrier()

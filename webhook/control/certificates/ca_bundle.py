@@ -15,7 +15,9 @@ from webhook.kube.webhook_configuration import WebhookConfiguration, WebhookEntr
 
 def trusted_everywhere(entries: Iterable[WebhookEntry]) -> set[str]:
     """Return the fingerprints of the authorities that every entry trusts."""
-    trusted = [{fingerprint(each) for each in read_authorities(entry.ca_bundle)} for entry in entries]
+    trusted = [
+        {fingerprint(each) for each in read_authorities(entry.ca_bundle)} for entry in entries
+    ]
     return set.intersection(*trusted) if trusted else set()
 
 
@@ -27,11 +29,19 @@ def ca_bundle_patch(configuration: WebhookConfiguration, ca_bundle: bytes) -> li
         for index, entry in enumerate(configuration.entries)
         if entry.ca_bundle != ca_bundle
     ]
-    version = {"op": "add", "path": "/metadata/resourceVersion", "value": configuration.resource_version}
+    version = {
+        "op": "add",
+        "path": "/metadata/resourceVersion",
+        "value": configuration.resource_version,
+    }
     return [version, *changes] if changes else []
 
 
-def publish(connection: Connection, configuration: WebhookConfiguration, patch: list[Object]) -> bool:
+def publish(
+    connection: Connection, configuration: WebhookConfiguration, patch: list[Object]
+) -> bool:
     """Send the patch; False where somebody else changed the configuration meanwhile. Raises RequestFailed."""
     path = WEBHOOK_CONFIGURATIONS.object_path(("", configuration.name))
-    return written(connection, "PATCH", path, patch, {"Content-Type": "application/json-patch+json"})
+    return written(
+        connection, "PATCH", path, patch, {"Content-Type": "application/json-patch+json"}
+    )

@@ -47,12 +47,25 @@ class SecretStore:
             metadata: Object = {"resourceVersion": known.resource_version}
             if known.asked:
                 metadata["annotations"] = {names.ROTATE: None}
-            method, path, headers = "PATCH", self._path, {"Content-Type": "application/merge-patch+json"}
+            method, path, headers = (
+                "PATCH",
+                self._path,
+                {"Content-Type": "application/merge-patch+json"},
+            )
             body: Object = {"metadata": metadata, "data": encoded}
         else:
             method, path, headers = "POST", self._collection, {}
-            metadata = {"name": self._key[1], "labels": {"app.kubernetes.io/name": "fabric-injector"}}
-            body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": encoded}
+            metadata = {
+                "name": self._key[1],
+                "labels": {"app.kubernetes.io/name": "fabric-injector"},
+            }
+            body = {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": metadata,
+                "type": "Opaque",
+                "data": encoded,
+            }
         return written(self._connection, method, path, body, headers)
 
     def ask(self, what: str) -> bool:
@@ -63,7 +76,11 @@ class SecretStore:
 
 
 def written(
-    connection: Connection, method: str, path: str, body: Object | list[Object], headers: Mapping[str, str]
+    connection: Connection,
+    method: str,
+    path: str,
+    body: Object | list[Object],
+    headers: Mapping[str, str],
 ) -> bool:
     """Send a write; False where the object is not, or no more, as it was known. Raises RequestFailed for any other refusal."""
     response = connection.request(method, path, body=body, headers=headers, timeout=REQUEST_SECONDS)

@@ -20,7 +20,11 @@ from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
 from webhook.kube.tls_secret import TlsSecret
-from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration, service_host
+from webhook.kube.webhook_configuration import (
+    WebhookConfiguration,
+    read_webhook_configuration,
+    service_host,
+)
 
 log = logging.getLogger(__name__)
 
@@ -89,13 +93,18 @@ class CertificateSync:
             WEBHOOK_CONFIGURATIONS, ("", self._settings.configuration), read_webhook_configuration
         )
         if configuration and configuration.keeper:
-            return self._leave(f"MutatingWebhookConfiguration {configuration.name}", configuration.keeper)
+            return self._leave(
+                f"MutatingWebhookConfiguration {configuration.name}", configuration.keeper
+            )
         secret = self._secret.read()
         if secret.keeper:
             return self._leave(self._secret.title, secret.keeper)
         now = self._now()
         if (answered := self._secret.answered) and abs(wrong := now - answered) > CLOCK_SKEW:
-            minutes, way = abs(wrong).total_seconds() // 60, "ahead of" if wrong > timedelta(0) else "behind"
+            minutes, way = (
+                abs(wrong).total_seconds() // 60,
+                "ahead of" if wrong > timedelta(0) else "behind",
+            )
             self._log_once(
                 f"this clock is {minutes:.0f} min {way} the API server's: nothing is issued until it is right"
             )
@@ -118,15 +127,23 @@ class CertificateSync:
                 seconds = self.turn()
             except RequestFailed as error:
                 self._log_once(f"certificates are not kept: {error}")
-                seconds = max(self._period, min(error.retry_after_seconds, MOST_RETRY_AFTER_SECONDS))
-            except Exception as error:  # the next turn may succeed, and without this thread nothing is renewed
-                self._log_once(f"certificates are not kept: internal error: {error!r}", exc_info=True)
+                seconds = max(
+                    self._period, min(error.retry_after_seconds, MOST_RETRY_AFTER_SECONDS)
+                )
+            except (
+                Exception
+            ) as error:  # the next turn may succeed, and without this thread nothing is renewed
+                self._log_once(
+                    f"certificates are not kept: internal error: {error!r}", exc_info=True
+                )
                 seconds = self._period
 
     def _may_write(self) -> bool:
         return not self._stopped.is_set() and self._leads()
 
-    def _decide(self, configuration: WebhookConfiguration | None, secret: TlsSecret, now: datetime) -> Rotation:
+    def _decide(
+        self, configuration: WebhookConfiguration | None, secret: TlsSecret, now: datetime
+    ) -> Rotation:
         entries = configuration.entries if configuration else ()
         ca_bundle = b"\n".join(entry.ca_bundle for entry in entries)
         bundle = read_bundle(secret.data, ca_bundle)
@@ -137,7 +154,10 @@ class CertificateSync:
         at = self._monotonic()
         self._published = {key: self._published.get(key, at) for key in trusted}
         age = {key: timedelta(seconds=at - since) for key, since in self._published.items()}
-        called = {service_host(self._settings.service, self._settings.namespace), *(entry.host for entry in entries)}
+        called = {
+            service_host(self._settings.service, self._settings.namespace),
+            *(entry.host for entry in entries),
+        }
         asked = next((kind for kind in Kind if kind == secret.asked), None)
         return advance(
             bundle,
@@ -169,7 +189,11 @@ class CertificateSync:
             return False
         done = self._count("configuration", lambda: publish(self._connection, configuration, patch))
         if done:
-            log.info("certificates: caBundle of %s holds %d CA", configuration.name, len(bundle.authorities))
+            log.info(
+                "certificates: caBundle of %s holds %d CA",
+                configuration.name,
+                len(bundle.authorities),
+            )
         return done
 
     def _count(self, what: str, write: Callable[[], bool]) -> bool:
@@ -187,11 +211,17 @@ class CertificateSync:
             self._on_end(Kind.AUTHORITY, signing.certificate.not_valid_after_utc)
         if leaf:
             self._on_end(Kind.SERVING, leaf.not_valid_after_utc)
-        absent = "" if configuration else f"there is no MutatingWebhookConfiguration {self._settings.configuration} yet"
+        absent = (
+            ""
+            if configuration
+            else f"there is no MutatingWebhookConfiguration {self._settings.configuration} yet"
+        )
         self._log_once("; ".join(filter(None, (absent, step.waiting))), level=logging.INFO)
 
     def _leave(self, what: str, keeper: str) -> float:
-        self._log_once(f"{what} is left to {keeper}, whose annotation it carries", level=logging.INFO)
+        self._log_once(
+            f"{what} is left to {keeper}, whose annotation it carries", level=logging.INFO
+        )
         return self._period
 
     def _log_once(self, text: str, *, level: int = logging.ERROR, exc_info: bool = False) -> None:

@@ -13,7 +13,16 @@ from webhook.core.addresses.source import Choice, Source, Words
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.profiles import Profile
 
-__all__ = ["DEFAULT", "SOURCES", "Choice", "Source", "Words", "choose_alone", "source_named", "source_of"]
+__all__ = [
+    "DEFAULT",
+    "SOURCES",
+    "Choice",
+    "Source",
+    "Words",
+    "choose_alone",
+    "source_named",
+    "source_of",
+]
 
 DEFAULT = "multus"
 SOURCES: Mapping[str, Source] = {DEFAULT: multus, "gke": gke, claim.NAME: claim, "none": none}
@@ -23,7 +32,11 @@ SOURCES: Mapping[str, Source] = {DEFAULT: multus, "gke": gke, claim.NAME: claim,
 def choose_alone(profile: Profile) -> Choice | None:
     """Choose for a pod that asks for no network itself; None where the profile leaves that to its pods, or Multus attaches it."""
     name = profile.rendezvous.address_source
-    if name == DEFAULT or not profile.rendezvous.enabled or source_named(name).WORDS.asked not in profile.annotations:
+    if (
+        name == DEFAULT
+        or not profile.rendezvous.enabled
+        or source_named(name).WORDS.asked not in profile.annotations
+    ):
         return None
     return source_named(name).choose({}, profile, ResolvedNetworks())
 

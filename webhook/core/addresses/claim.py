@@ -84,7 +84,9 @@ class Claim(NamedTuple):
 def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice:
     """Choose the claim that the profile names, by its name in the pod, else whichever tells an address."""
     if podspec.is_host_network(pod):
-        return Choice(None, Reason.HOST_NETWORK, f"the pod uses the node's network, {WORDS.attaches_nothing}")
+        return Choice(
+            None, Reason.HOST_NETWORK, f"the pod uses the node's network, {WORDS.attaches_nothing}"
+        )
     claims: list[Object] = (pod.get("spec") or {}).get("resourceClaims") or []
     if not claims:
         return Choice(problem="the pod has no resource claim, whose status could tell an address")
@@ -95,9 +97,14 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
                 problem="the pod has no resource claim but of a ComputeDomain's channel, which has no address"
             )
         return Choice(Attachment(NetworkDefinition("", ANY, has_ipam=True), ""))
-    own = next((claim for claim in claims if claim.get("name") in (named.name, f"fabric-{named.name}")), None)
+    own = next(
+        (claim for claim in claims if claim.get("name") in (named.name, f"fabric-{named.name}")),
+        None,
+    )
     if own is None or named.namespace:
-        return Choice(problem=f"profile {profile.name} meets on claim {named}, which the pod does not have")
+        return Choice(
+            problem=f"profile {profile.name} meets on claim {named}, which the pod does not have"
+        )
     name, interface = own.get("resourceClaimName") or own["name"], named.interface or ""
     network = Attachment(NetworkDefinition("", name, has_ipam=True), interface)
     return Choice(network, interfaces=(interface,) if interface else ())
@@ -111,7 +118,9 @@ def parse_wanted(text: str) -> Wanted | None:
     name, at, rest = text.rpartition("@")
     interface, slash, family = rest.rpartition("/")
     found = next((known for known in FAMILIES if known == family), None)
-    return Wanted("", name, interface, found) if name and at and slash and found is not None else None
+    return (
+        Wanted("", name, interface, found) if name and at and slash and found is not None else None
+    )
 
 
 def told(_annotations: Mapping[str, str]) -> str:
@@ -146,7 +155,10 @@ def read_claim(obj: Object) -> Claim:
 
 def tell(claims: Iterable[Claim]) -> str:
     """Write what the claims of one pod tell as one text; empty where no driver has told anything yet."""
-    shown = sorted((claim for claim in claims if claim.has_address), key=lambda one: (one.name_in_pod, one.name))
+    shown = sorted(
+        (claim for claim in claims if claim.has_address),
+        key=lambda one: (one.name_in_pod, one.name),
+    )
     return orjson.dumps(shown, default=list).decode() if shown else ""
 
 
@@ -158,9 +170,13 @@ def _devices(obj: Object) -> Iterator[ClaimDevice]:
     requests = ((obj.get("spec") or {}).get("devices") or {}).get("requests") or ()
     order = {str(request.get("name")): number for number, request in enumerate(requests)}
     status = obj.get("status") or {}
-    results = (((status.get("allocation") or {}).get("devices") or {}).get("results") or ())[:MOST_DEVICES]
+    results = (((status.get("allocation") or {}).get("devices") or {}).get("results") or ())[
+        :MOST_DEVICES
+    ]
     of_device = {_key(each): each.get("networkData") for each in status.get("devices") or ()}
-    places = [order.get(str(result.get("request")).partition("/")[0], len(order)) for result in results]
+    places = [
+        order.get(str(result.get("request")).partition("/")[0], len(order)) for result in results
+    ]
     for _, number in sorted(zip(places, range(len(places)), strict=True)):
         result = results[number]
         if result.get("adminAccess"):
@@ -185,7 +201,9 @@ def _addresses(told: str, wanted: Wanted, problems: list[str]) -> list[str]:
         if wanted.name not in (ANY, name_in_pod or name):
             continue
         if len(users) > 1:
-            problems.append(f"claim {name} is reserved for {len(users)} pods, so that its addresses are no pod's own")
+            problems.append(
+                f"claim {name} is reserved for {len(users)} pods, so that its addresses are no pod's own"
+            )
             continue
         fitting = [each for each in devices if each[2] == wanted.interface or not wanted.interface]
         unnamed = [each for each in devices if wanted.interface and not each[2]]
@@ -194,7 +212,13 @@ def _addresses(told: str, wanted: Wanted, problems: list[str]) -> list[str]:
                 address = choose_address(ips, wanted.family, problems)
                 if address is not None:
                     found.append(str(address))
-        if wanted.interface and not (fitting or unnamed) and all(is_told for _, is_told, _, _ in devices):
+        if (
+            wanted.interface
+            and not (fitting or unnamed)
+            and all(is_told for _, is_told, _, _ in devices)
+        ):
             there = ", ".join(each[2] for each in devices)
-            problems.append(f"no device of claim {name} is interface {wanted.interface}: there is {there}")
+            problems.append(
+                f"no device of claim {name} is interface {wanted.interface}: there is {there}"
+            )
     return found

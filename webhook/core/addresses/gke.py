@@ -20,7 +20,14 @@ from webhook.core import names, podspec
 from webhook.core.addresses.source import Choice, Words
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks
-from webhook.core.networks.status import MAX_ADDRESSES, MAX_LENGTH, MAX_PROBLEM, Secondary, Wanted, choose_address
+from webhook.core.networks.status import (
+    MAX_ADDRESSES,
+    MAX_LENGTH,
+    MAX_PROBLEM,
+    Secondary,
+    Wanted,
+    choose_address,
+)
 from webhook.core.networks.status import parse_wanted as parse_namespaced
 from webhook.core.profiles import Profile
 
@@ -56,7 +63,9 @@ class InterfaceRef(NamedTuple):
 def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice:
     """Choose the interface of the network that the profile names, else the first that is not of the default network."""
     if podspec.is_host_network(pod):
-        return Choice(None, Reason.HOST_NETWORK, f"the pod uses the node's network, {WORDS.attaches_nothing}")
+        return Choice(
+            None, Reason.HOST_NETWORK, f"the pod uses the node's network, {WORDS.attaches_nothing}"
+        )
     texts = {**profile.annotations, **podspec.annotations(pod)}
     text, default = texts.get(names.GKE_INTERFACES) or "", texts.get(names.GKE_DEFAULT_INTERFACE)
     if not text:
@@ -64,9 +73,15 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
             problem=f"neither the pod nor profile {profile.name} has annotation {names.GKE_INTERFACES}, by which GKE makes interfaces",
         )
     try:
-        listed = _remembered_interfaces(text) if len(text) <= _REMEMBERED_LENGTH else read_interfaces(text)
+        listed = (
+            _remembered_interfaces(text)
+            if len(text) <= _REMEMBERED_LENGTH
+            else read_interfaces(text)
+        )
     except (ValueError, RecursionError) as error:
-        return Choice(problem=f"annotation {names.GKE_INTERFACES} is not a list of interfaces ({error})")
+        return Choice(
+            problem=f"annotation {names.GKE_INTERFACES} is not a list of interfaces ({error})"
+        )
     if all(each.name != default for each in listed):
         return Choice(
             problem=f"annotation {names.GKE_DEFAULT_INTERFACE} names none of the interfaces, so that GKE makes none of them",
@@ -77,15 +92,27 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
 def _choose(profile: Profile, listed: tuple[InterfaceRef, ...]) -> Choice:
     named = profile.rendezvous.network
     second = [each for each in listed if each.network not in _DEFAULT_NETWORKS]
-    interfaces = tuple([each.name for each in second if each.name not in _TAKEN and _INTERFACE.fullmatch(each.name)])
+    interfaces = tuple(
+        [
+            each.name
+            for each in second
+            if each.name not in _TAKEN and _INTERFACE.fullmatch(each.name)
+        ]
+    )
     candidates = second
     if named is not None:
-        candidates = [each for each in second if each.network == named.name and named.interface in (None, each.name)]
+        candidates = [
+            each
+            for each in second
+            if each.network == named.name and named.interface in (None, each.name)
+        ]
         if named.namespace or not candidates:
             problem = f"profile {profile.name} meets on network {named}, which annotation {names.GKE_INTERFACES} does not ask for"
             return Choice(problem=problem, interfaces=interfaces)
     if not candidates:
-        return Choice(problem=f"annotation {names.GKE_INTERFACES} asks for no network but the default one")
+        return Choice(
+            problem=f"annotation {names.GKE_INTERFACES} asks for no network but the default one"
+        )
     numbers = Counter([each.network for each in second])
     taken = Counter([each.name for each in listed])
     problems: dict[str, None] = {}
@@ -98,7 +125,9 @@ def _choose(profile: Profile, listed: tuple[InterfaceRef, ...]) -> Choice:
     return Choice(problem="; ".join(problems)[:MAX_PROBLEM], interfaces=interfaces)
 
 
-def _why_unfit(interface: InterfaceRef, numbers: Mapping[str, int], taken: Mapping[str, int]) -> str:
+def _why_unfit(
+    interface: InterfaceRef, numbers: Mapping[str, int], taken: Mapping[str, int]
+) -> str:
     if not interface.network:
         return f"interface {interface.name[:40]!r} names a NetworkInterface, whose network is not told in the pod"
     if not _NETWORK.fullmatch(interface.network):
@@ -120,7 +149,9 @@ def read_interfaces(text: str) -> tuple[InterfaceRef, ...]:
     if len(entries) > MAX_INTERFACES:
         raise ValueError(f"{len(entries)} interfaces, and at most {MAX_INTERFACES} are read")
     for entry in entries:
-        name, network, interface = (entry.get(key) for key in ("interfaceName", "network", "interface"))
+        name, network, interface = (
+            entry.get(key) for key in ("interfaceName", "network", "interface")
+        )
         if not isinstance(name, str) or not name:
             raise ValueError("an interfaceName is missing")
         if not isinstance(network or interface, str) or (network and interface):
@@ -144,7 +175,11 @@ def told(annotations: Mapping[str, str]) -> str:
 
 def secondary(told: str, wanted: Wanted) -> Secondary:
     """Find the address of the wanted network; never one that is also listed for the default network."""
-    return _remembered_addresses(told, wanted) if len(told) <= _REMEMBERED_LENGTH else _read_address(told, wanted)
+    return (
+        _remembered_addresses(told, wanted)
+        if len(told) <= _REMEMBERED_LENGTH
+        else _read_address(told, wanted)
+    )
 
 
 def _read_address(told: str, wanted: Wanted) -> Secondary:
@@ -154,7 +189,9 @@ def _read_address(told: str, wanted: Wanted) -> Secondary:
         return Secondary(problem=f"is not a list of addresses ({error})")
     if wanted.name in _DEFAULT_NETWORKS:
         return Secondary(problem=f"{wanted.name} is the cluster network, which is no secondary one")
-    of_cluster = [entry.get("ip") for entry in entries if entry.get("networkName") in _DEFAULT_NETWORKS]
+    of_cluster = [
+        entry.get("ip") for entry in entries if entry.get("networkName") in _DEFAULT_NETWORKS
+    ]
     named = [entry.get("ip") for entry in entries if entry.get("networkName") == wanted.name]
     listed = [ip for ip in named[:MAX_ADDRESSES] if ip not in ("", None) and ip not in of_cluster]
     problems: list[str] = []
@@ -162,7 +199,9 @@ def _read_address(told: str, wanted: Wanted) -> Secondary:
     if found is not None:
         return Secondary(str(found))
     if named and not listed:
-        problems.append("holds no address of its own: a device that GKE hands over without one has none")
+        problems.append(
+            "holds no address of its own: a device that GKE hands over without one has none"
+        )
     return Secondary(problem="; ".join(dict.fromkeys(problems))[:MAX_PROBLEM])
 
 

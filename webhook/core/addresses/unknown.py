@@ -24,7 +24,9 @@ WORDS = Words(
 
 def choose(_pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice:
     """Choose no network."""
-    return Choice(problem=f"profile {profile.name} names a source of addresses that is not known here")
+    return Choice(
+        problem=f"profile {profile.name} names a source of addresses that is not known here"
+    )
 
 
 def parse_wanted(text: str) -> Wanted | None:
@@ -39,4 +41,6 @@ def told(annotations: Mapping[str, str]) -> str:
 
 def secondary(told: str, _wanted: Wanted) -> Secondary:
     """Say that nothing can be found."""
-    return Secondary(problem=f"it says {told[:40]!r}, a source of addresses that this version does not know")
+    return Secondary(
+        problem=f"it says {told[:40]!r}, a source of addresses that this version does not know"
+    )

@@ -47,7 +47,11 @@ def profile_users(namespaces: Iterable[tuple[str, Mapping[str, str]]]) -> dict[s
 
 def wanted(profile: Profile) -> tuple[ProfileNetwork | None, ...]:
     """Return what the profile attaches: its networks, and None for the default network that its annotations name."""
-    return (None, *profile.networks) if names.DEFAULT_NETWORK in profile.annotations else profile.networks
+    return (
+        (None, *profile.networks)
+        if names.DEFAULT_NETWORK in profile.annotations
+        else profile.networks
+    )
 
 
 def attach(
@@ -60,7 +64,9 @@ def attach(
     return resolve_networks({}, alone, multus, namespace, lookup).attachments
 
 
-def places(network: ProfileNetwork | None, multus: Multus, namespaces: Sequence[str]) -> Sequence[str]:
+def places(
+    network: ProfileNetwork | None, multus: Multus, namespaces: Sequence[str]
+) -> Sequence[str]:
     """Return the namespaces for which the network must be looked at each by itself: one stands for all where they are alike."""
     if network is not None and (network.namespace is None or multus.namespace_isolation):
         return namespaces
@@ -68,10 +74,16 @@ def places(network: ProfileNetwork | None, multus: Multus, namespaces: Sequence[
 
 
 def find_demands(
-    profiles: Profiles, users: Mapping[str, Sequence[str]], definitions: Mapping[tuple[str, str], NetworkDefinition]
+    profiles: Profiles,
+    users: Mapping[str, Sequence[str]],
+    definitions: Mapping[tuple[str, str], NetworkDefinition],
 ) -> list[Demand]:
     """Return the different demands of each profile; networks that cannot be attached are left out."""
-    return [each for profile in profiles.profiles.values() for each in _demands(profile, profiles, users, definitions)]
+    return [
+        each
+        for profile in profiles.profiles.values()
+        for each in _demands(profile, profiles, users, definitions)
+    ]
 
 
 def _demands(
@@ -86,7 +98,11 @@ def _demands(
         for network in wanted(profile):
             try:
                 attachments += attach(
-                    profile, network, profiles.multus, namespace, lambda space, name: definitions.get((space, name))
+                    profile,
+                    network,
+                    profiles.multus,
+                    namespace,
+                    lambda space, name: definitions.get((space, name)),
                 )
             except Denied:
                 continue  # the networks are looked at by themselves
@@ -94,8 +110,14 @@ def _demands(
         for attachment in attachments:
             selector.update(attachment.network.node_selector)
         needed = needed_resources(attachments, profile)
-        least = {each.resource: least_amount(profile, each, selector) for each in profile.quantities}
-        counted = {resource: amount for resource, amount in least.items() if amount > needed.get(resource, 0)}
+        least = {
+            each.resource: least_amount(profile, each, selector) for each in profile.quantities
+        }
+        counted = {
+            resource: amount
+            for resource, amount in least.items()
+            if amount > needed.get(resource, 0)
+        }
         demand = Demand(profile.name, needed | counted, selector, at_least=frozenset(counted))
         same = next((spaces for known, spaces in found if known == demand), None)
         if same is None:

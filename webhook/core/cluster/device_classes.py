@@ -140,7 +140,9 @@ class DeviceOffers(NamedTuple):
         slices = [each for each in self.slices or () if driver in ("", each.driver)]
         newest: dict[tuple[str, str], int] = {}
         for each in slices:
-            newest[each.driver, each.pool] = max(each.generation, newest.get((each.driver, each.pool), 0))
+            newest[each.driver, each.pool] = max(
+                each.generation, newest.get((each.driver, each.pool), 0)
+            )
         yield from (each for each in slices if each.generation == newest[each.driver, each.pool])
 
 
@@ -161,14 +163,22 @@ class Pool(NamedTuple):
 def read_device_class(obj: Object) -> DeviceClass:
     """Keep what matters of a DeviceClass. Raises TypeError, AttributeError for one that is none."""
     spec = obj.get("spec") or {}
-    expressions = [str((each.get("cel") or {}).get("expression") or "") for each in spec.get("selectors") or ()]
+    expressions = [
+        str((each.get("cel") or {}).get("expression") or "") for each in spec.get("selectors") or ()
+    ]
     short = [text for text in expressions if len(text) <= MOST_EXPRESSION]
-    named = tuple(dict.fromkeys(one or other for text in short for one, other in _EACH_DRIVER.findall(text)))
+    named = tuple(
+        dict.fromkeys(one or other for text in short for one, other in _EACH_DRIVER.findall(text))
+    )
     driver: str | None = ""
     if expressions:
         is_plain = all(_ONE_DRIVER.fullmatch(text) for text in expressions if text in short)
-        driver = named[0] if is_plain and len(short) == len(expressions) and len(named) == 1 else None
-    return DeviceClass(obj["metadata"]["name"], str(spec.get("extendedResourceName") or ""), driver, named)
+        driver = (
+            named[0] if is_plain and len(short) == len(expressions) and len(named) == 1 else None
+        )
+    return DeviceClass(
+        obj["metadata"]["name"], str(spec.get("extendedResourceName") or ""), driver, named
+    )
 
 
 def read_device_slice(obj: Object) -> DeviceSlice:
@@ -180,7 +190,12 @@ def read_device_slice(obj: Object) -> DeviceSlice:
     chosen = bool(spec.get("nodeSelector"))
     for device in spec.get("devices") or ():
         place = device.get("nodeName") or node
-        is_plain = not (device.get("taints") or device.get("consumesCounters") or device.get("nodeSelector") or chosen)
+        is_plain = not (
+            device.get("taints")
+            or device.get("consumesCounters")
+            or device.get("nodeSelector")
+            or chosen
+        )
         if is_plain and place in ("", node):
             certain[place] += 1
         else:

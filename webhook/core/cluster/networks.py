@@ -55,14 +55,24 @@ def look_at_network(
     definitions: Definitions,
 ) -> NetworkLook:
     """Look for one network, of those that `wanted` gives, in each of the *namespaces* that use the profile."""
-    title = f"network {network}" if network else f"default network {profile.annotations[names.DEFAULT_NETWORK]}"
+    title = (
+        f"network {network}"
+        if network
+        else f"default network {profile.annotations[names.DEFAULT_NETWORK]}"
+    )
     if network is not None and network.namespace is None and not namespaces:
         return NetworkLook(network, title, {}, is_unused=True)
     faults: dict[NetworkFault, list[str]] = {}
     attached: list[Attachment] = []
     for namespace in places(network, multus, namespaces):
         try:
-            found = attach(profile, network, multus, namespace, lambda space, name: definitions.get((space, name)))
+            found = attach(
+                profile,
+                network,
+                multus,
+                namespace,
+                lambda space, name: definitions.get((space, name)),
+            )
         except Denied as denied:
             key = None if network is None else (network.namespace or namespace, network.name)
             definition = definitions.get(key) if key else None
@@ -83,10 +93,10 @@ def _fault(denied: Denied, multus: Multus, definition: NetworkDefinition | None)
             return NetworkFault(Obstacle.MISSING, "does not exist")
         case Reason.NETWORK_ISOLATED:
             usable = listed(multus.global_namespaces) or "none"
-            message = "is in another namespace than the pods, which multus.namespaceIsolation forbids"
-            action = (
-                f"move it to one of multus.globalNamespaces ({usable}) or to the pods' own, or correct both settings"
+            message = (
+                "is in another namespace than the pods, which multus.namespaceIsolation forbids"
             )
+            action = f"move it to one of multus.globalNamespaces ({usable}) or to the pods' own, or correct both settings"
             return NetworkFault(Obstacle.ISOLATED, message, action)
         case Reason.BAD_RESOURCE if definition is not None:
             return _unusable(definition.problem or definition.resource_problem)
@@ -95,4 +105,6 @@ def _fault(denied: Denied, multus: Multus, definition: NetworkDefinition | None)
 
 
 def _unusable(problem: str) -> NetworkFault:
-    return NetworkFault(Obstacle.UNUSABLE, f"has an {problem}", "correct the NetworkAttachmentDefinition")
+    return NetworkFault(
+        Obstacle.UNUSABLE, f"has an {problem}", "correct the NetworkAttachmentDefinition"
+    )

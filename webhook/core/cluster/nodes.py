@@ -46,9 +46,19 @@ class NodeOffer:
 
 def read_node(node: Object) -> NodeOffer:
     """Keep what matters of a Node: it lists its images too."""
-    metadata, spec, status = node.get("metadata") or {}, node.get("spec") or {}, node.get("status") or {}
-    ready: Object = next((each for each in status.get("conditions") or () if each.get("type") == "Ready"), {})
-    why = "" if ready.get("status") == "True" else ready.get("message") or ready.get("reason") or "no reason told"
+    metadata, spec, status = (
+        node.get("metadata") or {},
+        node.get("spec") or {},
+        node.get("status") or {},
+    )
+    ready: Object = next(
+        (each for each in status.get("conditions") or () if each.get("type") == "Ready"), {}
+    )
+    why = (
+        ""
+        if ready.get("status") == "True"
+        else ready.get("message") or ready.get("reason") or "no reason told"
+    )
     return NodeOffer(
         metadata.get("name") or "",
         metadata.get("labels") or {},
@@ -98,10 +108,19 @@ class Search:
     """
 
     def __init__(
-        self, resource: str, amount: Fraction, labels: Iterable[tuple[str, str]], given: Given | None = None
+        self,
+        resource: str,
+        amount: Fraction,
+        labels: Iterable[tuple[str, str]],
+        given: Given | None = None,
     ) -> None:
         self.fitting: list[NodeOffer] = []
-        self._resource, self._amount, self._labels, self._given = resource, amount, dict(labels), given
+        self._resource, self._amount, self._labels, self._given = (
+            resource,
+            amount,
+            dict(labels),
+            given,
+        )
         self._looked_at = self._enough = 0
         self._most = self._total = Fraction(0)
 
@@ -126,7 +145,10 @@ class Search:
         if not self._most:
             return Supply(Shortage.NOWHERE, f"none of {counted(self._looked_at, 'node')} offers it")
         if not self._enough:
-            return Supply(Shortage.TOO_SMALL, f"no node offers more than {shown_amount(self._resource, self._most)}")
+            return Supply(
+                Shortage.TOO_SMALL,
+                f"no node offers more than {shown_amount(self._resource, self._most)}",
+            )
         if not self.fitting:
             text = ",".join(f"{key}={value}" for key, value in sorted(self._labels.items()))
             message = f"of {counted(self._enough, 'node')} with enough of it none has {text}"
@@ -161,7 +183,11 @@ class Place:
 
     def untolerated(self, node: NodeOffer) -> list[Mapping[str, str]]:
         """Return the taints of the node that keep the pod off it."""
-        return [taint for taint in node.taints if taint.get("effect") in _REPELS and not self._tolerates(taint)]
+        return [
+            taint
+            for taint in node.taints
+            if taint.get("effect") in _REPELS and not self._tolerates(taint)
+        ]
 
     def _tolerates(self, taint: Mapping[str, str]) -> bool:
         """Source: kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration."""
@@ -192,7 +218,11 @@ def place_of(pod: Object) -> Place:
 
 def devices(pod: Object) -> dict[str, Fraction]:
     """Return what the scheduler counts of extended resources for the pod: ``{"rdma/hca": 1}``."""
-    return {resource: amount for resource, amount in devices_and_hugepages(pod).items() if "/" in resource}
+    return {
+        resource: amount
+        for resource, amount in devices_and_hugepages(pod).items()
+        if "/" in resource
+    }
 
 
 def devices_and_hugepages(pod: Object) -> dict[str, Fraction]:
@@ -211,7 +241,9 @@ def devices_and_hugepages(pod: Object) -> dict[str, Fraction]:
             largest = _combined(max, largest, beside)
     for container in podspec.containers(pod):
         running = _combined(add, running, _asked(container))
-    return {resource: amount for resource, amount in _combined(max, largest, running).items() if amount}
+    return {
+        resource: amount for resource, amount in _combined(max, largest, running).items() if amount
+    }
 
 
 def shown_amount(resource: str, amount: Fraction) -> str:
@@ -231,8 +263,13 @@ def _asked(container: Object) -> dict[str, Fraction]:
 
 
 def _combined(
-    how: Callable[[Fraction, Fraction], Fraction], one: Mapping[str, Fraction], other: Mapping[str, Fraction]
+    how: Callable[[Fraction, Fraction], Fraction],
+    one: Mapping[str, Fraction],
+    other: Mapping[str, Fraction],
 ) -> dict[str, Fraction]:
     if not one or not other:  # no amount is negative
         return {**one, **other}
-    return {name: how(one.get(name, Fraction(0)), other.get(name, Fraction(0))) for name in {**one, **other}}
+    return {
+        name: how(one.get(name, Fraction(0)), other.get(name, Fraction(0)))
+        for name in {**one, **other}
+    }

@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 from webhook.core import names
 from webhook.core.cluster.demand import NOWHERE, find_demands, wanted
 from webhook.core.cluster.device_classes import Given
-from webhook.core.cluster.networks import Definitions, NetworkFault, NetworkLook, Obstacle, look_at_network
+from webhook.core.cluster.networks import (
+    Definitions,
+    NetworkFault,
+    NetworkLook,
+    Obstacle,
+    look_at_network,
+)
 from webhook.core.cluster.nodes import Search, Shortage, Supply
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
@@ -90,7 +96,9 @@ class Wish(NamedTuple):
         return Search(self.resource, self.amount, self.labels, given)
 
     def __str__(self) -> str:
-        return f"{'at least ' if self.is_least else ''}{format_quantity(self.amount)} {self.resource}"
+        return (
+            f"{'at least ' if self.is_least else ''}{format_quantity(self.amount)} {self.resource}"
+        )
 
 
 class NetworksSeen(NamedTuple):
@@ -125,7 +133,10 @@ def network_names(profile: Profile) -> set[str]:
     found = {network.name for network in profile.networks}
     try:
         return found | {
-            each.name for each in parse_networks(profile.annotations.get(names.DEFAULT_NETWORK, ""), "x").elements
+            each.name
+            for each in parse_networks(
+                profile.annotations.get(names.DEFAULT_NETWORK, ""), "x"
+            ).elements
         }
     except ValueError:
         return found  # it is told as unusable
@@ -142,18 +153,30 @@ def examine_profile(
     alone = Profiles(multus=settings.multus, profiles={profile.name: profile})
     demands = find_demands(alone, {profile.name: namespaces or (NOWHERE,)}, definitions)
     wishes = [
-        Wish(resource, Fraction(amount), frozenset(demand.node_selector.items()), resource in demand.at_least)
+        Wish(
+            resource,
+            Fraction(amount),
+            frozenset(demand.node_selector.items()),
+            resource in demand.at_least,
+        )
         for demand in demands
         for resource, amount in demand.resources.items()
     ]
     selector = frozenset(profile.node_selector.items())
     for look in looks:
-        if look.network is not None and not look.attached:  # what the profile says of it is known all the same
-            wishes += [Wish(resource, Fraction(look.network.count), selector) for resource in look.network.resources]
+        if (
+            look.network is not None and not look.attached
+        ):  # what the profile says of it is known all the same
+            wishes += [
+                Wish(resource, Fraction(look.network.count), selector)
+                for resource in look.network.resources
+            ]
     return Examined(looks, tuple(dict.fromkeys(wishes)), profile.not_allowed(settings.allowed))
 
 
-def conditions_of(content: Content, examined: Examined, networks: NetworksSeen, nodes: NodesSeen) -> list[Condition]:
+def conditions_of(
+    content: Content, examined: Examined, networks: NetworksSeen, nodes: NodesSeen
+) -> list[Condition]:
     """Return all conditions of a profile; *examined* is of its content, and empty where that cannot be used."""
     if content.profile is None:
         return _without_content(content)
@@ -170,35 +193,49 @@ def conditions_of(content: Content, examined: Examined, networks: NetworksSeen, 
         ready = Condition(READY, "False", wrong.reason, wrong.message)
     else:
         ready = Condition(READY, "True", ConditionReason.USABLE, "its content can be used")
-    return [each._replace(message=printable(each.message, _MOST_MESSAGE)) for each in (ready, found, offered)]
+    return [
+        each._replace(message=printable(each.message, _MOST_MESSAGE))
+        for each in (ready, found, offered)
+    ]
 
 
 def _without_content(content: Content) -> list[Condition]:
     if content.is_read:
         reason, status = ConditionReason.CONTENT_REFUSED, "False"
-        faults = printable(content.problem, _MOST_MESSAGE - 100)  # so that the advice has room behind them
+        faults = printable(
+            content.problem, _MOST_MESSAGE - 100
+        )  # so that the advice has room behind them
         message = f"{faults}; correct it: until then a webhook keeps the last one that it could use"
     else:
         reason, status, message = ConditionReason.NOT_READ, "Unknown", content.problem
     not_judged = "not looked for, since the content of the profile is not known"
     return [
         Condition(READY, status, reason, printable(message, _MOST_MESSAGE)),
-        *(Condition(kind, "Unknown", reason, not_judged) for kind in (NETWORKS_FOUND, DEVICES_OFFERED)),
+        *(
+            Condition(kind, "Unknown", reason, not_judged)
+            for kind in (NETWORKS_FOUND, DEVICES_OFFERED)
+        ),
     ]
 
 
 def _networks_found(examined: Examined, networks: NetworksSeen) -> Condition:
     if not examined.looks:
-        return Condition(NETWORKS_FOUND, "True", ConditionReason.NONE_NAMED, "the profile names no network")
+        return Condition(
+            NETWORKS_FOUND, "True", ConditionReason.NONE_NAMED, "the profile names no network"
+        )
     if networks.definitions is None:
         message = f"NetworkAttachmentDefinitions cannot be read: {networks.problem}"
         return Condition(NETWORKS_FOUND, "Unknown", ConditionReason.NOT_READ, message)
     if not networks.is_installed:
         message = "NetworkAttachmentDefinitions are not installed, so that none of the profile's networks exists; install Multus"
         return Condition(NETWORKS_FOUND, "False", ConditionReason.MULTUS_MISSING, message)
-    faults = [(look, fault, where) for look in examined.looks for fault, where in look.faults.items()]
+    faults = [
+        (look, fault, where) for look in examined.looks for fault, where in look.faults.items()
+    ]
     if faults:
-        first = next(one for one in _OBSTACLES if any(fault.obstacle is one for _, fault, _ in faults))
+        first = next(
+            one for one in _OBSTACLES if any(fault.obstacle is one for _, fault, _ in faults)
+        )
         advice = "; create it, or correct the profile" if first is Obstacle.MISSING else ""
         told = listed((_fault_text(*each) for each in faults), _MOST_TOLD, "; ")
         return Condition(NETWORKS_FOUND, "False", _OBSTACLES[first], told + advice)
@@ -234,7 +271,9 @@ def _devices_offered(examined: Examined, networks: NetworksSeen, nodes: NodesSee
     for status, told in (("False", wrong), ("Unknown", unknown)):
         if told:
             messages = dict.fromkeys(message for _, message in told)
-            return Condition(DEVICES_OFFERED, status, told[0][0], listed(messages, _MOST_TOLD, "; "))
+            return Condition(
+                DEVICES_OFFERED, status, told[0][0], listed(messages, _MOST_TOLD, "; ")
+            )
     if not examined.wishes:
         return Condition(
             DEVICES_OFFERED,
@@ -258,7 +297,9 @@ def _short_of(wish: Wish, supply: Supply) -> str:
             return f"a pod takes {wish}, and no node offers {wish.resource}: look at its device plugin, or correct the name"
 
 
-def _not_known_of(examined: Examined, networks: NetworksSeen) -> Iterator[tuple[ConditionReason, str]]:
+def _not_known_of(
+    examined: Examined, networks: NetworksSeen
+) -> Iterator[tuple[ConditionReason, str]]:
     """Tell of each network that was not found and alone could say which devices it needs."""
     for look in examined.looks:
         if look.network is None or look.network.resources or look.attached:
@@ -267,18 +308,31 @@ def _not_known_of(examined: Examined, networks: NetworksSeen) -> Iterator[tuple[
         if networks.definitions is None:
             yield ConditionReason.NOT_READ, f"{only}, which cannot be read"
         elif look.is_unused:
-            yield ConditionReason.NO_NAMESPACE, f"{only}, and no namespace to look for it in names the profile"
+            yield (
+                ConditionReason.NO_NAMESPACE,
+                f"{only}, and no namespace to look for it in names the profile",
+            )
         else:
             yield ConditionReason.NETWORKS_NOT_FOUND, f"{only}, which was not found"
 
 
 def networks_in_short(content: Content) -> str:
     """Name the first few networks of the profile, for the table that ``kubectl get`` prints."""
-    return listed(map(str, content.profile.networks), _MOST_TOLD) if content.profile is not None else ""
+    return (
+        listed(map(str, content.profile.networks), _MOST_TOLD)
+        if content.profile is not None
+        else ""
+    )
 
 
 def next_status(
-    before: Any, conditions: Sequence[Condition], *, generation: int, namespaces: int, networks: str, now: str
+    before: Any,
+    conditions: Sequence[Condition],
+    *,
+    generation: int,
+    namespaces: int,
+    networks: str,
+    now: str,
 ) -> Object | None:
     """Return the status that is to replace *before*, None where that says the same.
 
@@ -286,7 +340,11 @@ def next_status(
     """
     old: Object = before if isinstance(before, dict) else {}
     listed_before = old.get("conditions")
-    known = [each for each in listed_before if isinstance(each, dict)] if isinstance(listed_before, list) else []
+    known = (
+        [each for each in listed_before if isinstance(each, dict)]
+        if isinstance(listed_before, list)
+        else []
+    )
     by_type = {str(each.get("type")): each for each in known}
     made: list[Object] = []
     for condition in conditions:
@@ -303,7 +361,9 @@ def next_status(
             }
         )
     ours = {condition.type for condition in conditions}
-    made += [each for each in known if str(each.get("type")) not in ours][: MOST_CONDITIONS - len(made)]
+    made += [each for each in known if str(each.get("type")) not in ours][
+        : MOST_CONDITIONS - len(made)
+    ]
     status: Object = {
         "observedGeneration": generation,
         "namespaces": namespaces,

@@ -28,11 +28,17 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """
     profile = plan.profile
     if not profile.claims:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no claims")]
+        return [
+            Decision(
+                STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no claims"
+            )
+        ]
     wanted, told = given(draft.pod, plan)
     _remove(draft, keep=[name_in_pod(claim) for claim in wanted])
     if changed := [claim for claim in wanted if _reference(draft, plan, claim)]:
-        listed = ", ".join(f"{name_in_pod(claim)} (template {template_name(claim)})" for claim in changed)
+        listed = ", ".join(
+            f"{name_in_pod(claim)} (template {template_name(claim)})" for claim in changed
+        )
         message = f"container {plan.container_name} gets {'claims' if len(changed) > 1 else 'claim'} {listed}"
         told.insert(0, Decision(STEP, Outcome.INJECTED, Reason.ADDED, message))
     elif wanted:
@@ -45,7 +51,9 @@ def given(pod: Object, plan: Plan) -> tuple[list[ProfileClaim], list[Decision]]:
     """Return the claims of the profile that the pod gets, and why it does not get the others."""
     if why := _why_none(pod, plan):
         return [], [why]
-    left = {claim.name: told for claim in plan.profile.claims if (told := _left_out(pod, plan, claim))}
+    left = {
+        claim.name: told for claim in plan.profile.claims if (told := _left_out(pod, plan, claim))
+    }
     return [claim for claim in plan.profile.claims if claim.name not in left], [*left.values()]
 
 
@@ -53,7 +61,8 @@ def with_references(pod: Object, plan: Plan) -> Object:
     """Return the pod with the claims of the profile that it gets, and none that an earlier pass gave it; the pod itself stays."""
     others = [each for each in pod["spec"].get("resourceClaims") or () if not is_ours(each)]
     ours = [
-        {"name": name_in_pod(each), "resourceClaimTemplateName": template_name(each)} for each in given(pod, plan)[0]
+        {"name": name_in_pod(each), "resourceClaimTemplateName": template_name(each)}
+        for each in given(pod, plan)[0]
     ]
     return {**pod, "spec": {**pod["spec"], "resourceClaims": [*others, *ours]}}
 
@@ -69,11 +78,19 @@ def _why_none(pod: Object, plan: Plan) -> Decision | None:
     if training is None:
         what = "it is not known to be one of a job of several pods, and a claim keeps a pod from nodes without such devices"
         return Decision(
-            STEP, Outcome.SKIPPED, Reason.NOT_TRAINING, f"the claims of profile {name} are left out: {what}"
+            STEP,
+            Outcome.SKIPPED,
+            Reason.NOT_TRAINING,
+            f"the claims of profile {name} are left out: {what}",
         )
     if training.reason is Reason.SINGLE_NODE and training.rendezvous is None:
         what = "the job has one pod, which needs no network, and a claim would keep it from nodes without such devices"
-        return Decision(STEP, Outcome.SKIPPED, Reason.SINGLE_NODE, f"the claims of profile {name} are left out: {what}")
+        return Decision(
+            STEP,
+            Outcome.SKIPPED,
+            Reason.SINGLE_NODE,
+            f"the claims of profile {name} are left out: {what}",
+        )
     if plan.claims_problem:
         return _warn(plan, Reason.CLAIMS_UNSERVED, plan.claims_problem)
     if plan.host_network:
@@ -88,9 +105,7 @@ def _why_none(pod: Object, plan: Plan) -> Decision | None:
         )
         return _warn(plan, Reason.DRA_CLAIM, what)
     if resource := _device_of_the_users(pod, plan):
-        what = (
-            f"it asks for {resource} itself, which may be the same device, and would count twice; remove one of the two"
-        )
+        what = f"it asks for {resource} itself, which may be the same device, and would count twice; remove one of the two"
         return _warn(plan, Reason.OWN_DEVICE, what)
     return None
 
@@ -112,12 +127,19 @@ def _claims_of_the_users(pod: Object, plan: Plan) -> list[str]:
         for each in pod["spec"].get("resourceClaims") or ()
         if each.get("name") in ours and not is_ours(each)
     ]
-    return list(dict.fromkeys([*colliding, *claims_of_devices(pod, podspec.containers(pod)[plan.container])]))
+    return list(
+        dict.fromkeys(
+            [*colliding, *claims_of_devices(pod, podspec.containers(pod)[plan.container])]
+        )
+    )
 
 
 def _device_of_the_users(pod: Object, plan: Plan) -> str:
     """Return the first device that a container asks for itself: no accelerator, and nothing that the profile gives besides."""
-    given = {*plan.fabric_resources, *(name for sidecar in plan.profile.sidecars for name in sidecar.resources)}
+    given = {
+        *plan.fabric_resources,
+        *(name for sidecar in plan.profile.sidecars for name in sidecar.resources),
+    }
     for container in (*podspec.containers(pod), *podspec.init_containers(pod)):
         for quantities in (podspec.limits(container), podspec.requests(container)):
             for resource, quantity in quantities.items():
@@ -136,7 +158,11 @@ def _left_out(pod: Object, plan: Plan, claim: ProfileClaim) -> Decision | None:
     accelerator = find_pod_accelerator(pod)
     if accelerator is None:
         return None
-    classes = [each.device_class_name for each in claim.requests if is_accelerator_class(each.device_class_name)]
+    classes = [
+        each.device_class_name
+        for each in claim.requests
+        if is_accelerator_class(each.device_class_name)
+    ]
     if classes:
         why = f"it asks for {classes[0]}, and the pod for {accelerator} itself, which would count twice; remove one of the two"
         return _warn(plan, Reason.OWN_DEVICE, why, claim.name)
@@ -170,7 +196,9 @@ def _reference(draft: Draft, plan: Plan, claim: ProfileClaim) -> bool:
 def _remove(draft: Draft, keep: Iterable[str]) -> None:
     """Remove the references to templates of ours, but those whose names in the pod are in *keep*."""
     there = draft.get(*_CLAIMS) or []
-    gone = [index for index, each in enumerate(there) if is_ours(each) and each.get("name") not in keep]
+    gone = [
+        index for index, each in enumerate(there) if is_ours(each) and each.get("name") not in keep
+    ]
     dropped = {there[index].get("name") for index in gone}
     for index in reversed(gone):
         draft.remove(_CLAIMS, index)
@@ -179,6 +207,10 @@ def _remove(draft: Draft, keep: Iterable[str]) -> None:
     for kind in ("containers", "initContainers"):
         for position in range(len(draft.get("spec", kind) or ())):
             path = ("spec", kind, position, "resources", "claims")
-            named = [index for index, each in enumerate(draft.get(*path) or ()) if each.get("name") in dropped]
+            named = [
+                index
+                for index, each in enumerate(draft.get(*path) or ())
+                if each.get("name") in dropped
+            ]
             for index in reversed(named):
                 draft.remove(path, index)

@@ -31,7 +31,9 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     found = [_published(container) for container in podspec.containers(draft.pod)]
     if not (waits or any(found)) or bounds.excess(draft.pod):
         return ()
-    for index, (container, published) in enumerate(zip(podspec.containers(draft.pod), found, strict=True)):
+    for index, (container, published) in enumerate(
+        zip(podspec.containers(draft.pod), found, strict=True)
+    ):
         name = _rank_zero(draft.pod, container) if published else ""
         referred = _referred_to(container) if published else frozenset()
         path = ("spec", "containers", index, "env")
@@ -40,7 +42,9 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
                 draft.replace(path, position, {"name": entry["name"], "value": name})
                 restored.append(entry["name"])
             elif entry["name"] in referred:
-                raise Denied(STEP, Reason.STALE_MANIFEST, _refused(draft.pod, container, entry["name"], why))
+                raise Denied(
+                    STEP, Reason.STALE_MANIFEST, _refused(draft.pod, container, entry["name"], why)
+                )
             else:
                 draft.remove(path, position)
                 removed.append(entry["name"])
@@ -60,19 +64,25 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
 def _published(container: Object) -> list[tuple[int, Object]]:
     """Return the variables that take a published address, each with its place."""
     return [
-        each for each in enumerate(podspec.env(container)) if each[1].get("valueFrom") and podspec.is_published(each[1])
+        each
+        for each in enumerate(podspec.env(container))
+        if each[1].get("valueFrom") and podspec.is_published(each[1])
     ]
 
 
 def _rank_zero(pod: Object, container: Object) -> str:
     """Return the name that the injection remembered; empty where it knew none."""
-    remembered = [entry for entry in podspec.env(container) if entry["name"] == names.ENV_MASTER_NAME]
+    remembered = [
+        entry for entry in podspec.env(container) if entry["name"] == names.ENV_MASTER_NAME
+    ]
     return Variables(pod, container).text(remembered[-1]) or "" if remembered else ""
 
 
 def _referred_to(container: Object) -> frozenset[str]:
     values = [entry.get("value") or "" for entry in podspec.env(container)]
-    return frozenset(name for text in (*values, *podspec.argv(container)) for name in _REFERENCE.findall(text))
+    return frozenset(
+        name for text in (*values, *podspec.argv(container)) for name in _REFERENCE.findall(text)
+    )
 
 
 def _refused(pod: Object, container: Object, variable: str, why: str) -> str:

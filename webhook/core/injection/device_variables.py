@@ -24,7 +24,9 @@ _FILES: Final = {names.ENV_NCCL_IB_HCA: "nccl-ib-hca", names.ENV_UCX_NET_DEVICES
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Add the variables that the profile names and the training container lacks; remove an earlier pass' that it does not name."""
     why = _why_not(plan)
-    wanted: list[str] = [name for name in _FILES if name in plan.profile.device_variables] if why is None else []
+    wanted: list[str] = (
+        [name for name in _FILES if name in plan.profile.device_variables] if why is None else []
+    )
     path = ("spec", "containers", plan.container, "env")
     stale = [
         position
@@ -55,7 +57,11 @@ def needs(draft: Draft, plan: Plan) -> tuple[str, ...]:
     """Return the files that the training container's device variables wait for, in the order of the table."""
     if not plan.profile.device_variables:
         return ()
-    there = {entry["name"] for entry in podspec.env(_training(draft, plan)) if podspec.names_devices(entry)}
+    there = {
+        entry["name"]
+        for entry in podspec.env(_training(draft, plan))
+        if podspec.names_devices(entry)
+    }
     return tuple([file for name, file in _FILES.items() if name in there])
 
 
@@ -66,11 +72,16 @@ def _training(draft: Draft, plan: Plan) -> Object:
 def _why_not(plan: Plan) -> Decision | None:
     if not plan.profile.device_variables:
         return Decision(
-            STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {plan.profile.name} names no deviceVariables"
+            STEP,
+            Outcome.SKIPPED,
+            Reason.NOT_ASKED,
+            f"profile {plan.profile.name} names no deviceVariables",
         )
     if plan.rendezvous is None or plan.rendezvous_network is None:
         none = plan.why_no_rendezvous
-        reason, why = (none.reason, none.message) if none is not None else (Reason.NO_IPAM, "no rendezvous")
+        reason, why = (
+            (none.reason, none.message) if none is not None else (Reason.NO_IPAM, "no rendezvous")
+        )
         message = f"the names of the pod's RDMA devices are published only where its address may be: {why}"
         return Decision(STEP, Outcome.SKIPPED, reason, message)
     if plan.rendezvous_network not in plan.attachments:
@@ -82,10 +93,19 @@ def _why_not(plan: Plan) -> Decision | None:
 def _entry(variable: str) -> Object:
     return {
         "name": variable,
-        "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": wait.DEVICE_FILES[_FILES[variable]]}},
+        "valueFrom": {
+            "fieldRef": {"apiVersion": "v1", "fieldPath": wait.DEVICE_FILES[_FILES[variable]]}
+        },
     }
 
 
-def _told(plan: Plan, outcome: Outcome, reason: Reason, variables: list[str], verb: str) -> Decision:
+def _told(
+    plan: Plan, outcome: Outcome, reason: Reason, variables: list[str], verb: str
+) -> Decision:
     what = "the names of the pod's RDMA devices, once Multus has told them"
-    return Decision(STEP, outcome, reason, f"container {plan.container_name} {verb} {', '.join(variables)}: {what}")
+    return Decision(
+        STEP,
+        outcome,
+        reason,
+        f"container {plan.container_name} {verb} {', '.join(variables)}: {what}",
+    )

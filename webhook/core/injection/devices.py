@@ -40,7 +40,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     needed = needed_resources(plan.attachments, plan.profile)
     existing = plan.profile.existing_devices
     before = _read_added(draft.pod) if existing == "add" else {}
-    _write_added(draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {})
+    _write_added(
+        draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {}
+    )
     told: list[Decision] = []
     if plan.profile.quantities:
         counted, told = count_devices(draft, plan, STEP, needed)
@@ -65,7 +67,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             elsewhere = [_held(plan, container, resource) for container in others]
             if existing == "add":
                 missing = amount - min(before.get(resource, 0), present)
-            elif existing == "keep" and (held is not None or any(one is not None for one in elsewhere)):
+            elif existing == "keep" and (
+                held is not None or any(one is not None for one in elsewhere)
+            ):
                 missing = 0
             else:
                 missing -= sum(one or 0 for one in elsewhere)
@@ -85,7 +89,12 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             written[key][resource] = text
         changed.append(f"{resource}: {text}")
     if not changed:
-        kept = Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod asks for {', '.join(needed)} already")
+        kept = Decision(
+            STEP,
+            Outcome.KEPT,
+            Reason.ALREADY_THERE,
+            f"the pod asks for {', '.join(needed)} already",
+        )
         return [kept, *taken, *told]
     for key, quantities in written.items():
         if quantities:
@@ -96,7 +105,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 def _read_added(pod: Object) -> dict[str, int]:
     """Read what an earlier pass added, ``rdma/a=2,rdma/b=1``; pieces without a number do not count."""
     added: dict[str, int] = {}
-    for piece in podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(",", bounds.QUANTITIES):
+    for piece in (
+        podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(",", bounds.QUANTITIES)
+    ):
         resource, _, amount = piece.partition("=")
         if amount.isascii() and amount.isdigit() and len(amount) < 20:
             added[resource] = int(amount)
@@ -112,7 +123,9 @@ def _write_added(draft: Draft, amounts: Mapping[str, int | Fraction]) -> None:
         draft.remove_key(_ANNOTATIONS, names.ADDED_DEVICES)
 
 
-def needed_resources(attachments: Iterable[Attachment], profile: Profile) -> dict[str, int | Fraction]:
+def needed_resources(
+    attachments: Iterable[Attachment], profile: Profile
+) -> dict[str, int | Fraction]:
     """Return what a pod with these attachments is to ask for in all: ``{"rdma/hca": 2}``."""
     needed: dict[str, int | Fraction] = {}
     for attachment in attachments:
@@ -159,10 +172,19 @@ def _held(plan: Plan, container: Object, resource: str) -> int | Fraction | None
 
 
 def _first_holder(others: Iterable[Object], held: Iterable[int | Fraction | None]) -> str:
-    return next((str(container.get("name")) for container, amount in zip(others, held, strict=True) if amount), "")
+    return next(
+        (
+            str(container.get("name"))
+            for container, amount in zip(others, held, strict=True)
+            if amount
+        ),
+        "",
+    )
 
 
-def _taken(plan: Plan, holder: str, resource: str, own: int | Fraction, amount: int | Fraction) -> Decision:
+def _taken(
+    plan: Plan, holder: str, resource: str, own: int | Fraction, amount: int | Fraction
+) -> Decision:
     """Warn of a device that another container has: Multus takes it for the pod's network, and only that container may open it."""
     message = (
         f"pod {plan.pod_name}: container {holder} asks for {resource}: container {plan.container_name}, which trains, has {own} of "
@@ -177,11 +199,17 @@ def _quantities(container: Object, key: str) -> Mapping[str, Any]:
 
 def _is_written(container: Object, resource: str) -> bool:
     """Tell whether limit and request are both there, as the API server asks of devices and hugepages."""
-    return resource in _OVERCOMMITTABLE or (resource in limits(container) and resource in requests(container))
+    return resource in _OVERCOMMITTABLE or (
+        resource in limits(container) and resource in requests(container)
+    )
 
 
 def _text(plan: Plan, resource: str, amount: int | Fraction, total: int | Fraction) -> str:
-    if total == amount and resource in plan.profile.resources and _parse(plan.profile.resources[resource]) == total:
+    if (
+        total == amount
+        and resource in plan.profile.resources
+        and _parse(plan.profile.resources[resource]) == total
+    ):
         return plan.profile.resources[resource]  # 5120Mi rather than 5368709120
     return str(total) if isinstance(total, int) else format_quantity(total)
 
@@ -221,7 +249,9 @@ def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) ->
     return found
 
 
-def _leave_out_hugepages(plan: Plan, own: Object, needed: dict[str, int | Fraction]) -> list[Decision]:
+def _leave_out_hugepages(
+    plan: Plan, own: Object, needed: dict[str, int | Fraction]
+) -> list[Decision]:
     """Take hugepages out of *needed* where the API server would refuse the pod for them.
 
     Source: kubernetes pkg/apis/core/validation/validation.go, "HugePages require cpu or memory", of each container.
@@ -255,7 +285,9 @@ def _may_give_cards(claim: Object) -> bool:
 
 
 def _has_memory(container: Object) -> bool:
-    return any(resource in _quantities(container, key) for key in _KEYS for resource in ("cpu", "memory"))
+    return any(
+        resource in _quantities(container, key) for key in _KEYS for resource in ("cpu", "memory")
+    )
 
 
 def _why_none(plan: Plan) -> str:

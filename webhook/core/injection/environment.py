@@ -21,7 +21,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     container = containers(draft.pod)[plan.container]
     there = {entry["name"]: entry for entry in env(container)}
     wanted = dict(plan.profile.env)
-    for variable in plan.profile.device_variables:  # the step of these has been here, and env gives way to it
+    for (
+        variable
+    ) in plan.profile.device_variables:  # the step of these has been here, and env gives way to it
         if variable in there and names_devices(there[variable]):
             wanted.pop(variable, None)
     judged = []
@@ -32,15 +34,23 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             ours = wanted.setdefault(name, prefix + interface)
             entry = there.get(name) or {"value": ours}
             if not _may_mean(entry, interface, means):
-                judged.append(_disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours))
+                judged.append(
+                    _disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours)
+                )
                 told.add(name)
     elif plan.host_network:
         if plan.profile.rendezvous.address_source != "multus":
             judged += _leave_out_interfaces(plan, wanted, there)
-        judged.append(_no_interface(plan, wanted, Reason.HOST_NETWORK, "the pod is on the host network"))
+        judged.append(
+            _no_interface(plan, wanted, Reason.HOST_NETWORK, "the pod is on the host network")
+        )
     else:
         judged.append(_no_interface(plan, wanted, *plan.source.WORDS.no_interface))
-    switches = [name for name in RDMA_SWITCHES if name in there and disables_rdma(name, there[name].get("value") or "")]
+    switches = [
+        name
+        for name in RDMA_SWITCHES
+        if name in there and disables_rdma(name, there[name].get("value") or "")
+    ]
     if switches and plan.profile.ipc_lock and plan.fabric_resources:
         judged += [_turned_off(plan, name) for name in switches]
     if not (JUDGED.isdisjoint(there) and JUDGED.isdisjoint(plan.profile.env)):
@@ -56,7 +66,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     return found + judged
 
 
-def _leave_out_interfaces(plan: Plan, wanted: dict[str, str], there: Mapping[str, Object]) -> Iterator[Decision]:
+def _leave_out_interfaces(
+    plan: Plan, wanted: dict[str, str], there: Mapping[str, Object]
+) -> Iterator[Decision]:
     """Take the profile's interfaces of the pod's own network, ``eth0``, out of *wanted*: on the node they are others, or absent.
 
     A list of those that are not to be used, ``^lo,docker``, holds there too.
@@ -72,7 +84,9 @@ def _leave_out_interfaces(plan: Plan, wanted: dict[str, str], there: Mapping[str
             yield Decision(STEP, Outcome.WARNED, Reason.HOST_NETWORK, message)
 
 
-def _judge_fixed(draft: Draft, plan: Plan, there: Mapping[str, Object], told: set[str]) -> list[Decision]:
+def _judge_fixed(
+    draft: Draft, plan: Plan, there: Mapping[str, Object], told: set[str]
+) -> list[Decision]:
     """Judge what the container has or the profile gives it, but for the variables that are *told* of already."""
     env = plan.profile.env
     found: list[tuple[str, str]] = []
@@ -85,8 +99,16 @@ def _judge_fixed(draft: Draft, plan: Plan, there: Mapping[str, Object], told: se
     found += [(name, value) for name, value in env.items() if name in JUDGED and name not in there]
     judged = []
     for name, value in found:
-        if name not in told and "$(" not in value and (why := fixed_setting(plan, draft.pod, name, value)):
-            where = f"profile {plan.profile.name}" if env.get(name) == value else f"container {plan.container_name}"
+        if (
+            name not in told
+            and "$(" not in value
+            and (why := fixed_setting(plan, draft.pod, name, value))
+        ):
+            where = (
+                f"profile {plan.profile.name}"
+                if env.get(name) == value
+                else f"container {plan.container_name}"
+            )
             message = f"pod {plan.pod_name}: {name} of {where} {why}"
             judged.append(Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message))
     return judged
@@ -132,7 +154,11 @@ RDMA_SWITCHES = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
 """Variables by which a job, often one that was written for another cluster, gives up the devices that it is given."""
 _NUMBER: Final = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _SOCKETS: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
-    (names.ENV_NCCL_SOCKET_IFNAME, "=", nccl_may_use),  # without "=" net1 is a prefix, and takes net10 too
+    (
+        names.ENV_NCCL_SOCKET_IFNAME,
+        "=",
+        nccl_may_use,
+    ),  # without "=" net1 is a prefix, and takes net10 too
     (names.ENV_GLOO_SOCKET_IFNAME, "", gloo_may_use),
 )
 
@@ -160,7 +186,9 @@ def _turned_off(plan: Plan, name: str) -> Decision:
 def _no_interface(plan: Plan, wanted: Mapping[str, str], reason: Reason, why: str) -> Decision:
     named = [name for name, _, _ in _SOCKETS if name in wanted]
     besides = f" but by {' and '.join(named)} of profile {plan.profile.name}" if named else ""
-    return Decision(STEP, Outcome.SKIPPED, reason, f"no interface is named to NCCL and Gloo{besides}: {why}")
+    return Decision(
+        STEP, Outcome.SKIPPED, reason, f"no interface is named to NCCL and Gloo{besides}: {why}"
+    )
 
 
 def _added(plan: Plan, container: Object, added: list[str]) -> Decision:
@@ -174,4 +202,6 @@ def _kept(plan: Plan, there: dict[str, Object], wanted: dict[str, str]) -> Decis
     kept = [name for name in wanted if name in there]
     same = all(there[name].get("value") == wanted[name] for name in kept)
     message = f"container {plan.container_name} sets {', '.join(kept)} itself"
-    return Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE if same else Reason.USER_VALUE, message)
+    return Decision(
+        STEP, Outcome.KEPT, Reason.ALREADY_THERE if same else Reason.USER_VALUE, message
+    )

@@ -26,7 +26,9 @@ _RDMA_TRANSPORTS = ("all", "ib", "rc", "ud", "dc", "srd", "gga", "ugni")
 _INDEX: Final = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|\d+)")
 _SOCKETS = (names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
 INTERFACE_LISTS = (*_SOCKETS, names.ENV_UCX_NET_DEVICES)
-JUDGED: Final = frozenset((*INTERFACE_LISTS, names.ENV_NCCL_IB_HCA, names.ENV_NCCL_IB_GID_INDEX, names.ENV_UCX_TLS))
+JUDGED: Final = frozenset(
+    (*INTERFACE_LISTS, names.ENV_NCCL_IB_HCA, names.ENV_NCCL_IB_GID_INDEX, names.ENV_UCX_TLS)
+)
 """The variables that are looked at."""
 
 
@@ -36,18 +38,32 @@ def fixed_setting(plan: Plan, pod: Object, name: str, value: str) -> str:
         return f"is fixed: {GID_INDEX}; remove it" if fixes_gid_index(value) else ""
     if name == names.ENV_UCX_TLS:
         is_slow = bool(plan.fabric_resources) and rules_out_rdma(value)
-        return f"keeps UCX from {', '.join(plan.fabric_resources)}: it would use sockets; remove it" if is_slow else ""
+        return (
+            f"keeps UCX from {', '.join(plan.fabric_resources)}: it would use sockets; remove it"
+            if is_slow
+            else ""
+        )
     if name == names.ENV_NCCL_IB_HCA:
         found = [one for one in listed(value) if _NO_RDMA_DEVICE.fullmatch(one)]
-        return f"names {', '.join(found)}, where NCCL takes RDMA devices and no interfaces; remove it" if found else ""
+        return (
+            f"names {', '.join(found)}, where NCCL takes RDMA devices and no interfaces; remove it"
+            if found
+            else ""
+        )
     there = _interfaces(plan, pod)
     if not there or not (absent := absent_interfaces(name, value, there)):
         return ""
-    has = ", ".join((*INTERFACES, *(each.interface for each in plan.attachments if not each.default)))
-    return f"names {', '.join(absent)}, and the pod's interfaces will be {has}; correct or remove it"
+    has = ", ".join(
+        (*INTERFACES, *(each.interface for each in plan.attachments if not each.default))
+    )
+    return (
+        f"names {', '.join(absent)}, and the pod's interfaces will be {has}; correct or remove it"
+    )
 
 
-GID_INDEX: Final = "the index of a pod's address differs from pod to pod, and NCCL finds it itself since 2.21"
+GID_INDEX: Final = (
+    "the index of a pod's address differs from pod to pod, and NCCL finds it itself since 2.21"
+)
 
 
 def fixes_gid_index(value: str) -> bool:
@@ -66,7 +82,9 @@ def rules_out_rdma(value: str) -> bool:
     Source: ome-projects/ome issue 837; UCX src/ucp/core/ucp_context.c ucp_config_table, ucp_tl_aliases.
     """
     transports = listed(value)
-    return "tcp" in transports and not any(one.lstrip("\\").startswith(_RDMA_TRANSPORTS) for one in transports)
+    return "tcp" in transports and not any(
+        one.lstrip("\\").startswith(_RDMA_TRANSPORTS) for one in transports
+    )
 
 
 def listed(value: str) -> list[str]:

@@ -22,9 +22,17 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     libfabric drops EFA where it cannot open one of the cards that it sees, such as the Mellanox cards of a B200 node.
     Source: https://github.com/aws-samples/aws-do-eks/pull/63
     """
-    mounted = {volume.get("name") for volume in volumes(draft.pod) if _is_host_devices(volume.get("hostPath"))}
+    mounted = {
+        volume.get("name")
+        for volume in volumes(draft.pod)
+        if _is_host_devices(volume.get("hostPath"))
+    }
     if not mounted:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"the pod mounts no {_FOLDER} of the node")]
+        return [
+            Decision(
+                STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"the pod mounts no {_FOLDER} of the node"
+            )
+        ]
     own = containers(draft.pod)[plan.container]
     if not any(mount.get("name") in mounted for mount in mounts(own)):
         message = f"container {plan.container_name} mounts no {_FOLDER}"

@@ -23,24 +23,41 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """
     profile = plan.profile
     if not profile.ipc_lock:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.DISABLED, f"profile {profile.name} has ipcLock: false")]
+        return [
+            Decision(
+                STEP, Outcome.SKIPPED, Reason.DISABLED, f"profile {profile.name} has ipcLock: false"
+            )
+        ]
     if draft.get("spec", "os", "name") == "windows":
-        return [Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, "a Windows pod has no Linux capabilities")]
+        return [
+            Decision(
+                STEP, Outcome.SKIPPED, Reason.WINDOWS, "a Windows pod has no Linux capabilities"
+            )
+        ]
     context = containers(draft.pod)[plan.container].get("securityContext") or {}
     if context.get("privileged"):
         message = f"container {plan.container_name} is privileged, which includes {CAPABILITY}"
-        return [Decision(STEP, Outcome.KEPT, Reason.PRIVILEGED, message), *_inert(draft, plan, context)]
+        return [
+            Decision(STEP, Outcome.KEPT, Reason.PRIVILEGED, message),
+            *_inert(draft, plan, context),
+        ]
     if CAPABILITY in _listed(context, "drop"):
         message = _about(
-            plan, f"drops {CAPABILITY} itself, and a drop outweighs an add; remove it from drop to use RDMA"
+            plan,
+            f"drops {CAPABILITY} itself, and a drop outweighs an add; remove it from drop to use RDMA",
         )
         return [Decision(STEP, Outcome.WARNED, Reason.USER_VALUE, message)]
     if may_lock(context):
         message = f"container {plan.container_name} has {CAPABILITY} already"
-        return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message), *_inert(draft, plan, context)]
+        return [
+            Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message),
+            *_inert(draft, plan, context),
+        ]
     if refusing_level(plan):
         return _refused(plan)
-    draft.append(("spec", "containers", plan.container, "securityContext", "capabilities", "add"), CAPABILITY)
+    draft.append(
+        ("spec", "containers", plan.container, "securityContext", "capabilities", "add"), CAPABILITY
+    )
     message = f"container {plan.container_name} may lock memory"
     return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, message), *_inert(draft, plan, context)]
 
@@ -89,7 +106,9 @@ def may_lock(context: Object) -> bool:
     if context.get("privileged"):
         return True
     added, dropped = _listed(context, "add"), _listed(context, "drop")
-    return CAPABILITY not in dropped and (CAPABILITY in added or ("ALL" in added and "ALL" not in dropped))
+    return CAPABILITY not in dropped and (
+        CAPABILITY in added or ("ALL" in added and "ALL" not in dropped)
+    )
 
 
 def is_not_root(context: Object, pod_context: Object) -> bool:

@@ -22,14 +22,19 @@ _PARTS: Final = re.compile(r"[^,\s][^,]*")
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Name the pod's secondary interfaces in Istio's excludeInterfaces annotation, where its sidecar is asked for."""
-    has_rules = any(container.get("name") == names.ISTIO_INIT_CONTAINER for container in init_containers(draft.pod))
+    has_rules = any(
+        container.get("name") == names.ISTIO_INIT_CONTAINER
+        for container in init_containers(draft.pod)
+    )
     if not has_rules and not _is_asked(draft.pod, plan):
         message = "neither namespace nor pod asks for Istio's sidecar"
         return [Decision(STEP, Outcome.SKIPPED, Reason.NO_SIDECAR, message)]
     interfaces = [attachment.interface for attachment in plan.attachments if not attachment.default]
     interfaces += plan.other_interfaces
     if not interfaces:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod has no secondary interface")]
+        return [
+            Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod has no secondary interface")
+        ]
     text = podspec.annotations(draft.pod).get(names.ISTIO_EXCLUDE_INTERFACES) or ""
     there = [part.rstrip() for part in _PARTS.findall(text)]
     excluded = frozenset(there)
@@ -64,7 +69,12 @@ def _is_asked(pod: Object, plan: Plan) -> bool:
     injection = namespace.get(names.ISTIO_INJECTION)
     if injection is not None:
         return injection == "enabled" or _has_proxy(pod)
-    return bool(own) or names.ISTIO_REVISION in namespace or names.ISTIO_REVISION in pod_labels or _has_proxy(pod)
+    return (
+        bool(own)
+        or names.ISTIO_REVISION in namespace
+        or names.ISTIO_REVISION in pod_labels
+        or _has_proxy(pod)
+    )
 
 
 def _has_proxy(pod: Object) -> bool:

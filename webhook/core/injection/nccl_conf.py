@@ -38,9 +38,13 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     there = podspec.volume_named(draft.pod, names.NCCL_CONF_VOLUME)
     if there is not None and not _may_be_ours(there):
         message = f"volume {names.NCCL_CONF_VOLUME} has the name of the one for {names.NCCL_CONF_PATH} and holds something else"
-        raise Denied(STEP, Reason.INVALID_POD, f"pod {plan.pod_name}: {message}; give it another name")
+        raise Denied(
+            STEP, Reason.INVALID_POD, f"pod {plan.pod_name}: {message}; give it another name"
+        )
     if there is None:
-        draft.append(("spec", "volumes"), {"name": names.NCCL_CONF_VOLUME, "emptyDir": {"sizeLimit": "1Mi"}})
+        draft.append(
+            ("spec", "volumes"), {"name": names.NCCL_CONF_VOLUME, "emptyDir": {"sizeLimit": "1Mi"}}
+        )
     wait.ensure(draft, plan, plan.rendezvous, tuple(wait.needs(draft.pod)), "\n".join(lines))
     if not _mounts(training):
         mount = {
@@ -80,15 +84,26 @@ def _may_be_ours(volume: Object) -> bool:
 
 def _is_ours(path: str) -> bool:
     """Tell the mounts of this step from those of a user who has a volume of the same name."""
-    return podspec.normalized_mount_path(path) in (names.NCCL_CONF_PATH, names.NCCL_CONF_WRITE_PATH, wait.TOKEN_PATH)
+    return podspec.normalized_mount_path(path) in (
+        names.NCCL_CONF_PATH,
+        names.NCCL_CONF_WRITE_PATH,
+        wait.TOKEN_PATH,
+    )
 
 
 def _why_not(draft: Draft, plan: Plan, training: Object) -> Decision | None:
     profile = plan.profile
     if not profile.nccl_conf:
-        return Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} does not say ncclConf: true")
+        return Decision(
+            STEP,
+            Outcome.SKIPPED,
+            Reason.NOT_ASKED,
+            f"profile {profile.name} does not say ncclConf: true",
+        )
     if podspec.is_windows(draft.pod):
-        return Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, f"a Windows pod has no {names.NCCL_CONF_PATH}")
+        return Decision(
+            STEP, Outcome.SKIPPED, Reason.WINDOWS, f"a Windows pod has no {names.NCCL_CONF_PATH}"
+        )
     if profile.rendezvous.wait_image:
         message = (
             f"profile {profile.name} says ncclConf: true, and rendezvous.waitImage, which rules it out: in another image the wait step "
@@ -111,7 +126,8 @@ def _mounts(training: Object) -> list[Object]:
     return [
         mount
         for mount in podspec.mounts(training)
-        if "etc" in mount["mountPath"] and podspec.normalized_mount_path(mount["mountPath"]) in paths
+        if "etc" in mount["mountPath"]
+        and podspec.normalized_mount_path(mount["mountPath"]) in paths
     ]
 
 

@@ -25,9 +25,13 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if plan.host_network:
         return _skip(draft, plan)
     attached = [attachment for attachment in plan.attachments if not attachment.default]
-    if plan.networks is not None and draft.set_key(("metadata", "annotations"), names.NETWORKS, plan.networks):
+    if plan.networks is not None and draft.set_key(
+        ("metadata", "annotations"), names.NETWORKS, plan.networks
+    ):
         added = _listed([attachment for attachment in attached if attachment.added])
-        first = Decision(STEP, Outcome.INJECTED, Reason.ADDED, f"annotation {names.NETWORKS} gets {added}")
+        first = Decision(
+            STEP, Outcome.INJECTED, Reason.ADDED, f"annotation {names.NETWORKS} gets {added}"
+        )
     elif attached:
         message = f"annotation {names.NETWORKS} has {_listed(attached)} already"
         first = Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message)
@@ -41,7 +45,10 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 
 def _skip(draft: Draft, plan: Plan) -> Iterator[Decision]:
     yield Decision(
-        STEP, Outcome.SKIPPED, Reason.HOST_NETWORK, "the pod uses the node's network, where Multus attaches nothing"
+        STEP,
+        Outcome.SKIPPED,
+        Reason.HOST_NETWORK,
+        "the pod uses the node's network, where Multus attaches nothing",
     )
     if plan.profile.networks or podspec.annotations(draft.pod).get(names.NETWORKS):
         message = (
@@ -64,9 +71,13 @@ def _doubts(plan: Plan) -> Iterator[Decision]:
         if other is not attachment:
             what = f"networks {other.key} and {attachment.key} both get interface {name[:40]!r}"
         elif name in _TAKEN and not attachment.default:
-            what = f"network {attachment.key} asks for interface {name!r}, which every pod has already"
+            what = (
+                f"network {attachment.key} asks for interface {name!r}, which every pod has already"
+            )
         elif not _is_possible(name):
-            what = f"network {attachment.key} asks for interface {name[:40]!r}, which no node can make"
+            what = (
+                f"network {attachment.key} asks for interface {name[:40]!r}, which no node can make"
+            )
         else:
             continue
         message = f"pod {plan.pod_name}: {what}; ask for another name"
@@ -80,7 +91,10 @@ def _is_possible(name: str) -> bool:
 
 
 def _listed(attachments: list[Attachment]) -> str:
-    listed = [f"{attachment.key} ({_shown(attachment.interface)})" for attachment in attachments[:_MOST_LISTED]]
+    listed = [
+        f"{attachment.key} ({_shown(attachment.interface)})"
+        for attachment in attachments[:_MOST_LISTED]
+    ]
     more = len(attachments) - len(listed)
     return ", ".join([*listed, f"{more} more"] if more else listed)
 

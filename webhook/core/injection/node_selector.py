@@ -23,9 +23,18 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         _collect(wanted, plan.profile.node_selector.items(), f"profile {plan.profile.name}", plan)
     for attachment in plan.attachments:
         if attachment.network.node_selector:
-            _collect(wanted, attachment.network.node_selector.items(), f"network {attachment.key}", plan)
+            _collect(
+                wanted, attachment.network.node_selector.items(), f"network {attachment.key}", plan
+            )
     if not wanted:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "neither the profile nor a network selects nodes")]
+        return [
+            Decision(
+                STEP,
+                Outcome.SKIPPED,
+                Reason.NOT_ASKED,
+                "neither the profile nor a network selects nodes",
+            )
+        ]
     there = draft.get("spec", "nodeSelector") or {}
     missing = []
     for key, (value, source) in wanted.items():
@@ -38,10 +47,19 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message)]
     for key in missing:
         draft.set_key(("spec", "nodeSelector"), key, wanted[key][0])
-    return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, f"spec.nodeSelector gets {_listed(wanted, missing)}")]
+    return [
+        Decision(
+            STEP,
+            Outcome.INJECTED,
+            Reason.ADDED,
+            f"spec.nodeSelector gets {_listed(wanted, missing)}",
+        )
+    ]
 
 
-def _collect(wanted: dict[str, tuple[str, str]], pairs: Iterable[tuple[str, str]], source: str, plan: Plan) -> None:
+def _collect(
+    wanted: dict[str, tuple[str, str]], pairs: Iterable[tuple[str, str]], source: str, plan: Plan
+) -> None:
     for key, value in pairs:
         known = wanted.setdefault(key, (value, source))
         if known[0] != value:

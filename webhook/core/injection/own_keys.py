@@ -29,7 +29,9 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     if rendezvous is not None and plan.rendezvous_network is not None:
         labels[names.JOB] = rendezvous.job
         labels[names.RENDEZVOUS] = rendezvous.role
-        if rendezvous.rank_zero:  # else nobody needs its address: the controller is to publish its devices alone
+        if (
+            rendezvous.rank_zero
+        ):  # else nobody needs its address: the controller is to publish its devices alone
             family = plan.profile.rendezvous.ip_family
             annotations[names.RENDEZVOUS_NETWORK] = (
                 f"{plan.rendezvous_network.key}@{plan.rendezvous_network.interface}/{family}"
@@ -37,7 +39,9 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
         if plan.profile.rendezvous.address_source != DEFAULT:
             annotations[names.ADDRESS_SOURCE] = plan.profile.rendezvous.address_source
         needs = [need.partition(":")[0] for need in wait.needs(draft.pod)]
-        annotations[names.WAITS_FOR] = ",".join([path for path in (*wait.FILES, *wait.DEVICE_FILES) if path in needs])
+        annotations[names.WAITS_FOR] = ",".join(
+            [path for path in (*wait.FILES, *wait.DEVICE_FILES) if path in needs]
+        )
         if rendezvous.role == "worker" and "master-addr" in needs:
             if name := _rank_zero_name(draft, plan):
                 annotations[names.MASTER_NAME] = name
@@ -53,8 +57,12 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     if labels:
         draft.set_keys(_LABELS, labels)
     draft.set_keys(_ANNOTATIONS, annotations)
-    remove(draft, keep={*labels, *annotations, names.ADDED_DEVICES})  # that one the devices have just set or removed
-    if names.ADDRESS_SOURCE in annotations and (stale := plan.source.WORDS.told) in podspec.annotations(draft.pod):
+    remove(
+        draft, keep={*labels, *annotations, names.ADDED_DEVICES}
+    )  # that one the devices have just set or removed
+    if names.ADDRESS_SOURCE in annotations and (
+        stale := plan.source.WORDS.told
+    ) in podspec.annotations(draft.pod):
         draft.remove_key(_ANNOTATIONS, stale)  # of the live pod whose manifest was saved
 
 
@@ -62,7 +70,11 @@ def remove(draft: Draft, keep: Container[str] = ()) -> None:
     """Remove our own keys but those in *keep*, and the network status that a manifest saved from a live pod carries."""
     for path, keys, present in (
         (_LABELS, names.OWN_LABELS, podspec.labels(draft.pod)),
-        (_ANNOTATIONS, names.OWN_ANNOTATIONS + names.FOREIGN_STALE_ANNOTATIONS, podspec.annotations(draft.pod)),
+        (
+            _ANNOTATIONS,
+            names.OWN_ANNOTATIONS + names.FOREIGN_STALE_ANNOTATIONS,
+            podspec.annotations(draft.pod),
+        ),
     ):
         for key in keys:
             if key in present and key not in keep:
@@ -118,4 +130,8 @@ def _injected_earlier(status: str | None) -> frozenset[str]:
         injected = json.loads(status)["injected"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return frozenset()
-    return frozenset(step for step in injected if isinstance(step, str)) if isinstance(injected, list) else frozenset()
+    return (
+        frozenset(step for step in injected if isinstance(step, str))
+        if isinstance(injected, list)
+        else frozenset()
+    )

@@ -17,7 +17,14 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Add what the pod does not carry; its own values win."""
     wanted = plan.profile.annotations
     if not wanted:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {plan.profile.name} gives no annotations")]
+        return [
+            Decision(
+                STEP,
+                Outcome.SKIPPED,
+                Reason.NOT_ASKED,
+                f"profile {plan.profile.name} gives no annotations",
+            )
+        ]
     there = podspec.annotations(draft.pod)
     missing = {key: value for key, value in wanted.items() if key not in there}
     decisions = []

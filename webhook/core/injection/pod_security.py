@@ -21,7 +21,10 @@ _BASELINE_CAPABILITIES: Final = frozenset(
     )
 )  # fmt: skip
 """Source: kubernetes/pod-security-admission policy/check_capabilities_baseline.go, and …_restricted.go for the next."""
-_CAPABILITIES: Final = {"baseline": _BASELINE_CAPABILITIES, "restricted": frozenset(("NET_BIND_SERVICE",))}
+_CAPABILITIES: Final = {
+    "baseline": _BASELINE_CAPABILITIES,
+    "restricted": frozenset(("NET_BIND_SERVICE",)),
+}
 
 
 def privileges_refused(sidecar: ProfileSidecar, level: str) -> str:
@@ -38,7 +41,9 @@ def refused_parts(profile: Profile, level: str) -> list[str]:
         return []
     parts = ["IPC_LOCK"] if profile.ipc_lock else []
     parts += [f"volume {volume.name}" for volume in profile.volumes if volume.host_path is not None]
-    return parts + [f"sidecar {each.name}" for each in profile.sidecars if privileges_refused(each, level)]
+    return parts + [
+        f"sidecar {each.name}" for each in profile.sidecars if privileges_refused(each, level)
+    ]
 
 
 def refusing_level(plan: Plan) -> str:
@@ -57,9 +62,16 @@ def refuse(plan: Plan, step: str, what: str) -> list[Decision]:
     """Leave *what* out, such as ``volume sys (hostPath /sys)``, with a warning. Raises Denied for ``podSecurity: deny``."""
     label, profile = label_of(plan), plan.profile.name
     if plan.profile.pod_security == "skip":
-        warning = f"pod {plan.pod_name}: {what} of profile {profile} is left out: {label} refuses it"
+        warning = (
+            f"pod {plan.pod_name}: {what} of profile {profile} is left out: {label} refuses it"
+        )
         return [
-            Decision(step, Outcome.SKIPPED, Reason.POD_SECURITY, f"{what} is left out, because {label} refuses it"),
+            Decision(
+                step,
+                Outcome.SKIPPED,
+                Reason.POD_SECURITY,
+                f"{what} is left out, because {label} refuses it",
+            ),
             Decision(step, Outcome.WARNED, Reason.POD_SECURITY, warning),
         ]
     message = (

@@ -18,7 +18,9 @@ _IN = "In"
 _SHOWN = 64
 
 
-def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) -> tuple[dict[str, int], list[Decision]]:
+def count_devices(
+    draft: Draft, plan: Plan, step: str, needed: Iterable[str]
+) -> tuple[dict[str, int], list[Decision]]:
     """Return how many of each device the training container is to ask for, and what is told of those that are not asked for.
 
     A device that a container of the pod asks for itself is left to it, and so is what an earlier pass has added. *needed*: what the pod
@@ -26,7 +28,9 @@ def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) ->
     """
     countable = not any(map(is_accelerator, needed))
     app = {one.get("name") for one in containers(draft.pod)}
-    added = {sidecar.name for sidecar in plan.profile.sidecars} - app  # which are not there yet in the first pass
+    added = {
+        sidecar.name for sidecar in plan.profile.sidecars
+    } - app  # which are not there yet in the first pass
     asking = [one for one in running_containers(draft.pod) if one.get("name") not in added]
     asked: dict[str, int] = {}
     told: list[Decision] = []
@@ -38,7 +42,11 @@ def count_devices(draft: Draft, plan: Plan, step: str, needed: Iterable[str]) ->
             continue
         amount = _amount(draft, plan, quantity, countable=countable)
         if amount is None:
-            told.append(Decision(step, Outcome.WARNED, Reason.UNKNOWN_QUANTITY, _unknown(draft, plan, quantity)))
+            told.append(
+                Decision(
+                    step, Outcome.WARNED, Reason.UNKNOWN_QUANTITY, _unknown(draft, plan, quantity)
+                )
+            )
         elif amount:
             asked[resource] = amount
     return asked, told
@@ -70,7 +78,10 @@ def _node_type(draft: Draft, plan: Plan, label: str) -> str:
 
     The node selectors that a later step merges into the pod's count too, so that another pass finds the same.
     """
-    selectors: list[Mapping[str, str]] = [draft.get("spec", "nodeSelector") or {}, plan.profile.node_selector]
+    selectors: list[Mapping[str, str]] = [
+        draft.get("spec", "nodeSelector") or {},
+        plan.profile.node_selector,
+    ]
     selectors += [attachment.network.node_selector for attachment in plan.attachments]
     found = next((selector[label] for selector in selectors if label in selector), "")
     return found or _required_by_affinity(draft, label)
@@ -79,7 +90,11 @@ def _node_type(draft: Draft, plan: Plan, label: str) -> str:
 def _required_by_affinity(draft: Draft, label: str) -> str:
     """Return the only value of *label* that the terms of the required node affinity, of which one must hold, let a node have."""
     terms = draft.get(
-        "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"
+        "spec",
+        "affinity",
+        "nodeAffinity",
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "nodeSelectorTerms",
     )
     found: set[str] = set()
     for term in terms or ():
@@ -94,7 +109,11 @@ def _only_value(term: Object, label: str) -> str:
     """Return the value of a term's expression that allows one alone; empty where none does."""
     for expression in term.get("matchExpressions") or ():
         values: list[str] = expression.get("values") or []
-        if expression.get("key") == label and expression.get("operator") == _IN and len(set(values)) == 1:
+        if (
+            expression.get("key") == label
+            and expression.get("operator") == _IN
+            and len(set(values)) == 1
+        ):
             return values[0]
     return ""
 

@@ -60,16 +60,26 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         kept.append(f"profile {plan.profile.name} says rankZero: name")
     else:
         for index in range(len(draft.pod["spec"]["containers"])):
-            uses_master |= _move(draft, index, rendezvous, kept, is_training=index == plan.container)
+            uses_master |= _move(
+                draft, index, rendezvous, kept, is_training=index == plan.container
+            )
     _remember_name(draft, plan, rendezvous, moved=uses_master)
     if uses_master and is_master and rendezvous.by_operator:
         _host_the_store(draft, plan)
-    is_static = not uses_master and _is_overwritten(draft.pod["spec"]["containers"][plan.container], rendezvous)
-    uses_local = not is_static and _wants_local_address(draft, plan, rendezvous) and _set_local_address(draft, plan)
+    is_static = not uses_master and _is_overwritten(
+        draft.pod["spec"]["containers"][plan.container], rendezvous
+    )
+    uses_local = (
+        not is_static
+        and _wants_local_address(draft, plan, rendezvous)
+        and _set_local_address(draft, plan)
+    )
     # A restarted sandbox has another address, while the annotation may still hold the former one: an address of the pod's own counts
     # once an interface has it. For a worker, master-addr is another pod's.
     own = ":own" if is_master else ""
-    needs = ((f"master-addr{own}",) if uses_master else ()) + (("local-addr:own",) if uses_local else ())
+    needs = ((f"master-addr{own}",) if uses_master else ()) + (
+        ("local-addr:own",) if uses_local else ()
+    )
     devices = device_variables.needs(draft, plan)
     if needs or devices:
         wait.ensure(draft, plan, rendezvous, needs + devices)
@@ -83,17 +93,23 @@ def _decisions(
         message = f"pod {plan.pod_name}: {plan.training_pod.message}"
         yield Decision(STEP, Outcome.WARNED, plan.training_pod.reason, message)
     is_master = rendezvous.role == "master"
-    who = "rank 0" if is_master and rendezvous.is_certain else "the first pod of its role" if is_master else "a worker"
+    who = (
+        "rank 0"
+        if is_master and rendezvous.is_certain
+        else "the first pod of its role"
+        if is_master
+        else "a worker"
+    )
     network = plan.rendezvous_network
     where = network.place if network is not None else ""
     if needs:
-        outcome, reason = (Outcome.INJECTED, Reason.ADDED) if changed else (Outcome.KEPT, Reason.ALREADY_THERE)
+        outcome, reason = (
+            (Outcome.INJECTED, Reason.ADDED) if changed else (Outcome.KEPT, Reason.ALREADY_THERE)
+        )
         message = f"{who} of job {rendezvous.job}: its addresses come from {where} once {plan.source.WORDS.writer} has given them"
         yield Decision(STEP, outcome, reason, message)
     else:
-        message = (
-            f"{who} of job {rendezvous.job} meets on the pod network and trains on {where}: it waits for no address"
-        )
+        message = f"{who} of job {rendezvous.job} meets on the pod network and trains on {where}: it waits for no address"
         yield Decision(STEP, Outcome.KEPT, Reason.KEEPS_NAME, message)
     for why in dict.fromkeys(kept):
         yield Decision(STEP, Outcome.KEPT, Reason.KEEPS_NAME, f"keeps the name of rank 0: {why}")
@@ -105,7 +121,9 @@ def _field_entry(variable: str, annotation: str) -> Object:
     return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
-def _move(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, is_training: bool) -> bool:
+def _move(
+    draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, is_training: bool
+) -> bool:
     """Move the variables of one container; True where one holds rank 0's address then. *kept* takes why others stay.
 
     A variable that another one refers to stays, but for one that has moved itself: what is left is then asked again.
@@ -119,14 +137,20 @@ def _move(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, 
             return moved
 
 
-def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, is_training: bool) -> bool:
+def _move_what_may(
+    draft: Draft, index: int, rendezvous: Rendezvous, kept: list[str], *, is_training: bool
+) -> bool:
     path = ("spec", "containers", index, "env")
     container = draft.pod["spec"]["containers"][index]
     moved = False
     has_own = False
     wanted: list[tuple[int, Object]] = []
     # Without hosts no variable names rank 0.
-    asked = frozenset((*_TORCHS_OWN, *given_variables(container))) - _KEPT if rendezvous.hosts else _NONE
+    asked = (
+        frozenset((*_TORCHS_OWN, *given_variables(container))) - _KEPT
+        if rendezvous.hosts
+        else _NONE
+    )
     variables = Variables(draft.pod, container) if asked else None
     uses: dict[str, Use] = {}
     for position, entry in enumerate(podspec.env(container)):
@@ -134,7 +158,11 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
         has_own = has_own or name == "MASTER_ADDR"
         if "valueFrom" in entry and podspec.is_published(entry):
             moved = moved or not (name == "PET_LOCAL_ADDR" or podspec.names_devices(entry))
-        elif variables is not None and name in asked and _names_rank_zero(variables, entry, rendezvous):
+        elif (
+            variables is not None
+            and name in asked
+            and _names_rank_zero(variables, entry, rendezvous)
+        ):
             use = uses.get(name) or uses.setdefault(name, use_of(container, name))
             if why := _why_it_stays(container, name, use, rendezvous):
                 kept.append(why)
@@ -151,7 +179,9 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
             )
         elif use is not Use.OTHER and runs_again(container):
             kept.append(_in_a_loop(container, "MASTER_ADDR"))
-        elif use is not Use.OTHER:  # in front, since $(NAME) reaches only variables that stand before it
+        elif (
+            use is not Use.OTHER
+        ):  # in front, since $(NAME) reaches only variables that stand before it
             draft.insert(path, 0, _address_entry("MASTER_ADDR", use))
             moved = True
     return moved
@@ -160,7 +190,9 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
 def _is_overwritten(container: Object, rendezvous: Rendezvous) -> bool:
     """Tell whether torch would overwrite a MASTER_ADDR that is added, by the host of the static endpoint in the command."""
     return (
-        rendezvous.by_operator and not podspec.has_env(container, "MASTER_ADDR") and meets_at_static_endpoint(container)
+        rendezvous.by_operator
+        and not podspec.has_env(container, "MASTER_ADDR")
+        and meets_at_static_endpoint(container)
     )
 
 
@@ -210,7 +242,10 @@ def _remember_name(draft: Draft, plan: Plan, rendezvous: Rendezvous, *, moved: b
     """
     container = draft.pod["spec"]["containers"][plan.container]
     if moved and rendezvous.hosts and not podspec.env_value(container, names.ENV_MASTER_NAME):
-        entry = {"name": names.ENV_MASTER_NAME, "value": min(rendezvous.hosts, key=lambda host: (is_local(host), host))}
+        entry = {
+            "name": names.ENV_MASTER_NAME,
+            "value": min(rendezvous.hosts, key=lambda host: (is_local(host), host)),
+        }
         draft.append(("spec", "containers", plan.container, "env"), entry)
 
 
@@ -228,16 +263,23 @@ def _host_the_store(draft: Draft, plan: Plan) -> None:
         if entry.get("name") == _CONF:
             value = entry.get("value") or ""
             if not entry.get("valueFrom") and "is_host" not in value:
-                draft.replace(path, position, {"name": _CONF, "value": f"{value},is_host=1".lstrip(",")})
+                draft.replace(
+                    path, position, {"name": _CONF, "value": f"{value},is_host=1".lstrip(",")}
+                )
             return
-    value = plan.profile.env.get(_CONF, "")  # which the step of the environment would not add to what is there
+    value = plan.profile.env.get(
+        _CONF, ""
+    )  # which the step of the environment would not add to what is there
     if "is_host" not in value:
         draft.append(path, {"name": _CONF, "value": f"{value},is_host=1".lstrip(",")})
 
 
 def _wants_local_address(draft: Draft, plan: Plan, rendezvous: Rendezvous) -> bool:
     """Tell whether torchrun is to know the pod by its secondary address: on rank 0; elsewhere only to keep the order of the ranks."""
-    if not (rendezvous.by_operator or shows_torch_launcher(draft.pod["spec"]["containers"][plan.container])):
+    if not (
+        rendezvous.by_operator
+        or shows_torch_launcher(draft.pod["spec"]["containers"][plan.container])
+    ):
         return False
     return rendezvous.is_certain if rendezvous.role == "master" else plan.local_address_everywhere
 
@@ -250,5 +292,8 @@ def _set_local_address(draft: Draft, plan: Plan) -> bool:
             return podspec.is_published(entry)
     if podspec.mentions(container, "--local-addr", "--local_addr"):
         return False
-    draft.append(("spec", "containers", plan.container, "env"), _field_entry("PET_LOCAL_ADDR", names.LOCAL_ADDR))
+    draft.append(
+        ("spec", "containers", plan.container, "env"),
+        _field_entry("PET_LOCAL_ADDR", names.LOCAL_ADDR),
+    )
     return True

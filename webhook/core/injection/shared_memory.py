@@ -9,7 +9,14 @@ from webhook.core import names
 from webhook.core.draft import Draft
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.podspec import containers, init_containers, limits, mounts, normalized_mount_path, volumes
+from webhook.core.podspec import (
+    containers,
+    init_containers,
+    limits,
+    mounts,
+    normalized_mount_path,
+    volumes,
+)
 from webhook.core.profiles import SharedMemory
 from webhook.core.quantity import parse_quantity
 
@@ -30,7 +37,9 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if found:
         return _keep(draft, plan, found)
     if draft.get("spec", "hostIPC"):
-        message = "the pod has hostIPC: true and so the node's own /dev/shm, which a mount would hide"
+        message = (
+            "the pod has hostIPC: true and so the node's own /dev/shm, which a mount would hide"
+        )
         return [Decision(STEP, Outcome.SKIPPED, Reason.HOST_IPC, message)]
     if draft.get("spec", "os", "name") == "windows":
         return [Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, "a Windows pod has no /dev/shm")]
@@ -52,7 +61,12 @@ def _keep(draft: Draft, plan: Plan, found: Sequence[Object]) -> list[Decision]:
     decision = Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, kept)
     if len(found) > 1:
         message = f"pod {plan.pod_name}: container {plan.container_name} mounts {names.SHM_MOUNT_PATH} {len(found)} times ({named})"
-        return [decision, Decision(STEP, Outcome.WARNED, Reason.INVALID_POD, f"{message}; keep one of the mounts")]
+        return [
+            decision,
+            Decision(
+                STEP, Outcome.WARNED, Reason.INVALID_POD, f"{message}; keep one of the mounts"
+            ),
+        ]
     name, settings = found[0]["name"], plan.profile.shared_memory
     if _limit(draft, settings, name):
         message = f"volume {name} at {names.SHM_MOUNT_PATH} had no sizeLimit and gets {settings.size_limit}"
@@ -64,8 +78,14 @@ def _limit(draft: Draft, settings: SharedMemory, name: str) -> bool:
     """Limit an existing tmpfs that has no limit, where the profile says so; tell whether that was done."""
     if settings.limit_existing and settings.size_limit:
         for index, volume in enumerate(volumes(draft.pod)):
-            if volume.get("name") == name and _is_tmpfs(volume) and volume["emptyDir"].get("sizeLimit") is None:
-                return draft.set_key(("spec", "volumes", index, "emptyDir"), "sizeLimit", settings.size_limit)
+            if (
+                volume.get("name") == name
+                and _is_tmpfs(volume)
+                and volume["emptyDir"].get("sizeLimit") is None
+            ):
+                return draft.set_key(
+                    ("spec", "volumes", index, "emptyDir"), "sizeLimit", settings.size_limit
+                )
     return False
 
 
@@ -89,7 +109,11 @@ def _volume(draft: Draft, settings: SharedMemory) -> str:
 
 def _is_mounted_elsewhere(draft: Draft, name: str) -> bool:
     found = (*containers(draft.pod), *init_containers(draft.pod))
-    return any(mount["name"] == name and not _is_shm(mount) for container in found for mount in mounts(container))
+    return any(
+        mount["name"] == name and not _is_shm(mount)
+        for container in found
+        for mount in mounts(container)
+    )
 
 
 def _is_tmpfs(volume: Object) -> bool:
@@ -105,11 +129,16 @@ def _oversized(draft: Draft, plan: Plan, name: str) -> list[Decision]:
     ):
         return []  # none, or the user's own
     own, whole = containers(draft.pod)[plan.container], draft.pod["spec"]
-    for whose, holder in ((f"container {plan.container_name}'s", own), ("the pod's own (spec.resources)", whole)):
+    for whose, holder in (
+        (f"container {plan.container_name}'s", own),
+        ("the pod's own (spec.resources)", whole),
+    ):
         memory = limits(holder).get("memory")
         if _exceeds(size_limit, memory):
             message = f"{names.SHM_MOUNT_PATH} of {size_limit} exceeds {whose} memory limit {memory}; raise the limit"
-            return [Decision(STEP, Outcome.WARNED, Reason.OVERSIZED, f"pod {plan.pod_name}: {message}")]
+            return [
+                Decision(STEP, Outcome.WARNED, Reason.OVERSIZED, f"pod {plan.pod_name}: {message}")
+            ]
     return []
 
 

@@ -31,9 +31,20 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """
     profile = plan.profile
     if not profile.sidecars:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no sidecars")]
+        return [
+            Decision(
+                STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no sidecars"
+            )
+        ]
     if podspec.is_windows(draft.pod):
-        return [Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, "a Windows pod runs no sidecar of the profile")]
+        return [
+            Decision(
+                STEP,
+                Outcome.SKIPPED,
+                Reason.WINDOWS,
+                "a Windows pod runs no sidecar of the profile",
+            )
+        ]
     everyone = {each.get("name"): each for each in podspec.containers(draft.pod)}
     everyone |= {each.get("name"): each for each in podspec.init_containers(draft.pod)}
     level = pod_security.refusing_level(plan)
@@ -43,9 +54,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         if sidecar.name in everyone:
             found.append(_kept(sidecar, everyone[sidecar.name]))
         elif brought := find_brought(draft.pod, plan, sidecar):
-            message = (
-                f"container {brought} of the pod's own runs the image of sidecar {sidecar.name}, which is left out"
-            )
+            message = f"container {brought} of the pod's own runs the image of sidecar {sidecar.name}, which is left out"
             found.append(Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message))
         elif level and (why := _refused(draft.pod, plan, sidecar, level)):
             found += pod_security.refuse(plan, STEP, f"sidecar {sidecar.name} ({why})")
@@ -72,8 +81,12 @@ def refused_sidecars(pod: Object, plan: Plan, level: str) -> list[str]:
 
 def _kept(sidecar: ProfileSidecar, there: Object) -> Decision:
     if there.get("image") == sidecar.image and podspec.is_sidecar(there):
-        return Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod has sidecar {sidecar.name} already")
-    message = f"the pod has a container {sidecar.name} of its own, in place of the profile's sidecar"
+        return Decision(
+            STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"the pod has sidecar {sidecar.name} already"
+        )
+    message = (
+        f"the pod has a container {sidecar.name} of its own, in place of the profile's sidecar"
+    )
     return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
 
 
@@ -91,7 +104,11 @@ def find_brought(pod: Object, plan: Plan, sidecar: ProfileSidecar) -> str:
         if last not in (container.get("image") or ""):
             continue  # most, of which no more is asked
         name = container.get("name")
-        if container is not training and name not in ours and _runs_image_of(container, sidecar, repository):
+        if (
+            container is not training
+            and name not in ours
+            and _runs_image_of(container, sidecar, repository)
+        ):
             return str(name)
     return ""
 
@@ -109,7 +126,9 @@ def _runs_image_of(container: Object, sidecar: ProfileSidecar, ours: list[str]) 
     if theirs[-2:] == ours[-2:]:
         return True
     wanted = {mount.mount_path for mount in sidecar.mounts}
-    return any(normalized_mount_path(mount["mountPath"]) in wanted for mount in podspec.mounts(container))
+    return any(
+        normalized_mount_path(mount["mountPath"]) in wanted for mount in podspec.mounts(container)
+    )
 
 
 def _repository(image: str) -> list[str]:
@@ -134,12 +153,16 @@ def _refused(pod: Object, plan: Plan, sidecar: ProfileSidecar, level: str) -> st
 def _add(draft: Draft, plan: Plan, sidecar: ProfileSidecar, level: str) -> list[Decision]:
     if why := plan.allowed.refuses_image(sidecar.image):
         volumes.check_allowed(plan, STEP, [f"sidecar {sidecar.name}: {why}"])
-    names, told = volumes.add_volumes(draft, plan, STEP, volumes.named_by(plan.profile, sidecar.mounts))
+    names, told = volumes.add_volumes(
+        draft, plan, STEP, volumes.named_by(plan.profile, sidecar.mounts)
+    )
     training = podspec.containers(draft.pod)[plan.container]
     mounts, warnings = volumes.write_mounts(draft.pod, plan, STEP, sidecar.mounts, names)
     container = _container(sidecar, mounts, _security_context(sidecar, training, level))
     draft.append(_INIT_CONTAINERS, container)
-    if (sidecar.privileged or sidecar.capabilities) and is_not_root({}, draft.get("spec", "securityContext") or {}):
+    if (sidecar.privileged or sidecar.capabilities) and is_not_root(
+        {}, draft.get("spec", "securityContext") or {}
+    ):
         message = (
             f"pod {plan.pod_name}: the pod runs as non-root, and so sidecar {sidecar.name}, where what it may do is inert; "
             "leave runAsUser and runAsNonRoot to the containers"
@@ -157,7 +180,10 @@ def _container(sidecar: ProfileSidecar, mounts: list[Object], context: Object) -
     if sidecar.env:
         container["env"] = [{"name": name, "value": value} for name, value in sidecar.env.items()]
     if sidecar.resources:
-        container["resources"] = {"limits": dict(sidecar.resources), "requests": dict(sidecar.resources)}
+        container["resources"] = {
+            "limits": dict(sidecar.resources),
+            "requests": dict(sidecar.resources),
+        }
     if context:
         container["securityContext"] = context
     if mounts:
@@ -175,5 +201,8 @@ def _security_context(sidecar: ProfileSidecar, training: Object, level: str) -> 
     if sidecar.privileged:
         context["privileged"] = True
     if sidecar.capabilities:
-        context["capabilities"] = {**(context.get("capabilities") or {}), "add": list(sidecar.capabilities)}
+        context["capabilities"] = {
+            **(context.get("capabilities") or {}),
+            "add": list(sidecar.capabilities),
+        }
     return context

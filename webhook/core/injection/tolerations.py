@@ -17,11 +17,27 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Append the tolerations that the pod lacks; one of the same taint stays as it is, however long it tolerates that."""
     profile = plan.profile
     if not profile.tolerations:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no tolerations")]
+        return [
+            Decision(
+                STEP,
+                Outcome.SKIPPED,
+                Reason.NOT_ASKED,
+                f"profile {profile.name} gives no tolerations",
+            )
+        ]
     there = {_identity(each) for each in draft.get(*_TOLERATIONS) or ()}
-    missing = [made for each in profile.tolerations if _identity(made := _toleration(each)) not in there]
+    missing = [
+        made for each in profile.tolerations if _identity(made := _toleration(each)) not in there
+    ]
     if not missing:
-        return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, "the pod has the profile's tolerations already")]
+        return [
+            Decision(
+                STEP,
+                Outcome.KEPT,
+                Reason.ALREADY_THERE,
+                "the pod has the profile's tolerations already",
+            )
+        ]
     draft.extend(_TOLERATIONS, missing)
     message = f"the pod tolerates {', '.join(map(_shown, missing))}"
     return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, message)]

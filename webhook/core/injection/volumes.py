@@ -34,11 +34,24 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """
     profile = plan.profile
     if not profile.volumes and not profile.mounts:
-        return [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no volumes")]
+        return [
+            Decision(
+                STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no volumes"
+            )
+        ]
     if podspec.is_windows(draft.pod):
-        return [Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, "a Windows pod has no paths as the profile gives them")]
+        return [
+            Decision(
+                STEP,
+                Outcome.SKIPPED,
+                Reason.WINDOWS,
+                "a Windows pod has no paths as the profile gives them",
+            )
+        ]
     there, blocked, missing = _taken_paths(draft.pod, plan)
-    known = {volume.name for volume in profile.volumes} | {volume.get("name") for volume in podspec.volumes(draft.pod)}
+    known = {volume.name for volume in profile.volumes} | {
+        volume.get("name") for volume in podspec.volumes(draft.pod)
+    }
     before = draft.edits
     names, found = add_volumes(draft, plan, STEP, _wanted(plan, missing))
     mounts, warnings = write_mounts(draft.pod, plan, STEP, missing, names)
@@ -46,15 +59,27 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         draft.extend(("spec", "containers", plan.container, "volumeMounts"), mounts)
     if draft.edits > before:
         mounted = ", ".join([f"{mount['name']} at {mount['mountPath']}" for mount in mounts])
-        what = f"container {plan.container_name} mounts {mounted}" if mounted else _has(names.values())
+        what = (
+            f"container {plan.container_name} mounts {mounted}" if mounted else _has(names.values())
+        )
         found.insert(0, Decision(STEP, Outcome.INJECTED, Reason.ADDED, what))
-    elif kept := [mount.mount_path for mount in profile.mounts if mount.mount_path in there and mount.name in known]:
+    elif kept := [
+        mount.mount_path
+        for mount in profile.mounts
+        if mount.mount_path in there and mount.name in known
+    ]:
         message = f"container {plan.container_name} has mounts at {', '.join(kept)} already"
         found.append(Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message))
     elif names:
-        found.append(Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"{_has(names.values())} already"))
+        found.append(
+            Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"{_has(names.values())} already")
+        )
     elif not (found or warnings or blocked):
-        found.append(Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod needs no volume of the profile"))
+        found.append(
+            Decision(
+                STEP, Outcome.SKIPPED, Reason.NOT_ASKED, "the pod needs no volume of the profile"
+            )
+        )
     hidden = [mount for mount in profile.mounts if mount.mount_path in blocked]
     return [*found, *warnings, *[_at_device(plan, mount) for mount in hidden]]
 
@@ -64,7 +89,11 @@ def _taken_paths(pod: Object, plan: Plan) -> tuple[set[str], set[str], list[Prof
     own = containers(pod)[plan.container]
     there = {normalized_mount_path(mount["mountPath"]) for mount in podspec.mounts(own)}
     blocked = {normalized_mount_path(path) for path in podspec.device_paths(own)}
-    return there, blocked, [mount for mount in plan.profile.mounts if mount.mount_path not in there | blocked]
+    return (
+        there,
+        blocked,
+        [mount for mount in plan.profile.mounts if mount.mount_path not in there | blocked],
+    )
 
 
 def _wanted(plan: Plan, missing: Iterable[ProfileMount]) -> list[ProfileVolume]:
@@ -103,10 +132,15 @@ def add_volumes(
         name, is_there = _place(taken, volume)
         if not is_there:
             if level and volume.host_path is not None:
-                told += pod_security.refuse(plan, step, _as_refused(volume.name, volume.host_path.path))
+                told += pod_security.refuse(
+                    plan, step, _as_refused(volume.name, volume.host_path.path)
+                )
                 continue
             new.append(volume)
-            taken[name] = {"name": name, **_source(volume)}  # no other volume of the profile may get this name as well
+            taken[name] = {
+                "name": name,
+                **_source(volume),
+            }  # no other volume of the profile may get this name as well
         names[volume.name] = name
     check_allowed(
         plan,
@@ -114,7 +148,8 @@ def add_volumes(
         [
             f"volume {volume.name}: {why}"
             for volume in new
-            if volume.host_path is not None and (why := plan.allowed.refuses_path(volume.host_path.path))
+            if volume.host_path is not None
+            and (why := plan.allowed.refuses_path(volume.host_path.path))
         ],
     )
     if new:
@@ -125,7 +160,11 @@ def add_volumes(
 def new_host_paths(pod: Object, wanted: Iterable[ProfileVolume]) -> list[str]:
     """Return the paths of the node that the pod would get by these volumes, and has not yet."""
     taken = {volume.get("name"): volume for volume in podspec.volumes(pod)}
-    return [volume.host_path.path for volume in wanted if volume.host_path is not None and not _place(taken, volume)[1]]
+    return [
+        volume.host_path.path
+        for volume in wanted
+        if volume.host_path is not None and not _place(taken, volume)[1]
+    ]
 
 
 def named_by(profile: Profile, mounts: Iterable[ProfileMount]) -> list[ProfileVolume]:
@@ -154,7 +193,8 @@ def write_mounts(
             else:
                 absent.append(mount.name)
     warnings = [
-        Decision(step, Outcome.WARNED, Reason.NO_VOLUME, _no_volume(plan, name)) for name in dict.fromkeys(absent)
+        Decision(step, Outcome.WARNED, Reason.NO_VOLUME, _no_volume(plan, name))
+        for name in dict.fromkeys(absent)
     ]
     return written, warnings
 

@@ -31,10 +31,20 @@ FILES: Final = {
 """The files that the wait step reads, each with the annotation that it shows; it waits for the addresses."""
 DEVICE_FILES: Final = {
     path: f"metadata.annotations['{annotation}']"
-    for path, annotation in (("nccl-ib-hca", names.NCCL_IB_HCA), ("ucx-net-devices", names.UCX_NET_DEVICES))
+    for path, annotation in (
+        ("nccl-ib-hca", names.NCCL_IB_HCA),
+        ("ucx-net-devices", names.UCX_NET_DEVICES),
+    )
 }
 """The same of the device names, only in the volume of a pod that waits for them."""
-_INHERITED = ("runAsUser", "runAsGroup", "runAsNonRoot", "seLinuxOptions", "seccompProfile", "appArmorProfile")
+_INHERITED = (
+    "runAsUser",
+    "runAsGroup",
+    "runAsNonRoot",
+    "seLinuxOptions",
+    "seccompProfile",
+    "appArmorProfile",
+)
 _DEFAULT_MODE: Final = 420
 TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a mount path
 """Where the ServiceAccount plugin mounts a token in every container that mounts nothing at exactly this path."""
@@ -53,11 +63,17 @@ def script(name: str = "wait.sh", *, devices: bool = False) -> str:
     """Return a shell script of this folder, without its comments; *devices*: with the lines for device names, which end in a mark."""
     text = files("webhook.core.injection").joinpath(name).read_text(encoding="ascii")
     lines = [line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#")]
-    return "".join(line.replace(_MARK, "\n") for line in lines if devices or not line.endswith(_MARK))
+    return "".join(
+        line.replace(_MARK, "\n") for line in lines if devices or not line.endswith(_MARK)
+    )
 
 
 def ensure(
-    draft: Draft, plan: Plan, rendezvous: Rendezvous | None, needs: tuple[str, ...], nccl_conf: str | None = None
+    draft: Draft,
+    plan: Plan,
+    rendezvous: Rendezvous | None,
+    needs: tuple[str, ...],
+    nccl_conf: str | None = None,
 ) -> None:
     """Make the pod wait for the files in *needs*, ``("master-addr", "nccl-ib-hca")``; a container that is there is not moved.
 
@@ -67,10 +83,10 @@ def ensure(
     """
     index = _find(draft.pod)
     everyone = (*podspec.containers(draft.pod), *podspec.init_containers(draft.pod))
-    if sum([container.get("name") == names.WAIT_CONTAINER for container in everyone]) > (index is not None):
-        message = (
-            f"pod {plan.pod_name}: container {names.WAIT_CONTAINER} has the name of the wait step; give it another name"
-        )
+    if sum([container.get("name") == names.WAIT_CONTAINER for container in everyone]) > (
+        index is not None
+    ):
+        message = f"pod {plan.pod_name}: container {names.WAIT_CONTAINER} has the name of the wait step; give it another name"
         raise Denied("rendezvous" if needs else "nccl-conf", Reason.INVALID_POD, message)
     existing = podspec.init_containers(draft.pod)[index] if index is not None else {}
     if nccl_conf is None:
@@ -103,7 +119,9 @@ def remove(draft: Draft) -> None:
 def remove_volume(draft: Draft, name: str) -> None:
     """Remove the volume *name* unless a container mounts it."""
     everyone = (*podspec.containers(draft.pod), *podspec.init_containers(draft.pod))
-    if any(mount.get("name") == name for container in everyone for mount in podspec.mounts(container)):
+    if any(
+        mount.get("name") == name for container in everyone for mount in podspec.mounts(container)
+    ):
         return
     for index, volume in reversed([*enumerate(podspec.volumes(draft.pod))]):
         if volume.get("name") == name:
@@ -138,16 +156,29 @@ def _needs_at(container: Object) -> int:
 
 def _ensure_volume(draft: Draft, plan: Plan, needs: tuple[str, ...]) -> None:
     """Add the volume, unless it is there; other files in it stay."""
-    shows = [*FILES.items(), *((path, field) for path, field in DEVICE_FILES.items() if path in needs)]
-    items = [{"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}} for path, field in shows]
-    volume = {"name": names.WAIT_VOLUME, "downwardAPI": {"items": items, "defaultMode": _DEFAULT_MODE}}
+    shows = [
+        *FILES.items(),
+        *((path, field) for path, field in DEVICE_FILES.items() if path in needs),
+    ]
+    items = [
+        {"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": field}}
+        for path, field in shows
+    ]
+    volume = {
+        "name": names.WAIT_VOLUME,
+        "downwardAPI": {"items": items, "defaultMode": _DEFAULT_MODE},
+    }
     for index, existing in enumerate(podspec.volumes(draft.pod)):
         if existing.get("name") != names.WAIT_VOLUME:
             continue
         shown = (existing.get("downwardAPI") or {}).get("items")
         if shown is None and _is_mounted_by_user(draft.pod):
             message = f"volume {names.WAIT_VOLUME} has the name of the wait step's and holds something else"
-            raise Denied("rendezvous", Reason.INVALID_POD, f"pod {plan.pod_name}: {message}; give it another name")
+            raise Denied(
+                "rendezvous",
+                Reason.INVALID_POD,
+                f"pod {plan.pod_name}: {message}; give it another name",
+            )
         if not shown or any(item not in shown for item in items):
             draft.replace(("spec", "volumes"), index, volume)
         return
@@ -165,14 +196,22 @@ def _is_mounted_by_user(pod: Object) -> bool:
 
 
 def _container(
-    training: Object, plan: Plan, rendezvous: Rendezvous | None, needs: tuple[str, ...], nccl_conf: str
+    training: Object,
+    plan: Plan,
+    rendezvous: Rendezvous | None,
+    needs: tuple[str, ...],
+    nccl_conf: str,
 ) -> Object:
     settings = plan.profile.rendezvous
     told_in = plan.source.WORDS.told_in_short if settings.address_source != DEFAULT else _TOLD_IN
     image = settings.wait_image or training.get("image")
     if settings.wait_image == INSTALLED:
         image = plan.own_image or f"fabric-injector:{__version__}"
-    command = [*_OWN_PROGRAM, *needs] if settings.wait_image == INSTALLED else _command(needs, nccl_conf, told_in)
+    command = (
+        [*_OWN_PROGRAM, *needs]
+        if settings.wait_image == INSTALLED
+        else _command(needs, nccl_conf, told_in)
+    )
     variables = {"NVIDIA_VISIBLE_DEVICES": "void"}
     if rendezvous is not None:
         variables = {
@@ -185,7 +224,9 @@ def _container(
             variables[names.ENV_ADDRESS_ANNOTATION] = told_in
     mounts = []
     if needs:
-        mounts.append({"name": names.WAIT_VOLUME, "mountPath": names.WAIT_MOUNT_PATH, "readOnly": True})
+        mounts.append(
+            {"name": names.WAIT_VOLUME, "mountPath": names.WAIT_MOUNT_PATH, "readOnly": True}
+        )
     if nccl_conf:
         variables[names.ENV_NCCL_CONF] = nccl_conf
         mounts.append({"name": names.NCCL_CONF_VOLUME, "mountPath": names.NCCL_CONF_WRITE_PATH})
@@ -228,7 +269,10 @@ def _resources(training: Object) -> Object:
     follow. Source: kubernetes pkg/kubelet/cm/cpumanager/policy_static.go, cpusToReuse; run with kubelet 1.36 on one free cpu.
     """
     resources: Object = {}
-    for kind, source in (("limits", podspec.limits(training)), ("requests", podspec.requests(training))):
+    for kind, source in (
+        ("limits", podspec.limits(training)),
+        ("requests", podspec.requests(training)),
+    ):
         copied = {name: source[name] for name in _COPIED if name in source}
         if copied:
             resources[kind] = copied

@@ -55,13 +55,17 @@ def parse_networks(value: str, default_namespace: str) -> NetworksAnnotation:
     if not value:
         return _EMPTY
     if len(value) > MAX_LENGTH:
-        raise ValueError(f"is {len(value)} characters long, and Kubernetes keeps no more than {MAX_LENGTH}")
+        raise ValueError(
+            f"is {len(value)} characters long, and Kubernetes keeps no more than {MAX_LENGTH}"
+        )
     text = value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if _JSON_SIGNS.search(text):
         return NetworksAnnotation("json", parse_selection(text, default_namespace), value)
     check_count(text.count(",") + 1)
     items = text.split(",")
-    elements = tuple(_read_item(item, index, default_namespace) for index, item in enumerate(items, 1))
+    elements = tuple(
+        _read_item(item, index, default_namespace) for index, item in enumerate(items, 1)
+    )
     return NetworksAnnotation("comma", elements, value)
 
 
@@ -79,7 +83,11 @@ def _read_item(item: str, index: int, default_namespace: str) -> NetworkElement:
     name, _, interface = rest.partition("@")
     if "@" in interface:
         raise ValueError(f"element {index}: {_shown(item)} has more than one '@'")
-    namespace, name, interface = namespace.strip(_SPACE), name.strip(_SPACE), interface.strip(_SPACE)
+    namespace, name, interface = (
+        namespace.strip(_SPACE),
+        name.strip(_SPACE),
+        interface.strip(_SPACE),
+    )
     for part in (namespace, name):
         if part and not _NAME.fullmatch(part):
             where = "" if part == item else f" of {_shown(item)}"
@@ -87,7 +95,9 @@ def _read_item(item: str, index: int, default_namespace: str) -> NetworkElement:
             raise ValueError(
                 f"element {index}: {_shown(part)}{where} may hold only a-z, 0-9 and '-', with a letter or digit at both ends{hint}"
             )
-    if interface and (len(interface.encode()) > _LONGEST_INTERFACE or _INTERFACE_SPACE.search(interface)):
+    if interface and (
+        len(interface.encode()) > _LONGEST_INTERFACE or _INTERFACE_SPACE.search(interface)
+    ):
         raise ValueError(
             f"element {index}: interface {_shown(interface)} of {_shown(item)} may have no space "
             f"and at most {_LONGEST_INTERFACE} bytes"

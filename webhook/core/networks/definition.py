@@ -12,7 +12,11 @@ from webhook.core import names
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.qualified_name import extended_resource_problem, is_label_key, is_label_value
 
-_READ_ALREADY = (names.RESOURCE_NAME, names.NODE_SELECTOR, "kubectl.kubernetes.io/last-applied-configuration")
+_READ_ALREADY = (
+    names.RESOURCE_NAME,
+    names.NODE_SELECTOR,
+    "kubectl.kubernetes.io/last-applied-configuration",
+)
 _OVN_KUBERNETES = "ovn-k8s-cni-overlay"
 _ADDRESSES_ITS_PODS = ("kube-ovn", "flannel")
 """Plugins that give addresses with no ``ipam`` of their own."""
@@ -45,7 +49,9 @@ def define_network(obj: Object) -> NetworkDefinition:
     )
 
 
-def with_resource_name_keys(definition: NetworkDefinition, keys: Iterable[str]) -> NetworkDefinition:
+def with_resource_name_keys(
+    definition: NetworkDefinition, keys: Iterable[str]
+) -> NetworkDefinition:
     """Read the resources from the annotations *keys* in place of resourceName alone; a network may carry several of them.
 
     Source: network-resources-injector pkg/webhook parseNetworkAttachDefinition, flag -network-resource-name-keys.
@@ -59,7 +65,9 @@ def with_resource_name_keys(definition: NetworkDefinition, keys: Iterable[str]) 
             found, problem = _read_resources(key, definition.annotations)
         resources += found
         problems.append(problem)
-    return replace(definition, resources=resources, resource_problem="; ".join(filter(None, problems)))
+    return replace(
+        definition, resources=resources, resource_problem="; ".join(filter(None, problems))
+    )
 
 
 def _others(annotations: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -77,7 +85,9 @@ def _read_resources(key: str, annotations: Mapping[str, Any]) -> tuple[tuple[str
     value = annotations.get(key)
     pieces = [piece for piece in map(str.strip, str(value or "").split(",")) if piece]
     if len(pieces) > MAX_RESOURCES:
-        return (), _problem(key, value, f"it names {len(pieces)} resources; {MAX_RESOURCES} are the most")
+        return (), _problem(
+            key, value, f"it names {len(pieces)} resources; {MAX_RESOURCES} are the most"
+        )
     for piece in pieces:
         problem = extended_resource_problem(piece)
         if problem:

@@ -20,7 +20,9 @@ Lookup: TypeAlias = Callable[[str, str], NetworkDefinition | None]
 
 _MOST_FAULTS: Final = 5
 _STANDARD_KEYS = (names.RESOURCE_NAME,)
-_POSSIBLE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
+_POSSIBLE: Final = re.compile(
+    r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?"
+)
 """Whatever else an annotation names is never asked of the API server, whose paths it could change: ``../secrets``."""
 
 
@@ -36,7 +38,9 @@ class Finder:
         self._lookup = lookup
         self._known: dict[tuple[str, str], NetworkDefinition] = {}
 
-    def find(self, element: NetworkElement, source: str, *, isolated: bool = True) -> NetworkDefinition:
+    def find(
+        self, element: NetworkElement, source: str, *, isolated: bool = True
+    ) -> NetworkDefinition:
         """Return the definition of *element*; *source* tells in a denial where it is written.
 
         Raises Denied for a network in a namespace that Multus' isolation forbids, one that does not exist, and one whose own
@@ -48,7 +52,9 @@ class Finder:
         known = self._known.get(key)
         if known is not None:
             return known
-        found = self._lookup(namespace, name) if _POSSIBLE.fullmatch(f"{namespace}/{name}") else None
+        found = (
+            self._lookup(namespace, name) if _POSSIBLE.fullmatch(f"{namespace}/{name}") else None
+        )
         if found is None:
             raise self._denied(Reason.NETWORK_ABSENT, source, element, _why_absent(element))
         if found.problem:

@@ -25,7 +25,11 @@ def parse(text: str) -> Value:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         rest = text[error.pos : error.pos + 20]
-        found = f"is not JSON at character {error.pos + 1}: {rest!r}" if rest else "is not JSON: it ends too early"
+        found = (
+            f"is not JSON at character {error.pos + 1}: {rest!r}"
+            if rest
+            else "is not JSON: it ends too early"
+        )
         raise ValueError(found) from None
 
 

@@ -31,7 +31,11 @@ class Merged:
 
 
 def merge_networks(
-    own: Sequence[NetworkElement], profile: Profile, namespace: str, reserved: Sequence[str], pod_name: str
+    own: Sequence[NetworkElement],
+    profile: Profile,
+    namespace: str,
+    reserved: Sequence[str],
+    pod_name: str,
 ) -> Merged:
     """Append to the pod's *own* elements what the profile asks for and they do not hold; a multiset.
 
@@ -100,7 +104,10 @@ def _match(
 
 
 def _owner(
-    interface: str | None, own: Sequence[NetworkElement], interfaces: Sequence[str], others: Sequence[ProfileNetwork]
+    interface: str | None,
+    own: Sequence[NetworkElement],
+    interfaces: Sequence[str],
+    others: Sequence[ProfileNetwork],
 ) -> str:
     if interface in interfaces:
         index = list(interfaces).index(interface or "")
@@ -112,7 +119,9 @@ def _owner(
     return "another network that Multus attaches by itself"
 
 
-def _conflict(entry: ProfileNetwork, profile: Profile, namespace: str, owner: str, pod_name: str) -> Denied:
+def _conflict(
+    entry: ProfileNetwork, profile: Profile, namespace: str, owner: str, pod_name: str
+) -> Denied:
     return Denied(
         "networks",
         Reason.INTERFACE_CONFLICT,

@@ -70,7 +70,9 @@ def resolve_networks(
     want; Unavailable where *lookup* cannot tell.
     """
     if podspec.is_host_network(pod):
-        return ResolvedNetworks(problem="the pod uses the node's network, where Multus attaches nothing")
+        return ResolvedNetworks(
+            problem="the pod uses the node's network, where Multus attaches nothing"
+        )
     finder = Finder(podspec.display_name(pod), namespace_name, multus, lookup)
     texts = podspec.annotations(pod)
     if profile.annotations:
@@ -78,10 +80,16 @@ def resolve_networks(
     default = _find_default(texts, finder)
     own = _read(names.NETWORKS, texts.get(names.NETWORKS) or "", namespace_name, finder)
     definitions = finder.find_all(
-        [(element, f"annotation {names.NETWORKS}: element {number}") for number, element in enumerate(own.elements, 1)]
+        [
+            (element, f"annotation {names.NETWORKS}: element {number}")
+            for number, element in enumerate(own.elements, 1)
+        ]
     )
     cluster = default[0].interface if default is not None else None
-    reserved = [cluster or _CLUSTER_INTERFACE, *map("net{}".format, range(1, multus.default_networks + 1))]
+    reserved = [
+        cluster or _CLUSTER_INTERFACE,
+        *map("net{}".format, range(1, multus.default_networks + 1)),
+    ]
     merged = merge_networks(own.elements, profile, namespace_name, reserved, finder.pod_name)
     if default is not None and merged.elements:
         _check_gateways((default[0], *own.elements), finder)
@@ -103,11 +111,15 @@ def resolve_networks(
             )
         ]
     )
-    rendezvous_network, problem = choose_rendezvous_network(profile, namespace_name, attachments, merged.places)
+    rendezvous_network, problem = choose_rendezvous_network(
+        profile, namespace_name, attachments, merged.places
+    )
     if default is not None:
         resources = _resources(default[1], None, profile, namespace_name, finder.pod_name)
         attachments = (Attachment(default[1], reserved[0], resources, default=True), *attachments)
-    return ResolvedNetworks(own.with_added(added) if added else None, attachments, rendezvous_network, problem)
+    return ResolvedNetworks(
+        own.with_added(added) if added else None, attachments, rendezvous_network, problem
+    )
 
 
 def _read(annotation: str, text: str, namespace: str, finder: Finder) -> NetworksAnnotation:
@@ -121,18 +133,24 @@ def _read(annotation: str, text: str, namespace: str, finder: Finder) -> Network
         raise Denied(STEP, Reason.BAD_NETWORKS, message) from None
 
 
-def _find_default(texts: Mapping[str, str], finder: Finder) -> tuple[NetworkElement, NetworkDefinition] | None:
+def _find_default(
+    texts: Mapping[str, str], finder: Finder
+) -> tuple[NetworkElement, NetworkDefinition] | None:
     """Find the one network that takes the cluster network's place. Source: multus-cni tryLoadK8sPodDefaultNetwork."""
     if names.DEFAULT_NETWORK not in texts:
         return None
-    elements = _read(names.DEFAULT_NETWORK, texts[names.DEFAULT_NETWORK] or "", _MULTUS_NAMESPACE, finder).elements
+    elements = _read(
+        names.DEFAULT_NETWORK, texts[names.DEFAULT_NETWORK] or "", _MULTUS_NAMESPACE, finder
+    ).elements
     if len(elements) != 1:
         message = (
             f"pod {finder.pod_name}: annotation {names.DEFAULT_NETWORK} names {len(elements)} networks; "
             "name exactly one, or remove the annotation"
         )
         raise Denied(STEP, Reason.BAD_NETWORKS, message)
-    return elements[0], finder.find(elements[0], f"annotation {names.DEFAULT_NETWORK}", isolated=False)
+    return elements[0], finder.find(
+        elements[0], f"annotation {names.DEFAULT_NETWORK}", isolated=False
+    )
 
 
 def _check_gateways(elements: Sequence[NetworkElement], finder: Finder) -> None:
@@ -148,7 +166,11 @@ def _check_gateways(elements: Sequence[NetworkElement], finder: Finder) -> None:
 
 
 def _resources(
-    definition: NetworkDefinition, entry: ProfileNetwork | None, profile: Profile, namespace: str, pod_name: str
+    definition: NetworkDefinition,
+    entry: ProfileNetwork | None,
+    profile: Profile,
+    namespace: str,
+    pod_name: str,
 ) -> tuple[tuple[str, int], ...]:
     """Return what one attachment takes: the profile's word for it, else the network's own.
 
@@ -157,7 +179,10 @@ def _resources(
     """
     if entry is None:
         for candidate in profile.networks:
-            if candidate.name == definition.name and (candidate.namespace or namespace) == definition.namespace:
+            if (
+                candidate.name == definition.name
+                and (candidate.namespace or namespace) == definition.namespace
+            ):
                 entry = candidate
                 break
     if entry is not None and entry.resources:
@@ -186,12 +211,21 @@ def choose_rendezvous_network(
     named = profile.rendezvous.network
     if named is not None:
         key = f"{named.namespace or namespace}/{named.name}"
-        candidates = [one for one in attachments if one.key == key and named.interface in (None, one.interface)][:1]
+        candidates = [
+            one
+            for one in attachments
+            if one.key == key and named.interface in (None, one.interface)
+        ][:1]
         if not candidates:
             wanted = f"{key}@{named.interface}" if named.interface else key
-            return None, f"profile {profile.name} meets on network {wanted}, which is not attached to the pod"
+            return (
+                None,
+                f"profile {profile.name} meets on network {wanted}, which is not attached to the pod",
+            )
     else:
-        candidates = [attachments[place] for place in places] if profile.networks else list(attachments)
+        candidates = (
+            [attachments[place] for place in places] if profile.networks else list(attachments)
+        )
         if not candidates:
             return None, "no secondary network is attached to the pod"
     problems: dict[str, None] = {}

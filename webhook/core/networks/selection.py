@@ -104,11 +104,15 @@ def _check_texts(texts: dict[str, str], ips: list[str]) -> None:
     for field in ("mac", "infiniband-guid"):
         text = texts.get(field)
         if text and not is_mac(text):
-            raise ValueError(f"{field} {_shown(text)} is not a hardware address, as 02:00:5e:10:00:01")
+            raise ValueError(
+                f"{field} {_shown(text)} is not a hardware address, as 02:00:5e:10:00:01"
+            )
     for ip in ips:
         if "/" in ip:
             if not is_cidr(ip):
-                raise ValueError(f"ips: {_shown(ip)} is not an address with prefix length, as 10.0.0.7/24")
+                raise ValueError(
+                    f"ips: {_shown(ip)} is not an address with prefix length, as 10.0.0.7/24"
+                )
         elif parse_ip(ip) is None:
             raise ValueError(f"ips: {_shown(ip)} is not an IP address")
 
@@ -212,7 +216,9 @@ def _shown(text: str) -> str:
     return repr(str(text[:40]))
 
 
-_TEXTS = frozenset({"name", "namespace", "interface", "interfaceRequest", "mac", "infiniband-guid", "deviceID"})
+_TEXTS = frozenset(
+    {"name", "namespace", "interface", "interfaceRequest", "mac", "infiniband-guid", "deviceID"}
+)
 _CHECKS: dict[str, Callable[[str, go_json.Value], None]] = {
     "portMappings": _check_ports,
     "bandwidth": _check_bandwidth,

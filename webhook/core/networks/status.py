@@ -75,7 +75,9 @@ def secondary_address(status: str, wanted: Wanted) -> Secondary:
     an address that fits. An entry that names no interface is taken to be on the promised one.
     Source: network-attachment-definition-client pkg/apis types.go NetworkStatus, pkg/utils CreateNetworkStatuses; multus-cni.
     """
-    return _remembered(status, wanted) if len(status) <= _REMEMBERED_LENGTH else _read(status, wanted)
+    return (
+        _remembered(status, wanted) if len(status) <= _REMEMBERED_LENGTH else _read(status, wanted)
+    )
 
 
 def _read(status: str, wanted: Wanted) -> Secondary:
@@ -84,17 +86,25 @@ def _read(status: str, wanted: Wanted) -> Secondary:
     except (ValueError, RecursionError) as error:
         return Secondary(problem=f"is not a list of networks ({error})")
     secondary = [entry for entry in entries if not _is_cluster_network(entry)]
-    named = [entry for entry in secondary if entry.get("name") == f"{wanted.namespace}/{wanted.name}"]
-    named = named or [entry for entry in secondary if entry.get("name") == wanted.name]  # Multus before 3.6
+    named = [
+        entry for entry in secondary if entry.get("name") == f"{wanted.namespace}/{wanted.name}"
+    ]
+    named = named or [
+        entry for entry in secondary if entry.get("name") == wanted.name
+    ]  # Multus before 3.6
     promised = [entry for entry in named if entry.get("interface") == wanted.interface]
     unnamed = [entry for entry in named if not entry.get("interface")]
-    others = [entry for entry in named if entry.get("interface") not in (wanted.interface, None, "")]
+    others = [
+        entry for entry in named if entry.get("interface") not in (wanted.interface, None, "")
+    ]
     problems: list[str] = []
     for entry in (*promised, *unnamed, *others)[:MAX_ENTRIES]:
         found = _choose(entry, wanted.family, problems)
         if found is not None:
             interface = entry.get("interface")
-            elsewhere = isinstance(interface, str) and bool(interface) and interface != wanted.interface
+            elsewhere = (
+                isinstance(interface, str) and bool(interface) and interface != wanted.interface
+            )
             return Secondary(str(found), str(interface)[:MAX_NAME] if elsewhere else "")
     if problems:
         return Secondary(problem="; ".join(dict.fromkeys(problems))[:MAX_PROBLEM])
@@ -154,7 +164,13 @@ def _addresses(listed: list[Any], problems: list[str]) -> Iterator[IPAddress]:
         if isinstance(address, IPv6Address) and address.ipv4_mapped:
             address = address.ipv4_mapped
         scoped = isinstance(address, IPv6Address) and bool(address.scope_id)
-        if scoped or address.is_loopback or address.is_unspecified or address.is_multicast or address.is_link_local:
+        if (
+            scoped
+            or address.is_loopback
+            or address.is_unspecified
+            or address.is_multicast
+            or address.is_link_local
+        ):
             problems.append(f"holds {address!s}, at which no other pod can reach this one")
             continue
         yield address

@@ -65,13 +65,19 @@ def null_as_empty(value: Any) -> Any:
 
 def name_each(profiles: Mapping[str, Profile]) -> Mapping[str, Profile]:
     """Give each profile the name under which it stands."""
-    return MappingProxyType({name: replace(profile, name=name) for name, profile in profiles.items()})
+    return MappingProxyType(
+        {name: replace(profile, name=name) for name, profile in profiles.items()}
+    )
 
 
 @cache
 def reader() -> TypeAdapter[Profiles]:
     """Return what reads Profiles of plain values."""
-    known = {**vars(field_types), **vars(profile), **globals()}  # every name that stands in an annotation
+    known = {
+        **vars(field_types),
+        **vars(profile),
+        **globals(),
+    }  # every name that stands in an annotation
     for section in SECTIONS:
         types = get_type_hints(section, known, include_extras=True)
         for field in fields(section):

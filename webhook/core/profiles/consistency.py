@@ -12,7 +12,12 @@ from typing import Any, TypeAlias
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.podspec import normalized_mount_path
-from webhook.core.profiles.field_types import COMPUTE, check_amount, check_quantity, check_resource_name
+from webhook.core.profiles.field_types import (
+    COMPUTE,
+    check_amount,
+    check_quantity,
+    check_resource_name,
+)
 from webhook.core.profiles.grammar import parse_network, refused
 from webhook.core.profiles.profile import ProfileNetwork
 from webhook.core.profiles.slips import did_you_mean
@@ -37,7 +42,9 @@ def find_contradictions(value: Any) -> Iterator[_Contradiction]:
         at = ("profiles", name)
         networks = [_network(_get(entry, "network")) for entry in _list(_get(profile, "networks"))]
         yield from _shared_interfaces(networks, (*at, "networks"))
-        yield from _unknown_rendezvous(_get(profile, "rendezvous"), networks, (*at, "rendezvous", "network"))
+        yield from _unknown_rendezvous(
+            _get(profile, "rendezvous"), networks, (*at, "rendezvous", "network")
+        )
         resources = _get(profile, "resources")
         yield from _wrong_amounts(resources, (*at, "resources"))
         yield from _wrong_volumes(_get(profile, "volumes"), (*at, "volumes"))
@@ -62,18 +69,24 @@ def _unreadable_interfaces(annotations: Any, at: Location) -> Iterator[_Contradi
     else:
         if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
             why = "is no JSON list of objects"
-        elif all(isinstance(each.get("interfaceName"), str) and each["interfaceName"] for each in listed):
+        elif all(
+            isinstance(each.get("interfaceName"), str) and each["interfaceName"] for each in listed
+        ):
             return
         else:
             why = "has an interface without interfaceName"
-    example = '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"vpc1"}]'
+    example = (
+        '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"vpc1"}]'
+    )
     yield (
         (*at, names.GKE_INTERFACES),
         f"{why}, and GKE would make no pod of the profile; write a list such as {example}",
     )
 
 
-def _shared_interfaces(networks: list[ProfileNetwork | None], at: Location) -> Iterator[_Contradiction]:
+def _shared_interfaces(
+    networks: list[ProfileNetwork | None], at: Location
+) -> Iterator[_Contradiction]:
     owners: dict[str, int] = {}
     for index, network in enumerate(networks):
         if network and network.interface:
@@ -93,7 +106,15 @@ def _unknown_rendezvous(
     if source in ("gke", "claim"):
         if wanted is not None and wanted.namespace:
             what = "GKE's networks" if source == "gke" else "claims"
-            yield at, str(refused(text, f"write the name alone: {what}, addressSource: {source}, are in no namespace"))
+            yield (
+                at,
+                str(
+                    refused(
+                        text,
+                        f"write the name alone: {what}, addressSource: {source}, are in no namespace",
+                    )
+                ),
+            )
         return
     if wanted is None or not networks or None in networks:
         return
@@ -112,7 +133,10 @@ def _wrong_amounts(resources: Any, at: Location) -> Iterator[_Contradiction]:
             text = check_quantity(amount)
             if resource in COMPUTE:  # of a sidecar; in the profile itself it is refused by its name
                 if parse_quantity(text) < 0:
-                    yield (*at, resource), str(refused(text, f"write an amount of {resource} of 0 or more"))
+                    yield (
+                        (*at, resource),
+                        str(refused(text, f"write an amount of {resource} of 0 or more")),
+                    )
                 continue
             check_resource_name(resource)
         except ValueError:
@@ -128,7 +152,10 @@ def _wrong_volumes(volumes: Any, at: Location) -> Iterator[_Contradiction]:
     for index, volume in enumerate(_list(volumes)):
         given = [source for source in SOURCES if _get(volume, source) is not None]
         if isinstance(volume, dict) and len(given) != 1:
-            yield (*at, index), f"found {' and '.join(given) or 'none of the sources'}; {NOT_ONE_SOURCE}"
+            yield (
+                (*at, index),
+                f"found {' and '.join(given) or 'none of the sources'}; {NOT_ONE_SOURCE}",
+            )
 
 
 def _shared_paths(mounts: Any, at: Location) -> Iterator[_Contradiction]:
@@ -151,18 +178,28 @@ def _wrong_tolerations(tolerations: Any, at: Location) -> Iterator[_Contradictio
             yield (*at, index), NO_KEY
         if exists and _get(toleration, "value"):
             yield (*at, index, "value"), HAS_VALUE
-        if _get(toleration, "tolerationSeconds") is not None and _get(toleration, "effect") != "NoExecute":
+        if (
+            _get(toleration, "tolerationSeconds") is not None
+            and _get(toleration, "effect") != "NoExecute"
+        ):
             yield (*at, index, "tolerationSeconds"), HAS_SECONDS
 
 
 def _wrong_quantities(quantities: Any, resources: Any, at: Location) -> Iterator[_Contradiction]:
     yield from _shared(quantities, "resource", at)
     for index, quantity in enumerate(_list(quantities)):
-        if isinstance(quantity, dict) and _get(quantity, "perAccelerator") is None and not _get(quantity, "byNodeType"):
+        if (
+            isinstance(quantity, dict)
+            and _get(quantity, "perAccelerator") is None
+            and not _get(quantity, "byNodeType")
+        ):
             yield (*at, index), NO_QUANTITY
         resource = _get(quantity, "resource")
         if isinstance(resource, str) and _get(resources, resource) is not None:
-            yield (*at, index, "resource"), f"{resource} stands under resources already; remove one of the two"
+            yield (
+                (*at, index, "resource"),
+                f"{resource} stands under resources already; remove one of the two",
+            )
         if isinstance(resource, str) and is_accelerator(resource):
             yield (*at, index, "resource"), IS_ACCELERATOR.format(resource)
 
@@ -178,7 +215,9 @@ def _wrong_claims(claims: Any, at: Location) -> Iterator[_Contradiction]:
         for number, request in enumerate(_list(requests)):
             if _get(request, "allocationMode") == "All" and _get(request, "count") is not None:
                 yield (*here, "requests", number, "count"), HAS_COUNT
-        known = dict.fromkeys(name for each in _list(requests) if isinstance(name := _get(each, "name"), str))
+        known = dict.fromkeys(
+            name for each in _list(requests) if isinstance(name := _get(each, "name"), str)
+        )
         for field in ("constraints", "config"):
             for number, part in enumerate(_list(_get(claim, field))):
                 for place, name in enumerate(_list(_get(part, "requests"))):
@@ -197,16 +236,24 @@ def _shared(
         if isinstance(value, str):
             owner = owners.setdefault(normalize(value), index)
             if owner != index:
-                yield (*at, index, key), f"{value} is that of {at[-1]}[{owner}] already; write another"
+                yield (
+                    (*at, index, key),
+                    f"{value} is that of {at[-1]}[{owner}] already; write another",
+                )
 
 
-def _shared_pod_labels(name: str, labels: Any, choosers: dict[str, str]) -> Iterator[_Contradiction]:
+def _shared_pod_labels(
+    name: str, labels: Any, choosers: dict[str, str]
+) -> Iterator[_Contradiction]:
     """Find two profiles that the same pods would choose."""
     if not isinstance(labels, dict) or not labels:
         return
     owner = choosers.setdefault(repr(sorted(labels.items(), key=repr)), name)
     if owner != name:
-        yield ("profiles", name, "podLabels"), f"profile {owner} has the same; no pod could choose one of the two"
+        yield (
+            ("profiles", name, "podLabels"),
+            f"profile {owner} has the same; no pod could choose one of the two",
+        )
 
 
 def _network(value: Any) -> ProfileNetwork | None:

@@ -23,7 +23,13 @@ from webhook.core.profiles.consistency import (
 )
 from webhook.core.profiles.field_types import PRESERVED, RULES, rule
 from webhook.core.profiles.json_schema import tidy_schema
-from webhook.core.profiles.objects import DEFINITION, LONGEST_NAME, PLURAL, PROFILE_API_VERSION, PROFILE_KIND
+from webhook.core.profiles.objects import (
+    DEFINITION,
+    LONGEST_NAME,
+    PLURAL,
+    PROFILE_API_VERSION,
+    PROFILE_KIND,
+)
 
 _KEPT = (
     "type", "description", "enum", "pattern", "nullable", "required", "maxLength", "minItems", "maxItems", "maxProperties", RULES,
@@ -57,12 +63,20 @@ def custom_resource_definition() -> dict[str, Any]:
         "kind": "CustomResourceDefinition",
         "metadata": {
             "name": DEFINITION,
-            "labels": {"app.kubernetes.io/name": "fabric-injector", "app.kubernetes.io/component": "webhook"},
+            "labels": {
+                "app.kubernetes.io/name": "fabric-injector",
+                "app.kubernetes.io/component": "webhook",
+            },
         },
         "spec": {
             "group": group,
             "scope": "Cluster",
-            "names": {"kind": PROFILE_KIND, "plural": PLURAL, "singular": PROFILE_KIND.lower(), "shortNames": ["fp"]},
+            "names": {
+                "kind": PROFILE_KIND,
+                "plural": PLURAL,
+                "singular": PROFILE_KIND.lower(),
+                "shortNames": ["fp"],
+            },
             "versions": [
                 {
                     "name": version,
@@ -80,7 +94,11 @@ def custom_resource_definition() -> dict[str, Any]:
 _COLUMNS = [
     {"name": "Networks", "type": "string", "jsonPath": ".status.networks"},
     {"name": "Namespaces", "type": "integer", "jsonPath": ".status.namespaces"},
-    {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},
+    {
+        "name": "Ready",
+        "type": "string",
+        "jsonPath": '.status.conditions[?(@.type=="Ready")].status',
+    },
     {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
 ]
 
@@ -110,7 +128,9 @@ def spec_schema() -> dict[str, Any]:
     spec = _structural(whole["$defs"]["Profile"], whole["$defs"])
     fields = spec["properties"]
     fields["networks"][RULES] = [
-        rule(_INTERFACES_DIFFER, "two networks have the same interface; write another after one's @")
+        rule(
+            _INTERFACES_DIFFER, "two networks have the same interface; write another after one's @"
+        )
     ]
     fields["resources"][RULES] += [
         rule(_WHOLE, "write whole numbers, 0 or more"),
@@ -141,12 +161,21 @@ def _add_rules_of_parts(fields: dict[str, Any]) -> None:
     ):
         listed |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
     fields["volumes"]["items"][RULES] = [
-        rule(f"[{', '.join(f'has(self.{name})' for name in SOURCES)}].exists_one(one, one)", NOT_ONE_SOURCE)
+        rule(
+            f"[{', '.join(f'has(self.{name})' for name in SOURCES)}].exists_one(one, one)",
+            NOT_ONE_SOURCE,
+        )
     ]
     fields["tolerations"]["items"][RULES] = [
         rule("has(self.key) || has(self.operator) && self.operator == 'Exists'", NO_KEY),
-        rule("!has(self.value) || self.value == '' || !has(self.operator) || self.operator == 'Equal'", HAS_VALUE),
-        rule("!has(self.tolerationSeconds) || has(self.effect) && self.effect == 'NoExecute'", HAS_SECONDS),
+        rule(
+            "!has(self.value) || self.value == '' || !has(self.operator) || self.operator == 'Equal'",
+            HAS_VALUE,
+        ),
+        rule(
+            "!has(self.tolerationSeconds) || has(self.effect) && self.effect == 'NoExecute'",
+            HAS_SECONDS,
+        ),
     ]
     fields["claims"]["items"][RULES] = [
         rule(
@@ -157,17 +186,25 @@ def _add_rules_of_parts(fields: dict[str, Any]) -> None:
         for field in ("constraints", "config")
     ]
     claims["requests"]["items"][RULES] = [
-        rule("!has(self.count) || !has(self.allocationMode) || self.allocationMode == 'ExactCount'", HAS_COUNT)
+        rule(
+            "!has(self.count) || !has(self.allocationMode) || self.allocationMode == 'ExactCount'",
+            HAS_COUNT,
+        )
     ]
     fields["quantities"]["items"][RULES] = [
-        rule("has(self.perAccelerator) || has(self.byNodeType) && self.byNodeType.size() > 0", NO_QUANTITY)
+        rule(
+            "has(self.perAccelerator) || has(self.byNodeType) && self.byNodeType.size() > 0",
+            NO_QUANTITY,
+        )
     ]
 
 
 def _structural(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in node:
         inner = sections[node["$ref"].rpartition("/")[2]]
-        return _structural({**inner, **{key: value for key, value in node.items() if key != "$ref"}}, sections)
+        return _structural(
+            {**inner, **{key: value for key, value in node.items() if key != "$ref"}}, sections
+        )
     if "anyOf" in node:
         described = {key: value for key, value in node.items() if key != "anyOf"}
         return _structural({**described, **_one_type(node["anyOf"])}, sections)
@@ -181,7 +218,9 @@ def _structural(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any
         case "array":
             made["items"] = _structural(node["items"], sections)
         case "object" if "properties" in node:
-            made["properties"] = {name: _structural(field, sections) for name, field in node["properties"].items()}
+            made["properties"] = {
+                name: _structural(field, sections) for name, field in node["properties"].items()
+            }
         case "object" if PRESERVED in node:
             pass
         case "object":
@@ -192,7 +231,9 @@ def _structural(node: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any
 
 def _one_type(choices: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the choice that an object has; a null, and the word that means absent, are left to the file."""
-    first = next(choice for choice in choices if "$ref" in choice or choice.get("type") not in (None, "null"))
+    first = next(
+        choice for choice in choices if "$ref" in choice or choice.get("type") not in (None, "null")
+    )
     return {**first, "nullable": True}
 
 
@@ -206,7 +247,8 @@ def _key_rules(keys: dict[str, Any]) -> Iterator[dict[str, str]]:
     if "not" in keys:
         prefix = keys["not"]["pattern"].removeprefix("^")
         yield rule(
-            f"self.all(k, !k.startsWith({_quoted(prefix)}))", f"keys that start with {prefix} are the injector's own"
+            f"self.all(k, !k.startsWith({_quoted(prefix)}))",
+            f"keys that start with {prefix} are the injector's own",
         )
     for each in keys.get(RULES, ()):
         yield rule(f"self.all(k, {_SELF.sub('k', each['rule'])})", each["message"])

@@ -8,7 +8,16 @@ from webhook.core.errors import Problem, ProfilesError
 from webhook.core.printable import quoted
 from webhook.core.profiles.objects import ObjectsOfFile, are_objects, path_in_object
 from webhook.core.value_types import NOTHING, type_name
-from webhook.core.yaml_reader import Document, Location, Mark, Marks, YamlFault, decode, format_path, read_documents
+from webhook.core.yaml_reader import (
+    Document,
+    Location,
+    Mark,
+    Marks,
+    YamlFault,
+    decode,
+    format_path,
+    read_documents,
+)
 
 
 class ProfilesDocument:
@@ -22,11 +31,15 @@ class ProfilesDocument:
     def __init__(self, content: str | bytes) -> None:
         self._marks = Marks()
         try:
-            documents = read_documents(decode(content) if isinstance(content, bytes) else content, self._marks)
+            documents = read_documents(
+                decode(content) if isinstance(content, bytes) else content, self._marks
+            )
         except YamlFault as fault:
             raise ProfilesError((_problem(fault),)) from None
         if not documents:
-            raise ProfilesError((Problem(format_path(()), 1, "is empty; write at least `profiles: {}`"),))
+            raise ProfilesError(
+                (Problem(format_path(()), 1, "is empty; write at least `profiles: {}`"),)
+            )
         self.problems = [_problem(fault) for fault in self._marks.faults]
         self._line = documents[0].line
         self._path = format_path
@@ -45,7 +58,9 @@ class ProfilesDocument:
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> Problem:
         """Make a Problem whose line is that of the value (or its key), or of the nearest one above that is there."""
         _, mark, is_there = self._find(location)
-        return Problem(self._path(location), mark.key_line if at_key and is_there else mark.line, message)
+        return Problem(
+            self._path(location), mark.key_line if at_key and is_there else mark.line, message
+        )
 
     def text(self, location: Location) -> str | None:
         """Return the scalar at *location* as it is written; None for nothing, a list or an object."""
@@ -64,7 +79,9 @@ class ProfilesDocument:
     def _find(self, location: Location) -> tuple[Any, Mark, bool]:
         """Return the value at *location*, else the nearest above it; its mark; and whether it is there."""
         value = self.value
-        mark = Mark(self._line, self._line, None if isinstance(value, dict | list) else str(value).lower())
+        mark = Mark(
+            self._line, self._line, None if isinstance(value, dict | list) else str(value).lower()
+        )
         for part in location:
             below = self._marks.of(value).get(part)
             if below is None:

@@ -66,7 +66,12 @@ NETWORK_SCHEMA = {
     "type": "string",
     "pattern": "^([-a-z0-9]+/)?[-.a-z0-9]+(@[-a-z0-9]{1,15})?$",
     "maxLength": 333,
-    RULES: [rule("!self.endsWith('@eth0') && !self.endsWith('@lo')", "every pod already has this interface")],
+    RULES: [
+        rule(
+            "!self.endsWith('@eth0') && !self.endsWith('@lo')",
+            "every pod already has this interface",
+        )
+    ],
 }
 _RESOURCES_SCHEMA = {
     "type": "string",
@@ -88,7 +93,9 @@ PRESERVED = "x-kubernetes-preserve-unknown-fields"
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _PATH = {"type": "string", "pattern": "^/", "maxLength": _MAX_PATH}
 _NO_STEP_UP = rule("!(self + '/').contains('/../')", "write the path without '..'")
-_IMAGE_PATTERN = "".join(IMAGE).replace("(?=/)", "")  # which the API server's regular expressions do not know
+_IMAGE_PATTERN = "".join(IMAGE).replace(
+    "(?=/)", ""
+)  # which the API server's regular expressions do not know
 
 
 def _refuse_in_file(_: Any) -> None:
@@ -97,10 +104,14 @@ def _refuse_in_file(_: Any) -> None:
 
 def _check_profile_name(text: str) -> str:
     if text == names.PROFILE_NONE:
-        raise refused(text, f"the label {names.PROFILE}: {names.PROFILE_NONE} leaves a pod alone; write another name")
+        raise refused(
+            text,
+            f"the label {names.PROFILE}: {names.PROFILE_NONE} leaves a pod alone; write another name",
+        )
     if not text or not qualified_name.is_label_value(text):
         raise refused(
-            text, "it is a label's value; write 1 to 63 letters, digits, '-', '_', '.', a letter or digit at both ends"
+            text,
+            "it is a label's value; write 1 to 63 letters, digits, '-', '_', '.', a letter or digit at both ends",
         )
     return text
 
@@ -123,7 +134,9 @@ def _all_as_none(value: Any) -> Any:
 
 def _check_many(namespaces: frozenset[str] | None) -> frozenset[str] | None:
     if namespaces and len(namespaces) > _MAX_NAMESPACES:
-        raise ValueError(f"found {len(namespaces)} namespaces; write at most {_MAX_NAMESPACES}, or the word all")
+        raise ValueError(
+            f"found {len(namespaces)} namespaces; write at most {_MAX_NAMESPACES}, or the word all"
+        )
     return namespaces
 
 
@@ -139,7 +152,8 @@ def check_resource_name(text: str) -> str:
     """Accept an extended resource or huge pages."""
     if text in _NATIVE_RESOURCES:
         raise refused(
-            text, "it belongs to the job, not to the fabric; write it in the job, or in a LimitRange of the namespace"
+            text,
+            "it belongs to the job, not to the fabric; write it in the job, or in a LimitRange of the namespace",
         )
     if text.startswith(HUGE_PAGES):
         parse_page_size(text)
@@ -160,7 +174,9 @@ def check_quantity(value: Any) -> str:
     try:
         parse_quantity(text)
     except ValueError:
-        raise refused(text, "write a number with an optional suffix, such as 1, 8 or 16Gi") from None
+        raise refused(
+            text, "write a number with an optional suffix, such as 1, 8 or 16Gi"
+        ) from None
     return text
 
 
@@ -170,9 +186,13 @@ def check_amount(resource: str, text: str) -> None:
     if amount < 0 or amount.denominator != 1:
         raise refused(text, f"write a whole number of {resource}, 0 or more")
     if amount > MAX_AMOUNT:
-        raise refused(text, f"write at most {MAX_AMOUNT}, beyond which Kubernetes does not count {resource}")
+        raise refused(
+            text, f"write at most {MAX_AMOUNT}, beyond which Kubernetes does not count {resource}"
+        )
     if resource.startswith(HUGE_PAGES) and amount.numerator % parse_page_size(resource):
-        raise refused(text, f"write a multiple of the page size, {resource.removeprefix(HUGE_PAGES)}")
+        raise refused(
+            text, f"write a multiple of the page size, {resource.removeprefix(HUGE_PAGES)}"
+        )
 
 
 def _check_size(value: Any) -> str | None:
@@ -198,22 +218,32 @@ def _check_duration(value: Any) -> int:
 
 def _check_image(value: Any) -> Any:
     """Accept an image reference, ``installed``, or ``none``."""
-    if isinstance(value, str) and (len(value.split()) != 1 or value != value.strip() or not value.isprintable()):
+    if isinstance(value, str) and (
+        len(value.split()) != 1 or value != value.strip() or not value.isprintable()
+    ):
         raise refused(
-            value, "write an image reference without spaces, such as docker.io/library/busybox:1.37, installed, or none"
+            value,
+            "write an image reference without spaces, such as docker.io/library/busybox:1.37, installed, or none",
         )
     if isinstance(value, str) and value != INSTALLED and re.fullmatch(_LIKE_INSTALLED, value):
-        raise refused(value, f"did you mean {INSTALLED}? An image of that name is written docker.io/library/{value}")
+        raise refused(
+            value,
+            f"did you mean {INSTALLED}? An image of that name is written docker.io/library/{value}",
+        )
     return None if value == NONE else value
 
 
 def _check_env_name(text: str) -> str:
     if text.startswith(_OWN_VARIABLES):
         raise refused(
-            text, f"names that start with {_OWN_VARIABLES} are set by the injector itself; write another name"
+            text,
+            f"names that start with {_OWN_VARIABLES} are set by the injector itself; write another name",
         )
     if not qualified_name.is_env_name(text):
-        raise refused(text, "write a variable's name of letters, digits, '_', '-', '.', not starting with a digit")
+        raise refused(
+            text,
+            "write a variable's name of letters, digits, '_', '-', '.', not starting with a digit",
+        )
     return text
 
 
@@ -233,28 +263,35 @@ def _check_label_key(text: str) -> str:
 
 def _check_selecting_label(text: str) -> str:
     if text.startswith(names.PREFIX):
-        raise refused(text, f"labels of {names.PREFIX} choose for themselves; write another label of the pods")
+        raise refused(
+            text, f"labels of {names.PREFIX} choose for themselves; write another label of the pods"
+        )
     return _check_label_key(text)
 
 
 def _check_label_value(text: str) -> str:
     if not qualified_name.is_label_value(text):
         raise refused(
-            text, "write a label's value: at most 63 letters, digits, '-', '_', '.', a letter or digit at both ends"
+            text,
+            "write a label's value: at most 63 letters, digits, '-', '_', '.', a letter or digit at both ends",
         )
     return text
 
 
 def _check_annotation_key(text: str) -> str:
     if not qualified_name.is_label_key(text):
-        raise refused(text, f"write an annotation's key: [domain/]name, such as {names.RESOURCE_NAME}")
+        raise refused(
+            text, f"write an annotation's key: [domain/]name, such as {names.RESOURCE_NAME}"
+        )
     return text
 
 
 def _check_set_annotation(text: str) -> str:
     """Accept an annotation's key that neither we nor Multus nor GKE write."""
     if text.startswith(names.PREFIX):
-        raise refused(text, f"annotations of {names.PREFIX} are set by the injector itself; write another key")
+        raise refused(
+            text, f"annotations of {names.PREFIX} are set by the injector itself; write another key"
+        )
     if text in _WRITTEN_ELSEWHERE:
         raise refused(text, _WRITTEN_ELSEWHERE[text])
     return _check_annotation_key(text)
@@ -269,7 +306,9 @@ def _check_annotation_value(text: str) -> str:
 def _check_own_name(text: str) -> str:
     """Accept the name of a volume or a container that is none of ours."""
     if text.startswith(_OWN_NAME):
-        raise refused(text, "volumes and containers of this name are the injector's own; write another")
+        raise refused(
+            text, "volumes and containers of this name are the injector's own; write another"
+        )
     return _check_dns_label(text)
 
 
@@ -312,14 +351,17 @@ def _check_allowed_image(text: str) -> str:
         split_image(f"{text[:-1]}x" if text.endswith("/*") else text)
     except ValueError:
         raise refused(
-            text, "write an image reference, or the beginning of some and /*, as registry.example.com/team/*"
+            text,
+            "write an image reference, or the beginning of some and /*, as registry.example.com/team/*",
         ) from None
     return text
 
 
 def _check_device_name(text: str) -> str:
     if "/" not in text:
-        raise refused(text, "write the extended resource of a device, such as vpc.amazonaws.com/efa")
+        raise refused(
+            text, "write the extended resource of a device, such as vpc.amazonaws.com/efa"
+        )
     return check_resource_name(text)
 
 
@@ -331,38 +373,51 @@ def _check_flat(value: Any) -> Any:
     """Refuse resources as a container has them."""
     for key in ("limits", "requests"):
         if isinstance(value, dict) and isinstance(value.get(key), dict):
-            raise refused(key, f"write cpu: 1 directly, without {key}: limits and requests are equal")
+            raise refused(
+                key, f"write cpu: 1 directly, without {key}: limits and requests are equal"
+            )
     return value
 
 
 def _check_capability(text: str) -> str:
     if not re.fullmatch(_CAPABILITY, text) or text.startswith("CAP_"):
-        raise refused(text, "write the name of a capability in capitals, without CAP_, such as NET_ADMIN")
+        raise refused(
+            text, "write the name of a capability in capitals, without CAP_, such as NET_ADMIN"
+        )
     return text
 
 
 def _check_config_map(text: str) -> str:
     if not qualified_name.is_dns_subdomain(text):
-        raise refused(text, "write the name of a ConfigMap: a-z, 0-9, '-', '.', a letter or digit at both ends")
+        raise refused(
+            text,
+            "write the name of a ConfigMap: a-z, 0-9, '-', '.', a letter or digit at both ends",
+        )
     return text
 
 
 def _check_claim_name(text: str) -> str:
     if len(_check_dns_label(text)) > _MAX_CLAIM_NAME:
-        raise refused(text, f"write at most {_MAX_CLAIM_NAME} characters: the name stands in others")
+        raise refused(
+            text, f"write at most {_MAX_CLAIM_NAME} characters: the name stands in others"
+        )
     return text
 
 
 def _check_device_class(text: str) -> str:
     if not qualified_name.is_dns_subdomain(text):
-        raise refused(text, "write the name of a DeviceClass: a-z, 0-9, '-', '.', a letter or digit at both ends")
+        raise refused(
+            text,
+            "write the name of a DeviceClass: a-z, 0-9, '-', '.', a letter or digit at both ends",
+        )
     return text
 
 
 def _check_driver(text: str) -> str:
     if not qualified_name.is_dns_subdomain(text) or len(text) > _MAX_DRIVER:
         raise refused(
-            text, f"write the name of a DRA driver: at most {_MAX_DRIVER} of a-z, 0-9, '-', '.', such as dra.net"
+            text,
+            f"write the name of a DRA driver: at most {_MAX_DRIVER} of a-z, 0-9, '-', '.', such as dra.net",
         )
     return text
 
@@ -370,9 +425,14 @@ def _check_driver(text: str) -> str:
 def _check_attribute(text: str) -> str:
     """Accept a fully qualified name. Source: k8s.io/kubernetes pkg/apis/resource/validation validateFullyQualifiedName."""
     domain, slash, name = text.partition("/")
-    is_domain = bool(slash) and qualified_name.is_dns_subdomain(domain) and len(domain) <= _MAX_DRIVER
+    is_domain = (
+        bool(slash) and qualified_name.is_dns_subdomain(domain) and len(domain) <= _MAX_DRIVER
+    )
     if not is_domain or not re.fullmatch(_ATTRIBUTE, name):
-        raise refused(text, "write an attribute of devices with its domain, such as resource.kubernetes.io/pcieRoot")
+        raise refused(
+            text,
+            "write an attribute of devices with its domain, such as resource.kubernetes.io/pcieRoot",
+        )
     return text
 
 
@@ -397,7 +457,9 @@ def _check_parameters(value: Any) -> str:
         raise PydanticCustomError("dict_type", "not an object")
     text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     if len(text.encode()) > _MAX_PARAMETERS:
-        raise ValueError(f"found an object of more than {_MAX_PARAMETERS} bytes, which the API server refuses")
+        raise ValueError(
+            f"found an object of more than {_MAX_PARAMETERS} bytes, which the API server refuses"
+        )
     return text
 
 
@@ -417,14 +479,23 @@ Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=MAX_AMOUNT)]
 Accelerators = Annotated[int, Strict(), Field(ge=1, le=64)]
 ProfileName = Annotated[
-    str, AfterValidator(_check_profile_name), WithJsonSchema({**_LABEL, "minLength": 1, "not": {"const": "none"}})
+    str,
+    AfterValidator(_check_profile_name),
+    WithJsonSchema({**_LABEL, "minLength": 1, "not": {"const": "none"}}),
 ]
 Name = Annotated[str, AfterValidator(_check_dns_label), WithJsonSchema(_DNS_LABEL)]
 NamespaceList = Annotated[
     frozenset[Name] | None,
     BeforeValidator(_all_as_none),
     AfterValidator(_check_many),
-    WithJsonSchema({"anyOf": [{"const": "all"}, {"type": "array", "items": _DNS_LABEL, "maxItems": _MAX_NAMESPACES}]}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": "all"},
+                {"type": "array", "items": _DNS_LABEL, "maxItems": _MAX_NAMESPACES},
+            ]
+        }
+    ),
     Field(json_schema_extra={"default": "all"}),
 ]
 ResourceList = Annotated[
@@ -443,7 +514,8 @@ ResourceName = Annotated[
             "maxLength": 317,
             RULES: [
                 rule(
-                    "!self.contains('kubernetes.io/')", "kubernetes.io/ is Kubernetes' own; write a device's resource"
+                    "!self.contains('kubernetes.io/')",
+                    "kubernetes.io/ is Kubernetes' own; write a device's resource",
                 ),
                 rule(
                     "!self.startsWith('hugepages-') || isQuantity(self.substring(10)) && "
@@ -457,7 +529,9 @@ ResourceName = Annotated[
 Quantity = Annotated[
     str,
     BeforeValidator(check_quantity),
-    WithJsonSchema({"type": ["string", "number"], "minimum": 0, "maxLength": 64, "pattern": f"^{_SIGNLESS}$"}),
+    WithJsonSchema(
+        {"type": ["string", "number"], "minimum": 0, "maxLength": 64, "pattern": f"^{_SIGNLESS}$"}
+    ),
 ]
 Size = Annotated[
     str | None,
@@ -506,7 +580,10 @@ Image = Annotated[
             "maxLength": 1024,
             "not": {"pattern": f"^(?!{INSTALLED}$){_LIKE_INSTALLED}$"},
             RULES: [
-                rule(f"self == '{INSTALLED}' || !self.matches('^{_LIKE_INSTALLED}$')", f"did you mean {INSTALLED}?")
+                rule(
+                    f"self == '{INSTALLED}' || !self.matches('^{_LIKE_INSTALLED}$')",
+                    f"did you mean {INSTALLED}?",
+                )
             ],
         }
     ),
@@ -516,7 +593,12 @@ EnvName = Annotated[
     str,
     AfterValidator(_check_env_name),
     WithJsonSchema(
-        {"type": "string", "maxLength": 253, "pattern": f"^{ENV_NAME}$", "not": {"pattern": "^FABRIC_INJECTOR_"}}
+        {
+            "type": "string",
+            "maxLength": 253,
+            "pattern": f"^{ENV_NAME}$",
+            "not": {"pattern": "^FABRIC_INJECTOR_"},
+        }
     ),
 ]
 EnvValue = Annotated[
@@ -525,20 +607,35 @@ EnvValue = Annotated[
     WithJsonSchema({"type": "string", "maxLength": _MAX_ENV_VALUE, "pattern": r"^[^\x00]*$"}),
 ]
 LabelKey = Annotated[str, AfterValidator(_check_label_key), WithJsonSchema(_LABEL_KEY)]
-SelectingLabelKey = Annotated[str, AfterValidator(_check_selecting_label), WithJsonSchema({**_LABEL_KEY, **_NOT_OURS})]
+SelectingLabelKey = Annotated[
+    str, AfterValidator(_check_selecting_label), WithJsonSchema({**_LABEL_KEY, **_NOT_OURS})
+]
 LabelValue = Annotated[str, AfterValidator(_check_label_value), WithJsonSchema(_LABEL)]
 AnnotationKey = Annotated[str, AfterValidator(_check_annotation_key), WithJsonSchema(_LABEL_KEY)]
-_NOT_MULTUS = {RULES: [rule(f"!(self in {sorted(_WRITTEN_ELSEWHERE)})", "networks are written under networks")]}
+_NOT_MULTUS = {
+    RULES: [rule(f"!(self in {sorted(_WRITTEN_ELSEWHERE)})", "networks are written under networks")]
+}
 SetAnnotationKey = Annotated[
-    str, AfterValidator(_check_set_annotation), WithJsonSchema({**_LABEL_KEY, **_NOT_OURS, **_NOT_MULTUS})
+    str,
+    AfterValidator(_check_set_annotation),
+    WithJsonSchema({**_LABEL_KEY, **_NOT_OURS, **_NOT_MULTUS}),
 ]
 AnnotationValue = Annotated[
-    str, AfterValidator(_check_annotation_value), WithJsonSchema({"type": "string", "maxLength": _MAX_ANNOTATIONS})
+    str,
+    AfterValidator(_check_annotation_value),
+    WithJsonSchema({"type": "string", "maxLength": _MAX_ANNOTATIONS}),
 ]
 VolumeSize = Annotated[
     str | None,
     BeforeValidator(_check_size),
-    WithJsonSchema({"type": ["string", "number"], "minimum": 1, "maxLength": 64, "pattern": f"^(none|{_SIGNLESS})$"}),
+    WithJsonSchema(
+        {
+            "type": ["string", "number"],
+            "minimum": 1,
+            "maxLength": 64,
+            "pattern": f"^(none|{_SIGNLESS})$",
+        }
+    ),
     Field(json_schema_extra={"default": NONE}),
 ]
 """A size without rules in CEL: Kubernetes 1.30 takes them for too dear in each volume of a list."""
@@ -549,11 +646,18 @@ OwnName = Annotated[
         {
             **_DNS_LABEL,
             "not": {"pattern": f"^{_OWN_NAME}"},
-            RULES: [rule(f"!self.startsWith('{_OWN_NAME}')", f"{_OWN_NAME} is a name of the injector's own")],
+            RULES: [
+                rule(
+                    f"!self.startsWith('{_OWN_NAME}')",
+                    f"{_OWN_NAME} is a name of the injector's own",
+                )
+            ],
         }
     ),
 ]
-HostPath = Annotated[str, AfterValidator(_check_path), WithJsonSchema({**_PATH, RULES: [_NO_STEP_UP]})]
+HostPath = Annotated[
+    str, AfterValidator(_check_path), WithJsonSchema({**_PATH, RULES: [_NO_STEP_UP]})
+]
 MountPath = Annotated[
     str,
     AfterValidator(_check_mount_path),
@@ -579,12 +683,16 @@ AllowedPath = Annotated[
 ImageReference = Annotated[
     str,
     AfterValidator(_check_reference),
-    WithJsonSchema({"type": "string", "pattern": f"^{_IMAGE_PATTERN}$", "maxLength": LONGEST_IMAGE}),
+    WithJsonSchema(
+        {"type": "string", "pattern": f"^{_IMAGE_PATTERN}$", "maxLength": LONGEST_IMAGE}
+    ),
 ]
 AllowedImage = Annotated[
     str,
     AfterValidator(_check_allowed_image),
-    WithJsonSchema({"type": "string", "pattern": f"^{_IMAGE_PATTERN}(/[*])?$", "maxLength": LONGEST_IMAGE}),
+    WithJsonSchema(
+        {"type": "string", "pattern": f"^{_IMAGE_PATTERN}(/[*])?$", "maxLength": LONGEST_IMAGE}
+    ),
 ]
 DeviceName = Annotated[
     str,
@@ -595,7 +703,10 @@ DeviceName = Annotated[
             "pattern": "^[^/]+/[^/]+$",
             "maxLength": 317,
             RULES: [
-                rule("!self.contains('kubernetes.io/')", "kubernetes.io/ is Kubernetes' own; write a device's resource")
+                rule(
+                    "!self.contains('kubernetes.io/')",
+                    "kubernetes.io/ is Kubernetes' own; write a device's resource",
+                )
             ],
         }
     ),
@@ -628,11 +739,17 @@ Capability = Annotated[
 ConfigMapName = Annotated[
     str,
     AfterValidator(_check_config_map),
-    WithJsonSchema({"type": "string", "pattern": "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", "maxLength": 253}),
+    WithJsonSchema(
+        {"type": "string", "pattern": "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", "maxLength": 253}
+    ),
 ]
-NodeType = Annotated[str, AfterValidator(_check_node_type), WithJsonSchema({**_LABEL, "minLength": 1})]
+NodeType = Annotated[
+    str, AfterValidator(_check_node_type), WithJsonSchema({**_LABEL, "minLength": 1})
+]
 ClaimName = Annotated[
-    str, AfterValidator(_check_claim_name), WithJsonSchema({**_DNS_LABEL, "maxLength": _MAX_CLAIM_NAME})
+    str,
+    AfterValidator(_check_claim_name),
+    WithJsonSchema({**_DNS_LABEL, "maxLength": _MAX_CLAIM_NAME}),
 ]
 DeviceCount = Annotated[int, Strict(), Field(ge=1, le=32)]
 """At most 32 devices are given for a claim. Source: k8s.io/api resource/v1 AllocationResultsMaxSize."""

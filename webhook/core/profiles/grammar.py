@@ -10,7 +10,12 @@ import re
 from fractions import Fraction
 
 from webhook.core.printable import quoted
-from webhook.core.qualified_name import extended_resource_problem, is_dns_label, is_dns_subdomain, is_label_value
+from webhook.core.qualified_name import (
+    extended_resource_problem,
+    is_dns_label,
+    is_dns_subdomain,
+    is_label_value,
+)
 from webhook.core.quantity import parse_quantity
 
 INSTALLED = "installed"
@@ -51,7 +56,10 @@ def parse_network(text: str) -> tuple[str | None, str, str | None]:
     reference, at, interface = text.partition("@")
     namespace, slash, name = reference.rpartition("/")
     if slash and not is_dns_label(namespace):
-        raise refused(text, f"{quoted(namespace)} is not the name of a namespace; write [namespace/]name[@interface]")
+        raise refused(
+            text,
+            f"{quoted(namespace)} is not the name of a namespace; write [namespace/]name[@interface]",
+        )
     if not is_dns_subdomain(name):
         raise refused(
             text,
@@ -59,10 +67,13 @@ def parse_network(text: str) -> tuple[str | None, str, str | None]:
         )
     if at and (not is_dns_label(interface) or len(interface) > 15):
         raise refused(
-            text, f"{quoted(interface)} is not a portable interface name; write 1 to 15 of a-z, 0-9, '-' after the @"
+            text,
+            f"{quoted(interface)} is not a portable interface name; write 1 to 15 of a-z, 0-9, '-' after the @",
         )
     if interface in _INTERFACES_OF_EVERY_POD:
-        raise refused(text, f"every pod already has an interface {interface}; write another, such as rail0")
+        raise refused(
+            text, f"every pod already has an interface {interface}; write another, such as rail0"
+        )
     return namespace or None, name, interface or None
 
 
@@ -70,11 +81,17 @@ def parse_resources(text: str) -> tuple[str, ...]:
     """Read a comma list of extended resource names, ``rdma/rdma_shared_device_a``."""
     names = tuple(name.strip() for name in text.split(","))
     for index, name in enumerate(names):
-        problem = extended_resource_problem(name) if name else "is empty; write names with one comma between them"
+        problem = (
+            extended_resource_problem(name)
+            if name
+            else "is empty; write names with one comma between them"
+        )
         if problem:
             raise refused(text, f"{quoted(name)} {problem}")
         if name in names[:index]:
-            raise refused(text, f"{name} is there twice; write it once, with count: {names.count(name)}")
+            raise refused(
+                text, f"{name} is there twice; write it once, with count: {names.count(name)}"
+            )
     return names
 
 
@@ -97,7 +114,9 @@ def split_image(text: str) -> tuple[str, str]:
     """
     match = re.fullmatch(_IMAGE, text, re.ASCII) if len(text) <= LONGEST_IMAGE else None
     if match is None:
-        raise refused(text, "write an image reference, such as registry.example.com/team/daemon:1.2")
+        raise refused(
+            text, "write an image reference, such as registry.example.com/team/daemon:1.2"
+        )
     return match["name"], text[len(match["name"]) :]
 
 
@@ -109,7 +128,10 @@ def parse_page_size(resource: str) -> int:
     except ValueError:
         page = Fraction(0)
     if page <= 0 or page.denominator != 1 or not is_label_value(size):
-        raise refused(resource, "write hugepages- and the size of a page, such as hugepages-2Mi or hugepages-1Gi")
+        raise refused(
+            resource,
+            "write hugepages- and the size of a page, such as hugepages-2Mi or hugepages-1Gi",
+        )
     return page.numerator
 
 
@@ -123,5 +145,7 @@ def parse_duration(text: str) -> int:
         for number, unit in re.findall(_DURATION_PART, text, re.ASCII):
             seconds += Fraction(number.rstrip(".")) * _SECONDS[unit]
     if not 1 <= seconds <= _SECONDS_MAX or seconds.denominator != 1:
-        raise refused(text, "write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m")
+        raise refused(
+            text, "write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m"
+        )
     return seconds.numerator

@@ -36,7 +36,9 @@ def _without_rules(node: Any) -> Any:
     if isinstance(node, list):
         return [_without_rules(item) for item in node]
     return (
-        {key: _without_rules(value) for key, value in node.items() if key != RULES} if isinstance(node, dict) else node
+        {key: _without_rules(value) for key, value in node.items() if key != RULES}
+        if isinstance(node, dict)
+        else node
     )
 
 

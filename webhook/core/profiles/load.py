@@ -29,7 +29,12 @@ REVISION_LENGTH = 12
 
 def read_profile(name: str, spec: Any) -> Profile:
     """Read the content of a FabricProfile as plain values. Raises ProfilesError with every fault, in the paths of the object."""
-    value = {"apiVersion": PROFILE_API_VERSION, "kind": PROFILE_KIND, "metadata": {"name": name}, "spec": spec}
+    value = {
+        "apiVersion": PROFILE_API_VERSION,
+        "kind": PROFILE_KIND,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
     return parse_profiles(json_as_yaml(value)).profiles[name]
 
 
@@ -51,9 +56,18 @@ def parse_configuration(content: str | bytes) -> ClusterSettings:
     document = ProfilesDocument(content)
     if not document.holds_objects:
         wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
-        raise ProfilesError((document.problem((), f"is not a {SETTINGS_KIND}; write {wanted}, and its fields below"),))
+        raise ProfilesError(
+            (
+                document.problem(
+                    (), f"is not a {SETTINGS_KIND}; write {wanted}, and its fields below"
+                ),
+            )
+        )
     found = [
-        document.problem(("profiles", name), f"stands in the file of the {SETTINGS_KIND}; write profiles elsewhere")
+        document.problem(
+            ("profiles", name),
+            f"stands in the file of the {SETTINGS_KIND}; write profiles elsewhere",
+        )
         for name in document.value["profiles"]
     ]
     if found:
@@ -70,9 +84,16 @@ def _read(document: ProfilesDocument) -> Profiles:
         problems.update(explain(error, document) for error in errors.errors(include_url=False))
     problems.update(document.problem(*found) for found in find_contradictions(document.value))
     if problems:
-        raise ProfilesError(tuple(sorted(problems, key=lambda problem: (problem.line, problem.path, problem.message))))
+        raise ProfilesError(
+            tuple(
+                sorted(problems, key=lambda problem: (problem.line, problem.path, problem.message))
+            )
+        )
     written = document.value.get("profiles") or {}
-    found = {name: replace(each, revision=_revision(written[name])) for name, each in profiles.profiles.items()}
+    found = {
+        name: replace(each, revision=_revision(written[name]))
+        for name, each in profiles.profiles.items()
+    }
     return replace(profiles, profiles=MappingProxyType(found))
 
 

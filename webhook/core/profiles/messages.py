@@ -19,7 +19,9 @@ _KEY = "[key]"
 _ALLOWED = {
     "bool_type": "write true or false, without quotes",
     "int_type": "write an integer, without quotes",
-    **dict.fromkeys(("tuple_type", "frozen_set_type"), "write a list, [a, b], or one item a line after a dash"),
+    **dict.fromkeys(
+        ("tuple_type", "frozen_set_type"), "write a list, [a, b], or one item a line after a dash"
+    ),
     "dict_type": "write an object, {name: value}, or one name: value a line",
     "dataclass_type": "write an object of fields, one field: value a line",
     "too_short": "write at least one item, or leave the field out",
@@ -48,7 +50,9 @@ def explain(error: ErrorDetails, document: ProfilesDocument) -> Problem:
         case "less_than_equal":
             message = f"found {_number(document, location)}; write {context['le']} or less"
         case "too_long":
-            message = f"found {context['actual_length']} items; write at most {context['max_length']}"
+            message = (
+                f"found {context['actual_length']} items; write at most {context['max_length']}"
+            )
         case "literal_error":
             message = f"found {document.found(location)}; {_choice(document.text(location), context['expected'])}"
         case "string_type":
@@ -72,7 +76,9 @@ def _text(document: ProfilesDocument, location: Location) -> str:
     text = document.text(location)
     if text is not None:
         return f'write it in quotes: "{text}"'
-    return "write a string in quotes" + (', "" for none' if document.found(location) == NOTHING else "")
+    return "write a string in quotes" + (
+        ', "" for none' if document.found(location) == NOTHING else ""
+    )
 
 
 def _fields_at(location: Location) -> tuple[str, ...]:

@@ -53,7 +53,9 @@ class ObjectsOfFile:
     def _each(self, value: Any, line: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the objects of a document, those of a List one by one, but those that cannot be read."""
         if not isinstance(value, dict):
-            self._complain(line, (), f"found {type_name(value)}; write an object with apiVersion and kind")
+            self._complain(
+                line, (), f"found {type_name(value)}; write an object with apiVersion and kind"
+            )
             return
         here = self._marks.of(value)
         kind, items = value.get("kind"), value.get("items")
@@ -67,11 +69,17 @@ class ObjectsOfFile:
             self._complain(at, ("kind",), f"found {_shown(kind)}; write {known}")
         elif value.get("apiVersion") != _API_VERSIONS[kind]:
             at = here["apiVersion"].line if "apiVersion" in here else line
-            self._complain(at, ("apiVersion",), f"found {_shown(value.get('apiVersion'))}; write {_API_VERSIONS[kind]}")
+            self._complain(
+                at,
+                ("apiVersion",),
+                f"found {_shown(value.get('apiVersion'))}; write {_API_VERSIONS[kind]}",
+            )
         else:
             for field in value:
                 if field not in _FIELDS[kind]:
-                    self._complain(here[field].key_line, (field,), unknown_field(field, _FIELDS[kind]))
+                    self._complain(
+                        here[field].key_line, (field,), unknown_field(field, _FIELDS[kind])
+                    )
             yield line, value
 
     def _take_settings(self, found: dict[str, Any], line: int) -> dict[str | int, Mark]:
@@ -98,11 +106,15 @@ class ObjectsOfFile:
             )
         elif name in self._lines:
             self._complain(
-                line, at, f"profile {name} stands at line {self._lines[name]} already; remove one of the two"
+                line,
+                at,
+                f"profile {name} stands at line {self._lines[name]} already; remove one of the two",
             )
         elif "spec" not in found:
             self._complain(
-                line, ("spec",), f"is missing in {PROFILE_KIND} {name}; write spec: and its fields, or spec: {{}}"
+                line,
+                ("spec",),
+                f"is missing in {PROFILE_KIND} {name}; write spec: and its fields, or spec: {{}}",
             )
         else:
             self._lines[name] = line
@@ -119,7 +131,9 @@ LONGEST_NAME = 63
 
 def are_objects(documents: Sequence[Document]) -> bool:
     """Tell whether *documents* are objects of the API, which have a kind, rather than the short form."""
-    return any(isinstance(document.value, dict) and "kind" in document.value for document in documents)
+    return any(
+        isinstance(document.value, dict) and "kind" in document.value for document in documents
+    )
 
 
 def faults_in_object(name: str, problems: Iterable[Problem]) -> list[str]:

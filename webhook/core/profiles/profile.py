@@ -114,16 +114,21 @@ class SharedMemory:
     """The tmpfs at /dev/shm."""
 
     enabled: Annotated[
-        Flag, Field(description="Mount a tmpfs at /dev/shm where the container mounts nothing there.")
+        Flag,
+        Field(description="Mount a tmpfs at /dev/shm where the container mounts nothing there."),
     ] = True
     size_limit: Annotated[
         Size,
         Field(
-            description="Its size; none: as large as the pod's memory limit, else the node's memory.", examples=["16Gi"]
+            description="Its size; none: as large as the pod's memory limit, else the node's memory.",
+            examples=["16Gi"],
         ),
     ] = None
     limit_existing: Annotated[
-        Flag, Field(description="Give the size to a tmpfs without limit that the pod already mounts there.")
+        Flag,
+        Field(
+            description="Give the size to a tmpfs without limit that the pod already mounts there."
+        ),
     ] = False
 
 
@@ -131,10 +136,15 @@ class SharedMemory:
 class RendezvousSettings:
     """How the ranks meet on the secondary network."""
 
-    enabled: Annotated[Flag, Field(description="Make the ranks meet on the secondary network.")] = True
+    enabled: Annotated[Flag, Field(description="Make the ranks meet on the secondary network.")] = (
+        True
+    )
     network: Annotated[
         NetworkName,
-        Field(description="Network whose address counts. Absent: the first with IPAM.", examples=["rails/rail-0"]),
+        Field(
+            description="Network whose address counts. Absent: the first with IPAM.",
+            examples=["rails/rail-0"],
+        ),
     ] = None
     ip_family: Annotated[
         Literal["any", "IPv4", "IPv6"], Field(description="Family of the address; any: IPv4 first.")
@@ -183,9 +193,20 @@ class RendezvousSettings:
 class HostPathSource:
     """A file or folder of the node."""
 
-    path: Annotated[HostPath, Field(description="Path on the node, without '..'.", examples=["/dev/infiniband"])]
+    path: Annotated[
+        HostPath, Field(description="Path on the node, without '..'.", examples=["/dev/infiniband"])
+    ]
     type: Annotated[
-        Literal["", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"],
+        Literal[
+            "",
+            "DirectoryOrCreate",
+            "Directory",
+            "FileOrCreate",
+            "File",
+            "Socket",
+            "CharDevice",
+            "BlockDevice",
+        ],
         Field(description="What must be there, as in a pod; empty: nothing is looked at."),
     ] = ""
 
@@ -194,10 +215,13 @@ class HostPathSource:
 class EmptyDirSource:
     """A new folder of the pod."""
 
-    medium: Annotated[Literal["", "Memory", "HugePages"], Field(description="As in a pod; empty: the node's disk.")] = (
-        ""
-    )
-    size_limit: Annotated[VolumeSize, Field(description="Its size at most; none: as large as the medium.")] = None
+    medium: Annotated[
+        Literal["", "Memory", "HugePages"],
+        Field(description="As in a pod; empty: the node's disk."),
+    ] = ""
+    size_limit: Annotated[
+        VolumeSize, Field(description="Its size at most; none: as large as the medium.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,45 +236,71 @@ class ConfigMapSource:
 class ProfileVolume:
     """A volume of the pod, out of one source."""
 
-    name: Annotated[OwnName, Field(description="Its name; where the pod has another volume of it, ours gets a number.")]
+    name: Annotated[
+        OwnName,
+        Field(description="Its name; where the pod has another volume of it, ours gets a number."),
+    ]
     host_path: Annotated[
         HostPathSource | None,
-        Field(description="A path of the node, which `allowed.hostPaths` of the Configuration must allow."),
+        Field(
+            description="A path of the node, which `allowed.hostPaths` of the Configuration must allow."
+        ),
     ] = None
     empty_dir: Annotated[EmptyDirSource | None, Field(description="A new folder.")] = None
-    config_map: Annotated[ConfigMapSource | None, Field(description="A ConfigMap of the pod's namespace.")] = None
+    config_map: Annotated[
+        ConfigMapSource | None, Field(description="A ConfigMap of the pod's namespace.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileMount:
     """A mount of a container."""
 
-    name: Annotated[Name, Field(description="A volume of the profile, else one that the pod brings itself.")]
+    name: Annotated[
+        Name, Field(description="A volume of the profile, else one that the pod brings itself.")
+    ]
     mount_path: Annotated[
-        MountPath, Field(description="Where the container sees it; a mount of the user's own at this path wins.")
+        MountPath,
+        Field(
+            description="Where the container sees it; a mount of the user's own at this path wins."
+        ),
     ]
     read_only: Annotated[Flag, Field(description="Whether the container may only read.")] = False
-    sub_path: Annotated[SubPath | None, Field(description="Path within the volume. Absent: all of it.")] = None
+    sub_path: Annotated[
+        SubPath | None, Field(description="Path within the volume. Absent: all of it.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileSidecar:
     """A container that runs beside the training one: an init container with ``restartPolicy: Always``."""
 
-    name: Annotated[OwnName, Field(description="Its name; a container of this name that the pod has itself wins.")]
+    name: Annotated[
+        OwnName,
+        Field(description="Its name; a container of this name that the pod has itself wins."),
+    ]
     image: Annotated[
         ImageReference,
-        Field(description="Its image, which `allowed.sidecarImages` of the Configuration must allow."),
+        Field(
+            description="Its image, which `allowed.sidecarImages` of the Configuration must allow."
+        ),
     ]
     command: Annotated[
-        tuple[EnvValue, ...], Field(max_length=32, description="What it runs. Empty: what its image says.")
+        tuple[EnvValue, ...],
+        Field(max_length=32, description="What it runs. Empty: what its image says."),
     ] = ()
-    args: Annotated[tuple[EnvValue, ...], Field(max_length=64, description="Arguments of that.")] = ()
-    env: Annotated[Table[EnvName, EnvValue], Field(max_length=64, description="Its variables.")] = field(
-        default_factory=_nothing
+    args: Annotated[
+        tuple[EnvValue, ...], Field(max_length=64, description="Arguments of that.")
+    ] = ()
+    env: Annotated[Table[EnvName, EnvValue], Field(max_length=64, description="Its variables.")] = (
+        field(default_factory=_nothing)
     )
-    mounts: Annotated[tuple[ProfileMount, ...], Field(max_length=16, description="What it mounts.")] = ()
-    privileged: Annotated[Flag, Field(description="Whether it may do on its node what root may do there.")] = False
+    mounts: Annotated[
+        tuple[ProfileMount, ...], Field(max_length=16, description="What it mounts.")
+    ] = ()
+    privileged: Annotated[
+        Flag, Field(description="Whether it may do on its node what root may do there.")
+    ] = False
     capabilities: Annotated[
         tuple[Capability, ...],
         Field(max_length=16, description="Capabilities that it gets.", examples=[["NET_ADMIN"]]),
@@ -270,11 +320,12 @@ class ProfileToleration:
     """A taint of nodes that the pod tolerates; the fields are those of a pod's toleration."""
 
     key: Annotated[
-        LabelKey | None, Field(description="Key of the taint. Absent: every taint, with operator Exists.")
+        LabelKey | None,
+        Field(description="Key of the taint. Absent: every taint, with operator Exists."),
     ] = None
-    operator: Annotated[Literal["Equal", "Exists"], Field(description="Exists: whatever the taint's value is.")] = (
-        "Equal"
-    )
+    operator: Annotated[
+        Literal["Equal", "Exists"], Field(description="Exists: whatever the taint's value is.")
+    ] = "Equal"
     value: Annotated[LabelValue, Field(description="Value of the taint, with operator Equal.")] = ""
     effect: Annotated[
         Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None,
@@ -290,7 +341,8 @@ class ProfileQuantity:
     """How many of a device the training container gets."""
 
     resource: Annotated[
-        DeviceName, Field(description="Extended resource of the device.", examples=["vpc.amazonaws.com/efa"])
+        DeviceName,
+        Field(description="Extended resource of the device.", examples=["vpc.amazonaws.com/efa"]),
     ]
     per_accelerator: Annotated[
         Count | None,
@@ -308,19 +360,24 @@ class ProfileQuantity:
             examples=[{"p5.48xlarge": 32, "p4d.24xlarge": 4}],
         ),
     ] = field(default_factory=_nothing)
-    node_label: Annotated[LabelKey, Field(description="Label of a node that tells its type.")] = names.INSTANCE_TYPE
+    node_label: Annotated[LabelKey, Field(description="Label of a node that tells its type.")] = (
+        names.INSTANCE_TYPE
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
     """What a claim asks for: so many devices of one DeviceClass. The fields are those of a ResourceClaim's request."""
 
-    name: Annotated[Name, Field(description="Its name, by which constraints and config refer to it.")]
+    name: Annotated[
+        Name, Field(description="Its name, by which constraints and config refer to it.")
+    ]
     device_class_name: Annotated[
         DeviceClassName, Field(description="DeviceClass of the devices.", examples=["dranet.net"])
     ]
     count: Annotated[
-        DeviceCount | None, Field(description="How many devices, with allocationMode: ExactCount. Absent: one.")
+        DeviceCount | None,
+        Field(description="How many devices, with allocationMode: ExactCount. Absent: one."),
     ] = None
     allocation_mode: Annotated[
         Literal["ExactCount", "All"], Field(description="All: every device of the node that fits.")
@@ -347,7 +404,8 @@ class ClaimConstraint:
         ),
     ]
     requests: Annotated[
-        tuple[Name, ...], Field(max_length=8, description="Requests whose devices are meant. Empty: all.")
+        tuple[Name, ...],
+        Field(max_length=8, description="Requests whose devices are meant. Empty: all."),
     ] = ()
 
 
@@ -358,10 +416,13 @@ class ClaimConfig:
     driver: Annotated[DriverName, Field(description="Name of the driver.", examples=["dra.net"])]
     parameters: Annotated[
         OpaqueParameters,
-        Field(description="What it is told: an object as the driver's documentation describes it, passed on as it is."),
+        Field(
+            description="What it is told: an object as the driver's documentation describes it, passed on as it is."
+        ),
     ]
     requests: Annotated[
-        tuple[Name, ...], Field(max_length=8, description="Requests whose devices are meant. Empty: all.")
+        tuple[Name, ...],
+        Field(max_length=8, description="Requests whose devices are meant. Empty: all."),
     ] = ()
 
 
@@ -381,7 +442,9 @@ class ProfileClaim:
             description="What its devices must have in common. Such a claim gets no pod that asks for accelerators itself.",
         ),
     ] = ()
-    config: Annotated[tuple[ClaimConfig, ...], Field(max_length=4, description="What drivers are told.")] = ()
+    config: Annotated[
+        tuple[ClaimConfig, ...], Field(max_length=4, description="What drivers are told.")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,7 +476,10 @@ class Profile:
     ] = None
     networks: Annotated[
         tuple[ListedNetwork, ...],
-        Field(max_length=64, description="Networks that each pod gets; none: those that it asks for itself."),
+        Field(
+            max_length=64,
+            description="Networks that each pod gets; none: those that it asks for itself.",
+        ),
     ] = ()
     resources: Annotated[
         Table[ResourceName, Quantity],
@@ -446,7 +512,9 @@ class Profile:
             "any container names stays as it is; add: the networks' devices come on top."
         ),
     ] = "complete"
-    ipc_lock: Annotated[Flag, Field(description="Add the capability IPC_LOCK, which RDMA needs to lock memory.")] = True
+    ipc_lock: Annotated[
+        Flag, Field(description="Add the capability IPC_LOCK, which RDMA needs to lock memory.")
+    ] = True
     pod_security: Annotated[
         Literal["deny", "skip", "ignore"],
         Field(
@@ -454,7 +522,9 @@ class Profile:
             "leave IPC_LOCK out, or for a volume or a sidecar the whole profile, with a warning; ignore: inject, PodSecurity decides."
         ),
     ] = "deny"
-    shared_memory: Annotated[SharedMemory, Field(description="The tmpfs at /dev/shm.")] = SharedMemory()
+    shared_memory: Annotated[SharedMemory, Field(description="The tmpfs at /dev/shm.")] = (
+        SharedMemory()
+    )
     env: Annotated[
         Table[EnvName, EnvValue],
         Field(
@@ -501,24 +571,32 @@ class Profile:
         ),
     ] = ()
     mounts: Annotated[
-        tuple[ProfileMount, ...], Field(max_length=16, description="What the training container mounts.")
+        tuple[ProfileMount, ...],
+        Field(max_length=16, description="What the training container mounts."),
     ] = ()
     sidecars: Annotated[
         tuple[ProfileSidecar, ...],
-        Field(max_length=4, description="Containers that run beside the training one; Kubernetes 1.29 or newer."),
+        Field(
+            max_length=4,
+            description="Containers that run beside the training one; Kubernetes 1.29 or newer.",
+        ),
     ] = ()
     node_selector: Annotated[
-        Table[LabelKey, LabelValue], Field(max_length=64, description="Merged with the networks' own node selectors.")
+        Table[LabelKey, LabelValue],
+        Field(max_length=64, description="Merged with the networks' own node selectors."),
     ] = field(default_factory=_nothing)
     tolerations: Annotated[
-        tuple[ProfileToleration, ...], Field(max_length=16, description="Taints of nodes that the pod tolerates.")
+        tuple[ProfileToleration, ...],
+        Field(max_length=16, description="Taints of nodes that the pod tolerates."),
     ] = ()
-    rendezvous: Annotated[RendezvousSettings, Field(description="How the ranks meet on the secondary network.")] = (
-        RendezvousSettings()
-    )
+    rendezvous: Annotated[
+        RendezvousSettings, Field(description="How the ranks meet on the secondary network.")
+    ] = RendezvousSettings()
     allowed_namespaces: Annotated[
         NamespaceList,
-        Field(description="Namespaces that may use the profile, by namespace and pod label alike; or the word all."),
+        Field(
+            description="Namespaces that may use the profile, by namespace and pod label alike; or the word all."
+        ),
     ] = None
     revision: NotInFile[str] = field(default="", compare=False)
     """Digest of the content; empty where unknown."""
@@ -531,7 +609,9 @@ class Profile:
 
     def is_chosen_by(self, labels: Mapping[str, str]) -> bool:
         """Tell whether a pod with *labels* takes this profile by ``podLabels``."""
-        return bool(self.pod_labels) and all(labels.get(key) == value for key, value in self.pod_labels.items())
+        return bool(self.pod_labels) and all(
+            labels.get(key) == value for key, value in self.pod_labels.items()
+        )
 
     @property
     def adds_parts(self) -> bool:
@@ -579,16 +659,26 @@ class Multus:
     """How this cluster's Multus is configured."""
 
     namespace_isolation: Annotated[
-        Flag, Field(description="Multus' namespaceIsolation: networks of another namespace are forbidden.")
+        Flag,
+        Field(
+            description="Multus' namespaceIsolation: networks of another namespace are forbidden."
+        ),
     ] = False
     global_namespaces: Annotated[
         tuple[Name, ...],
-        Field(max_length=64, description="Multus' globalNamespaces: their networks are for every namespace."),
+        Field(
+            max_length=64,
+            description="Multus' globalNamespaces: their networks are for every namespace.",
+        ),
     ] = ("default",)
     default_networks: Annotated[
         int,
         Strict(),
-        Field(ge=0, le=100, description="How many networks Multus' defaultNetworks attaches before the pod's own."),
+        Field(
+            ge=0,
+            le=100,
+            description="How many networks Multus' defaultNetworks attaches before the pod's own.",
+        ),
     ] = 0
     resource_name_keys: Annotated[
         tuple[AnnotationKey, ...],
@@ -658,12 +748,22 @@ class ClusterSettings:
 class Profiles:
     """Profiles of fabric-injector: what each fabric of this cluster needs of a pod."""
 
-    multus: Annotated[Multus, Field(description="How this cluster's Multus is configured.")] = Multus()
+    multus: Annotated[Multus, Field(description="How this cluster's Multus is configured.")] = (
+        Multus()
+    )
     allowed: Annotated[
-        Allowed, Field(description="What profiles may give of the nodes, and run beside a job; default: nothing.")
+        Allowed,
+        Field(
+            description="What profiles may give of the nodes, and run beside a job; default: nothing."
+        ),
     ] = Allowed()
     profiles: Annotated[
-        Mapping[ProfileName, Annotated[Profile, BeforeValidator(null_as_empty, json_schema_input_type=Profile | None)]],
+        Mapping[
+            ProfileName,
+            Annotated[
+                Profile, BeforeValidator(null_as_empty, json_schema_input_type=Profile | None)
+            ],
+        ],
         AfterValidator(name_each),
         Field(description="Profiles by name: the value of the namespace's label."),
     ] = field(default_factory=_nothing)
@@ -671,7 +771,9 @@ class Profiles:
     """Image of fabric-injector itself, for ``waitImage: installed``; known to the webhook alone."""
     claims_problem: NotInFile[str] = ""
     """Why no pod gets the claims of its profile; empty where nothing keeps them from it. Known to the webhook alone."""
-    by_pod_label: Mapping[tuple[str, str], tuple[Profile, ...]] = field(init=False, compare=False, repr=False)
+    by_pod_label: Mapping[tuple[str, str], tuple[Profile, ...]] = field(
+        init=False, compare=False, repr=False
+    )
     """The profiles with podLabels, each under the one of its labels that the fewest others have; most files have none."""
 
     def __post_init__(self) -> None:
@@ -681,7 +783,9 @@ class Profiles:
         for profile in chosen:
             rarest = min(profile.pod_labels.items(), key=lambda label: (frequency[label], label))
             found.setdefault(rarest, []).append(profile)
-        object.__setattr__(self, "by_pod_label", {label: tuple(profiles) for label, profiles in found.items()})
+        object.__setattr__(
+            self, "by_pod_label", {label: tuple(profiles) for label, profiles in found.items()}
+        )
 
     @property
     def settings(self) -> ClusterSettings:
@@ -696,7 +800,12 @@ class Profiles:
     @property
     def pod_label_keys(self) -> frozenset[str]:
         """Return the keys of all podLabels."""
-        return frozenset(key for profiles in self.by_pod_label.values() for each in profiles for key in each.pod_labels)
+        return frozenset(
+            key
+            for profiles in self.by_pod_label.values()
+            for each in profiles
+            for key in each.pod_labels
+        )
 
     def usable_in(self, namespace: str) -> list[str]:
         """Return the names of the profiles that the namespace may use, sorted."""
@@ -707,7 +816,9 @@ class Profiles:
         if not self.by_pod_label:
             return []
         listed = [self.by_pod_label.get(label, ()) for label in labels.items()]
-        return [profile for profiles in listed for profile in profiles if profile.is_chosen_by(labels)]
+        return [
+            profile for profiles in listed for profile in profiles if profile.is_chosen_by(labels)
+        ]
 
 
 def same_pod_labels(profiles: Iterable[Profile]) -> dict[str, str]:

@@ -12,7 +12,9 @@ _MOST_NAMED = 10
 
 def did_you_mean(found: str, known: Iterable[str]) -> str:
     """Return the one of *known* that *found* may be a slip of, whatever its case and dashes; else empty."""
-    from difflib import get_close_matches  # needed where something is misspelt, and not where a process starts
+    from difflib import (
+        get_close_matches,
+    )  # needed where something is misspelt, and not where a process starts
 
     by_letters = {_letters(name): name for name in known}
     close = get_close_matches(_letters(found), by_letters, n=1, cutoff=0.7)
@@ -36,5 +38,7 @@ def unknown_field(found: str, known: tuple[str, ...]) -> str:
     """Say that *found* is none of the fields *known*, and which one may be meant."""
     meant = did_you_mean(found, known)
     return (
-        f"is not a field; did you mean {meant}?" if meant else f"is not a field; the fields here are {', '.join(known)}"
+        f"is not a field; did you mean {meant}?"
+        if meant
+        else f"is not a field; the fields here are {', '.join(known)}"
     )

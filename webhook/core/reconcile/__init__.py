@@ -4,4 +4,13 @@ from webhook.core.reconcile.jobs import Jobs, Publication, Unit
 from webhook.core.reconcile.member import Fate, Member, beside_claims, read_member
 from webhook.core.reconcile.rank_zero import Suspect
 
-__all__ = ["Fate", "Jobs", "Member", "Publication", "Suspect", "Unit", "beside_claims", "read_member"]
+__all__ = [
+    "Fate",
+    "Jobs",
+    "Member",
+    "Publication",
+    "Suspect",
+    "Unit",
+    "beside_claims",
+    "read_member",
+]

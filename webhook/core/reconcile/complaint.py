@@ -14,7 +14,9 @@ NO_ADDRESS = "NoSecondaryAddress"
 EXCESSIVE = "ExcessiveMetadata"
 UNCALLED = "was created before its namespace was labelled, or while the webhook was not called or only observed"
 UNPUBLISHED = "publishes no address"
-SEE_CHECK = "see fabric-injector check, which tells whether the webhook is called; then restart the job"
+SEE_CHECK = (
+    "see fabric-injector check, which tells whether the webhook is called; then restart the job"
+)
 BOUND_SECONDS = 60.0
 """How long a pod may be on its node without a secondary address before that is a fault."""
 
@@ -89,7 +91,11 @@ def about_address(member: Member, placed: Placement | None) -> Complaint | float
         return BOUND_SECONDS - placed.seconds
     words = member.source.WORDS
     told = (
-        f"lists no network {member.wanted}" if member.reported else "holds no address" if words.place else "is missing"
+        f"lists no network {member.wanted}"
+        if member.reported
+        else "holds no address"
+        if words.place
+        else "is missing"
     )
     return Complaint(
         NO_ADDRESS,

@@ -28,7 +28,9 @@ def newest_master(members: Iterable[Member]) -> Member | None:
     return max(masters, key=lambda member: (member.created, member.uid), default=None)
 
 
-def publication(member: Member, master_address: str, fate: Fate | None = None, name: str = "") -> Publication | None:
+def publication(
+    member: Member, master_address: str, fate: Fate | None = None, name: str = ""
+) -> Publication | None:
     """Return the write that a live member lacks; None where all is published.
 
     Published values are replaced, never emptied: while a new rank 0 has no address yet, its members keep the former one's. *fate*: what
@@ -49,13 +51,17 @@ def publication(member: Member, master_address: str, fate: Fate | None = None, n
         annotations[names.LOCAL_ADDR] = own
     if member.devices:
         shown = told.annotations()
-        annotations |= {key: value for key, value in member.devices if value and shown[key] != value}
+        annotations |= {
+            key: value for key, value in member.devices if value and shown[key] != value
+        }
     is_lacking = not master_address or member.lacks_own_address
     if fate is not None or not is_lacking:
         cause = fate.cause if fate is not None and is_lacking else ""
         if told.wait_ends != cause:
             annotations[names.WAIT_ENDS] = cause
-    return Publication(member.namespace, member.name, member.uid, annotations) if annotations else None
+    return (
+        Publication(member.namespace, member.name, member.uid, annotations) if annotations else None
+    )
 
 
 class Unit(NamedTuple):
@@ -114,7 +120,11 @@ class Jobs:
                 job.masters.add(member.name)
             self._forget_written(pod, member)
             concerned.append(Unit(member.namespace, member.job, member.name))
-        for key in {(one.namespace, one.job) for one in (former, member) if one is not None and one.is_master}:
+        for key in {
+            (one.namespace, one.job)
+            for one in (former, member)
+            if one is not None and one.is_master
+        }:
             concerned += self._refresh(key)
         return [unit for unit in dict.fromkeys(concerned) if self.publication(unit) is not None]
 
@@ -125,11 +135,17 @@ class Jobs:
             return None
         job = self._jobs[unit.namespace, unit.job]
         fate = job.fates.get(member.uid)
-        wanted = publication(member, job.address, fate, job.name if fate is not None and fate.by_name else "")
+        wanted = publication(
+            member, job.address, fate, job.name if fate is not None and fate.by_name else ""
+        )
         written = self._written.get((unit.namespace, unit.name))
         if wanted is None or written is None or written.uid != wanted.uid:
             return wanted
-        rest = {key: value for key, value in wanted.annotations.items() if written.annotations.get(key) != value}
+        rest = {
+            key: value
+            for key, value in wanted.annotations.items()
+            if written.annotations.get(key) != value
+        }
         return wanted._replace(annotations=rest) if rest else None
 
     def begin(self, unit: Unit) -> Publication | None:
@@ -158,12 +174,20 @@ class Jobs:
         for key in overdue:
             del self._written[key]
         self._overdue = dict(self._written)
-        found = [Unit(key[0], self._member_of[key].job, key[1]) for key in overdue if key in self._member_of]
+        found = [
+            Unit(key[0], self._member_of[key].job, key[1])
+            for key in overdue
+            if key in self._member_of
+        ]
         return [unit for unit in found if self.publication(unit) is not None]
 
     def units(self) -> list[Unit]:
         """Return all pods that lack an address now: what a new leader begins with."""
-        found = [Unit(*key, name) for key, job in self._jobs.items() for name in (*job.masters, *job.members)]
+        found = [
+            Unit(*key, name)
+            for key, job in self._jobs.items()
+            for name in (*job.masters, *job.members)
+        ]
         return [unit for unit in dict.fromkeys(found) if self.publication(unit) is not None]
 
     def members(self) -> Iterator[Member]:
@@ -180,7 +204,9 @@ class Jobs:
                 found += [Suspect(one, job.rank_zero, one.master_name or name) for one in lacking]
         return found
 
-    def settle(self, key: JobKey, rank_zero: Member | None, fates: Mapping[str, Fate]) -> list[Unit]:
+    def settle(
+        self, key: JobKey, rank_zero: Member | None, fates: Mapping[str, Fate]
+    ) -> list[Unit]:
         """Take what was decided about the members of a job, by uid; return the pods to write to.
 
         *rank_zero*: the one that the decision is about. Where the job has another by now, or none, nothing is taken.
@@ -208,13 +234,20 @@ class Jobs:
         job = self._jobs.get(key)
         if job is None:
             return []
-        before, job.rank_zero = job.rank_zero, newest_master(job.members[name] for name in job.masters)
+        before, job.rank_zero = (
+            job.rank_zero,
+            newest_master(job.members[name] for name in job.masters),
+        )
         if _known_of(before) == _known_of(job.rank_zero):
             return []
         # what was decided held for the former one; of a new one nothing is known to be wrong
         ended = [one.uid for one in job.members.values() if one.published.wait_ends]
         job.fates = dict.fromkeys(ended, Fate()) if job.rank_zero is not None else {}
-        return [Unit(*key, name) for name in (*job.masters, *job.members)] if job.address or job.fates else []
+        return (
+            [Unit(*key, name) for name in (*job.masters, *job.members)]
+            if job.address or job.fates
+            else []
+        )
 
     def _forget_written(self, pod: PodKey, member: Member) -> None:
         """Forget what the watch shows by now."""
@@ -230,7 +263,9 @@ class Jobs:
 
 
 def _is_shown(done: Publication, member: Member, shown: Mapping[str, str]) -> bool:
-    return done.uid == member.uid and all(shown.get(key) == value for key, value in done.annotations.items())
+    return done.uid == member.uid and all(
+        shown.get(key) == value for key, value in done.annotations.items()
+    )
 
 
 def _known_of(rank_zero: Member | None) -> object:

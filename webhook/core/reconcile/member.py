@@ -102,7 +102,9 @@ class Member(NamedTuple):
         A pod without the webhook's annotation has no wait step: somebody else gave it the label.
         """
         lacks_own = self.takes_local_address and not self.published.local_addr
-        return self.waits_for_rank_zero or (bool(self.wanted) and (lacks_own or self._lacks_devices))
+        return self.waits_for_rank_zero or (
+            bool(self.wanted) and (lacks_own or self._lacks_devices)
+        )
 
     @property
     def lacks_own_address(self) -> bool:
@@ -168,7 +170,9 @@ def read_member(obj: Object) -> Member | None:
         ),
         devices=_devices(waits_for, annotations) if has_devices else (),
         source_name=_kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT,
-        rendezvous_network=intern(annotations[names.RENDEZVOUS_NETWORK]) if source is claim and wanted else "",
+        rendezvous_network=intern(annotations[names.RENDEZVOUS_NETWORK])
+        if source is claim and wanted
+        else "",
     )
 
 
@@ -182,7 +186,9 @@ def beside_claims(member: Member, told: str) -> Member:
     if wanted is None or not told:
         return member
     found = claim.secondary(told, wanted)
-    before = member.published.local_addr or (member.published.master_addr if member.is_master else "")
+    before = member.published.local_addr or (
+        member.published.master_addr if member.is_master else ""
+    )
     if found.address and before != found.address and before and claim.is_told(told, wanted, before):
         found = Secondary(before)
     return member._replace(secondary=found, reported=bool(found.address or found.problem))
@@ -196,7 +202,9 @@ def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], .
         (_NCCL_IB_HCA, names.NCCL_IB_HCA, nccl_ib_hca(names_of_devices)),
         (_UCX_NET_DEVICES, names.UCX_NET_DEVICES, ucx_net_devices(names_of_devices)),
     )
-    return tuple([(key, intern(value) if status else "") for file, key, value in values if file in listed])
+    return tuple(
+        [(key, intern(value) if status else "") for file, key, value in values if file in listed]
+    )
 
 
 def _kept(text: str | None, most: int) -> str:

@@ -14,7 +14,13 @@ from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.addresses import Source
 from webhook.core.model import Object
-from webhook.core.reconcile.complaint import UNPUBLISHED, Complaint, Placement, placement, why_uncalled
+from webhook.core.reconcile.complaint import (
+    UNPUBLISHED,
+    Complaint,
+    Placement,
+    placement,
+    why_uncalled,
+)
 from webhook.core.reconcile.member import Fate, Member
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.core.workloads.endpoint import first_label
@@ -74,7 +80,9 @@ class Survey:
                 self._jobs.add(member.job)
                 if name:
                     service = name.partition(".")[2].partition(".")[0]
-                    self._jobs_of_name.setdefault(first_label(name), set()).add((service, member.job))
+                    self._jobs_of_name.setdefault(first_label(name), set()).add(
+                        (service, member.job)
+                    )
 
     def add(self, pod: Object) -> None:
         """Take a whole pod into account."""
@@ -90,7 +98,10 @@ class Survey:
         for name in podspec.own_names(pod):
             for service, job in self._jobs_of_name.get(name, ()):
                 # only metadata.name is the namespace's: a hostname counts below its Service
-                if name == pod["metadata"].get("name") or service in ("", (pod.get("spec") or {}).get("subdomain")):
+                if name == pod["metadata"].get("name") or service in (
+                    "",
+                    (pod.get("spec") or {}).get("subdomain"),
+                ):
                     self._apart[job] = pod
         found = recognise(pod)
         meets = found.rendezvous if isinstance(found, TrainingPod) else None
@@ -109,7 +120,9 @@ class Survey:
         member, zero, _ = suspect
         if self.placement(member) is None:
             return Ruling()
-        if not member.waits_for_rank_zero or (member.lacks_own_address and zero is not None and zero.secondary.address):
+        if not member.waits_for_rank_zero or (
+            member.lacks_own_address and zero is not None and zero.secondary.address
+        ):
             return self._about_injected(member, seconds) if member.lacks_own_address else Ruling()
         if zero is not None:
             return self._about_injected(zero, seconds)
@@ -119,9 +132,7 @@ class Survey:
             who = f"rank 0 of job {member.job}, pod {podspec.display_name(apart)}"
             may_meet = _may_meet(apart, member.source, accelerated=member.uid in self._accelerated)
             if may_meet and suspect.name and not member.fails_without_rank_zero:
-                told = (
-                    f"{who}, {UNPUBLISHED}: members that wait get the name {suspect.name} and meet on the pod network"
-                )
+                told = f"{who}, {UNPUBLISHED}: members that wait get the name {suspect.name} and meet on the pod network"
                 return Ruling(Fate(by_name=True), Complaint("MeetsByName", told))
             why, then = _why_not_injected(apart, member.created, member.source)
             cause = f"{who}, {why}, and {UNPUBLISHED}: {then}"
@@ -144,12 +155,16 @@ class Survey:
             cause = f"{who}, carries no annotation {names.RENDEZVOUS_NETWORK}, and {UNPUBLISHED}: restart the job"
             return Ruling(Fate(cause))
         if zero.secondary.problem:
-            return Ruling(Fate(f"{who}, has no address on {zero.wanted}: {zero.secondary.problem}; {look}"))
+            return Ruling(
+                Fate(f"{who}, has no address on {zero.wanted}: {zero.secondary.problem}; {look}")
+            )
         if not zero.reported or self.placement(zero) is None:
             return Ruling()
         if seconds < UNATTACHED_SECONDS:
             return Ruling(again=UNATTACHED_SECONDS - seconds)
-        return Ruling(Fate(f"{who}, was not attached to {zero.wanted}, as its {words.told_at} tells: {look}"))
+        return Ruling(
+            Fate(f"{who}, was not attached to {zero.wanted}, as its {words.told_at} tells: {look}")
+        )
 
 
 def _may_meet(rank_zero: Object, source: Source, *, accelerated: bool) -> bool:
@@ -160,7 +175,9 @@ def _may_meet(rank_zero: Object, source: Source, *, accelerated: bool) -> bool:
     annotations = podspec.annotations(rank_zero)
     if names.STATUS in annotations:
         return source.WORDS.asked in annotations and not podspec.is_host_network(rank_zero)
-    if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE or find_pod_accelerator(rank_zero):
+    if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE or find_pod_accelerator(
+        rank_zero
+    ):
         return False
     return accelerated or not isinstance(recognise(rank_zero), TrainingPod)
 
@@ -175,7 +192,11 @@ def _about_missing(suspect: Suspect) -> Ruling:
         cause = f"{what}, and the profile says unreachable: fail: {owner}"
         return Ruling(Fate(cause), Complaint("RankZeroMissing", cause))
     if not name:
-        return Ruling(complaint=Complaint("RankZeroMissing", f"{what}, and its name is not known here: {owner}"))
+        return Ruling(
+            complaint=Complaint(
+                "RankZeroMissing", f"{what}, and its name is not known here: {owner}"
+            )
+        )
     message = f"{what}: members that wait get the name {name} and meet on the pod network; they train on {member.wanted} all the same"
     return Ruling(Fate(by_name=True), Complaint("MeetsByName", message))
 
@@ -186,7 +207,10 @@ def _why_not_injected(rank_zero: Object, since: str, source: Source) -> tuple[st
     *since*: when a pod of its job was created that is injected. A rank 0 that was denied does not exist, and is not looked at here.
     """
     if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE:
-        return f"carries label {names.PROFILE}: {names.PROFILE_NONE}", "give all pods of the job that label, or none"
+        return (
+            f"carries label {names.PROFILE}: {names.PROFILE_NONE}",
+            "give all pods of the job that label, or none",
+        )
     if podspec.is_host_network(rank_zero):
         why = f"uses the node's network, {source.WORDS.attaches_nothing}"
         return why, "take hostNetwork off it, or give all pods of the job the label " + (
@@ -194,7 +218,10 @@ def _why_not_injected(rank_zero: Object, since: str, source: Source) -> tuple[st
         )
     if names.STATUS in podspec.annotations(rank_zero):
         why = f"was injected without a rendezvous, as its annotation {names.STATUS} tells"
-        return why, "give it the profile and the network of the job's other pods, then restart the job"
+        return (
+            why,
+            "give it the profile and the network of the job's other pods, then restart the job",
+        )
     if not isinstance(recognise(rank_zero), TrainingPod):
         why = "is left alone, since nothing tells that it trains"
         return (

@@ -95,7 +95,9 @@ def recognise(pod: Object) -> TrainingPod | NotTraining:
             break
     if tpu := find_tpu(pod):
         name = found.system if found is not None else ""
-        return NotTraining(Reason.TPU, f"the pod asks for {tpu}: TPUs have a network of their own", name)
+        return NotTraining(
+            Reason.TPU, f"the pod asks for {tpu}: TPUs have a network of their own", name
+        )
     if found is not None:
         return found
     owner = podspec.controller(pod).get("kind")

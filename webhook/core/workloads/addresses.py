@@ -8,7 +8,12 @@ from typing import Final, NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.workloads.endpoint import LONGEST, OWN_ADDRESS, is_rendezvous_variable, split_endpoint
+from webhook.core.workloads.endpoint import (
+    LONGEST,
+    OWN_ADDRESS,
+    is_rendezvous_variable,
+    split_endpoint,
+)
 from webhook.core.workloads.launchers import given_variables
 
 _REFERENCE: Final = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
@@ -17,7 +22,12 @@ _WRITTEN: Final = frozenset((names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES))
 """Annotations that a pass may write: a variable that takes one would hold another text in the next pass."""
 _DEEPEST: Final = 20
 _MOST_REFERENCES: Final = 16
-_PRIORITY: Final = {"PET_RDZV_ENDPOINT": 0, names.ENV_MASTER_NAME: 1, "PET_MASTER_ADDR": 2, "MASTER_ADDR": 3}
+_PRIORITY: Final = {
+    "PET_RDZV_ENDPOINT": 0,
+    names.ENV_MASTER_NAME: 1,
+    "PET_MASTER_ADDR": 2,
+    "MASTER_ADDR": 3,
+}
 _ORDINARY: Final = 4
 
 
@@ -139,8 +149,12 @@ def find_addresses(pod: Object) -> list[RendezvousAddress]:
                     found.append((_PRIORITY[name], RendezvousAddress(name, value)))
             elif name in given or is_rendezvous_variable(name):
                 variables = variables or Variables(pod, container)
-                endpoint = split_endpoint(variables.text(entry) or "") if variables.counts(entry) else None
+                endpoint = (
+                    split_endpoint(variables.text(entry) or "") if variables.counts(entry) else None
+                )
                 if endpoint is not None:
-                    found.append((_PRIORITY.get(name, _ORDINARY), RendezvousAddress(name, endpoint.host)))
+                    found.append(
+                        (_PRIORITY.get(name, _ORDINARY), RendezvousAddress(name, endpoint.host))
+                    )
     found.sort(key=lambda item: item[0])
     return [address for _, address in found]

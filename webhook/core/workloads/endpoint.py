@@ -21,9 +21,20 @@ _VARIABLES: Final = frozenset(
         "INIT_METHOD",
     )
 )
-_SUFFIXES: Final = ("_MASTER_ADDR", "RDZV_ENDPOINT", "_MASTER_ADDRESS", "RDZV_HOST", "_INIT_METHOD", "_DIST_URL")
-_ENDPOINT: Final = re.compile(r"(?P<scheme>[a-z]+://)?(?P<host>\[[^\]]*\]|[^:\[\]/]*)(?P<rest>(?::[^:]*)?)\Z")
-_LOCAL: Final = frozenset(("localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0", "[::]", OWN_ADDRESS))  # noqa: S104  # read, not bound
+_SUFFIXES: Final = (
+    "_MASTER_ADDR",
+    "RDZV_ENDPOINT",
+    "_MASTER_ADDRESS",
+    "RDZV_HOST",
+    "_INIT_METHOD",
+    "_DIST_URL",
+)
+_ENDPOINT: Final = re.compile(
+    r"(?P<scheme>[a-z]+://)?(?P<host>\[[^\]]*\]|[^:\[\]/]*)(?P<rest>(?::[^:]*)?)\Z"
+)
+_LOCAL: Final = frozenset(
+    ("localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0", "[::]", OWN_ADDRESS)  # noqa: S104  # read
+)
 
 
 class Endpoint(NamedTuple):

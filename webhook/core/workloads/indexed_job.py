@@ -22,19 +22,26 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     """Describe a pod of a Job; None for other pods."""
     owner = podspec.controller(pod)
     job = labels.get(JOB_NAME)
-    if job is None and owner.get("kind") == "Job" and (owner.get("apiVersion") or "").startswith("batch/"):
+    if (
+        job is None
+        and owner.get("kind") == "Job"
+        and (owner.get("apiVersion") or "").startswith("batch/")
+    ):
         job = owner.get("name")
     if job is None:
         return None
     if COMPLETION_INDEX not in labels and COMPLETION_INDEX not in podspec.annotations(pod):
-        return NotTraining(Reason.NOT_TRAINING, f"Job {job} is not indexed: its pods have no rank", SYSTEM)
+        return NotTraining(
+            Reason.NOT_TRAINING, f"Job {job} is not indexed: its pods have no rank", SYSTEM
+        )
     uid = owner.get("uid") or labels.get(CONTROLLER_UID) or job
     return describe_training_pod(
         pod,
         system=SYSTEM,
         name=job,
         job_id=uid,
-        is_rank_zero=labels.get(COMPLETION_INDEX, podspec.annotations(pod).get(COMPLETION_INDEX)) == "0",
+        is_rank_zero=labels.get(COMPLETION_INDEX, podspec.annotations(pod).get(COMPLETION_INDEX))
+        == "0",
         belongs=numbered(job),
         kind=f"Job {job}",
     )

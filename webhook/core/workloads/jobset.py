@@ -44,7 +44,9 @@ def describe(
     coordinator = first_label(labels.get(PREFIX + "coordinator", ""))
     is_first = labels.get(PREFIX + "job-index") == "0" and completion_index(pod) == "0"
     replicas = labels.get(PREFIX + "global-replicas")
-    has_one_role = by_operator or (replicas is not None and replicas == labels.get(PREFIX + "replicatedjob-replicas"))
+    has_one_role = by_operator or (
+        replicas is not None and replicas == labels.get(PREFIX + "replicatedjob-replicas")
+    )
     return describe_training_pod(
         pod,
         system=system,
@@ -53,7 +55,9 @@ def describe(
         attempt=labels.get(PREFIX + "restart-attempt", ""),
         container=container,
         rank_zero=coordinator or None,
-        is_rank_zero=coordinator == podspec.own_name(pod) if coordinator else is_first and has_one_role,
+        is_rank_zero=coordinator == podspec.own_name(pod)
+        if coordinator
+        else is_first and has_one_role,
         is_candidate=is_first and not coordinator,
         belongs=numbered(jobset, _JOB),
         by_operator=by_operator,

@@ -19,7 +19,9 @@ _TORCH: Final = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DO
 _MODULE: Final = re.compile(
     r"torch\.distributed\.(?:run|launch)\Z|accelerate\.commands\.launch\Z|deepspeed\.launcher\.runner\Z"
 )
-_OTHER: Final = re.compile(r"(?:.*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun|horovodrun)\Z", re.DOTALL)
+_OTHER: Final = re.compile(
+    r"(?:.*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun|horovodrun)\Z", re.DOTALL
+)
 _MARK: Final = re.compile(
     r"--(?:nnodes|num[-_]nodes|node[-_]rank|num[-_]machines|machine[-_]rank|master[-_]addr|main[-_]process[-_]ip|rdzv[-_]endpoint"
     r"|dist[-_]init[-_]addr|init[-_]method|dist[-_]url|coordinator[-_]addr(?:ess)?|data[-_]parallel[-_]address)(?:=|\Z)"
@@ -34,7 +36,9 @@ _SWITCH: Final = re.compile(
 _VALUE: Final = re.compile(
     r"\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)\}|\((?P<kubernetes>[-._\w]+)\))(?P<port>:[^$`]*(?:\$\{?\w+\}?)?)?\Z"
 )
-_SCRIPT: Final = re.compile(r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL)
+_SCRIPT: Final = re.compile(
+    r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL
+)
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
 _REMEMBERED: Final = bounds.COMMANDS + bounds.WORDS
 """Characters of the commands that are remembered, twice: as many as a pod may have, of which the same is asked again and again. The
@@ -133,7 +137,9 @@ class Script:
         """Return for each command the variables that its launcher's address options take, and whether a port follows."""
         found = self._taken.get(is_static)
         if found is None:
-            found = self._taken[is_static] = [_taken(command, is_static=is_static) for command in self.commands]
+            found = self._taken[is_static] = [
+                _taken(command, is_static=is_static) for command in self.commands
+            ]
         return found
 
     def use(self, name: str, *, is_static: bool) -> Use:
@@ -148,7 +154,9 @@ class Script:
     def _use(self, name: str, taken: list[list[tuple[str, bool]]]) -> Use:
         before_port: set[bool] = set()
         for command, of_command in zip(self.commands, taken, strict=True):
-            if named := sum([_WORD.findall(word).count(name) for word in command.words if name in word]):
+            if named := sum(
+                [_WORD.findall(word).count(name) for word in command.words if name in word]
+            ):
                 ports = [has_port for variable, has_port in of_command if variable == name]
                 if len(ports) != named:
                     return Use.OTHER
@@ -190,7 +198,9 @@ def serves_ssh(container: Object) -> bool:
     script = _script(container)
     for command in script.commands if script is not None else ():
         started = [word for word in command.words if not _BEFORE.match(word)][:2]
-        if started and (_SSHD.match(started[0]) or started in (["service", "ssh"], ["service", "sshd"])):
+        if started and (
+            _SSHD.match(started[0]) or started in (["service", "ssh"], ["service", "sshd"])
+        ):
             return True
     return False
 
@@ -206,7 +216,8 @@ def meets_at_static_endpoint(container: Object) -> bool:
 def meets_at_etcd(container: Object) -> bool:
     """Tell whether torchrun meets at etcd, which no pod of the job hosts."""
     return any(
-        backend.startswith("etcd") and options.get("--rdzv-endpoint") for options, backend in _launchers(container)
+        backend.startswith("etcd") and options.get("--rdzv-endpoint")
+        for options, backend in _launchers(container)
     )
 
 
@@ -265,7 +276,9 @@ def _is_of_several(words: Words) -> bool:
     program = next((at for at, word in enumerate(words) if not _BEFORE.match(word)), 0)
     if words and _starts_nothing(words, program):
         return False
-    starts_ray = words[program : program + 1] == ("ray",) and words[program + 1 : program + 2] == ("start",)
+    starts_ray = words[program : program + 1] == ("ray",) and words[program + 1 : program + 2] == (
+        "start",
+    )
     return starts_ray or any(_OTHER.match(word) or _shows_option(word) for word in words)
 
 
@@ -275,7 +288,9 @@ def _shows_option(word: str) -> bool:
 
 
 def _starts_nothing(words: Words, program: int) -> bool:
-    return _STARTS_NOTHING.match(words[program]) is not None and words[program + 1 : program + 2] != ("run",)
+    return _STARTS_NOTHING.match(words[program]) is not None and words[
+        program + 1 : program + 2
+    ] != ("run",)
 
 
 def _runs_file(command: Command) -> bool:
@@ -304,14 +319,18 @@ def runs_again(container: Object) -> bool:
 def _runs_again(commands: tuple[Command, ...]) -> bool:
     has_launcher = any(each.options is not None for each in commands)
     loops, name = 0, ""
-    braces: list[str] = []  # the function that each { begins; the name before a mere group is none's
+    braces: list[
+        str
+    ] = []  # the function that each { begins; the name before a mere group is none's
     begun: dict[str, int] = {}  # how often each stands among them
     functions: set[str] = set()
     repeated: set[str] = set()
     trains_in_function = False
     for words, options in commands:
         at = 0
-        while at < len(words) and (_BEFORE.match(words[at]) or words[at] in _LOOP or words[at] in ("done", "function")):
+        while at < len(words) and (
+            _BEFORE.match(words[at]) or words[at] in _LOOP or words[at] in ("done", "function")
+        ):
             if words[at] in _LOOP:
                 loops += 1
             elif words[at] == "done":
@@ -352,7 +371,9 @@ def use_of(container: Object, name: str) -> Use:
     if not _names(container, name):
         return Use.NONE
     script = _script(container)
-    return Use.OTHER if script is None else script.use(name, is_static=_is_static(container, script))
+    return (
+        Use.OTHER if script is None else script.use(name, is_static=_is_static(container, script))
+    )
 
 
 def given_variables(container: Object) -> frozenset[str]:
@@ -413,7 +434,11 @@ def _script(container: Object) -> Script | None:
 
 def _parse(argv: Words) -> Script | None:
     commands = read_commands(argv)
-    return None if commands is None else Script(tuple([Command(words, _options(words)) for words in commands]))
+    return (
+        None
+        if commands is None
+        else Script(tuple([Command(words, _options(words)) for words in commands]))
+    )
 
 
 class _Scripts:
@@ -451,7 +476,11 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
     for mount in podspec.mounts(container):
         if "subPathExpr" in mount and name in (mount["subPathExpr"] or ""):
             return True
-    hooks = [container[key] for key in ("livenessProbe", "readinessProbe", "startupProbe") if key in container]
+    hooks = [
+        container[key]
+        for key in ("livenessProbe", "readinessProbe", "startupProbe")
+        if key in container
+    ]
     if "lifecycle" in container:
         hooks += (container["lifecycle"] or {}).values()
     for hook in hooks:
@@ -469,7 +498,9 @@ def _is_word_of(name: str, text: str) -> bool:
 def _options_at(words: Words) -> int:
     """Return where the options of a torch launcher begin; 0 where the command is none."""
     program = next((at for at, word in enumerate(words) if not _BEFORE.match(word)), 0)
-    if words and (_starts_nothing(words, program) or words[program + 1 : program + 3] == ("-m", "pip")):
+    if words and (
+        _starts_nothing(words, program) or words[program + 1 : program + 3] == ("-m", "pip")
+    ):
         return 0
     for index, word in enumerate(words):
         if _TORCH.match(word):
@@ -490,19 +521,30 @@ def _options(words: Words) -> dict[str, str] | None:
         option, equals, value = words[index].partition("=")
         option = option.replace("_", "-")
         following = words[index + 1] if index + 1 < len(words) else "-"
-        if not (equals or _SWITCH.match(option) or following.startswith("-") or following.endswith(".py")):
+        if not (
+            equals
+            or _SWITCH.match(option)
+            or following.startswith("-")
+            or following.endswith(".py")
+        ):
             index += 1
             value = following
         options[option] = value
         index += 1
-    if index < len(words) and words[index].startswith(("$", "`")):  # what it holds may be options, and name a backend
+    if index < len(words) and words[index].startswith(
+        ("$", "`")
+    ):  # what it holds may be options, and name a backend
         options.setdefault("--rdzv-backend", words[index])
     return options
 
 
 def _says_one_node(options: dict[str, str]) -> bool:
     nodes = options.get("--nnodes", options.get("--num-machines"))
-    return "--standalone" in options or nodes in ("1", "1:1") or options.get("--rdzv-endpoint") == "localhost:0"
+    return (
+        "--standalone" in options
+        or nodes in ("1", "1:1")
+        or options.get("--rdzv-endpoint") == "localhost:0"
+    )
 
 
 def _is_static(container: Object, script: Script) -> bool:
@@ -534,4 +576,7 @@ def _taken(command: Command, *, is_static: bool) -> list[tuple[str, bool]]:
     endpoints = [options.get(name, "") for name in _ENDPOINTS] if is_static else []
     values = (options.get("--master-addr", ""), *endpoints)
     matches = [match for value in values if (match := _VALUE.match(value))]
-    return [(each["bare"] or each["braced"] or each["kubernetes"], each["port"] is not None) for each in matches]
+    return [
+        (each["bare"] or each["braced"] or each["kubernetes"], each["port"] is not None)
+        for each in matches
+    ]

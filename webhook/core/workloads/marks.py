@@ -49,4 +49,6 @@ def shows_member(container: Object, belongs: Callable[[str], bool]) -> bool:
         ):
             return True
     argv = podspec.argv(container)
-    return is_short(tuple(argv)) and any(belongs(host) for text in argv for host in set(_HOST.findall(text)))
+    return is_short(tuple(argv)) and any(
+        belongs(host) for text in argv for host in set(_HOST.findall(text))
+    )

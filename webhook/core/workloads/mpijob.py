@@ -22,10 +22,17 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     """Describe a launcher or worker of an MPIJob; None for other pods."""
     if JOB_NAME not in labels:
         return None
-    if labels.get(PREFIX + "operator-name") not in _OPERATORS and podspec.controller(pod).get("kind") != "MPIJob":
+    if (
+        labels.get(PREFIX + "operator-name") not in _OPERATORS
+        and podspec.controller(pod).get("kind") != "MPIJob"
+    ):
         return None
     roles = (labels.get(PREFIX + "job-role"), labels.get(PREFIX + "replica-type"))
     if "launcher" in roles and not find_pod_accelerator(pod):
-        return NotTraining(Reason.ROLE, "the MPI launcher asks for no accelerator: it only starts the workers", SYSTEM)
+        return NotTraining(
+            Reason.ROLE,
+            "the MPI launcher asks for no accelerator: it only starts the workers",
+            SYSTEM,
+        )
     message = "MPI ranks find each other by the hostfile; give them variables with mpirun -x"
     return TrainingPod(SYSTEM, None, None, Reason.NO_PROCESS_GROUP, message)

@@ -29,9 +29,9 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     kind = podspec.controller(pod).get("kind") or ""
     if (kind and kind != "PyTorchJob") or (operator and operator != "pytorchjob-controller"):
         message = f"{kind or operator} forms no torch process group"
-        return why_no_rank(pod, system="kubeflow", replica_type=_replica_type(labels)) or TrainingPod(
-            "kubeflow", None, None, Reason.NO_PROCESS_GROUP, message
-        )
+        return why_no_rank(
+            pod, system="kubeflow", replica_type=_replica_type(labels)
+        ) or TrainingPod("kubeflow", None, None, Reason.NO_PROCESS_GROUP, message)
     return describe(
         pod,
         system=SYSTEM,

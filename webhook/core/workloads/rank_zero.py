@@ -59,11 +59,15 @@ def describe_training_pod(
                 message = f"{found[0].source} is {host}: the pod is a process group of its own"
                 return TrainingPod(system, container, None, Reason.SINGLE_NODE, message)
             zero, is_master, is_certain = podspec.own_name(pod) or rank_zero, True, is_rank_zero
-            if not is_certain:  # one variable says localhost and another a name: both stay as they are
+            if (
+                not is_certain
+            ):  # one variable says localhost and another a name: both stay as they are
                 found = []
         elif label in own or belongs(label):
             zero, is_master = label, label in own
-        elif is_rank_zero or is_candidate:  # others may follow this pod, whatever its own template says
+        elif (
+            is_rank_zero or is_candidate
+        ):  # others may follow this pod, whatever its own template says
             found, by_operator = [], False
             zero, is_master, is_certain = podspec.own_name(pod), True, False
         else:
@@ -76,15 +80,23 @@ def describe_training_pod(
         return TrainingPod(system, container, None, Reason.NO_MASTER, message)
     calls_itself_local = is_master and is_certain
     hosts = frozenset(
-        one.host for one in found if first_label(one.host) == zero or (calls_itself_local and is_local(one.host))
+        one.host
+        for one in found
+        if first_label(one.host) == zero or (calls_itself_local and is_local(one.host))
     )
     role: Literal["master", "worker"] = "master" if is_master else "worker"
     key = job_key(name, system, job_id, attempt, zero)
-    return TrainingPod(system, container, Rendezvous(key, role, zero, hosts, by_operator, is_certain))
+    return TrainingPod(
+        system, container, Rendezvous(key, role, zero, hosts, by_operator, is_certain)
+    )
 
 
 def _why_not_training(
-    pod: Object, addresses: list[RendezvousAddress], belongs: Callable[[str], bool], *, names_own_pods: bool
+    pod: Object,
+    addresses: list[RendezvousAddress],
+    belongs: Callable[[str], bool],
+    *,
+    names_own_pods: bool,
 ) -> str:
     """Say why a pod of a general-purpose workload is not a training pod; empty where it is one.
 
@@ -121,7 +133,10 @@ def is_single_node(pod: Object) -> bool:
     for name, single in (("PET_NNODES", ("1", "1:1")), ("WORLD_SIZE", ("1",))):
         if told[name]:
             return all(value in single for value in told[name])
-    return any(len(value) > len("false") or value.lower() not in ("0", "false") for value in told["PET_STANDALONE"])
+    return any(
+        len(value) > len("false") or value.lower() not in ("0", "false")
+        for value in told["PET_STANDALONE"]
+    )
 
 
 def numbered(prefix: str, between: str = "") -> Callable[[str], bool]:

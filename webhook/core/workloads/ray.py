@@ -22,13 +22,17 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     """Describe a head or worker of a RayCluster; None for other pods."""
     node_type = labels.get(NODE_TYPE)
     if node_type == "head" and not find_pod_accelerator(pod):
-        return NotTraining(Reason.ROLE, "the Ray head asks for no accelerator: it only manages the workers", SYSTEM)
+        return NotTraining(
+            Reason.ROLE, "the Ray head asks for no accelerator: it only manages the workers", SYSTEM
+        )
     if (
         node_type == "worker"
         and not find_pod_accelerator(pod)
         and not any(map(podspec.claims, podspec.containers(pod)))
     ):
-        message = "the Ray worker asks for no accelerator: nothing says that what Ray runs on it trains"
+        message = (
+            "the Ray worker asks for no accelerator: nothing says that what Ray runs on it trains"
+        )
         return NotTraining(Reason.ROLE, message, SYSTEM)
     if node_type in ("head", "worker"):
         message = "Ray chooses MASTER_ADDR at run time from the node addresses that it registered"

@@ -51,4 +51,6 @@ def why_no_rank(pod: Object, *, system: str, replica_type: str) -> NotTraining |
     helper = _HELPERS.get(replica_type)
     if helper is None or find_pod_accelerator(pod):
         return None
-    return NotTraining(Reason.ROLE, f"{helper} asks for no accelerator: it is not a rank of the job", system)
+    return NotTraining(
+        Reason.ROLE, f"{helper} asks for no accelerator: it is not a rank of the job", system
+    )

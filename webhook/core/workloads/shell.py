@@ -108,7 +108,10 @@ def _shell_text(words: Words) -> tuple[int, int]:
             shell = index if word.rpartition("/")[2] in SHELLS else -1
         elif word.startswith(_SIGNS):
             if word[:2] != "--" and "c" in word:
-                return shell, next((at for at in range(index + 1, len(words)) if not words[at].startswith(_SIGNS)), 0)
+                return shell, next(
+                    (at for at in range(index + 1, len(words)) if not words[at].startswith(_SIGNS)),
+                    0,
+                )
         elif word not in ("pipefail", "errexit", "nounset", "xtrace"):  # what -o takes
             break
     return 0, 0
@@ -126,7 +129,12 @@ def _split(text: str, signs: _Signs, *, is_heredoc: bool = False) -> list[Words]
     parts: list[str] = []
     position, length = 0, len(text)
     while position < length:
-        if not words and not parts and not heredocs and (plain := _PLAIN_COMMAND.match(text, position)):
+        if (
+            not words
+            and not parts
+            and not heredocs
+            and (plain := _PLAIN_COMMAND.match(text, position))
+        ):
             commands.append(tuple(_PLAIN.findall(plain[1])))
             position = plain.end()
             signs.left -= len(plain[2])
@@ -170,7 +178,9 @@ def _split(text: str, signs: _Signs, *, is_heredoc: bool = False) -> list[Words]
             if text.startswith("<<<", position):
                 words.append("<<<")
                 position += 2
-            elif character == "<" and not is_heredoc and (heredoc := _HEREDOC.match(text, position)):
+            elif (
+                character == "<" and not is_heredoc and (heredoc := _HEREDOC.match(text, position))
+            ):
                 heredocs.append(heredoc)
                 words += ("<<", _delimiter(heredoc))
                 position = heredoc.end() - 1

@@ -19,4 +19,10 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
         label.startswith(("slinky.slurm.net/", "nodeset.slinky.slurm.net/")) for label in labels
     ):
         return None
-    return TrainingPod(SYSTEM, "slurmd", None, Reason.NO_PROCESS_GROUP, "Slurm sets MASTER_ADDR for each of its jobs")
+    return TrainingPod(
+        SYSTEM,
+        "slurmd",
+        None,
+        Reason.NO_PROCESS_GROUP,
+        "Slurm sets MASTER_ADDR for each of its jobs",
+    )

@@ -24,4 +24,6 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     role = labels.get("task-type", "").lower()
     if role == "aimaster":
         return NotTraining(Reason.ROLE, "the AIMaster is not a rank of the job", SYSTEM)
-    return describe(pod, system=SYSTEM, container="torch", job=labels[JOB_NAME], is_rank_zero=role == "master")
+    return describe(
+        pod, system=SYSTEM, container="torch", job=labels[JOB_NAME], is_rank_zero=role == "master"
+    )

@@ -43,7 +43,9 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     container = labels.get(volcano.TASK_SPEC) or podspec.display_name(pod)
     containers = podspec.containers(pod)
     # Variables are the user's own here: TorchX says the number of nodes by an option.
-    if run_on_one_node(containers) or (is_single_node(pod) and not any(map(names_several_nodes, containers))):
+    if run_on_one_node(containers) or (
+        is_single_node(pod) and not any(map(names_several_nodes, containers))
+    ):
         message = "the app runs on one node: its ranks need no network to meet"
         return TrainingPod(SYSTEM, container, None, Reason.SINGLE_NODE, message)
     is_master = role == labels.get(PREFIX + "replica-id") == "0"
@@ -54,12 +56,20 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     if not (meets or is_master):
         message = f"the command of role {role_name!r} does not name the address of rank 0"
         return TrainingPod(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
-    app = labels.get("app.kubernetes.io/instance") or labels.get(volcano.JOB_NAME) or labels.get(APP_NAME, "")
+    app = (
+        labels.get("app.kubernetes.io/instance")
+        or labels.get(volcano.JOB_NAME)
+        or labels.get(APP_NAME, "")
+    )
     attempt = podspec.annotations(pod).get(volcano.JOB_VERSION, "")
-    key = job_key(app, SYSTEM, f"{app}/{podspec.controller(pod).get('uid', '')}", attempt, _RANK_ZERO)
+    key = job_key(
+        app, SYSTEM, f"{app}/{podspec.controller(pod).get('uid', '')}", attempt, _RANK_ZERO
+    )
     # Whether role 0 runs on one node, and publishes nothing, cannot be seen from another role: that one waits for nobody.
     leads = meets and role == "0"
-    rendezvous = Rendezvous(key, "master" if is_master else "worker", _RANK_ZERO, by_operator=leads, is_certain=meets)
+    rendezvous = Rendezvous(
+        key, "master" if is_master else "worker", _RANK_ZERO, by_operator=leads, is_certain=meets
+    )
     return TrainingPod(SYSTEM, container, rendezvous, Reason.DISAGREES, _why_never(containers))
 
 
@@ -67,9 +77,13 @@ def _names_rank_zero(pod: Object, role_name: str) -> bool:
     """Tell whether the replicas of role 0 meet: TorchX writes the variable of rank 0 into the command of every replica."""
     own = _UNFIT.sub("", role_name.upper())
     for container in podspec.containers(pod):
-        for text in (*podspec.argv(container), *((entry.get("value") or "") for entry in podspec.env(container))):
+        for text in (
+            *podspec.argv(container),
+            *((entry.get("value") or "") for entry in podspec.env(container)),
+        ):
             if "0_HOST" in text and (
-                _DEFAULTED.search(text) or any(_is_of_role(name, own) for name in _NAMED.findall(text))
+                _DEFAULTED.search(text)
+                or any(_is_of_role(name, own) for name in _NAMED.findall(text))
             ):
                 return True
     return False
@@ -95,4 +109,8 @@ def _why_never(containers: list[Object]) -> str:
 
 def _meets_rank_zero(pod: Object) -> bool:
     """Tell whether the replicas of another role meet role 0: they may also connect to it for ends of their own."""
-    return any(_DEFAULTED.match(value) for each in podspec.containers(pod) for value in given_addresses(each))
+    return any(
+        _DEFAULTED.match(value)
+        for each in podspec.containers(pod)
+        for value in given_addresses(each)
+    )

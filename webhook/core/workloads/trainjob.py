@@ -34,7 +34,9 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
     containers = podspec.containers(pod)
     present = [container.get("name") for container in containers]
     if role in _INITIALIZERS and role in present:
-        return NotTraining(Reason.ROLE, f"the {role} prepares files and is not a rank of the job", SYSTEM)
+        return NotTraining(
+            Reason.ROLE, f"the {role} prepares files and is not a rank of the job", SYSTEM
+        )
     if role not in (_NODE, _LAUNCHER) or not _is_of_trainer(pod):
         return None
     if role == _LAUNCHER and _NODE not in present:
@@ -47,7 +49,9 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | NotTraini
         return None
     else:  # with runLauncherAsNode the launcher trains too, in a container that is named as those of the nodes
         role = _NODE
-    if not find_addresses(pod) and not any(podspec.has_env(container, "PET_NNODES") for container in containers):
+    if not find_addresses(pod) and not any(
+        podspec.has_env(container, "PET_NNODES") for container in containers
+    ):
         message = "the TrainJob's runtime names no torch address of rank 0"
         return TrainingPod(SYSTEM, role, None, Reason.NO_PROCESS_GROUP, message)
     return jobset.describe(pod, labels, SYSTEM, _NODE, by_operator=True)

@@ -55,8 +55,11 @@ def _has_pytorch_plugin(pod: Object) -> bool:
     An earlier pass may have made MASTER_ADDR a fieldRef, and a user's own fieldRef would look the same to the next pass.
     """
     for container in podspec.containers(pod):
-        if all(podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE", "RANK")) and any(
-            entry["name"] == "MASTER_ADDR" and (entry.get("value") or (entry.get("valueFrom") or {}).get("fieldRef"))
+        if all(
+            podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE", "RANK")
+        ) and any(
+            entry["name"] == "MASTER_ADDR"
+            and (entry.get("value") or (entry.get("valueFrom") or {}).get("fieldRef"))
             for entry in podspec.env(container)
         ):
             return True
@@ -66,5 +69,7 @@ def _has_pytorch_plugin(pod: Object) -> bool:
 def _belongs(job: str, addresses: list[RendezvousAddress]) -> Callable[[str], bool]:
     """Return a test for names of the job's pods: ``<job>-<task>-<index>``, or a host name of a template below the job's Service."""
     is_pod = numbered(job, ".+-")
-    chosen = frozenset(first_label(one.host) for one in addresses if one.host.split(".")[1:2] == [job])
+    chosen = frozenset(
+        first_label(one.host) for one in addresses if one.host.split(".")[1:2] == [job]
+    )
     return lambda name: is_pod(name) or name in chosen

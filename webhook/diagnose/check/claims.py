@@ -27,7 +27,9 @@ class KueueMappings(NamedTuple):
     is_known: bool = False
 
 
-def needed_templates(profiles: Profiles, users: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], Object]:
+def needed_templates(
+    profiles: Profiles, users: Mapping[str, Sequence[str]]
+) -> dict[tuple[str, str], Object]:
     """Return what each template that the controller is to keep says, by namespace and name."""
     return {
         (namespace, template_name(claim)): template_spec(claim)
@@ -37,20 +39,29 @@ def needed_templates(profiles: Profiles, users: Mapping[str, Sequence[str]]) -> 
     }
 
 
-def check_claims(profiles: Profiles, users: Mapping[str, Sequence[str]], offers: DeviceOffers) -> Iterator[Finding]:
+def check_claims(
+    profiles: Profiles, users: Mapping[str, Sequence[str]], offers: DeviceOffers
+) -> Iterator[Finding]:
     """Say which DeviceClasses of claims are missing, and where the cluster can give no claim at all."""
     known = None if offers.classes is None else {each.name for each in offers.classes}
     found: list[str] = []
     for profile, _ in _with_claims(profiles, users):
         subject = f"profile {profile.name}"
         if profiles.claims_problem:
-            yield Finding("warn", Code.CLAIMS_UNSERVED, subject, f"no pod gets its claims: {profiles.claims_problem}")
+            yield Finding(
+                "warn",
+                Code.CLAIMS_UNSERVED,
+                subject,
+                f"no pod gets its claims: {profiles.claims_problem}",
+            )
             continue
         for claim in profile.claims if known is not None else ():
             for name in dict.fromkeys(request.device_class_name for request in claim.requests):
                 if known is not None and name not in known:
                     message = f"names DeviceClass {name}, which does not exist: pods that get the claim stay Pending"
-                    yield Finding("fail", Code.DEVICE_CLASS_MISSING, f"{subject}: claim {claim.name}", message)
+                    yield Finding(
+                        "fail", Code.DEVICE_CLASS_MISSING, f"{subject}: claim {claim.name}", message
+                    )
                 else:
                     found.append(name)
     if found:
@@ -92,7 +103,9 @@ def check_claim_quotas(
             counted_here = amounts.setdefault(namespace, {})
             for claim in profile.claims:
                 for request in claim.requests:
-                    number = MOST_OF_A_CLAIM if request.allocation_mode == "All" else request.count or 1
+                    number = (
+                        MOST_OF_A_CLAIM if request.allocation_mode == "All" else request.count or 1
+                    )
                     key = request.device_class_name + _QUOTA
                     counted_here[key] = counted_here.get(key, Fraction(0)) + number
     for quota in quotas:
@@ -102,7 +115,10 @@ def check_claim_quotas(
 
 
 def check_kueue_claims(
-    local_queues: Iterable[Object], mappings: KueueMappings, profiles: Profiles, users: Mapping[str, Sequence[str]]
+    local_queues: Iterable[Object],
+    mappings: KueueMappings,
+    profiles: Profiles,
+    users: Mapping[str, Sequence[str]],
 ) -> Iterator[Finding]:
     """Say what Kueue makes of claims in the namespaces that have its queues.
 
@@ -112,8 +128,12 @@ def check_kueue_claims(
     queued = {(local.get("metadata") or {}).get("namespace") for local in local_queues}
     for profile, namespaces in _with_claims(profiles, users):
         here = [namespace for namespace in namespaces if namespace in queued]
-        classes = dict.fromkeys(request.device_class_name for claim in profile.claims for request in claim.requests)
-        unmapped = [name for name in classes if name not in mappings.classes] if mappings.is_known else []
+        classes = dict.fromkeys(
+            request.device_class_name for claim in profile.claims for request in claim.requests
+        )
+        unmapped = (
+            [name for name in classes if name not in mappings.classes] if mappings.is_known else []
+        )
         if not here:
             continue
         where = f"in {listed(here)} Kueue counts the claims of plain pods and pod groups, not those of Jobs, whose templates have none"
@@ -124,16 +144,25 @@ def check_kueue_claims(
             )
             yield Finding("warn", Code.KUEUE_CLAIMS_UNMAPPED, f"profile {profile.name}", message)
         else:
-            which = "" if mappings.is_known else "; whether its configuration maps the DeviceClasses cannot be read"
+            which = (
+                ""
+                if mappings.is_known
+                else "; whether its configuration maps the DeviceClasses cannot be read"
+            )
             message = f"{where}, and may count a template that several pods name less often than they do{which}"
             yield Finding("ok", Code.KUEUE_CLAIMS_COUNTED, f"profile {profile.name}", message)
 
 
-def _with_claims(profiles: Profiles, users: Mapping[str, Sequence[str]]) -> Iterator[tuple[Profile, Sequence[str]]]:
+def _with_claims(
+    profiles: Profiles, users: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[Profile, Sequence[str]]]:
     """Yield the profiles that give claims, with the namespaces whose pods may have them."""
     for name, profile in profiles.profiles.items():
         if profile.claims:
-            yield profile, [namespace for namespace in users.get(name, ()) if profile.is_for(namespace)]
+            yield (
+                profile,
+                [namespace for namespace in users.get(name, ()) if profile.is_for(namespace)],
+            )
 
 
 def _classes(names: Sequence[str]) -> str:

@@ -48,7 +48,9 @@ def reaches(entry: Mapping[str, Any], namespace: Mapping[str, str], pod: Mapping
     )
 
 
-def check_configuration(configuration: Object, own_namespace: str, services: Sequence[str] | None) -> Iterator[Finding]:
+def check_configuration(
+    configuration: Object, own_namespace: str, services: Sequence[str] | None
+) -> Iterator[Finding]:
     """Say what differs from what is shipped; *services*: names of the own namespace's, None where they cannot be seen."""
     name = (configuration.get("metadata") or {}).get("name") or ""
     subject = f"MutatingWebhookConfiguration {name}"
@@ -56,12 +58,17 @@ def check_configuration(configuration: Object, own_namespace: str, services: Seq
     for entry in entries_of(configuration):
         found += _fields(entry, f"{subject}, webhook {entry.get('name')}")
         found += _client(entry, f"{subject}, webhook {entry.get('name')}", own_namespace, services)
-    yield from found or [Finding("ok", Code.CONFIGURATION_AS_SHIPPED, subject, "selects and behaves as shipped")]
+    yield from found or [
+        Finding("ok", Code.CONFIGURATION_AS_SHIPPED, subject, "selects and behaves as shipped")
+    ]
 
 
 def is_called_for_opted_in_pods(configuration: Object) -> bool:
     """Tell whether a webhook of it is called for pods that carry the label themselves in namespaces that do not."""
-    return any(reaches(entry, {NAME_LABEL: "training"}, {names.PROFILE: "a"}) for entry in entries_of(configuration))
+    return any(
+        reaches(entry, {NAME_LABEL: "training"}, {names.PROFILE: "a"})
+        for entry in entries_of(configuration)
+    )
 
 
 def _reach(configuration: Object, subject: str, own_namespace: str) -> Iterator[Finding]:
@@ -105,7 +112,9 @@ def _fields(entry: Object, subject: str) -> Iterator[Finding]:
         yield Finding("warn", Code.MIRROR_PODS_CALLED, subject, message)
 
 
-def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[str] | None) -> Iterator[Finding]:
+def _client(
+    entry: Object, subject: str, own_namespace: str, services: Sequence[str] | None
+) -> Iterator[Finding]:
     client = entry.get("clientConfig") or {}
     service = client.get("service")
     if not service:
@@ -120,7 +129,9 @@ def _client(entry: Object, subject: str, own_namespace: str, services: Sequence[
         action = f"give --system-namespace {service.get('namespace')}"
         yield Finding("warn", Code.WEBHOOK_ELSEWHERE, subject, message, action)
     elif services is not None and service.get("name") not in services:
-        yield Finding("fail", Code.SERVICE_MISSING, subject, f"calls Service {named}, which does not exist")
+        yield Finding(
+            "fail", Code.SERVICE_MISSING, subject, f"calls Service {named}, which does not exist"
+        )
     yield from _path(service.get("path"), subject, "service.path")
 
 

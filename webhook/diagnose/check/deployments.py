@@ -54,12 +54,19 @@ class OwnPod(NamedTuple):
 
 def read_deployment(obj: Object) -> Deployment | None:
     """Keep what matters; None for a Deployment that runs neither ``serve`` nor ``control``."""
-    metadata, spec, status = obj.get("metadata") or {}, obj.get("spec") or {}, obj.get("status") or {}
+    metadata, spec, status = (
+        obj.get("metadata") or {},
+        obj.get("spec") or {},
+        obj.get("status") or {},
+    )
     pod = (spec.get("template") or {}).get("spec") or {}
     for container in pod.get("containers") or ():
         arguments = [*(container.get("command") or ()), *(container.get("args") or ())]
         role = next((_COMMANDS[each] for each in arguments if each in _COMMANDS), None)
-        if role is None or "injector" not in f"{metadata.get('name')} {container.get('image')} {arguments}":
+        if (
+            role is None
+            or "injector" not in f"{metadata.get('name')} {container.get('image')} {arguments}"
+        ):
             continue
         replicas = spec.get("replicas")
         return Deployment(
@@ -71,9 +78,14 @@ def read_deployment(obj: Object) -> Deployment | None:
             container.get("image") or "",
             pod.get("serviceAccountName") or "default",
             read_place(pod, container, arguments),
-            option_of(container, arguments, "--certificates", "FABRIC_INJECTOR_CONTROL_CERTIFICATES") != "none",
+            option_of(
+                container, arguments, "--certificates", "FABRIC_INJECTOR_CONTROL_CERTIFICATES"
+            )
+            != "none",
             "--pod-opt-in" in arguments
-            or option_of(container, arguments, "--pod-opt-in", "FABRIC_INJECTOR_CONTROL_POD_OPT_IN").lower()
+            or option_of(
+                container, arguments, "--pod-opt-in", "FABRIC_INJECTOR_CONTROL_POD_OPT_IN"
+            ).lower()
             in ("1", "true"),
             pod.get("priorityClassName") or "",
         )
@@ -83,7 +95,14 @@ def read_deployment(obj: Object) -> Deployment | None:
 def read_own_pod(obj: Object) -> OwnPod | None:
     """Keep what matters, as `kubectl describe` would tell it; None for a pod that is not a ReplicaSet's, or is being deleted."""
     metadata = obj["metadata"]
-    owner = next((each for each in metadata.get("ownerReferences") or () if each.get("kind") == "ReplicaSet"), None)
+    owner = next(
+        (
+            each
+            for each in metadata.get("ownerReferences") or ()
+            if each.get("kind") == "ReplicaSet"
+        ),
+        None,
+    )
     if owner is None or metadata.get("deletionTimestamp"):
         return None
     node = (obj.get("spec") or {}).get("nodeName") or ""
@@ -91,7 +110,10 @@ def read_own_pod(obj: Object) -> OwnPod | None:
 
 
 def check_deployments(
-    deployments: Sequence[Deployment], pods: Sequence[OwnPod], namespace: str, nodes: Sequence[NodeOffer] = ()
+    deployments: Sequence[Deployment],
+    pods: Sequence[OwnPod],
+    namespace: str,
+    nodes: Sequence[NodeOffer] = (),
 ) -> Iterator[Finding]:
     """Say of both whether they run, and why not, and whether the failure of one of the *nodes* would end all of one."""
     for role in _TASKS:
@@ -100,7 +122,12 @@ def check_deployments(
             message = f"there is none in namespace {namespace}: {_TASKS[role]}"
             yield Finding("fail", Code.DEPLOYMENT_MISSING, f"Deployment of the {role}", message)
         for each in found:
-            yield _look(each, [pod for pod in pods if pod.owner.rpartition("-")[0] == each.name], namespace, nodes)
+            yield _look(
+                each,
+                [pod for pod in pods if pod.owner.rpartition("-")[0] == each.name],
+                namespace,
+                nodes,
+            )
     if len({each.image for each in deployments}) > 1:
         images = ", ".join(f"{each.name}: {each.image}" for each in deployments)
         yield Finding("warn", Code.IMAGES_DIFFER, "Deployments", f"run different images ({images})")
@@ -114,7 +141,9 @@ def check_opt_in(deployments: Sequence[Deployment]) -> Iterator[Finding]:
             yield Finding("fail", Code.OPTED_IN_NOT_SERVED, f"Deployment {each.name}", message)
 
 
-def _look(deployment: Deployment, pods: Sequence[OwnPod], namespace: str, nodes: Sequence[NodeOffer]) -> Finding:
+def _look(
+    deployment: Deployment, pods: Sequence[OwnPod], namespace: str, nodes: Sequence[NodeOffer]
+) -> Finding:
     reasons = dict.fromkeys(pod.why for pod in pods if pod.why)  # those of a rollout under way too
     why = f" ({'; '.join(reasons)})" if reasons else ""
     subject = f"Deployment {namespace}/{deployment.name}"
@@ -125,7 +154,9 @@ def _look(deployment: Deployment, pods: Sequence[OwnPod], namespace: str, nodes:
     told = f"{deployment.ready} of {counted(deployment.wanted, 'replica')} ready"
     if deployment.ready == 0:
         action = f"look at `kubectl -n {namespace} describe pods`, and at their logs"
-        return Finding("fail", Code.DEPLOYMENT_DOWN, subject, f"{told}{why}: {_TASKS[deployment.role]}", action)
+        return Finding(
+            "fail", Code.DEPLOYMENT_DOWN, subject, f"{told}{why}: {_TASKS[deployment.role]}", action
+        )
     if deployment.ready < deployment.wanted:
         action = f"look at `kubectl -n {namespace} get pods`"
         return Finding("warn", Code.DEPLOYMENT_DEGRADED, subject, f"{told}{why}", action)
@@ -135,9 +166,15 @@ def _look(deployment: Deployment, pods: Sequence[OwnPod], namespace: str, nodes:
         action = f"wait; if it stays so, look at `kubectl -n {namespace} describe pods`: is the image the right one?"
         return Finding("warn", Code.ROLLOUT_UNFINISHED, subject, message, action)
     if deployment.wanted < 2:
-        return Finding("warn", Code.REPLICA_SINGLE, subject, f"{told}: nobody takes over while its node fails")
+        return Finding(
+            "warn", Code.REPLICA_SINGLE, subject, f"{told}: nobody takes over while its node fails"
+        )
     together = {pod.node for pod in pods}
-    others = [node for node in nodes if node.name not in together and all(pod.place.admits(node) for pod in pods)]
+    others = [
+        node
+        for node in nodes
+        if node.name not in together and all(pod.place.admits(node) for pod in pods)
+    ]
     if len(pods) > 1 and len(together) == 1 and others:
         free = counted(len(others), "other node")
         message = f"{told}, all on node {pods[0].node}, though {free} may take one: nobody takes over while it fails"
@@ -153,7 +190,10 @@ def _reason(status: Object) -> str:
     scheduled = conditions.get("PodScheduled") or {}
     if scheduled.get("status") == "False":
         return _told(scheduled)
-    for container in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+    for container in [
+        *(status.get("initContainerStatuses") or ()),
+        *(status.get("containerStatuses") or ()),
+    ]:
         waiting = (container.get("state") or {}).get("waiting") or {}
         ended = (container.get("lastState") or {}).get("terminated") or {}
         if ended.get("exitCode"):

@@ -43,20 +43,44 @@ def check_drivers(classes: Sequence[DeviceClass], offers: DeviceOffers) -> Itera
     drivers = {driver for each in classes for driver in each.named or ("",)}
     for pool in offers.pools():
         if not pool.is_complete and drivers & {"", pool.driver}:
-            message = f"pool {pool.name} has {pool.there} of its {counted(pool.parts, 'ResourceSlice')}"
+            message = (
+                f"pool {pool.name} has {pool.there} of its {counted(pool.parts, 'ResourceSlice')}"
+            )
             yield Finding("warn", Code.POOL_INCOMPLETE, f"driver {pool.driver}", message)
 
 
-def _look(demand: Demand, resource: str, amount: Fraction, nodes: Sequence[NodeOffer], offers: DeviceOffers) -> Finding:
+def _look(
+    demand: Demand,
+    resource: str,
+    amount: Fraction,
+    nodes: Sequence[NodeOffer],
+    offers: DeviceOffers,
+) -> Finding:
     least = "at least " if resource in demand.at_least else ""
-    subject, takes = f"profile {demand.profile}: {resource}", f"a pod takes {least}{format_quantity(amount)}"
-    supply = judge_supply(nodes, resource, amount, demand.node_selector.items(), offers.given(resource))
+    subject, takes = (
+        f"profile {demand.profile}: {resource}",
+        f"a pod takes {least}{format_quantity(amount)}",
+    )
+    supply = judge_supply(
+        nodes, resource, amount, demand.node_selector.items(), offers.given(resource)
+    )
     if supply.uncounted:
-        by = f"{supply.given} may give it by claim (DRA)" if supply.given else "a DeviceClass may give it (DRA)"
-        return Finding("ok", Code.RESOURCE_UNCOUNTED, subject, f"{by}, not counted: {supply.uncounted}; {takes}")
+        by = (
+            f"{supply.given} may give it by claim (DRA)"
+            if supply.given
+            else "a DeviceClass may give it (DRA)"
+        )
+        return Finding(
+            "ok",
+            Code.RESOURCE_UNCOUNTED,
+            subject,
+            f"{by}, not counted: {supply.uncounted}; {takes}",
+        )
     if supply.shortage:
         also = f", nor does {supply.given} (DRA)" if supply.given else ""
-        return Finding("fail", SHORTAGES[supply.shortage], subject, f"{takes}, and {supply.message}{also}")
+        return Finding(
+            "fail", SHORTAGES[supply.shortage], subject, f"{takes}, and {supply.message}{also}"
+        )
     fitting = supply.nodes
     named = f"{counted(len(fitting), 'node')} ({listed([node.name for node in fitting], 3)})"
     also = f", {supply.given} (DRA) counted," if supply.given else ""
@@ -64,6 +88,13 @@ def _look(demand: Demand, resource: str, amount: Fraction, nodes: Sequence[NodeO
     message = f"{named} {'offers' if len(fitting) == 1 else 'offer'} {total}{also} in all; {takes}"
     usable = sum(node.usable for node in fitting)
     if usable == 0:
-        return Finding("warn", Code.NODES_UNUSABLE, subject, f"{message}; none of them is ready and schedulable")
-    away = "" if usable == len(fitting) else f"; {len(fitting) - usable} of them not ready or cordoned"
+        return Finding(
+            "warn",
+            Code.NODES_UNUSABLE,
+            subject,
+            f"{message}; none of them is ready and schedulable",
+        )
+    away = (
+        "" if usable == len(fitting) else f"; {len(fitting) - usable} of them not ready or cordoned"
+    )
     return Finding("ok", Code.RESOURCE_OFFERED, subject, f"{message}{away}")

@@ -41,7 +41,9 @@ def is_unreached(pod: Object, namespaces: Mapping[str, LabelledNamespace]) -> bo
     return is_out_of_reach(pod, namespace.labels if namespace else None) and lacks_injection(pod)
 
 
-def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ()) -> Iterator[Finding]:
+def check_earlier_pods(
+    pods: Iterable[Object], unreached: Sequence[Object] = ()
+) -> Iterator[Finding]:
     """Say for each namespace which unfinished jobs were there before injection; *pods*: whole, chosen by `may_be_earlier`."""
     spaces: dict[str, _Found] = {}
     for pod in pods:
@@ -61,13 +63,17 @@ def check_earlier_pods(pods: Iterable[Object], unreached: Sequence[Object] = ())
     if unreached:
         shown = listed(f"{_namespace(pod)}/{podspec.display_name(pod)}" for pod in unreached)
         message = f"{counted(len(unreached), 'pod')} not injected, in namespaces without the label: {shown}"
-        yield Finding("warn", Code.WEBHOOK_OUT_OF_REACH, f"pods with label {names.PROFILE}", message)
+        yield Finding(
+            "warn", Code.WEBHOOK_OUT_OF_REACH, f"pods with label {names.PROFILE}", message
+        )
 
 
 def _note(found: _Found, pod: Object, member: TrainingPod) -> None:
     found.pods += 1
     meets = member.rendezvous
-    found.jobs.setdefault(identity(pod) or (meets.job if meets else podspec.display_name(pod)), title(pod))
+    found.jobs.setdefault(
+        identity(pod) or (meets.job if meets else podspec.display_name(pod)), title(pod)
+    )
     if meets is not None and meets.role == "master":
         found.masters.append(podspec.display_name(pod))
 

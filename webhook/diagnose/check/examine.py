@@ -15,7 +15,11 @@ from webhook.diagnose.check.claims import (
     check_templates,
     needed_templates,
 )
-from webhook.diagnose.check.configuration import check_configuration, entries_of, is_called_for_opted_in_pods
+from webhook.diagnose.check.configuration import (
+    check_configuration,
+    entries_of,
+    is_called_for_opted_in_pods,
+)
 from webhook.diagnose.check.deployments import check_deployments, check_opt_in
 from webhook.diagnose.check.devices import check_devices
 from webhook.diagnose.check.earlier_pods import check_earlier_pods, is_unreached
@@ -69,7 +73,9 @@ def _profiles(inventory: Inventory, *, is_installed: bool) -> Iterator[Finding]:
     """Look at the profiles, and at the kind of object that they are."""
     definition, is_needed = inventory.installation.definition, inventory.installation.reads_objects
     is_missed = definition.absent and is_needed
-    yield from check_profiles(inventory.profiles, is_installed=is_installed, definition_is_missed=is_missed)
+    yield from check_profiles(
+        inventory.profiles, is_installed=is_installed, definition_is_missed=is_missed
+    )
     if not definition.problem:
         yield from check_definition(definition.value, is_needed=is_needed)
 
@@ -103,7 +109,9 @@ def _claims(inventory: Inventory) -> Iterator[Finding]:
         yield from check_templates(needed_templates(profiles, users), around.claim_templates)
     yield from check_claim_quotas(around.quotas.items, profiles, users)
     if around.cluster_queues.installed and not around.cluster_queues.problem:
-        yield from check_kueue_claims(around.local_queues.items, around.kueue_mappings, profiles, users)
+        yield from check_kueue_claims(
+            around.local_queues.items, around.kueue_mappings, profiles, users
+        )
 
 
 def _before_installation(inventory: Inventory) -> Iterator[Finding]:
@@ -124,7 +132,9 @@ def _installation(inventory: Inventory) -> Iterator[Finding]:
     subject, ours = inventory.subject, inventory.installation
     if ours.deployments.known is not None:
         nodes = inventory.surroundings.nodes.items
-        yield from check_deployments(ours.deployments.items, ours.pods.items, subject.namespace, nodes)
+        yield from check_deployments(
+            ours.deployments.items, ours.pods.items, subject.namespace, nodes
+        )
     configuration = ours.configuration(subject.configuration)
     if configuration is not None:
         yield from check_configuration(configuration, subject.namespace, ours.services.known)
@@ -153,7 +163,9 @@ def _reachability(inventory: Inventory) -> Iterator[Finding]:
         return
     webhooks = [str(entry.get("name")) for entry in entries_of(configuration)]
     known = not inventory.surroundings.namespaces.problem
-    yield from reachability.check_reachability(inventory.installation.attempts, webhooks, namespaces_known=known)
+    yield from reachability.check_reachability(
+        inventory.installation.attempts, webhooks, namespaces_known=known
+    )
 
 
 def _certificates(inventory: Inventory, configuration: Object) -> Iterator[Finding]:
@@ -165,9 +177,15 @@ def _certificates(inventory: Inventory, configuration: Object) -> Iterator[Findi
     yield from certificates.check_certificates(secret.value, title, read, inventory.now)
 
 
-def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: bool) -> Iterator[Finding]:
+def _workloads(
+    inventory: Inventory, demands: list[Demand], *, is_installed: bool
+) -> Iterator[Finding]:
     """Look at the namespaces and at what runs in them or changes their pods."""
-    around, ours, profiles = inventory.surroundings, inventory.installation, inventory.profiles.profiles
+    around, ours, profiles = (
+        inventory.surroundings,
+        inventory.installation,
+        inventory.profiles.profiles,
+    )
     workload = inventory.subject.workload
     if workload and not around.namespaces.problem and not around.namespaces.items:
         message = f"does not carry the label {names.PROFILE}: its pods are not injected"
@@ -175,7 +193,10 @@ def _workloads(inventory: Inventory, demands: list[Demand], *, is_installed: boo
         yield Finding("warn", Code.NAMESPACES_UNLABELLED, f"namespace {workload}", message, action)
     elif not around.namespaces.problem:
         yield from check_namespaces(
-            around.namespaces.items, profiles, inventory.subject.namespace, inventory.profiles.unusable
+            around.namespaces.items,
+            profiles,
+            inventory.subject.namespace,
+            inventory.profiles.unusable,
         )
     if not ours.configurations.problem and not workload:
         yield from check_injectors(ours.configurations.items, inventory.subject.configuration)
@@ -202,11 +223,15 @@ def _unread(inventory: Inventory) -> Iterator[Finding]:
 
 def _users(inventory: Inventory) -> dict[str, list[str]]:
     never = (*NEVER_REACHED, inventory.subject.namespace)
-    namespaces = [each for each in inventory.surroundings.namespaces.items if each.name not in never]
+    namespaces = [
+        each for each in inventory.surroundings.namespaces.items if each.name not in never
+    ]
     return profile_users((each.name, each.labels) for each in namespaces)
 
 
 def _demands(inventory: Inventory) -> list[Demand]:
     profiles = inventory.profiles.profiles
-    definitions = {(each.namespace, each.name): each for each in inventory.surroundings.networks.items}
+    definitions = {
+        (each.namespace, each.name): each for each in inventory.surroundings.networks.items
+    }
     return [] if profiles is None else find_demands(profiles, _users(inventory), definitions)

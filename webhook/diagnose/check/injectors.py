@@ -48,7 +48,17 @@ _COLLIDING = (
         "give no MAC range to the networks of the profiles",
     ),
 )
-_BEFORE = ("lws-", "jobset-", "kueue-", "volcano-", "trainer", "training-operator", "kubeflow", "kubedl", "kuberay")
+_BEFORE = (
+    "lws-",
+    "jobset-",
+    "kueue-",
+    "volcano-",
+    "trainer",
+    "training-operator",
+    "kubeflow",
+    "kubedl",
+    "kuberay",
+)
 """Beginnings of the names of training systems' configurations: what they write on pods, this webhook reads."""
 
 
@@ -68,7 +78,13 @@ def check_injectors(configurations: Iterable[Object], own: str) -> Iterator[Find
             action = f"delete it, or give --webhook-configuration in place of {own}"
             yield Finding("fail", Code.INSTALLED_TWICE, subject, message, action)
         elif known is not None:
-            yield Finding("warn", Code.INJECTOR_COLLIDES, subject, f"is {known.title}: it {known.does}", known.action)
+            yield Finding(
+                "warn",
+                Code.INJECTOR_COLLIDES,
+                subject,
+                f"is {known.title}: it {known.does}",
+                known.action,
+            )
         elif name.startswith(_BEFORE) and name > own:
             message = f"is called after {own}, which reads what it writes on pods"
             yield Finding("warn", Code.INJECTOR_CALLED_LATER, subject, message)
@@ -76,7 +92,9 @@ def check_injectors(configurations: Iterable[Object], own: str) -> Iterator[Find
             others.append(name)
     if others:
         message = f"{listed(others)} {'changes' if len(others) == 1 else 'change'} pods too; no collision is known"
-        yield Finding("ok", Code.INJECTORS_HARMLESS, counted(len(others), "other configuration"), message)
+        yield Finding(
+            "ok", Code.INJECTORS_HARMLESS, counted(len(others), "other configuration"), message
+        )
     else:
         message = "no other changes pods without a collision being told above"
         yield Finding("ok", Code.INJECTORS_HARMLESS, "other webhooks", message)

@@ -66,7 +66,9 @@ class Installation(NamedTuple):
     @property
     def reads_objects(self) -> bool:
         """Tell whether a webhook is installed that reads FabricProfiles, as it does unless its Deployment names a file."""
-        return any(each.role == "webhook" and not each.profiles.file for each in self.deployments.items)
+        return any(
+            each.role == "webhook" and not each.profiles.file for each in self.deployments.items
+        )
 
     def configuration(self, name: str) -> Object | None:
         """Return the configuration of this name."""

@@ -48,7 +48,11 @@ class Configuration:
 
 def read_daemon_set(obj: Object) -> DaemonSet | None:
     """Keep what matters; None for one that is not Multus."""
-    metadata, spec, status = obj.get("metadata") or {}, obj.get("spec") or {}, obj.get("status") or {}
+    metadata, spec, status = (
+        obj.get("metadata") or {},
+        obj.get("spec") or {},
+        obj.get("status") or {},
+    )
     pod = (spec.get("template") or {}).get("spec") or {}
     containers = pod.get("containers") or []
     if not any(_is_multus(each) for each in containers):
@@ -59,15 +63,26 @@ def read_daemon_set(obj: Object) -> DaemonSet | None:
         metadata.get("name") or "",
         status.get("desiredNumberScheduled") or 0,
         status.get("numberReady") or 0,
-        tuple(text for each in containers for key in ("command", "args") for text in each.get(key) or ()),
-        tuple(each["configMap"]["name"] for each in volumes if (each.get("configMap") or {}).get("name")),
+        tuple(
+            text
+            for each in containers
+            for key in ("command", "args")
+            for text in each.get(key) or ()
+        ),
+        tuple(
+            each["configMap"]["name"]
+            for each in volumes
+            if (each.get("configMap") or {}).get("name")
+        ),
     )
 
 
 def _is_multus(container: Object) -> bool:
     """Tell by the container's name, which multus-cni and OpenShift share, or by its image, as distributions rename it."""
     image = str(container.get("image") or "").rpartition("/")[2].partition("@")[0].partition(":")[0]
-    return container.get("name") == "kube-multus" or image == "multus" or image.endswith("multus-cni")
+    return (
+        container.get("name") == "kube-multus" or image == "multus" or image.endswith("multus-cni")
+    )
 
 
 def configuration_of_arguments(daemon_set: DaemonSet) -> Configuration:
@@ -108,7 +123,9 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def check_multus(
-    daemon_sets: Sequence[DaemonSet] | None, configurations: Iterable[Configuration], profiles: Profiles | None
+    daemon_sets: Sequence[DaemonSet] | None,
+    configurations: Iterable[Configuration],
+    profiles: Profiles | None,
 ) -> Iterator[Finding]:
     """Look at Multus where NetworkAttachmentDefinitions are installed; *daemon_sets* None: could not look."""
     for each in daemon_sets or ():
@@ -120,7 +137,10 @@ def check_multus(
     if daemon_sets is not None and not daemon_sets:
         if profiles is not None and is_unused(profiles):
             yield Finding(
-                "ok", Code.MULTUS_UNUSED, "Multus", "no DaemonSet of it was found, and no profile asks for it"
+                "ok",
+                Code.MULTUS_UNUSED,
+                "Multus",
+                "no DaemonSet of it was found, and no profile asks for it",
             )
             return
         yield Finding("warn", Code.MULTUS_UNSEEN, "Multus", "no DaemonSet of it was found")
@@ -132,7 +152,8 @@ def is_unused(profiles: Profiles) -> bool:
     """Tell whether there are profiles, and none of them has Multus attach a network or tell an address."""
     known = profiles.profiles.values()
     return bool(known) and not any(
-        each.networks or (each.rendezvous.enabled and each.rendezvous.address_source == DEFAULT) for each in known
+        each.networks or (each.rendezvous.enabled and each.rendezvous.address_source == DEFAULT)
+        for each in known
     )
 
 
@@ -145,9 +166,16 @@ def check_absent(profiles: Profiles | None) -> Iterator[Finding]:
         message = f"are not installed: no network of {counted(len(asking), 'profile')} ({listed(asking)}) can exist"
         yield Finding("fail", Code.MULTUS_MISSING, subject, message)
     elif profiles is not None and is_unused(profiles):
-        yield Finding("ok", Code.MULTUS_UNUSED, subject, "are not installed, and no profile asks for one")
+        yield Finding(
+            "ok", Code.MULTUS_UNUSED, subject, "are not installed, and no profile asks for one"
+        )
     else:
-        yield Finding("warn", Code.MULTUS_MISSING, subject, "are not installed: no pod can have a second network")
+        yield Finding(
+            "warn",
+            Code.MULTUS_MISSING,
+            subject,
+            "are not installed: no pod can have a second network",
+        )
 
 
 def _compare(configurations: Sequence[Configuration], profiles: Profiles) -> Iterator[Finding]:
@@ -159,7 +187,11 @@ def _compare(configurations: Sequence[Configuration], profiles: Profiles) -> Ite
     if not configurations:
         yield from _unknown(profiles)
     elif theirs != ours.namespace_isolation:
-        told = "is set" if theirs else ("is not set" if said else "is not written, and its default is false,")
+        told = (
+            "is set"
+            if theirs
+            else ("is not set" if said else "is not written, and its default is false,")
+        )
         yield Finding(
             "fail" if theirs else "warn",
             Code.ISOLATION_DIFFERS,
@@ -189,10 +221,16 @@ def _compare_globals(theirs: set[str], profiles: Profiles) -> Iterator[Finding]:
     subject = "multus.globalNamespaces"
     if wrong := sorted(ours - theirs):
         message = f"names {listed(wrong)}, which Multus keeps apart: pods would wait for networks that it refuses"
-        yield Finding("fail", Code.GLOBAL_NAMESPACES_EXCESSIVE, subject, message, f"write {sorted(theirs)}")
+        yield Finding(
+            "fail", Code.GLOBAL_NAMESPACES_EXCESSIVE, subject, message, f"write {sorted(theirs)}"
+        )
     elif missing := sorted(theirs - ours):
-        message = f"lacks {listed(missing)}, which Multus opens: pods that use their networks are denied"
-        yield Finding("warn", Code.GLOBAL_NAMESPACES_LACKING, subject, message, f"write {sorted(theirs)}")
+        message = (
+            f"lacks {listed(missing)}, which Multus opens: pods that use their networks are denied"
+        )
+        yield Finding(
+            "warn", Code.GLOBAL_NAMESPACES_LACKING, subject, message, f"write {sorted(theirs)}"
+        )
     else:
         yield Finding("ok", Code.GLOBAL_NAMESPACES_AGREE, subject, "is as Multus has it")
 
@@ -210,10 +248,10 @@ def _unknown(profiles: Profiles) -> Iterator[Finding]:
     )
     subject = "multus.namespaceIsolation"
     if elsewhere and not profiles.multus.namespace_isolation:
-        message = (
-            f"is false in the Configuration; Multus' own setting cannot be seen, and {listed(elsewhere)} depend on it"
-        )
+        message = f"is false in the Configuration; Multus' own setting cannot be seen, and {listed(elsewhere)} depend on it"
         yield Finding("warn", Code.ISOLATION_UNKNOWN, subject, message)
     else:
-        message = "cannot be compared with Multus' own setting; no network of a profile depends on it"
+        message = (
+            "cannot be compared with Multus' own setting; no network of a profile depends on it"
+        )
         yield Finding("ok", Code.ISOLATION_IRRELEVANT, subject, message)

@@ -76,18 +76,29 @@ def check_namespaces(
         for remark in _look(namespace, profiles, own_namespace, unusable):
             alike.setdefault(remark, []).append(namespace.name)
     if not any(namespace.profile for namespace in labelled):
-        found = f"names a profile by label {names.PROFILE}" if labelled else f"carries the label {names.PROFILE}"
+        found = (
+            f"names a profile by label {names.PROFILE}"
+            if labelled
+            else f"carries the label {names.PROFILE}"
+        )
         yield Finding("ok", Code.NAMESPACES_UNLABELLED, "namespaces", f"none {found} yet")
     for remark, where in alike.items():
         yield Finding(remark.level, remark.code, _subject(where), remark.message, remark.action)
 
 
 def _subject(where: Sequence[str]) -> str:
-    return f"namespace {where[0]}" if len(where) == 1 else f"each of {len(where)} namespaces ({listed(where)})"
+    return (
+        f"namespace {where[0]}"
+        if len(where) == 1
+        else f"each of {len(where)} namespaces ({listed(where)})"
+    )
 
 
 def _look(
-    namespace: LabelledNamespace, profiles: Profiles | None, own_namespace: str, unusable: Collection[str]
+    namespace: LabelledNamespace,
+    profiles: Profiles | None,
+    own_namespace: str,
+    unusable: Collection[str],
 ) -> Iterator[_Remark]:
     yield from islice(_unread_labels(namespace.labels), _MOST_LABELS)
     mode = namespace.labels.get(names.MODE)
@@ -120,8 +131,14 @@ def _unread_labels(labels: Mapping[str, str]) -> Iterator[_Remark]:
     for key in labels:
         if key.startswith(_LIKE_OURS) and key not in _READ.values():
             meant = did_you_mean(key.rpartition("/")[2], _READ)
-            action = f"did you mean {_READ[meant]}?" if meant else f"a namespace's are {' and '.join(_READ.values())}"
-            yield _Remark("warn", Code.LABEL_UNKNOWN, f"label {key} means nothing on a namespace", action)
+            action = (
+                f"did you mean {_READ[meant]}?"
+                if meant
+                else f"a namespace's are {' and '.join(_READ.values())}"
+            )
+            yield _Remark(
+                "warn", Code.LABEL_UNKNOWN, f"label {key} means nothing on a namespace", action
+            )
 
 
 def _unjudged(profile: str, *, is_unusable: bool) -> _Remark:
@@ -131,8 +148,13 @@ def _unjudged(profile: str, *, is_unusable: bool) -> _Remark:
         "see what else is said of the profiles, or give --profiles FILE",
     )
     if is_unusable:
-        why, action = "has a fault", "correct the profile, as its own finding says, and run check again"
-    return _Remark("warn", Code.UNREAD, f"cannot be judged: profile {profile}, which it names, {why}", action)
+        why, action = (
+            "has a fault",
+            "correct the profile, as its own finding says, and run check again",
+        )
+    return _Remark(
+        "warn", Code.UNREAD, f"cannot be judged: profile {profile}, which it names, {why}", action
+    )
 
 
 def _of_profile(namespace: LabelledNamespace, profile: Profile) -> Iterator[_Remark]:
@@ -151,7 +173,9 @@ def _of_profile(namespace: LabelledNamespace, profile: Profile) -> Iterator[_Rem
 
 
 def _pod_security(profile: Profile, level: str, refused: Sequence[str]) -> _Remark:
-    found = f"enforces PodSecurity {level}, which refuses {listed(refused)} of profile {profile.name}"
+    found = (
+        f"enforces PodSecurity {level}, which refuses {listed(refused)} of profile {profile.name}"
+    )
     if profile.pod_security == "skip":
         message, action = (
             f"{found}: pods get none (podSecurity: skip)",
@@ -162,7 +186,9 @@ def _pod_security(profile: Profile, level: str, refused: Sequence[str]) -> _Rema
             action = f"raise the nodes' memlock limit, or {action}"
         return _Remark("warn", Code.POD_SECURITY_REFUSES, message, action)
     if profile.pod_security == "ignore":
-        message = f"{found}: its pods are refused unless PodSecurity exempts them (podSecurity: ignore)"
+        message = (
+            f"{found}: its pods are refused unless PodSecurity exempts them (podSecurity: ignore)"
+        )
         action = "see that the exemption is there, or use podSecurity: skip"
         return _Remark("warn", Code.POD_SECURITY_REFUSES, message, action)
     return _Remark("fail", Code.POD_SECURITY_REFUSES, f"{found}: every training pod is denied")

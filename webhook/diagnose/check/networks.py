@@ -28,7 +28,9 @@ def check_networks(
         attached: list[Attachment] = []
         broken = False
         for network in dict.fromkeys(wanted(profile)):
-            findings, found = _look(profiles, profile, network, users.get(profile.name, ()), definitions)
+            findings, found = _look(
+                profiles, profile, network, users.get(profile.name, ()), definitions
+            )
             broken = broken or any(finding.level == "fail" for finding in findings)
             attached += found
             yield from findings
@@ -48,7 +50,9 @@ def _look(
         message = "is looked for in each namespace that uses the profile; none does yet"
         return [Finding("ok", Code.NETWORK_UNUSED, subject, message)], ()
     if look.faults:
-        return [_failure(subject, fault, where) for fault, where in look.faults.items()], look.attached
+        return [
+            _failure(subject, fault, where) for fault, where in look.faults.items()
+        ], look.attached
     if network is None:
         # ranks do not meet on it, and it needs no device
         return [Finding("ok", Code.NETWORK_EXISTS, subject, "exists")], ()
@@ -62,18 +66,33 @@ def _failure(subject: str, fault: NetworkFault, namespaces: Sequence[str]) -> Fi
 
 
 def _fitting(profile: Profile, subject: str, attached: Sequence[Attachment]) -> Finding:
-    resources = dict.fromkeys(f"{name} x{count}" for each in attached for name, count in each.resources)
+    resources = dict.fromkeys(
+        f"{name} x{count}" for each in attached for name, count in each.resources
+    )
     named = [*profile.resources, *(each.resource for each in profile.quantities)]
     if resources or named:
-        told = f"asks for {listed(resources)}" if resources else f"the profile asks for {listed(named)}"
+        told = (
+            f"asks for {listed(resources)}"
+            if resources
+            else f"the profile asks for {listed(named)}"
+        )
         return Finding("ok", Code.NETWORK_EXISTS, subject, f"exists; {told}")
-    message = "exists, but neither it nor the profile names a device: pods get an interface without RDMA"
+    message = (
+        "exists, but neither it nor the profile names a device: pods get an interface without RDMA"
+    )
     return Finding("warn", Code.NETWORK_WITHOUT_DEVICE, subject, message)
 
 
-def _addresses(profile: Profile, attached: Sequence[Attachment], *, broken: bool) -> Iterator[Finding]:
+def _addresses(
+    profile: Profile, attached: Sequence[Attachment], *, broken: bool
+) -> Iterator[Finding]:
     """Warn where the ranks cannot meet on a network, for none gives addresses."""
-    if not profile.rendezvous.enabled or profile.rendezvous.address_source != DEFAULT or broken or not attached:
+    if (
+        not profile.rendezvous.enabled
+        or profile.rendezvous.address_source != DEFAULT
+        or broken
+        or not attached
+    ):
         return
     wanted = profile.rendezvous.network
     usable = [each for each in attached if wanted is None or each.network.name == wanted.name]
@@ -91,7 +110,9 @@ def check_sources(profiles: Profiles) -> Iterator[Finding]:
             continue
         network, subject = choice.network, f"profile {profile.name}"
         if network is None:
-            action = "correct the annotation in the profile, or write rendezvous: {addressSource: none}"
+            action = (
+                "correct the annotation in the profile, or write rendezvous: {addressSource: none}"
+            )
             message = f"{choice.problem}: ranks meet on the pod network"
             yield Finding("warn", Code.NETWORK_WITHOUT_ADDRESSES, subject, message, action)
         else:

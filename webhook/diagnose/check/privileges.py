@@ -55,7 +55,9 @@ def needed(
     """Return what the account of *role* cannot do without, as the manifests grant it."""
     given = {"mutatingwebhookconfigurations": configuration}
     return [
-        Access(verb, group, resource, namespace if place == "own" else "", given.get(resource, name))
+        Access(
+            verb, group, resource, namespace if place == "own" else "", given.get(resource, name)
+        )
         for group, resource, place, name, verbs in _NEEDED[role]
         if keeps_certificates or role == "webhook" or resource not in _OF_CERTIFICATES
         for verb in verbs.split()
@@ -150,7 +152,11 @@ def to_install(namespace: str) -> list[Access]:
         (_RBAC, "rolebindings"),
     )
     label = [Access("patch", "", "namespaces")]
-    return [Access("create", *each) for each in cluster] + [Access("create", *each, namespace) for each in own] + label
+    return (
+        [Access("create", *each) for each in cluster]
+        + [Access("create", *each, namespace) for each in own]
+        + label
+    )
 
 
 def check_account(
@@ -160,15 +166,21 @@ def check_account(
     subject = f"ServiceAccount {account}"
     missing = [str(access) for access, answer in lacking.items() if answer == "no"]
     surplus = [str(access) for access, answer in excess.items() if answer == "yes"]
-    unknown = [access for access, answer in (*lacking.items(), *excess.items()) if answer == "unknown"]
+    unknown = [
+        access for access, answer in (*lacking.items(), *excess.items()) if answer == "unknown"
+    ]
     if missing:
         action = f"{Code.PRIVILEGES_LACKING.action}; its role is that of rbac-{role}.yaml of the manifests"
-        yield Finding("fail", Code.PRIVILEGES_LACKING, subject, f"may not {listed(missing)}", action)
+        yield Finding(
+            "fail", Code.PRIVILEGES_LACKING, subject, f"may not {listed(missing)}", action
+        )
     if surplus:
         message = f"may {listed(surplus)}, which it does not need"
         yield Finding("warn", Code.PRIVILEGES_EXCESSIVE, subject, message)
     if unknown:
-        message = "could not look: what it may do is told only to who may create subjectaccessreviews"
+        message = (
+            "could not look: what it may do is told only to who may create subjectaccessreviews"
+        )
         yield Finding("warn", Code.PRIVILEGES_UNKNOWN, subject, message)
     elif not missing and not surplus:
         message = f"may do all {len(lacking)} things that it needs, and nothing dangerous besides"
@@ -180,12 +192,23 @@ def check_installer(answers: Mapping[Access, Answer]) -> Finding:
     missing = [str(access) for access, answer in answers.items() if answer != "yes"]
     if missing:
         return Finding("warn", Code.INSTALLER_LACKING, "you", f"may not {listed(missing)}")
-    return Finding("ok", Code.INSTALLER_READY, "you", f"may do all {len(answers)} things that installation takes")
+    return Finding(
+        "ok",
+        Code.INSTALLER_READY,
+        "you",
+        f"may do all {len(answers)} things that installation takes",
+    )
 
 
-def check_policies(policies: set[str], bindings: set[str], priority_classes: Collection[str]) -> Finding:
+def check_policies(
+    policies: set[str], bindings: set[str], priority_classes: Collection[str]
+) -> Finding:
     """Say whether the policies of the manifests are in force; all are names, *priority_classes* those of our pods."""
-    wanted = [name for name in POLICIES if name != _OF_PRIORITY_CLASS or PRIORITY_CLASS in priority_classes]
+    wanted = [
+        name
+        for name in POLICIES
+        if name != _OF_PRIORITY_CLASS or PRIORITY_CLASS in priority_classes
+    ]
     missing = [name for name in wanted if name not in policies or name not in bindings]
     subject = "ValidatingAdmissionPolicies"
     if missing:

@@ -28,13 +28,19 @@ class Definition(NamedTuple):
 def read_definition(obj: Object) -> Definition:
     """Keep what matters."""
     conditions = (obj.get("status") or {}).get("conditions") or ()
-    established = any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)
+    established = any(
+        each.get("type") == "Established" and each.get("status") == "True" for each in conditions
+    )
     versions = (obj.get("spec") or {}).get("versions") or ()
-    ours: Object = next((each for each in versions if each.get("name") == _VERSION and each.get("served")), {})
+    ours: Object = next(
+        (each for each in versions if each.get("name") == _VERSION and each.get("served")), {}
+    )
     return Definition(established, (ours.get("schema") or {}).get("openAPIV3Schema"))
 
 
-def check_profiles(read: ProfilesRead, *, is_installed: bool, definition_is_missed: bool = False) -> Iterator[Finding]:
+def check_profiles(
+    read: ProfilesRead, *, is_installed: bool, definition_is_missed: bool = False
+) -> Iterator[Finding]:
     """Tell each fault where it is; profiles that could not be read are told with all else that could not be.
 
     *definition_is_missed*: that there can be no FabricProfile is told by itself.
@@ -54,8 +60,12 @@ def check_profiles(read: ProfilesRead, *, is_installed: bool, definition_is_miss
     for profile in read.profiles.profiles.values() if read.profiles is not None else ():
         for message in profile.inert_settings():
             yield Finding("warn", Code.SETTING_INERT, f"profile {profile.name}", message)
-        for message in profile.not_allowed(read.profiles.allowed) if read.profiles and not read.unread else ():
-            action = "add it there, or remove it from the profile: pods that would get it are denied"
+        for message in (
+            profile.not_allowed(read.profiles.allowed) if read.profiles and not read.unread else ()
+        ):
+            action = (
+                "add it there, or remove it from the profile: pods that would get it are denied"
+            )
             yield Finding("fail", Code.NOT_ALLOWED, f"profile {profile.name}", message, action)
     yield from _conditions(read.objects)
 
@@ -64,13 +74,23 @@ def check_definition(found: Definition | None, *, is_needed: bool) -> Iterator[F
     """Say whether the API server knows FabricProfiles as this version does. *is_needed*: the webhook that is installed reads them."""
     if found is None:
         if is_needed:
-            yield Finding("fail", Code.DEFINITION_MISSING, _TITLE, "does not exist: there can be no FabricProfile")
+            yield Finding(
+                "fail",
+                Code.DEFINITION_MISSING,
+                _TITLE,
+                "does not exist: there can be no FabricProfile",
+            )
         return
     if not found.established:
         yield Finding(
-            "fail", Code.DEFINITION_NOT_ESTABLISHED, _TITLE, "is not Established: FabricProfiles are not served"
+            "fail",
+            Code.DEFINITION_NOT_ESTABLISHED,
+            _TITLE,
+            "is not Established: FabricProfiles are not served",
         )
-    ours = _as_stored(custom_resource_definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    ours = _as_stored(
+        custom_resource_definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    )
     theirs = _as_stored(found.schema)
     if found.schema is None:
         yield Finding("fail", Code.DEFINITION_DIFFERS, _TITLE, f"does not serve version {_VERSION}")
@@ -78,7 +98,9 @@ def check_definition(found: Definition | None, *, is_needed: bool) -> Iterator[F
         message = f"is not that of this version{_difference(_fields(ours), _fields(theirs))}"
         yield Finding("warn", Code.DEFINITION_DIFFERS, _TITLE, message)
     elif found.established:
-        yield Finding("ok", Code.DEFINITION_AGREES, _TITLE, "is established, with the schema of this version")
+        yield Finding(
+            "ok", Code.DEFINITION_AGREES, _TITLE, "is established, with the schema of this version"
+        )
 
 
 def _as_stored(schema: Any) -> Any:
@@ -92,7 +114,10 @@ def _as_stored(schema: Any) -> Any:
 
 def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     """Say how two schemas differ: ``: it lacks spec.env``."""
-    lacking, more = ([each for each in these if each not in those] for these, those in ((ours, theirs), (theirs, ours)))
+    lacking, more = (
+        [each for each in these if each not in those]
+        for these, those in ((ours, theirs), (theirs, ours))
+    )
     if lacking:
         return f": it lacks {listed(lacking)}, and refuses profiles that have it"
     if more:
@@ -108,7 +133,9 @@ def _fields(schema: Any, above: str = "") -> dict[str, Any]:
         return found
     if above:
         found[above] = {
-            key: value for key, value in schema.items() if key not in ("properties", "items", "description")
+            key: value
+            for key, value in schema.items()
+            if key not in ("properties", "items", "description")
         }
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, Mapping) else ():
@@ -128,13 +155,20 @@ def _conditions(objects: tuple[InstalledProfile, ...]) -> Iterator[Finding]:
             yield Finding("warn", Code.PROFILE_UNSEEN, subject, message)
             continue
         lacks = [
-            (kind, each.conditions[kind]) for kind in CONDITIONS if each.conditions.get(kind, ("True",))[0] != "True"
+            (kind, each.conditions[kind])
+            for kind in CONDITIONS
+            if each.conditions.get(kind, ("True",))[0] != "True"
         ]
         if not lacks:
             ready.append(each.name)
             continue
         level: Level = "fail" if each.conditions.get(READY, ("",))[0] == "False" else "warn"
-        yield Finding(level, Code.PROFILE_NOT_READY, subject, f"generation {each.generation}: {_lacking(lacks)}")
+        yield Finding(
+            level,
+            Code.PROFILE_NOT_READY,
+            subject,
+            f"generation {each.generation}: {_lacking(lacks)}",
+        )
     if ready:
         message = f"{counted(len(ready), 'profile')} ready, says the controller: {listed(sorted(ready), 10)}"
         yield Finding("ok", Code.PROFILES_READY, OBJECTS, message)

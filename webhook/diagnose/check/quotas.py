@@ -28,7 +28,9 @@ def read_quota(obj: Object) -> Quota:
     """Keep name, hard limits and what is used."""
     metadata, status = obj.get("metadata") or {}, obj.get("status") or {}
     hard = status.get("hard") or (obj.get("spec") or {}).get("hard") or {}
-    return Quota(metadata.get("namespace") or "", metadata.get("name") or "", hard, status.get("used") or {})
+    return Quota(
+        metadata.get("namespace") or "", metadata.get("name") or "", hard, status.get("used") or {}
+    )
 
 
 def check_resource_quotas(quotas: Iterable[Quota], demands: Sequence[Demand]) -> Iterator[Finding]:
@@ -56,14 +58,29 @@ def check_quota(quota: Quota, key: str, amount: Fraction, least: str = "") -> Fi
     takes = f"a pod takes {least}{format_quantity(amount)}"
     told = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used, and {takes}"
     if hard < amount:
-        return Finding("fail", Code.QUOTA_TOO_SMALL, subject, f"{told}: every training pod is refused", f"raise {key}")
+        return Finding(
+            "fail",
+            Code.QUOTA_TOO_SMALL,
+            subject,
+            f"{told}: every training pod is refused",
+            f"raise {key}",
+        )
     if hard - used < amount:
-        return Finding("warn", Code.QUOTA_USED_UP, subject, f"{told}: the next pod is refused", f"raise {key}, or wait")
+        return Finding(
+            "warn",
+            Code.QUOTA_USED_UP,
+            subject,
+            f"{told}: the next pod is refused",
+            f"raise {key}, or wait",
+        )
     return Finding("ok", Code.QUOTA_FITS, subject, told)
 
 
 def check_kueue(
-    local_queues: Iterable[Object], cluster_queues: Iterable[Object], excluded: Sequence[str], demands: Sequence[Demand]
+    local_queues: Iterable[Object],
+    cluster_queues: Iterable[Object],
+    excluded: Sequence[str],
+    demands: Sequence[Demand],
 ) -> Iterator[Finding]:
     """Say which ClusterQueues of labelled namespaces do not know the injected devices; *excluded*: Kueue's excludeResourcePrefixes.
 
@@ -77,7 +94,11 @@ def check_kueue(
         namespace = (local.get("metadata") or {}).get("namespace") or ""
         queue = (local.get("spec") or {}).get("clusterQueue") or ""
         for resource in devices_of(demands, namespace):
-            if queue in covered and resource not in covered[queue] and not resource.startswith(tuple(excluded)):
+            if (
+                queue in covered
+                and resource not in covered[queue]
+                and not resource.startswith(tuple(excluded))
+            ):
                 lacking.setdefault((queue, resource), []).append(namespace)
             elif queue in covered:
                 knowing.setdefault(queue, []).append(resource)
@@ -112,13 +133,15 @@ def check_volcano(queues: Iterable[Object], demands: Sequence[Demand]) -> Iterat
         for resource, amount in most.items():
             if resource in capability and stored_quantity(capability[resource]) < amount:
                 limited = True
-                message = (
-                    f"capability has {resource}: {capability[resource]}, and a pod takes {format_quantity(amount)}"
-                )
+                message = f"capability has {resource}: {capability[resource]}, and a pod takes {format_quantity(amount)}"
                 subject = f"Volcano queue {_name(queue)}"
-                yield Finding("warn", Code.VOLCANO_QUEUE_TOO_SMALL, subject, f"{message}: it stays Pending")
+                yield Finding(
+                    "warn", Code.VOLCANO_QUEUE_TOO_SMALL, subject, f"{message}: it stays Pending"
+                )
     if most and not limited:
-        yield Finding("ok", Code.VOLCANO_QUEUES_FIT, "Volcano queues", f"none keeps pods from {listed(most)}")
+        yield Finding(
+            "ok", Code.VOLCANO_QUEUES_FIT, "Volcano queues", f"none keeps pods from {listed(most)}"
+        )
 
 
 def devices_of(demands: Iterable[Demand], namespace: str) -> dict[str, Fraction]:

@@ -48,7 +48,11 @@ def probe_pod(profile: str) -> Object:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"generateName": PROBE, "labels": {names.PROFILE: profile}},
-        "spec": {"containers": [container], "restartPolicy": "Never", "automountServiceAccountToken": False},
+        "spec": {
+            "containers": [container],
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+        },
     }
 
 
@@ -71,7 +75,10 @@ def check_reachability(
         message = "was not called: there is no labelled namespace that its configuration and a profile choose"
         yield Finding("ok", Code.WEBHOOK_UNTRIED, subject, message)
         return
-    told = "; ".join(f"{attempt.kind} in {attempt.where}: {attempt.message or attempt.status}" for attempt in attempts)
+    told = "; ".join(
+        f"{attempt.kind} in {attempt.where}: {attempt.message or attempt.status}"
+        for attempt in attempts
+    )
     message = f"could not look whether API servers reach it: {told[:600] or 'no labelled namespace is known'}"
     yield Finding("warn", Code.WEBHOOK_UNKNOWN, subject, message)
 
@@ -89,8 +96,12 @@ def _judge_dry_run(attempt: Attempt, webhooks: Sequence[str]) -> Finding | None:
     if refusal is None or refusal.webhook not in webhooks:
         return None
     if refusal.called:
-        return Finding("warn", Code.WEBHOOK_DENIES, subject, f"is called, and denies it: {refusal.message}")
-    return Finding("fail", Code.WEBHOOK_UNREACHABLE, subject, f"cannot be called: {refusal.message}")
+        return Finding(
+            "warn", Code.WEBHOOK_DENIES, subject, f"is called, and denies it: {refusal.message}"
+        )
+    return Finding(
+        "fail", Code.WEBHOOK_UNREACHABLE, subject, f"cannot be called: {refusal.message}"
+    )
 
 
 def _judge_returned(attempt: Attempt, subject: str) -> Finding:

@@ -37,4 +37,6 @@ def check_lease(lease: Object | None, title: str, now: datetime) -> Finding:
     if not state.leads:
         message = f"{state.message}: no address is published, and members of training jobs wait"
         return Finding("fail", state.code, title, message)
-    return Finding("ok" if state.code is Code.LEASE_HELD else "warn", state.code, title, state.message)
+    return Finding(
+        "ok" if state.code is Code.LEASE_HELD else "warn", state.code, title, state.message
+    )

@@ -32,7 +32,11 @@ class Collector:
     """
 
     def __init__(
-        self, connection: Connection, tell: Callable[[str], None] = lambda _: None, *, most_pages: int
+        self,
+        connection: Connection,
+        tell: Callable[[str], None] = lambda _: None,
+        *,
+        most_pages: int,
     ) -> None:
         self.reader = Reader(connection, REQUEST_SECONDS)
         self.unread: list[Unread] = []
@@ -46,7 +50,10 @@ class Collector:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._workers.stop(is_done=error is None)
 
@@ -64,7 +71,9 @@ class Collector:
 
         return self._workers.submit(work)
 
-    def read_list(self, resource: Resource, keep: Callable[[Object], T | None], namespace: str = "") -> Listing[T]:
+    def read_list(
+        self, resource: Resource, keep: Callable[[Object], T | None], namespace: str = ""
+    ) -> Listing[T]:
         """List a resource, of one namespace or of all; *keep* takes what matters of each object, None to pass it over.
 
         Raises RequestFailed where it may not be listed. What is left out is noted.
@@ -80,7 +89,10 @@ class Collector:
             seen, more = seen + len(page.objects), page.more
             with self._lock:
                 self._tell(f"{seen:,} {resource.name}")
-        notes = [Unread(name, f"cannot be read, so that it is left out: {problem}") for name, problem in broken]
+        notes = [
+            Unread(name, f"cannot be read, so that it is left out: {problem}")
+            for name, problem in broken
+        ]
         if len(notes) > MOST_BROKEN:
             rest = f"{len(notes) - MOST_BROKEN:,} more cannot be read, so that they are left out"
             notes[MOST_BROKEN:] = [Unread(resource.name, rest)]
@@ -104,7 +116,9 @@ class Collector:
         except Unavailable as error:
             return Listing(problem=self.note(what, error))
 
-    def find_part(self, what: str, resource: Resource, key: Key, keep: Callable[[Object], T]) -> Found[T]:
+    def find_part(
+        self, what: str, resource: Resource, key: Key, keep: Callable[[Object], T]
+    ) -> Found[T]:
         """Get one object; where that part, *what*, may not be read, that is noted and is the problem of the answer."""
         try:
             return Found(self.reader.find(resource, key, keep))
@@ -141,7 +155,9 @@ class Collector:
         return tuple(sorted(set(self.unread)))
 
 
-def without_pods(error: RequestFailed, namespace: str, command: str, does: str = "lists") -> Unavailable | InputError:
+def without_pods(
+    error: RequestFailed, namespace: str, command: str, does: str = "lists"
+) -> Unavailable | InputError:
     """Return what a *command* that *does* list pods, of all namespaces or of one, fails with where they may not be listed."""
     if error.status == 401:
         return InputError(f"{error}; log in to the cluster again")
@@ -166,7 +182,9 @@ class _Workers:
         self._work.put((future, work))
         with self._lock:
             if len(self._threads) < AT_A_TIME:
-                self._threads.append(threading.Thread(target=self._run, name="collect", daemon=True))
+                self._threads.append(
+                    threading.Thread(target=self._run, name="collect", daemon=True)
+                )
                 self._threads[-1].start()
         return future
 

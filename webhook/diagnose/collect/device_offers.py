@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, read_device_class, read_device_slice
+from webhook.core.cluster.device_classes import (
+    DeviceClass,
+    DeviceOffers,
+    read_device_class,
+    read_device_slice,
+)
 from webhook.core.errors import Unavailable
 from webhook.diagnose.collect.collector import Collector
 from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES
@@ -12,7 +17,10 @@ from webhook.kube.claims_api import ClaimsApi
 
 
 def read_device_offers(
-    collector: Collector, is_wanted: Callable[[DeviceClass], bool] = lambda _: True, *, is_noted: bool = True
+    collector: Collector,
+    is_wanted: Callable[[DeviceClass], bool] = lambda _: True,
+    *,
+    is_noted: bool = True,
 ) -> DeviceOffers:
     """List DeviceClasses, and ResourceSlices where one of them *is_wanted*: slices weigh up to 100 kB, and each node has some.
 
@@ -25,7 +33,9 @@ def read_device_offers(
             return DeviceOffers()
         found = collector.read_list(classes, read_device_class)
     except Unavailable as error:
-        return DeviceOffers(None, None, collector.note("DeviceClasses", error) if is_noted else str(error))
+        return DeviceOffers(
+            None, None, collector.note("DeviceClasses", error) if is_noted else str(error)
+        )
     if not any(map(is_wanted, found.items)):
         return DeviceOffers(found.items)
     try:

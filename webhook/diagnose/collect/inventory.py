@@ -52,7 +52,10 @@ MOST_TEMPLATES = 100
 """How many ResourceClaimTemplates are looked at."""
 _TEMPLATES = "ResourceClaimTemplates"
 _LEASE = "fabric-injector"
-_ACCOUNTS: Mapping[Role, str] = {"webhook": "fabric-injector-webhook", "controller": "fabric-injector-controller"}
+_ACCOUNTS: Mapping[Role, str] = {
+    "webhook": "fabric-injector-webhook",
+    "controller": "fabric-injector-controller",
+}
 
 
 def take_inventory(
@@ -80,25 +83,36 @@ def take_inventory(
             attempts = try_to_reach(connection, configuration, namespaces.items, profiles.profiles)
         surroundings = finish_surroundings()._replace(claim_templates=finish_templates())
         installation = finish_questions()._replace(attempts=attempts)
-    return Inventory(subject, here, server_time, profiles, installation, surroundings, collector.notes())
+    return Inventory(
+        subject, here, server_time, profiles, installation, surroundings, collector.notes()
+    )
 
 
 def _namespaces(collector: Collector, workload: str) -> Listing[LabelledNamespace]:
     """Return the labelled namespaces, or *workload* alone; raise InputError where that does not exist."""
     if not workload:
         return collector.list_part("namespaces", NAMESPACES, read_namespace)
-    found = collector.find_part("namespaces", NAMESPACES, ("", workload), lambda obj: (read_namespace(obj),))
+    found = collector.find_part(
+        "namespaces", NAMESPACES, ("", workload), lambda obj: (read_namespace(obj),)
+    )
     if found.absent:
         raise InputError(f"-n {workload}: there is no namespace of this name")
     return Listing(tuple(each for each in found.value or () if each is not None), found.problem)
 
 
 def _begin_templates(
-    collector: Collector, subject: Subject, read: ProfilesRead, namespaces: Iterable[LabelledNamespace]
+    collector: Collector,
+    subject: Subject,
+    read: ProfilesRead,
+    namespaces: Iterable[LabelledNamespace],
 ) -> Callable[[], Mapping[Key, Any] | None]:
     """Begin to ask for the templates of claims that the controller is to keep, the first MOST_TEMPLATES of them."""
     profiles = read.profiles
-    if profiles is None or profiles.claims_problem or not any(each.claims for each in profiles.profiles.values()):
+    if (
+        profiles is None
+        or profiles.claims_problem
+        or not any(each.claims for each in profiles.profiles.values())
+    ):
         return lambda: None
     never = (*NEVER_REACHED, subject.namespace)
     users = profile_users((each.name, each.labels) for each in namespaces if each.name not in never)
@@ -110,7 +124,10 @@ def _begin_templates(
         return lambda: None
     if resource is None or not wanted:
         return lambda: None
-    asked = {key: collector.begin(partial(collector.find_part, _TEMPLATES, resource, key, _spec)) for key in wanted}
+    asked = {
+        key: collector.begin(partial(collector.find_part, _TEMPLATES, resource, key, _spec))
+        for key in wanted
+    }
 
     def finish() -> Mapping[Key, Any] | None:
         found = {key: each.result() for key, each in asked.items()}
@@ -139,17 +156,24 @@ def _begin_installation(collector: Collector, subject: Subject) -> Callable[[], 
     pods = collector.begin_list("own pods", PODS, read_own_pod, own)
     services = collector.begin_list("Services", SERVICES, _name, own)
     secret = collector.begin(
-        lambda: collector.find_part("certificates", SECRETS, (own, names.TLS_SECRET), read_tls_secret)
+        lambda: collector.find_part(
+            "certificates", SECRETS, (own, names.TLS_SECRET), read_tls_secret
+        )
     )
     lease = collector.begin(lambda: collector.find_part("Lease", LEASES, (own, _LEASE), whole))
     policies = collector.begin_list("admission policies", POLICIES, _name)
     bindings = collector.begin_list(
-        "bindings of admission policies", POLICY_BINDINGS, lambda obj: (obj.get("spec") or {}).get("policyName")
+        "bindings of admission policies",
+        POLICY_BINDINGS,
+        lambda obj: (obj.get("spec") or {}).get("policyName"),
     )
 
     definition = collector.begin(
         lambda: collector.find_part(
-            "CustomResourceDefinition", CUSTOM_RESOURCE_DEFINITIONS, ("", DEFINITION), read_definition
+            "CustomResourceDefinition",
+            CUSTOM_RESOURCE_DEFINITIONS,
+            ("", DEFINITION),
+            read_definition,
         )
     )
 
@@ -187,13 +211,17 @@ def _profiles(
         problem = collector.note("profiles", error)
         return given or ProfilesRead(OBJECTS, problem=problem)
     if read.problem:
-        collector.unread.append(Unread("profiles", f"{read.source} {read.problem}; give --profiles FILE"))
+        collector.unread.append(
+            Unread("profiles", f"{read.source} {read.problem}; give --profiles FILE")
+        )
     if read.unread:
         collector.unread.append(Unread("settings", read.unread))
     return read
 
 
-def _begin_questions(collector: Collector, subject: Subject, installation: Installation) -> Callable[[], Installation]:
+def _begin_questions(
+    collector: Collector, subject: Subject, installation: Installation
+) -> Callable[[], Installation]:
     """Begin to ask what the accounts may do, or, where nothing is installed, whether the caller may install."""
 
     def ask(access: Access, user: str = "") -> Future[Answer]:
@@ -202,17 +230,24 @@ def _begin_questions(collector: Collector, subject: Subject, installation: Insta
     if not installation.is_there(subject):
         own = {access: ask(access) for access in to_install(subject.namespace)}
         return lambda: installation._replace(installer=_answers(own))
-    accounts = dict(_ACCOUNTS) | {each.role: each.account for each in installation.deployments.items}
+    accounts = dict(_ACCOUNTS) | {
+        each.role: each.account for each in installation.deployments.items
+    }
     keeps = all(each.keeps_certificates for each in installation.deployments.items)
     asked = []
     for role, name in accounts.items():
         user = f"system:serviceaccount:{subject.namespace}:{name}"
         needs = needed(role, subject.namespace, subject.configuration, keeps_certificates=keeps)
         wanted = {access: ask(access, user) for access in needs}
-        asked.append((role, name, wanted, {access: ask(access, user) for access in EXCESSIVE[role]}))
+        asked.append(
+            (role, name, wanted, {access: ask(access, user) for access in EXCESSIVE[role]})
+        )
 
     def finish() -> Installation:
-        told = [Account(role, name, _answers(wanted), _answers(more)) for role, name, wanted, more in asked]
+        told = [
+            Account(role, name, _answers(wanted), _answers(more))
+            for role, name, wanted, more in asked
+        ]
         return installation._replace(accounts=tuple(told))
 
     return finish

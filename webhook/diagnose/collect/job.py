@@ -69,7 +69,11 @@ class Target:
 
     def __str__(self) -> str:
         """Write it as it was given."""
-        return f"-l {self.name}" if self.kind == "selector" else f"{self.written or self.kind}/{self.name}"
+        return (
+            f"-l {self.name}"
+            if self.kind == "selector"
+            else f"{self.written or self.kind}/{self.name}"
+        )
 
 
 def read_job(
@@ -93,61 +97,92 @@ def read_job(
         except RequestFailed as problem:
             if not problem.is_refusal:
                 raise
-            hints = {401: "; log in to the cluster again", 403: "; explain reads pods, ask for get and list of them"}
+            hints = {
+                401: "; log in to the cluster again",
+                403: "; explain reads pods, ask for get and list of them",
+            }
             raise InputError(f"{problem}{hints.get(problem.status, '')}") from None
-        owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | (
-            {owner} - {""}
-        )
+        owners = {
+            str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)
+        } | ({owner} - {""})
         roots = [owner] if owner else sorted(owners)[:_MOST_ROOTS] or [""]
         space_title, lease_key = f"namespace {namespace}", (system_namespace, "fabric-injector")
         reader = collector.reader
         space = collector.begin_part(
-            space_title, lambda: reader.find(NAMESPACES, ("", namespace), whole, managed_fields=True)
+            space_title,
+            lambda: reader.find(NAMESPACES, ("", namespace), whole, managed_fields=True),
         )
         nodes = collector.begin_part("nodes", lambda: collector.read_list(NODES, read_node).items)
         idle = owners | {title(pod) for pod in pods} if all(map(podspec.is_ending, pods)) else set()
         kind = target.of_kind.kind if target.of_kind else ""
         of_suspended = begin_suspended(collector, namespace, sorted(idle)[:_MOST_ROOTS], kind)
-        of_workloads = collector.begin(lambda: _workloads(collector, target, namespace, pods, owner))
+        of_workloads = collector.begin(
+            lambda: _workloads(collector, target, namespace, pods, owner)
+        )
         device_offers = begin_device_offers(collector, pods)
         of_claims = collector.begin(lambda: read_claims(collector, namespace, pods))
-        of_configuration = collector.begin(lambda: is_configured(collector, any(map(lacks_injection, pods))))
+        of_configuration = collector.begin(
+            lambda: is_configured(collector, any(map(lacks_injection, pods)))
+        )
         lease = collector.begin_part(
             f"Lease {'/'.join(lease_key)}", lambda: reader.find(LEASES, lease_key, whole) or {}
         )
         of_owners = collector.begin_part(
-            "Events", lambda: _list(collector, EVENTS.select(fields="involvedObject.kind!=Pod"), namespace)
+            "Events",
+            lambda: _list(collector, EVENTS.select(fields="involvedObject.kind!=Pod"), namespace),
         )
         known = collector.begin(lambda: read_profiles(collector, system_namespace, profiles))
-        of_pods = collector.part("Events", lambda: _pod_events(collector, namespace, pods)) if pods else ()
+        of_pods = (
+            collector.part("Events", lambda: _pod_events(collector, namespace, pods))
+            if pods
+            else ()
+        )
         read = space.result()
         labels = None if read is None else dict(podspec.labels(read))
         profiles = known.result()
         networks = read_networks(
-            collector, networks_to_read(pods, namespace, labels or {}, profiles.profiles if profiles else None)
+            collector,
+            networks_to_read(
+                pods, namespace, labels or {}, profiles.profiles if profiles else None
+            ),
         )
         neighbours = _neighbours(collector, nodes_to_read(pods, nodes.result() or ()))
         others = of_owners.result()
         events = None
         if of_pods is not None and others is not None:
-            concerned = (event for event in others if any(concerns(event, each, owners) for each in roots))
+            concerned = (
+                event for event in others if any(concerns(event, each, owners) for each in roots)
+            )
             events = (
                 *of_pods,
-                *(event for event in concerned if not _is_of_another_kind(target, event.get("involvedObject") or {})),
+                *(
+                    event
+                    for event in concerned
+                    if not _is_of_another_kind(target, event.get("involvedObject") or {})
+                ),
             )
         workloads, suspended = of_workloads.result(), suspended_jobs(of_suspended)
         if not pods and not events and not workloads and not suspended:
             if labels is None and not any(part.what == space_title for part in collector.unread):
-                raise InputError(f"{target}: namespace {namespace} does not exist; name the job's namespace by -n")
+                raise InputError(
+                    f"{target}: namespace {namespace} does not exist; name the job's namespace by -n"
+                )
             listed = known_names(_list(collector, PODS.metadata, namespace))
             hint = "; name the job's namespace by -n"
             if listed:
                 hint = f"; jobs there: {', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"
-            lack = "no Event of an owner of that name" if events is not None else "its Events may not be read"
+            lack = (
+                "no Event of an owner of that name"
+                if events is not None
+                else "its Events may not be read"
+            )
             lack += ", nor may Kueue's Workloads be read" if workloads is None else ""
             raise InputError(f"{target}: namespace {namespace} has no such pod, and {lack}{hint}")
         of_spaces = of_claims.result()
-        claims, claim_templates = of_spaces.claims.get(namespace), of_spaces.templates.get(namespace)
+        claims, claim_templates = (
+            of_spaces.claims.get(namespace),
+            of_spaces.templates.get(namespace),
+        )
         found_logs = read_logs(collector, pods) if logs else None
     return Reading(
         str(target),
@@ -216,7 +251,9 @@ def begin_device_offers(collector: Collector, pods: Iterable[Object]) -> Future[
     if not asked and not named:
         return collector.begin(DeviceOffers)
     return collector.begin(
-        lambda: read_device_offers(collector, lambda each: named or any(map(each.gives, asked)), is_noted=False)
+        lambda: read_device_offers(
+            collector, lambda each: named or any(map(each.gives, asked)), is_noted=False
+        )
     )
 
 
@@ -245,15 +282,20 @@ def read_claims(collector: Collector, namespace: str, pods: Iterable[Object]) ->
     if claims is None or templates is None:
         return ClaimsRead()
     found = collector.part("ResourceClaims", lambda: collector.read_list(claims, whole, namespace))
-    by_name: dict[str, dict[str, Object]] = {} if found is None else {space: {} for space, _ in entries}
+    by_name: dict[str, dict[str, Object]] = (
+        {} if found is None else {space: {} for space, _ in entries}
+    )
     for claim in found.items if found is not None else ():
         by_name.get(str(claim["metadata"]["namespace"]), {})[claim["metadata"]["name"]] = claim
     if not any(each.get("resourceClaimTemplateName") for _, each in entries):
         return ClaimsRead(by_name)
     listed = collector.part(
-        "ResourceClaimTemplates", lambda: collector.read_list(templates.metadata, _key, namespace).known
+        "ResourceClaimTemplates",
+        lambda: collector.read_list(templates.metadata, _key, namespace).known,
     )
-    of_spaces: dict[str, set[str]] = {} if listed is None else {space: set() for space, _ in entries}
+    of_spaces: dict[str, set[str]] = (
+        {} if listed is None else {space: set() for space, _ in entries}
+    )
     for space, name in listed or ():
         of_spaces.get(space, set()).add(name)
     return ClaimsRead(by_name, {space: frozenset(known) for space, known in of_spaces.items()})
@@ -263,7 +305,9 @@ def _key(obj: Object) -> tuple[str, str]:
     return str(obj["metadata"]["namespace"]), str(obj["metadata"]["name"])
 
 
-def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tuple[Object, ...], str, str]:
+def _find_pods(
+    collector: Collector, target: Target, namespace: str
+) -> tuple[tuple[Object, ...], str, str]:
     """Return the pods that may be of the job, the name of its owner, and the one pod that was asked for."""
     name = target.name
     if target.kind == "selector":
@@ -274,7 +318,11 @@ def _find_pods(collector: Collector, target: Target, namespace: str) -> tuple[tu
             return (), name, name
         key = read_part(pod).job
         others = _of_key(collector, namespace, key, pod) if key else ()
-        return (pod, *(each for each in others if each["metadata"]["uid"] != pod["metadata"]["uid"])), "", name
+        return (
+            (pod, *(each for each in others if each["metadata"]["uid"] != pod["metadata"]["uid"])),
+            "",
+            name,
+        )
     if target.of_kind is None and (labelled := _of_key(collector, namespace, name)):
         return labelled, "", ""
     jobs = find_jobs(_list(collector, PODS.metadata, namespace), name, target.of_kind)
@@ -330,14 +378,20 @@ def _pod_events(collector: Collector, namespace: str, pods: Iterable[Object]) ->
     if len(listed) == 1:
         fields += f",involvedObject.name={next(iter(listed))}"
     found = _list(collector, EVENTS.select(fields=fields), namespace)
-    return tuple(event for event in found if (event.get("involvedObject") or {}).get("name") in listed)
+    return tuple(
+        event for event in found if (event.get("involvedObject") or {}).get("name") in listed
+    )
 
 
-def _neighbours(collector: Collector, nodes: Iterable[str]) -> Mapping[str, tuple[Object, ...]] | None:
+def _neighbours(
+    collector: Collector, nodes: Iterable[str]
+) -> Mapping[str, tuple[Object, ...]] | None:
     """Return the pods of all namespaces on these nodes; None where the caller, as most researchers, may not list them."""
 
     def begin(node: str) -> Future[tuple[Object, ...]]:
-        return collector.begin(lambda: _list(collector, PODS.select(fields=f"spec.nodeName={node},{UNFINISHED}")))
+        return collector.begin(
+            lambda: _list(collector, PODS.select(fields=f"spec.nodeName={node},{UNFINISHED}"))
+        )
 
     begun = {node: begin(node) for node in nodes}
     try:
@@ -350,13 +404,19 @@ def read_networks(collector: Collector, wanted: Iterable[Key]) -> Mapping[Key, O
     """Return the networks by name, None for one that does not exist; one that cannot be read is noted and not there."""
 
     def begin(key: Key) -> Future[tuple[Object | None] | None]:
-        return collector.begin_part(f"network {'/'.join(key)}", lambda: (collector.reader.find(NETWORKS, key, whole),))
+        return collector.begin_part(
+            f"network {'/'.join(key)}", lambda: (collector.reader.find(NETWORKS, key, whole),)
+        )
 
     begun = {key: begin(key) for key in wanted}
-    return {key: found[0] for key, network in begun.items() if (found := network.result()) is not None}
+    return {
+        key: found[0] for key, network in begun.items() if (found := network.result()) is not None
+    }
 
 
-def read_profiles(collector: Collector, namespace: str, given: ProfilesRead | None) -> ProfilesRead | None:
+def read_profiles(
+    collector: Collector, namespace: str, given: ProfilesRead | None
+) -> ProfilesRead | None:
     """Read the profiles that the webhook uses, or what the *given* ones lack; what cannot be read or used is noted."""
     try:
         if given is not None:
@@ -369,8 +429,12 @@ def read_profiles(collector: Collector, namespace: str, given: ProfilesRead | No
     if read.unread:
         collector.unread.append(Unread("settings", read.unread))
     for name in sorted(read.unusable):
-        faults = "; ".join(fault.message for fault in read.faults if fault.where == f"{PROFILE_KIND} {name}")
-        told = f"cannot be used as it stands ({faults}), so what its pods would get today is unknown"
+        faults = "; ".join(
+            fault.message for fault in read.faults if fault.where == f"{PROFILE_KIND} {name}"
+        )
+        told = (
+            f"cannot be used as it stands ({faults}), so what its pods would get today is unknown"
+        )
         collector.unread.append(Unread(f"{PROFILE_KIND} {name}", told))
     try:
         read.known()

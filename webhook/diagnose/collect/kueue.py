@@ -14,14 +14,18 @@ from webhook.kube.catalogue import WORKLOADS
 _WHAT = "Kueue's Workloads"
 
 
-def read_workloads(collector: Collector, namespace: str, pods: Iterable[Object] = ()) -> tuple[Object, ...] | None:
+def read_workloads(
+    collector: Collector, namespace: str, pods: Iterable[Object] = ()
+) -> tuple[Object, ...] | None:
     """List those that have not finished, of one namespace or of all, in the version that their API group prefers.
 
     None where they cannot be read, which is noted; so is a gate of Kueue on one of the *pods* where nothing serves Workloads.
     """
     try:
         group = collector.reader.preferred_version(WORKLOADS.group)
-        found = collector.read_list(WORKLOADS.at(group), keep_workload, namespace) if group else None
+        found = (
+            collector.read_list(WORKLOADS.at(group), keep_workload, namespace) if group else None
+        )
     except Unavailable as error:
         collector.note(_WHAT, error)
         return None
@@ -29,10 +33,15 @@ def read_workloads(collector: Collector, namespace: str, pods: Iterable[Object] 
         return tuple(each for each in found.items if each is not None)
     if group or any(map(is_gated, pods)):
         lack = (
-            f"{group} serves no workloads" if group else "this cluster serves no kueue.x-k8s.io, and a pod has its gate"
+            f"{group} serves no workloads"
+            if group
+            else "this cluster serves no kueue.x-k8s.io, and a pod has its gate"
         )
         collector.unread.append(
-            Unread(_WHAT, f"cannot be read, so that part is unknown: {lack}; is Kueue installed as a whole?")
+            Unread(
+                _WHAT,
+                f"cannot be read, so that part is unknown: {lack}; is Kueue installed as a whole?",
+            )
         )
         return None
     return ()

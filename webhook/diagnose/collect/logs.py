@@ -53,7 +53,10 @@ def read_logs(collector: Collector, pods: Iterable[Object]) -> Mapping[str, PodL
         if isinstance(error, RequestFailed) and error.status == _FORBIDDEN:
             collector.note("logs", f"{error}; {_RIGHT}")
             return found
-    begun = [(part, collector.begin(partial(_read_pod, collector, part, most, members))) for part in chosen[1:]]
+    begun = [
+        (part, collector.begin(partial(_read_pod, collector, part, most, members)))
+        for part in chosen[1:]
+    ]
     for part, future in begun:
         try:
             found[part.name] = future.result()
@@ -84,7 +87,11 @@ def _begun(part: Part) -> bool:
 def _read_pod(collector: Collector, part: Part, most: int, members: Collection[str]) -> PodLog:
     """Read the training container's log; of the run before where this one tells nothing; of the others where neither does."""
     training = str(part.training.get("name") or "")
-    others = [str(each.get("name")) for each in podspec.containers(part.pod) if each.get("name") != training]
+    others = [
+        str(each.get("name"))
+        for each in podspec.containers(part.pod)
+        if each.get("name") != training
+    ]
     restarted = {
         str(each.get("name"))
         for each in (part.pod.get("status") or {}).get("containerStatuses") or ()
@@ -94,9 +101,13 @@ def _read_pod(collector: Collector, part: Part, most: int, members: Collection[s
     for container in [training, *others][:_MOST_CONTAINERS]:
         for is_previous in (False, True) if container in restarted else (False,):
             try:
-                found = _read_container(collector, part, container, most, members, is_previous=is_previous)
+                found = _read_container(
+                    collector, part, container, most, members, is_previous=is_previous
+                )
             except RequestFailed as error:
-                if first is None and error.status != 400:  # 400: it has not run, or its former run is removed
+                if (
+                    first is None and error.status != 400
+                ):  # 400: it has not run, or its former run is removed
                     raise
                 continue
             if found.log.tells:
@@ -106,9 +117,19 @@ def _read_pod(collector: Collector, part: Part, most: int, members: Collection[s
 
 
 def _read_container(
-    collector: Collector, part: Part, container: str, most: int, members: Collection[str], *, is_previous: bool
+    collector: Collector,
+    part: Part,
+    container: str,
+    most: int,
+    members: Collection[str],
+    *,
+    is_previous: bool,
 ) -> PodLog:
-    query = {"container": container, "timestamps": "true", **({"previous": "true"} if is_previous else {})}
+    query = {
+        "container": container,
+        "timestamps": "true",
+        **({"previous": "true"} if is_previous else {}),
+    }
     head = _ask(collector, part, {**query, "limitBytes": str(most)}, most)
     hosts = _hosts(part)
     log = read_log([head], hosts, members)

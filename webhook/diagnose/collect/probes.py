@@ -31,27 +31,44 @@ def may(connection: Connection, access: Access, user: str = "") -> Answer:
     kind = "SelfSubjectAccessReview"
     if user:
         namespace = user.split(":")[2]
-        groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
+        groups = [
+            "system:serviceaccounts",
+            f"system:serviceaccounts:{namespace}",
+            "system:authenticated",
+        ]
         spec |= {"user": user, "groups": groups}
         kind = "SubjectAccessReview"
     body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
     try:
-        response = connection.request("POST", f"{_REVIEWS}/{kind.lower()}s", body=body, timeout=REQUEST_SECONDS)
+        response = connection.request(
+            "POST", f"{_REVIEWS}/{kind.lower()}s", body=body, timeout=REQUEST_SECONDS
+        )
         if response.status != 201:
             return "unknown"
         status = response.json().get("status") or {}
-        return "unknown" if not isinstance(status, dict) else "yes" if status.get("allowed") is True else "no"
+        return (
+            "unknown"
+            if not isinstance(status, dict)
+            else "yes"
+            if status.get("allowed") is True
+            else "no"
+        )
     except Unavailable:
         return "unknown"
 
 
 def try_to_reach(
-    connection: Connection, configuration: Object, namespaces: Iterable[LabelledNamespace], profiles: Profiles | None
+    connection: Connection,
+    configuration: Object,
+    namespaces: Iterable[LabelledNamespace],
+    profiles: Profiles | None,
 ) -> tuple[Attempt, ...]:
     """Try until an attempt tells: dry runs of a pod in labelled namespaces, then the proxy to the Service."""
     webhooks = [str(entry.get("name")) for entry in entries_of(configuration)]
     attempts: list[Attempt] = []
-    for attempt in _attempts(connection, configuration, _suitable(configuration, namespaces, profiles)):
+    for attempt in _attempts(
+        connection, configuration, _suitable(configuration, namespaces, profiles)
+    ):
         attempts.append(attempt)
         if is_telling(attempt, webhooks):
             break
@@ -71,7 +88,9 @@ def _suitable(
         allowed = profile is None or profile.is_for(namespace.name)
         if called and namespace.profile and allowed and (profiles is None or profile):
             found.append(namespace)
-    return sorted(found, key=lambda each: (each.observes, names.POD_SECURITY_ENFORCE in each.labels))[:MOST_ATTEMPTS]
+    return sorted(
+        found, key=lambda each: (each.observes, names.POD_SECURITY_ENFORCE in each.labels)
+    )[:MOST_ATTEMPTS]
 
 
 def _attempts(
@@ -79,7 +98,9 @@ def _attempts(
 ) -> Iterator[Attempt]:
     for namespace in namespaces:
         yield _dry_run(connection, namespace)
-    services = [(entry.get("clientConfig") or {}).get("service") for entry in entries_of(configuration)]
+    services = [
+        (entry.get("clientConfig") or {}).get("service") for entry in entries_of(configuration)
+    ]
     if service := next(filter(None, services), None):
         yield _proxy(connection, service)
 
@@ -88,22 +109,39 @@ def _dry_run(connection: Connection, namespace: LabelledNamespace) -> Attempt:
     path = f"/api/v1/namespaces/{namespace.name}/pods"
     try:
         response = connection.request(
-            "POST", path, query={"dryRun": "All"}, body=probe_pod(namespace.profile), timeout=REQUEST_SECONDS
+            "POST",
+            path,
+            query={"dryRun": "All"},
+            body=probe_pod(namespace.profile),
+            timeout=REQUEST_SECONDS,
         )
         returned = response.json()
         if response.status != 201:
-            return Attempt("dry-run", namespace.name, response.status, str(returned.get("message") or response.problem))
+            return Attempt(
+                "dry-run",
+                namespace.name,
+                response.status,
+                str(returned.get("message") or response.problem),
+            )
         check_pod(returned)
     except RequestFailed as error:
         return Attempt("dry-run", namespace.name, error.status, str(error))
     except MalformedReview as error:
-        return Attempt("dry-run", namespace.name, 0, f"{response.request} answered with no pod: {error}")
-    return Attempt("dry-run", namespace.name, response.status, returned=returned, warnings=response.warnings)
+        return Attempt(
+            "dry-run", namespace.name, 0, f"{response.request} answered with no pod: {error}"
+        )
+    return Attempt(
+        "dry-run", namespace.name, response.status, returned=returned, warnings=response.warnings
+    )
 
 
 def _proxy(connection: Connection, service: Object) -> Attempt:
     """Ask for the path that takes POST alone: the answer 405 is the webhook's own, and nothing is admitted."""
-    namespace, name, port = service.get("namespace"), service.get("name"), service.get("port") or 443
+    namespace, name, port = (
+        service.get("namespace"),
+        service.get("name"),
+        service.get("port") or 443,
+    )
     path = f"/api/v1/namespaces/{namespace}/services/https:{name}:{port}/proxy{service.get('path') or '/'}"
     try:
         response = connection.request("GET", path, timeout=REQUEST_SECONDS)

@@ -11,7 +11,13 @@ from webhook.core.cluster.nodes import read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Namespace, Object
 from webhook.diagnose.collect.collector import Collector, without_pods
-from webhook.diagnose.collect.job import begin_device_offers, is_configured, read_claims, read_networks, read_profiles
+from webhook.diagnose.collect.job import (
+    begin_device_offers,
+    is_configured,
+    read_claims,
+    read_networks,
+    read_profiles,
+)
 from webhook.diagnose.collect.kueue import read_workloads
 from webhook.diagnose.collect.suspension import begin_all_suspended, suspended_jobs
 from webhook.diagnose.explain.judgement import networks_to_read
@@ -58,7 +64,8 @@ def read_status(
         kept, spaces = pods.items, labels.result()
         lease_key = (system_namespace, "fabric-injector")
         lease = collector.begin_part(
-            f"Lease {'/'.join(lease_key)}", lambda: collector.reader.find(LEASES, lease_key, whole) or {}
+            f"Lease {'/'.join(lease_key)}",
+            lambda: collector.reader.find(LEASES, lease_key, whole) or {},
         )
         read = read_profiles(collector, system_namespace, profiles)
         jobs = find_jobs(kept, spaces)
@@ -70,11 +77,19 @@ def read_status(
             }  # members of one job ask for the same networks
             asked = tuple(pod.read() for pod in examples.values())
             own = dict((spaces or {}).get(job.namespace, {}))
-            wanted.update(dict.fromkeys(networks_to_read(asked, job.namespace, own, read.profiles if read else None)))
+            wanted.update(
+                dict.fromkeys(
+                    networks_to_read(asked, job.namespace, own, read.profiles if read else None)
+                )
+            )
             members.extend(asked)
         device_offers = begin_device_offers(collector, members)
         of_claims = collector.begin(lambda: read_claims(collector, namespace, members))
-        lacking = {job.namespace: None for job in jobs if any(pod.is_live and not pod.injected for pod in job.pods)}
+        lacking = {
+            job.namespace: None
+            for job in jobs
+            if any(pod.is_live and not pod.injected for pod in job.pods)
+        }
         of_workloads = collector.begin(lambda: read_workloads(collector, namespace, members))
         is_asked = any(names.PROFILE in each for each in (spaces or {}).values())
         of_suspended = begin_all_suspended(collector, namespace) if is_asked else []
@@ -113,7 +128,9 @@ def keep_event(event: Object) -> Object | None:
 
 def _labels(collector: Collector, namespace: str) -> Mapping[str, Mapping[str, str]]:
     if not namespace:
-        return {each.name: each.labels for each in collector.read_list(NAMESPACES, read_namespace).items}
+        return {
+            each.name: each.labels for each in collector.read_list(NAMESPACES, read_namespace).items
+        }
     found: Namespace | None = collector.reader.find(NAMESPACES, ("", namespace), read_namespace)
     if found is None:
         raise InputError(f"-n {namespace}: there is no namespace of this name")

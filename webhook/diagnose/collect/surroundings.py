@@ -58,11 +58,17 @@ def begin_surroundings(
     networks = collector.begin_list("networks", NETWORKS, define_network)
     nodes = collector.begin_list("nodes", NODES, read_node)
     daemon_sets = collector.begin_list("DaemonSets, for Multus", DAEMON_SETS, read_daemon_set)
-    quotas = collector.begin_list("ResourceQuotas", RESOURCE_QUOTAS, lambda obj: _quota_of(labelled, obj), workload)
-    volcano = collector.begin(lambda: _read_queues(collector, "Volcano's queues", VOLCANO_QUEUES, whole))
+    quotas = collector.begin_list(
+        "ResourceQuotas", RESOURCE_QUOTAS, lambda obj: _quota_of(labelled, obj), workload
+    )
+    volcano = collector.begin(
+        lambda: _read_queues(collector, "Volcano's queues", VOLCANO_QUEUES, whole)
+    )
     kueue = collector.begin(lambda: _read_kueue(collector, labelled))
     device_offers = collector.begin(lambda: read_device_offers(collector))
-    pods = collector.begin_list("pods", _PODS.metadata, lambda obj: _suspect(labelled, obj), workload)
+    pods = collector.begin_list(
+        "pods", _PODS.metadata, lambda obj: _suspect(labelled, obj), workload
+    )
 
     def finish() -> Surroundings:
         suspects = pods.result()
@@ -119,7 +125,9 @@ def _joined(parts: Iterable[Future[Listing[Object]]]) -> Listing[Object]:
     return Listing(tuple(item for listing in listings for item in listing.items), problem)
 
 
-def _read_multus(collector: Collector, daemon_sets: Iterable[DaemonSet]) -> tuple[Configuration, ...]:
+def _read_multus(
+    collector: Collector, daemon_sets: Iterable[DaemonSet]
+) -> tuple[Configuration, ...]:
     """Read what can be seen of Multus' configuration: its arguments, and the ConfigMaps that it mounts."""
     found: list[Configuration] = []
     for daemon_set in daemon_sets:
@@ -159,7 +167,9 @@ def _read_queues(
         group = collector.reader.preferred_version(resource.group)
     except Unavailable as error:
         return Listing(problem=collector.note(what, error), installed=False)
-    return collector.list_part(what, resource.at(group), keep) if group else Listing(installed=False)
+    return (
+        collector.list_part(what, resource.at(group), keep) if group else Listing(installed=False)
+    )
 
 
 def _excluded(data: Mapping[str, str]) -> tuple[str, ...]:

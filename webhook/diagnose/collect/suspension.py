@@ -21,11 +21,15 @@ def begin_suspended(
     """Begin to look at the jobs of these *names*; *kind*: at those of this one alone."""
 
     def find(made: str, resource: Resource, name: str) -> tuple[Object, ...]:
-        found = collector.reader.find(resource, (namespace, name), partial(keep_suspended, kind=made))
+        found = collector.reader.find(
+            resource, (namespace, name), partial(keep_suspended, kind=made)
+        )
         return () if found is None else (found,)
 
     return [
-        collector.begin(partial(_allowed, collector, f"{made} {name}", partial(find, made, resource, name)))
+        collector.begin(
+            partial(_allowed, collector, f"{made} {name}", partial(find, made, resource, name))
+        )
         for made, resource in JOBS
         for name in sorted(names)
         if kind in ("", made)
@@ -49,7 +53,9 @@ def suspended_jobs(begun: Iterable[Future[tuple[Object, ...]]]) -> tuple[Object,
     return outermost(job for each in begun for job in each.result())
 
 
-def _allowed(collector: Collector, what: str, read: Callable[[], tuple[Object, ...]]) -> tuple[Object, ...]:
+def _allowed(
+    collector: Collector, what: str, read: Callable[[], tuple[Object, ...]]
+) -> tuple[Object, ...]:
     try:
         return read()
     except Unavailable as error:

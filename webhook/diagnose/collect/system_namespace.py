@@ -40,7 +40,9 @@ def _of_deployments(reader: Reader) -> Iterator[str]:
 
 
 def _namespace(deployment: Object) -> str:
-    return str(deployment["metadata"]["namespace"]) if read_deployment(deployment) is not None else ""
+    return (
+        str(deployment["metadata"]["namespace"]) if read_deployment(deployment) is not None else ""
+    )
 
 
 def _of_service(reader: Reader, configuration: str) -> Iterator[str]:
@@ -49,6 +51,8 @@ def _of_service(reader: Reader, configuration: str) -> Iterator[str]:
     except Unavailable:
         return
     for entry in (found or {}).get("webhooks") or ():
-        service = (entry.get("clientConfig") or {}).get("service") if isinstance(entry, Mapping) else None
+        service = (
+            (entry.get("clientConfig") or {}).get("service") if isinstance(entry, Mapping) else None
+        )
         if isinstance(service, Mapping) and service.get("namespace"):
             yield str(service["namespace"])

@@ -59,7 +59,9 @@ def _controller(reading: Reading, untold: int) -> Iterator[Observation]:
             )
             message = f"{said}: {whom}"
     if untold or said:
-        yield Observation(Stage.CONTROLLER, "fail" if untold else "warn", code, message, action, subject=title)
+        yield Observation(
+            Stage.CONTROLLER, "fail" if untold else "warn", code, message, action, subject=title
+        )
 
 
 def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observation]]:
@@ -82,24 +84,41 @@ def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observati
         untold += 1
         if told and told != address:
             message = f"is told that rank 0 is at {told}, and {master.name} is at {address}"
-            found.append(Observation(Stage.ADDRESS, "fail", Code.ADDRESS_OUTDATED, message, pods=pods))
+            found.append(
+                Observation(Stage.ADDRESS, "fail", Code.ADDRESS_OUTDATED, message, pods=pods)
+            )
         elif seconds_waited(reading, part) is not None:
             continue  # what it waits for is told
         else:
-            own = "its own address" if not part.member.devices else "what is its own: its address, or its RDMA devices"
+            own = (
+                "its own address"
+                if not part.member.devices
+                else "what is its own: its address, or its RDMA devices"
+            )
             message = f"is not told {own}" if told else f"is not told that rank 0 is at {address}"
-            found.append(Observation(Stage.ADDRESS, "warn", Code.ADDRESS_UNTOLD, message, pods=pods))
+            found.append(
+                Observation(Stage.ADDRESS, "warn", Code.ADDRESS_UNTOLD, message, pods=pods)
+            )
     if former:
         rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
         action = f"restart them, or the job: kubectl delete pod -n {reading.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
-        found = [replace(each, action=action) if each.code is Code.ADDRESS_FORMER else each for each in found]
+        found = [
+            replace(each, action=action) if each.code is Code.ADDRESS_FORMER else each
+            for each in found
+        ]
     elif not untold:
         whom = f"all {len(members):,} members are" if len(members) > 1 else "it is"
-        interface = master.secondary.interface or (master.wanted.rpartition("@")[2] if "@" in master.wanted else "")
+        interface = master.secondary.interface or (
+            master.wanted.rpartition("@")[2] if "@" in master.wanted else ""
+        )
         where = f"{address} on {interface}" if interface else address
         message = f"rank 0, {master.name}, is at {where}, and {whom} told so"
         if not is_fresh:
-            found.append(Observation(Stage.SUMMARY, "ok", Code.ADDRESSES_TOLD, message, subject=f"job {master.job}"))
+            found.append(
+                Observation(
+                    Stage.SUMMARY, "ok", Code.ADDRESSES_TOLD, message, subject=f"job {master.job}"
+                )
+            )
     return untold, found
 
 
@@ -120,7 +139,9 @@ def _holds_former(part: Part, master: Part, address: str) -> str:
     Variables are resolved when a container starts. One that started with rank 0's name, as its wait step says, finds the present one
     by it; one whose wait step says the present address has that.
     """
-    waited_for = str((part.state_of(names.WAIT_CONTAINER).get("terminated") or {}).get("message") or "").strip()
+    waited_for = str(
+        (part.state_of(names.WAIT_CONTAINER).get("terminated") or {}).get("message") or ""
+    ).strip()
     if is_name(waited_for):
         return ""
     state = part.state_of(str(part.training.get("name")))
@@ -141,7 +162,9 @@ def _holds_former(part: Part, master: Part, address: str) -> str:
 def _sandbox_made(part: Part) -> str:
     """Return when its present sandbox was seen ready; empty where the kubelet does not tell. Source: PodReadyToStartContainers."""
     condition = part.condition("PodReadyToStartContainers")
-    return str(condition.get("lastTransitionTime") or "") if condition.get("status") == "True" else ""
+    return (
+        str(condition.get("lastTransitionTime") or "") if condition.get("status") == "True" else ""
+    )
 
 
 def _is_made_again(part: Part) -> bool:
@@ -150,5 +173,7 @@ def _is_made_again(part: Part) -> bool:
         if status.get("name") == names.WAIT_CONTAINER:
             ended = (status.get("state") or {}).get("terminated") or {}
             before = (status.get("lastState") or {}).get("terminated") or {}
-            return bool(status.get("restartCount")) and ended.get("exitCode") == 0 == before.get("exitCode", 0)
+            return bool(status.get("restartCount")) and ended.get("exitCode") == 0 == before.get(
+                "exitCode", 0
+            )
     return False

@@ -31,10 +31,14 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
             named = entry.get("resourceClaimName") or made.get(entry.get("name"))
             if not part.node:
                 scheduled = str(part.condition("PodScheduled").get("message") or "")
-                yield from _pending(reading, part, entry, named, scheduled or said.get(part.name, ""))
+                yield from _pending(
+                    reading, part, entry, named, scheduled or said.get(part.name, "")
+                )
         if part.node and part.name not in failures:
             yield from _address(
-                reading, part, [made.get(each["name"]) or each.get("resourceClaimName") for each in entries]
+                reading,
+                part,
+                [made.get(each["name"]) or each.get("resourceClaimName") for each in entries],
             )
 
 
@@ -42,25 +46,42 @@ def _statuses(part: Part) -> Iterable[Object]:
     return (part.pod.get("status") or {}).get("resourceClaimStatuses") or ()
 
 
-def _pending(reading: Reading, part: Part, entry: Object, named: str | None, said: str) -> Iterator[Observation]:
+def _pending(
+    reading: Reading, part: Part, entry: Object, named: str | None, said: str
+) -> Iterator[Observation]:
     """Look at one claim of a pod on no node."""
     pods, name = (part.name,), entry.get("name")
     template = entry.get("resourceClaimTemplateName")
     if named is None:
-        if template and reading.claim_templates is not None and template not in reading.claim_templates:
-            message = f"asks by claim {name} for ResourceClaimTemplate {template}, which does not exist"
+        if (
+            template
+            and reading.claim_templates is not None
+            and template not in reading.claim_templates
+        ):
+            message = (
+                f"asks by claim {name} for ResourceClaimTemplate {template}, which does not exist"
+            )
             action = f"create it in namespace {reading.namespace}, or correct the name and restart the job"
-            yield Observation(Stage.SCHEDULING, "fail", Code.CLAIM_TEMPLATE_MISSING, message, action, pods)
+            yield Observation(
+                Stage.SCHEDULING, "fail", Code.CLAIM_TEMPLATE_MISSING, message, action, pods
+            )
         return
     claim = (reading.claims or {}).get(named)
     if claim is None:
         message = f"asks by claim {name} for a ResourceClaim that does not exist"
         detail = common_form(named, part.name)
-        yield Observation(Stage.SCHEDULING, "fail", Code.CLAIM_MISSING, message, pods=pods, detail=detail)
+        yield Observation(
+            Stage.SCHEDULING, "fail", Code.CLAIM_MISSING, message, pods=pods, detail=detail
+        )
     elif not (claim.get("status") or {}).get("allocation"):
         yield from _silent(reading, claim)
-        message, detail = f"waits for claim {name}, which is not allocated", common_form(said, part.name)
-        yield Observation(Stage.SCHEDULING, "fail", Code.CLAIM_UNALLOCATED, message, pods=pods, detail=detail)
+        message, detail = (
+            f"waits for claim {name}, which is not allocated",
+            common_form(said, part.name),
+        )
+        yield Observation(
+            Stage.SCHEDULING, "fail", Code.CLAIM_UNALLOCATED, message, pods=pods, detail=detail
+        )
 
 
 def _silent(reading: Reading, claim: Object) -> Iterator[Observation]:
@@ -69,7 +90,13 @@ def _silent(reading: Reading, claim: Object) -> Iterator[Observation]:
     for each in reading.device_offers.classes or ():
         if each.name in wanted and (silent := reading.device_offers.silent_drivers(each)):
             message = f"names {listed(silent, 3)}, of which there is no ResourceSlice"
-            yield Observation(Stage.SCHEDULING, "fail", Code.DRIVER_SILENT, message, subject=f"DeviceClass {each.name}")
+            yield Observation(
+                Stage.SCHEDULING,
+                "fail",
+                Code.DRIVER_SILENT,
+                message,
+                subject=f"DeviceClass {each.name}",
+            )
 
 
 def _classes(claim: Object) -> Iterator[str]:
@@ -90,14 +117,14 @@ def _address(reading: Reading, part: Part, names: Iterable[str | None]) -> Itera
         message = "has just been bound; its network is being made"
         yield Observation(Stage.SUMMARY, "ok", Code.NETWORK_PENDING, message, pods=pods)
         return
-    found = [read_claim(claim) for name in names if name and (claim := (reading.claims or {}).get(name))]
+    found = [
+        read_claim(claim) for name in names if name and (claim := (reading.claims or {}).get(name))
+    ]
     devices = [device for claim in found for device in claim.devices]
     if not devices:
         message = "has no claim whose devices are allocated, though it is on a node"
         yield Observation(Stage.NETWORK, "fail", Code.CLAIM_UNALLOCATED, message, pods=pods)
         return
     drivers = dict.fromkeys(device.driver for device in devices if not device.ips)
-    message = (
-        f"its claims are allocated, and no address was published for {member.wanted} by driver {listed(drivers, 3)}"
-    )
+    message = f"its claims are allocated, and no address was published for {member.wanted} by driver {listed(drivers, 3)}"
     yield Observation(Stage.NETWORK, "fail", Code.CLAIM_ADDRESS_MISSING, message, pods=pods)

@@ -26,13 +26,18 @@ _CANNOT_START = {
     "RunContainerError": "look at the container runtime's log on the node",
     "CrashLoopBackOff": "",
 }
-_NO_SHELL = re.compile(r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL)
+_NO_SHELL = re.compile(
+    r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL
+)
 _POINTER = re.compile(
-    r" Look at ((?:the Events of its rank-0 pod ([^\s,]*)|this pod's annotation [^\s,]*), at .*)$", re.DOTALL
+    r" Look at ((?:the Events of its rank-0 pod ([^\s,]*)|this pod's annotation [^\s,]*), at .*)$",
+    re.DOTALL,
 )
 """How a wait step whose time was up ends; see wait.sh. It says what to do."""
 _SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to installed, then restart the job"
-_MEMORY_ACTION = "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
+_MEMORY_ACTION = (
+    "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
+)
 _POD_FAILED = {
     "UnexpectedAdmissionError": "look at the device plugin on the node: it could not give what the scheduler had counted on",
     "Evicted": "free the node of what it lacks, or raise the pod's requests",
@@ -57,7 +62,11 @@ def observe(parts: Sequence[Part]) -> Iterator[Observation]:
         found = [
             *_pod(part),
             *_unresolved(part),
-            *(each for status in part.container_statuses for each in _container(part, status, existing)),
+            *(
+                each
+                for status in part.container_statuses
+                for each in _container(part, status, existing)
+            ),
         ]
         for one in found:
             yield replace(one, level="warn") if followed and one.level == "fail" else one
@@ -69,7 +78,15 @@ def _pod(part: Part) -> Iterator[Observation]:
         text = common_form(str(status.get("message") or ""), part.name)
         action = _POD_FAILED.get(str(status["reason"]))
         message = f"was ended by its node: {status['reason']}"
-        yield Observation(Stage.SCHEDULING, "fail", Code.POD_ENDED_BY_NODE, message, action, (part.name,), detail=text)
+        yield Observation(
+            Stage.SCHEDULING,
+            "fail",
+            Code.POD_ENDED_BY_NODE,
+            message,
+            action,
+            (part.name,),
+            detail=text,
+        )
 
 
 def _unresolved(part: Part) -> Iterator[Observation]:
@@ -86,7 +103,9 @@ def _unresolved(part: Part) -> Iterator[Observation]:
     has_failed = any(each.get("exitCode") and each.get("reason") != "OOMKilled" for each in ended)
     if has_failed and (spec.get("dnsPolicy") or "ClusterFirst") in ("ClusterFirst", "Default"):
         whose = "uses its node's network (hostNetwork) and its node's DNS"
-        message = f"{whose}, which knows no name of the cluster: {hosts[0]}, where rank 0 is, among them"
+        message = (
+            f"{whose}, which knows no name of the cluster: {hosts[0]}, where rank 0 is, among them"
+        )
         yield Observation(Stage.NETWORK, "fail", Code.NAMES_UNRESOLVED, message, pods=(part.name,))
 
 
@@ -103,29 +122,50 @@ def _container(part: Part, status: Object, existing: Collection[str]) -> Iterato
     ended = _ended(status)
     is_wait = name == names.WAIT_CONTAINER
     title = "the wait step" if is_wait else f"container {name}"
-    if is_wait and ended.get("exitCode") == WAITED_IN_VAIN and part.member and part.member.published.wait_ends:
+    if (
+        is_wait
+        and ended.get("exitCode") == WAITED_IN_VAIN
+        and part.member
+        and part.member.published.wait_ends
+    ):
         return  # see waiting
     if is_wait and ended.get("exitCode") == WAITED_IN_VAIN:
         text = common_form(str(ended.get("message") or "its time was up"), part.name)
         again = " and waits again" if part.is_live else ""
         level: Level = "warn" if part.is_live else "fail"
         text, action = _without_pointer(part, text, existing)
-        yield Observation(Stage.WAIT, level, Code.WAIT_GAVE_UP, f"{title} gave up{again}", action, pods, detail=text)
+        yield Observation(
+            Stage.WAIT,
+            level,
+            Code.WAIT_GAVE_UP,
+            f"{title} gave up{again}",
+            action,
+            pods,
+            detail=text,
+        )
     elif reason in _CANNOT_START and part.is_live:
         text = common_form(str(waiting.get("message") or ""), part.name)
         if reason == "CrashLoopBackOff" and ended:
             text = f"status {ended.get('exitCode')}{_reason(ended)}{_words(ended, part.name)}"
-        action = _WAIT_ACTION.get(reason, _CANNOT_START[reason]) if is_wait else _CANNOT_START[reason]
         action = (
-            _action_of(ended, is_wait=is_wait) or action or f"look at its log: {log_command(part, name, before=True)}"
+            _WAIT_ACTION.get(reason, _CANNOT_START[reason]) if is_wait else _CANNOT_START[reason]
+        )
+        action = (
+            _action_of(ended, is_wait=is_wait)
+            or action
+            or f"look at its log: {log_command(part, name, before=True)}"
         )
         message = f"{title} does not start: {reason}"
-        yield Observation(Stage.CONTAINER, "fail", Code.CONTAINER_NOT_STARTING, message, action, pods, detail=text)
+        yield Observation(
+            Stage.CONTAINER, "fail", Code.CONTAINER_NOT_STARTING, message, action, pods, detail=text
+        )
     elif (state.get("terminated") or {}).get("exitCode"):
         message = f"{title} exited with {ended['exitCode']}{_reason(ended)}"
         text = _words(ended, part.name).removeprefix(": ")
         action = _action_of(ended, is_wait=is_wait) or f"look at its log: {log_command(part, name)}"
-        yield Observation(Stage.CONTAINER, "fail", Code.CONTAINER_FAILED, message, action, pods, detail=text)
+        yield Observation(
+            Stage.CONTAINER, "fail", Code.CONTAINER_FAILED, message, action, pods, detail=text
+        )
 
 
 def _without_pointer(part: Part, text: str, existing: Collection[str]) -> tuple[str, str | None]:

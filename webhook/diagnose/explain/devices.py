@@ -41,7 +41,9 @@ def _told(part: Part) -> Iterator[Observation]:
     detail = common_form(", ".join(f"{_variable(key)}={value}" for key, value in shown), part.name)
     if any(value not in _NONE for _, value in shown):
         message = "is told the names of its RDMA devices"
-        yield Observation(Stage.SUMMARY, "ok", Code.RDMA_DEVICES_TOLD, message, pods=pods, detail=detail)
+        yield Observation(
+            Stage.SUMMARY, "ok", Code.RDMA_DEVICES_TOLD, message, pods=pods, detail=detail
+        )
         return
     why = "no device-info there names one, as a device plugin for single cards would write it"
     if any(_named(entry) for entry in part.attached or ()):
@@ -56,7 +58,9 @@ def _variable(key: str) -> str:
 
 def _excluded(part: Part, attached: list[Object]) -> Iterator[Observation]:
     """Compare lists that the user fixed with the pod's devices, where each of its networks tells its own."""
-    fixed = [(variable, *value_that_counts(part, variable), may_use) for variable, may_use in _LISTS]
+    fixed = [
+        (variable, *value_that_counts(part, variable), may_use) for variable, may_use in _LISTS
+    ]
     if not any(value for _, value, _, _ in fixed) or not all(map(_named, attached)):
         return
     devices = rdma_devices(multus.told(podspec.annotations(part.pod)))
@@ -66,7 +70,13 @@ def _excluded(part: Part, attached: list[Object]) -> Iterator[Observation]:
             action = f"remove the variable from {where}, then restart the job"
             detail = common_form(f"it has {', '.join(devices)}", part.name)
             yield Observation(
-                Stage.SPEED, "warn", Code.RDMA_DEVICES_EXCLUDED, message, action, (part.name,), detail=detail
+                Stage.SPEED,
+                "warn",
+                Code.RDMA_DEVICES_EXCLUDED,
+                message,
+                action,
+                (part.name,),
+                detail=detail,
             )
 
 

@@ -32,7 +32,9 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
 
 def _apart(parts: Sequence[Part]) -> Iterator[Observation]:
     """Name members that have another revision of a profile than their rank 0, or another profile of their namespace's label."""
-    injected = sorted((part for part in parts if part.is_live and part.is_injected), key=lambda part: part.created)
+    injected = sorted(
+        (part for part in parts if part.is_live and part.is_injected), key=lambda part: part.created
+    )
     rank_zero = {part.job: part for part in injected if part.job and part.is_master}
     for part in injected:
         zero = rank_zero.get(part.job, part)
@@ -41,12 +43,17 @@ def _apart(parts: Sequence[Part]) -> Iterator[Observation]:
             _profile_of(zero),
         )
         by_namespace = chosen_by == chosen_by_of_zero == names.CHOSEN_BY_NAMESPACE
-        if revision and revision_of_zero and revision != revision_of_zero and (by_namespace or name == name_of_zero):
+        if (
+            revision
+            and revision_of_zero
+            and revision != revision_of_zero
+            and (by_namespace or name == name_of_zero)
+        ):
             has = f"profile {name} in revision {revision}"
-            message = (
-                f"has {has}, and rank 0, pod {zero.name}, has profile {name_of_zero} in revision {revision_of_zero}"
+            message = f"has {has}, and rank 0, pod {zero.name}, has profile {name_of_zero} in revision {revision_of_zero}"
+            yield Observation(
+                Stage.DRIFT, "warn", Code.REVISIONS_DIFFER, message, pods=(part.name,)
             )
-            yield Observation(Stage.DRIFT, "warn", Code.REVISIONS_DIFFER, message, pods=(part.name,))
 
 
 def _profile_of(part: Part) -> tuple[str, str, str]:
@@ -117,7 +124,9 @@ def _steps(part: Part, verdict: Verdict, profile: Profile) -> Iterator[str]:
     for decision in verdict.decisions:
         if decision.outcome is Outcome.INJECTED:
             if decision.step == "rendezvous" and names.WAIT_CONTAINER in _init_names(part.pod):
-                if part.status.get("version") == __version__ and not _only_timeout(part.pod, verdict.pod):
+                if part.status.get("version") == __version__ and not _only_timeout(
+                    part.pod, verdict.pod
+                ):
                     yield "rendezvous: other variables or another wait step"
                 elif _only_timeout(part.pod, verdict.pod):
                     yield "rendezvous: another timeout of the wait step"

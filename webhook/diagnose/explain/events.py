@@ -32,12 +32,23 @@ _REFUSED: tuple[tuple[re.Pattern[str], Code, str | None], ...] = (
     ),
     (re.compile(r"(exceeded quota: .*)", re.DOTALL), Code.QUOTA_REFUSED, None),
     (
-        re.compile(r"forbidden: (\[?(?:m(?:ax|in)imum \S+ usage|\S+ max limit to request ratio) per .*)", re.DOTALL),
+        re.compile(
+            r"forbidden: (\[?(?:m(?:ax|in)imum \S+ usage|\S+ max limit to request ratio) per .*)",
+            re.DOTALL,
+        ),
         Code.POD_REFUSED,
         "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
     ),
-    (re.compile(r'admission (webhook "[^"]*" denied the request: .*)', re.DOTALL), Code.POD_REFUSED, None),
-    (re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE), Code.POD_REFUSED, None),
+    (
+        re.compile(r'admission (webhook "[^"]*" denied the request: .*)', re.DOTALL),
+        Code.POD_REFUSED,
+        None,
+    ),
+    (
+        re.compile(r"(?:forbidden|denied|invalid): (.*)", re.DOTALL | re.IGNORECASE),
+        Code.POD_REFUSED,
+        None,
+    ),
 )
 _POD_NAME = re.compile(r'\bpods? "?[a-z0-9][a-z0-9.-]*[0-9*-]"?')
 
@@ -48,7 +59,9 @@ _Refused = tuple[str, Code, str, str | None]
 """The owner, and what is told of it: code, message, action."""
 
 
-def observe(reading: Reading, parts: Sequence[Part], unattached: Collection[str] = ()) -> Iterator[Observation]:
+def observe(
+    reading: Reading, parts: Sequence[Part], unattached: Collection[str] = ()
+) -> Iterator[Observation]:
     """Tell our own Events of live pods. *unattached*: those of which it is told why they have no network."""
     live = {part.name: part for part in parts if part.is_live}
     for event in reading.events or ():
@@ -58,7 +71,11 @@ def observe(reading: Reading, parts: Sequence[Part], unattached: Collection[str]
         part = live.get(str(subject.get("name")))
         if part is None or subject.get("uid") not in (None, part.pod["metadata"].get("uid")):
             continue
-        if part.member is not None and not part.member.waits and event.get("reason") != "UnexpectedInterface":
+        if (
+            part.member is not None
+            and not part.member.waits
+            and event.get("reason") != "UnexpectedInterface"
+        ):
             continue  # it has all that it lacked; Events stay for an hour
         if part.name in unattached and event.get("reason") == NO_ADDRESS:
             continue
@@ -70,24 +87,37 @@ def observe(reading: Reading, parts: Sequence[Part], unattached: Collection[str]
 
 def observe_refusals(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Tell what kept an owner from creating pods, unless pods came after it."""
-    newest = max((str(part.pod["metadata"].get("creationTimestamp") or "") for part in parts), default="")
+    newest = max(
+        (str(part.pod["metadata"].get("creationTimestamp") or "") for part in parts), default=""
+    )
     found: dict[_Refused, tuple[str, int]] = {}
     for event in reading.events or ():
         subject = event.get("involvedObject") or {}
-        if subject.get("kind") == "Pod" or event.get("type") == "Normal" or event_time(event) < newest:
+        if (
+            subject.get("kind") == "Pod"
+            or event.get("type") == "Normal"
+            or event_time(event) < newest
+        ):
             continue
         is_creation = str(event.get("reason") or "").startswith("FailedCreate")
-        told = (_told(text, is_creation=is_creation) for text in api_messages(str(event.get("message") or "")))
+        told = (
+            _told(text, is_creation=is_creation)
+            for text in api_messages(str(event.get("message") or ""))
+        )
         for one in {each for each in told if each is not None}:
             key = (f"{subject.get('kind')} {subject.get('name')}", *one)
             last, times = found.get(key, ("", 0))
             found[key] = (max(last, event_time(event)), times + int(event.get("count") or 1))
-    newest_first = sorted(_joined(found).items(), key=lambda item: item[1][0], reverse=True)  # Events stay for an hour
+    newest_first = sorted(
+        _joined(found).items(), key=lambda item: item[1][0], reverse=True
+    )  # Events stay for an hour
     for (owner, code, message, action), (last, times) in newest_first:
         if code is Code.POD_DENIED:
             message, action = _split_advice(message)
         often = f" ({times} times, last at {last[:19]})" if times > 1 else ""
-        yield Observation(Stage.ADMISSION, "fail", code, f"a pod of it {message}{often}", action, subject=owner)
+        yield Observation(
+            Stage.ADMISSION, "fail", code, f"a pod of it {message}{often}", action, subject=owner
+        )
 
 
 def _split_advice(message: str) -> tuple[str, str | None]:
@@ -103,9 +133,16 @@ def _joined(found: Mapping[_Refused, tuple[str, int]]) -> Mapping[_Refused, tupl
     joined: dict[_Refused, tuple[str, int]] = {}
     after: _Refused | None = None
     same: _Refused | None = None
-    for key in sorted(found, key=lambda key: (key[0], str(key[1]), key[2].removesuffix(_CUT)), reverse=True):
+    for key in sorted(
+        found, key=lambda key: (key[0], str(key[1]), key[2].removesuffix(_CUT)), reverse=True
+    ):
         begins = key[2].removesuffix(_CUT)
-        if after is None or begins == key[2] or after[:2] != key[:2] or not after[2].startswith(begins):
+        if (
+            after is None
+            or begins == key[2]
+            or after[:2] != key[:2]
+            or not after[2].startswith(begins)
+        ):
             same = key
         after = key
         last, times = joined.get(same or key, ("", 0))
@@ -128,7 +165,11 @@ def _refusal(text: str) -> tuple[Code, str, str | None] | None:
         return Code.POD_DENIED, f"was refused: {_said(told.message)}", None
     if told is not None and _OURS in told.webhook:
         message = f"cannot be created, because the webhook does not answer: {_said(told.message)}"
-        return Code.WEBHOOK_UNREACHABLE, message, "see fabric-injector check, and the webhook's pods"
+        return (
+            Code.WEBHOOK_UNREACHABLE,
+            message,
+            "see fabric-injector check, and the webhook's pods",
+        )
     if told is not None and not told.called:
         said = _said(f'"{told.webhook}": {told.message}')
         message = f"cannot be created, because another program's webhook does not answer: {said}"

@@ -96,12 +96,22 @@ def judge(reading: Reading) -> Judged:
     observed = [*_causes(reading, parts)]
     is_explained = any(one.level == "fail" and one.stage < Stage.WAIT for one in observed)
     observed += waiting.observe(reading, parts, is_explained=is_explained)
-    if parts and not any(part.is_live for part in parts) and not any(one.level == "fail" for one in observed):
+    if (
+        parts
+        and not any(part.is_live for part in parts)
+        and not any(one.level == "fail" for one in observed)
+    ):
         phases = Counter(part.phase for part in parts)
-        message = "has no live pod: " + ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
-        observed.append(Observation(Stage.SUMMARY, "ok", Code.JOB_OVER, message, subject=reading.target))
+        message = "has no live pod: " + ", ".join(
+            f"{number:,} {phase}" for phase, number in phases.items()
+        )
+        observed.append(
+            Observation(Stage.SUMMARY, "ok", Code.JOB_OVER, message, subject=reading.target)
+        )
     followed = {part.job for part in parts if not part.is_master}
-    masters = {part.name for part in parts if part.is_master and (part.is_certain or part.job in followed)}
+    masters = {
+        part.name for part in parts if part.is_master and (part.is_certain or part.job in followed)
+    }
     return Judged(parts, fold(observed, masters, reading.focus), masters)
 
 
@@ -120,7 +130,9 @@ def explain(reading: Reading) -> Explanation:
     jobs = members.group_jobs(parts)
     shown = [part for part in parts if reading.focus in ("", part.name) or part.is_master]
     rows = [_row(reading, part, is_rank_zero=part.name in masters) for part in shown]
-    rows.sort(key=lambda row: (row.job if len(jobs) > 1 else "", _ROLES.index(row.role), natural(row.pod)))
+    rows.sort(
+        key=lambda row: (row.job if len(jobs) > 1 else "", _ROLES.index(row.role), natural(row.pod))
+    )
     return Explanation(reading.target, reading.namespace, tuple(jobs), tuple(findings), tuple(rows))
 
 
@@ -148,10 +160,14 @@ def _causes(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
     unattached = {pod for one in (*claimed, *attached) if one.level == "fail" for pod in one.pods}
     yield from events.observe(reading, parts, unattached)
     for unread in reading.unread:
-        yield Observation(Stage.UNREAD, "warn", Code.UNREAD, unread.problem, unread.remedy, subject=unread.what)
+        yield Observation(
+            Stage.UNREAD, "warn", Code.UNREAD, unread.problem, unread.remedy, subject=unread.what
+        )
     if not parts and not refused and not held:
         message = f"namespace {reading.namespace} has no pod of it"
-        yield Observation(Stage.MEMBERS, "fail", Code.JOB_WITHOUT_PODS, message, subject=reading.target)
+        yield Observation(
+            Stage.MEMBERS, "fail", Code.JOB_WITHOUT_PODS, message, subject=reading.target
+        )
 
 
 def _row(reading: Reading, part: Part, *, is_rank_zero: bool) -> Row:
@@ -173,7 +189,11 @@ def _row(reading: Reading, part: Part, *, is_rank_zero: bool) -> Row:
 def _flat(row: Row) -> dict[str, Any]:
     """Write a row for programs: null for what the table shows as ``-``, which could be mistaken for a value."""
     found = asdict(row)
-    told = {key: None if value in (NOTHING, "") else value for key, value in found.items() if key != "details"}
+    told = {
+        key: None if value in (NOTHING, "") else value
+        for key, value in found.items()
+        if key != "details"
+    }
     return {**told, **found["details"]}
 
 
@@ -185,7 +205,11 @@ def _details(reading: Reading, part: Part) -> Mapping[str, Any]:
         "would_inject": injection.would_inject(part.verdict),
         "networks": [
             *(
-                {"interface": entry.get("interface"), "network": entry.get("name"), "addresses": entry.get("ips") or []}
+                {
+                    "interface": entry.get("interface"),
+                    "network": entry.get("name"),
+                    "addresses": entry.get("ips") or [],
+                }
                 for entry in part.attached or ()
             ),
             *networks.attached_elsewhere(part),

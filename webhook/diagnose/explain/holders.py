@@ -22,13 +22,17 @@ def nodes_to_read(pods: Iterable[Object], nodes: Iterable[NodeOffer]) -> list[st
     wanted = {
         (resource, amount, place_of(pod))
         for pod in pods
-        if not (pod.get("spec") or {}).get("nodeName") and (pod.get("status") or {}).get("phase") == "Pending"
+        if not (pod.get("spec") or {}).get("nodeName")
+        and (pod.get("status") or {}).get("phase") == "Pending"
         for resource, amount in devices(pod).items()
     }
     found = [
         node.name
         for node in nodes
-        if any(node.offered(resource) >= amount and place.admits(node) for resource, amount, place in wanted)
+        if any(
+            node.offered(resource) >= amount and place.admits(node)
+            for resource, amount, place in wanted
+        )
     ]
     return sorted(found, key=natural)[:MOST_NODES]
 
@@ -40,7 +44,9 @@ class Holders:
         nodes = {node.name: node for node in reading.nodes or ()}
         neighbours = reading.neighbours or {}
         self._nodes = {name: nodes[name] for name in neighbours}
-        self._held = {name: {_name(pod): devices(pod) for pod in there} for name, there in neighbours.items()}
+        self._held = {
+            name: {_name(pod): devices(pod) for pod in there} for name, there in neighbours.items()
+        }
         self._own = {_name(pod) for pod in reading.pods}
         self._told: dict[tuple[str, Fraction, Place], str] = {}
 

@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
-from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma, gloo_may_use, nccl_may_use
+from webhook.core.injection.environment import (
+    RDMA_SWITCHES,
+    disables_rdma,
+    gloo_may_use,
+    nccl_may_use,
+)
 from webhook.core.injection.fixed_settings import (
     GID_INDEX,
     INTERFACE_LISTS,
@@ -51,7 +56,9 @@ def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
         if fabric and is_rdma and (profile is None or profile.env.get(variable) != value):
             message = f"{variable}={value} keeps NCCL from {', '.join(fabric)}: it uses sockets"
             action = f"remove the variable from {where}, then restart the job"
-            yield Observation(Stage.SPEED, "warn", Code.RDMA_DISABLED, message, action, (part.name,))
+            yield Observation(
+                Stage.SPEED, "warn", Code.RDMA_DISABLED, message, action, (part.name,)
+            )
 
 
 def _fixed(part: Part) -> Iterator[Observation]:
@@ -68,9 +75,14 @@ def _fixed(part: Part) -> Iterator[Observation]:
     attached = part.attached
     if not attached or may_have_more(part.pod):
         return
-    if part.member and part.member.secondary.interface:  # the one that is absent is told to be elsewhere
+    if (
+        part.member and part.member.secondary.interface
+    ):  # the one that is absent is told to be elsewhere
         return
-    there = [*INTERFACES, *(name for entry in attached if isinstance(name := entry.get("interface"), str) and name)]
+    there = [
+        *INTERFACES,
+        *(name for entry in attached if isinstance(name := entry.get("interface"), str) and name),
+    ]
     if len(there) < len(INTERFACES) + len(attached):  # an entry that names none may be any
         return
     meets_on = part.member.wanted.rpartition("@")[2] if part.member else ""
@@ -82,7 +94,9 @@ def _fixed(part: Part) -> Iterator[Observation]:
             continue
         if absent := absent_interfaces(variable, value, there):
             message = f"{variable}={value} names {', '.join(absent)}, and it has no such interface"
-            yield Observation(Stage.SPEED, "warn", Code.INTERFACE_ABSENT, message, _removed(where), pods)
+            yield Observation(
+                Stage.SPEED, "warn", Code.INTERFACE_ABSENT, message, _removed(where), pods
+            )
 
 
 def _fabric(part: Part) -> list[str]:
@@ -118,13 +132,18 @@ def observe_together(parts: Iterable[Part]) -> Iterator[Observation]:
                 if not may_use(value, interface):
                     message = f"{variable}={value} rules out {interface}, on which the ranks meet"
                     action = f"remove the variable from {where}, then restart the job"
-                    yield Observation(Stage.SPEED, "warn", Code.INTERFACE_EXCLUDED, message, action, (part.name,))
+                    yield Observation(
+                        Stage.SPEED, "warn", Code.INTERFACE_EXCLUDED, message, action, (part.name,)
+                    )
             if len(values) > 1:
                 told = "; ".join(
-                    f"{value or 'nothing'} in {len(pods):,} ({named(pods)})" for value, pods in values.items()
+                    f"{value or 'nothing'} in {len(pods):,} ({named(pods)})"
+                    for value, pods in values.items()
                 )
                 message = f"its members disagree on {variable}: {told}"
-                yield Observation(Stage.SPEED, "warn", Code.INTERFACES_DISAGREE, message, subject=f"job {key}")
+                yield Observation(
+                    Stage.SPEED, "warn", Code.INTERFACES_DISAGREE, message, subject=f"job {key}"
+                )
 
 
 def _exported(part: Part, variable: str) -> str:

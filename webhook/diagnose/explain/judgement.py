@@ -23,9 +23,12 @@ class ReadWorld:
     """
 
     def __init__(self, reading: Reading) -> None:
-        self._namespace = None if reading.labels is None else Namespace(reading.namespace, reading.labels)
+        self._namespace = (
+            None if reading.labels is None else Namespace(reading.namespace, reading.labels)
+        )
         self._networks = {
-            key: None if found is None else define_network(found) for key, found in reading.networks.items()
+            key: None if found is None else define_network(found)
+            for key, found in reading.networks.items()
         }
         self._refused = reading.refused_networks
 
@@ -62,7 +65,11 @@ def judge_today(
         return None
     try:
         space = world.namespace(pod["metadata"].get("namespace") or "")
-        if unusable and space and {**space.labels, **podspec.labels(pod)}.get(names.PROFILE) in unusable:
+        if (
+            unusable
+            and space
+            and {**space.labels, **podspec.labels(pod)}.get(names.PROFILE) in unusable
+        ):
             return None
         return decide(pod, pod["metadata"].get("namespace") or "", profiles, world)
     except Unavailable:
@@ -75,11 +82,17 @@ def networks_to_read(
     """Return (namespace, name) of each network that the pods ask for or their profiles give."""
     wanted: dict[tuple[str, str], None] = {}
     texts = {(names.NETWORKS, podspec.annotations(pod).get(names.NETWORKS) or "") for pod in pods}
-    texts |= {(names.DEFAULT_NETWORK, podspec.annotations(pod).get(names.DEFAULT_NETWORK) or "") for pod in pods}
+    texts |= {
+        (names.DEFAULT_NETWORK, podspec.annotations(pod).get(names.DEFAULT_NETWORK) or "")
+        for pod in pods
+    }
     for annotation, text in sorted(texts):
         try:
             default = namespace if annotation == names.NETWORKS else _MULTUS_NAMESPACE
-            wanted.update(((each.namespace, each.name), None) for each in parse_networks(text, default).elements)
+            wanted.update(
+                ((each.namespace, each.name), None)
+                for each in parse_networks(text, default).elements
+            )
         except ValueError:
             continue  # the pod's verdict says what is wrong with it
     for profile in _profiles_of(pods, Namespace(namespace, labels), profiles or Profiles()):
@@ -88,7 +101,9 @@ def networks_to_read(
     return list(wanted)
 
 
-def _profiles_of(pods: tuple[Object, ...], namespace: Namespace, profiles: Profiles) -> Iterator[Profile]:
+def _profiles_of(
+    pods: tuple[Object, ...], namespace: Namespace, profiles: Profiles
+) -> Iterator[Profile]:
     """Yield the profiles that admission would choose, each once."""
     found: dict[str, Profile] = {}
     for pod in pods:

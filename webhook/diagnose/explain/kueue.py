@@ -44,7 +44,11 @@ class Hold(NamedTuple):
 
 def keep_workload(workload: Object) -> Object | None:
     """Keep of a Workload what is read here, without the templates of its pods; None for one that has finished."""
-    metadata, spec, status = workload["metadata"], workload.get("spec") or {}, workload.get("status") or {}
+    metadata, spec, status = (
+        workload["metadata"],
+        workload.get("spec") or {},
+        workload.get("status") or {},
+    )
     if _conditions(workload).get("Finished", {}).get("status") == "True":
         return None
     kept = ("name", "namespace", "uid", "creationTimestamp", "labels", "ownerReferences")
@@ -54,7 +58,9 @@ def keep_workload(workload: Object) -> Object | None:
             **{key: spec[key] for key in ("queueName", "active") if spec.get(key) is not None},
             "podSets": [{"name": each.get("name")} for each in spec.get("podSets") or ()],
         },
-        "status": {key: status[key] for key in ("conditions", "admissionChecks") if status.get(key)},
+        "status": {
+            key: status[key] for key in ("conditions", "admissionChecks") if status.get(key)
+        },
     }
 
 
@@ -64,7 +70,9 @@ def may_be_held(pods: Iterable[Object]) -> bool:
     return not live or not all((pod.get("spec") or {}).get("nodeName") for pod in live)
 
 
-def workloads_of(workloads: Iterable[Object], pods: Iterable[Object], owner: str) -> tuple[Object, ...]:
+def workloads_of(
+    workloads: Iterable[Object], pods: Iterable[Object], owner: str
+) -> tuple[Object, ...]:
     """Return the Workloads of the job of these *pods*, or, as a job that is held back has none, of the *owner* of this name."""
     uids: set[object] = set()
     names = {owner}
@@ -79,10 +87,14 @@ def workloads_of(workloads: Iterable[Object], pods: Iterable[Object], owner: str
     return tuple(each for each in workloads if _is_of(each, uids, names, groups))
 
 
-def _is_of(workload: Object, uids: Collection[object], names: Collection[str], groups: Collection[str]) -> bool:
+def _is_of(
+    workload: Object, uids: Collection[object], names: Collection[str], groups: Collection[str]
+) -> bool:
     metadata = workload["metadata"]
     references = metadata.get("ownerReferences") or ()
-    if (metadata.get("labels") or {}).get(_JOB_UID) in uids or any(each.get("uid") in uids for each in references):
+    if (metadata.get("labels") or {}).get(_JOB_UID) in uids or any(
+        each.get("uid") in uids for each in references
+    ):
         return True
     return metadata["name"] in groups or any(each.get("name") in names for each in references)
 
@@ -94,7 +106,9 @@ def owner_of(workload: Object) -> str:
 
 
 def _owner(workload: Object) -> Mapping[str, Any]:
-    return podspec.controller(workload) or next(iter(workload["metadata"].get("ownerReferences") or ()), {})
+    return podspec.controller(workload) or next(
+        iter(workload["metadata"].get("ownerReferences") or ()), {}
+    )
 
 
 def observe(reading: Reading, parts: Collection[Part]) -> Iterator[Observation]:
@@ -107,7 +121,14 @@ def observe(reading: Reading, parts: Collection[Part]) -> Iterator[Observation]:
                 Stage.MEMBERS if hold.evicted == _PODS_NOT_READY else Stage.ADMISSION
             )  # what kept pods from being ready is first
             subject = f"Workload {workload['metadata']['name']}"
-            yield Observation(stage, hold.level, hold.code, _message(workload, hold), action_of(hold), subject=subject)
+            yield Observation(
+                stage,
+                hold.level,
+                hold.code,
+                _message(workload, hold),
+                action_of(hold),
+                subject=subject,
+            )
 
 
 def is_gated(pod: Object) -> bool:
@@ -125,9 +146,18 @@ def hold_of(workload: Object, now: datetime) -> Hold | None:
         return None
     reason, why = str(evicted.get("reason") or ""), _said(evicted) if is_evicted else ""
     if (workload.get("spec") or {}).get("active") is False:
-        return Hold("fail", Code.KUEUE_DEACTIVATED, why or _said(conditions.get("DeactivationTarget", {})), reason)
+        return Hold(
+            "fail",
+            Code.KUEUE_DEACTIVATED,
+            why or _said(conditions.get("DeactivationTarget", {})),
+            reason,
+        )
     if quota.get("status") == "True" and not is_evicted:
-        return Hold("fail", Code.KUEUE_CHECK_WAITING, _checks(workload) or _said(conditions.get("Admitted", {})))
+        return Hold(
+            "fail",
+            Code.KUEUE_CHECK_WAITING,
+            _checks(workload) or _said(conditions.get("Admitted", {})),
+        )
     said = _said(quota) if quota.get("status") == "False" else ""
     if is_evicted and said in ("", why):
         return Hold("fail", Code.KUEUE_EVICTED, why, reason)
@@ -136,7 +166,9 @@ def hold_of(workload: Object, now: datetime) -> Hold | None:
         return Hold("warn", Code.KUEUE_SILENT, "") if age > _SOON_SECONDS else None
     is_hopeless = quota.get("reason") in _HOPELESS or any(sign in said for sign in _NEVER)
     code = Code.KUEUE_INADMISSIBLE if is_hopeless and _MAY_COME not in said else Code.KUEUE_WAITING
-    return Hold("fail", code, f"{said}; it was evicted before ({reason}): {why}" if is_evicted else said)
+    return Hold(
+        "fail", code, f"{said}; it was evicted before ({reason}): {why}" if is_evicted else said
+    )
 
 
 def action_of(hold: Hold) -> str | None:
@@ -160,7 +192,9 @@ def _message(workload: Object, hold: Hold) -> str:
     queue = (workload.get("spec") or {}).get("queueName")
     name = owner_of(workload)
     what = f"{_owner(workload).get('kind') or 'job'} {name}" if name else "these pods"
-    told = common_form(f"{what} (LocalQueue {queue})" if queue else what, "")  # an owner's name has no limit
+    told = common_form(
+        f"{what} (LocalQueue {queue})" if queue else what, ""
+    )  # an owner's name has no limit
     message = f"Kueue {_DOES[hold.code].format(told)}"
     return f"{message}: {hold.said}" if hold.said else message
 
@@ -186,7 +220,10 @@ def _checks(workload: Object) -> str:
 
 
 def _conditions(workload: Object) -> Mapping[str, Object]:
-    return {str(each.get("type")): each for each in (workload.get("status") or {}).get("conditions") or ()}
+    return {
+        str(each.get("type")): each
+        for each in (workload.get("status") or {}).get("conditions") or ()
+    }
 
 
 def _said(condition: Object) -> str:

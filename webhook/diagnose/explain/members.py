@@ -27,7 +27,9 @@ _ENDING_SECONDS = 300.0
 """How long members may take to end after rank 0: they write checkpoints."""
 
 
-def observe(reading: Reading, parts: Iterable[Part], *, is_refused: bool = False) -> Iterator[Observation]:
+def observe(
+    reading: Reading, parts: Iterable[Part], *, is_refused: bool = False
+) -> Iterator[Observation]:
     """Look at every job among the pods by itself. *is_refused*: it is told why pods could not be created."""
     parts = list(parts)
     jobs: dict[str, list[Part]] = {}
@@ -46,11 +48,15 @@ def group_jobs(parts: Iterable[Part]) -> dict[str, list[Part]]:
     keys_of: dict[str, dict[str, list[Part]]] = {}
     for part in listed:
         if part.job:
-            keys_of.setdefault(identity(part.pod) or part.job, {}).setdefault(part.job, []).append(part)
+            keys_of.setdefault(identity(part.pod) or part.job, {}).setdefault(part.job, []).append(
+                part
+            )
     jobs: dict[str, list[Part]] = {}
     job_of: dict[str, str] = {}
     for owner, keys in keys_of.items():
-        kept = keys_of_jobs({key: [part.is_master for part in members] for key, members in keys.items()})
+        kept = keys_of_jobs(
+            {key: [part.is_master for part in members] for key, members in keys.items()}
+        )
         for key, members in keys.items():
             jobs.setdefault(key if key in kept else kept[0], []).extend(members)
         if len(kept) == 1:
@@ -72,7 +78,9 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
         message = f"has {len(masters)} live rank-0 pods ({pods}): all are told of {newest.name}, the newest"
         others = " ".join(part.name for part in masters if part is not newest)
         action = f"delete the others: kubectl delete pod -n {reading.namespace} {others}"
-        yield Observation(Stage.MEMBERS, "fail", Code.RANK_ZERO_TWICE, message, action, subject=subject)
+        yield Observation(
+            Stage.MEMBERS, "fail", Code.RANK_ZERO_TWICE, message, action, subject=subject
+        )
     if masters or not told:
         return
     if any(is_apart(part) for part in members):
@@ -80,24 +88,35 @@ def _rank_zero(reading: Reading, key: str, members: Sequence[Part]) -> Iterator[
     ended = [part for part in members if part.is_master]
     if ended:
         last = max(ended, key=lambda part: str(part.pod["metadata"].get("creationTimestamp")))
-        if last.phase == "Succeeded" and all(seconds_waited(reading, part) is None for part in told):
+        if last.phase == "Succeeded" and all(
+            seconds_waited(reading, part) is None for part in told
+        ):
             yield _succeeded(reading, last)
             return
         message = f"rank 0 is {last.phase}{_why_ended(last)}, and its members still run"
         action = f"look at its log, then restart the job: {log_command(last, str(last.training.get('name')))}"
         if not last.is_injected and any(seconds_waited(reading, part) is not None for part in told):
-            message = f"rank 0 {_why_unpublished(last)} and published no address; it is {last.phase}"
+            message = (
+                f"rank 0 {_why_unpublished(last)} and published no address; it is {last.phase}"
+            )
             message, action = f"{message}, and its members still run", Code.RANK_ZERO_APART.action
         elif last.phase == "Terminating":
             action = "wait for the next one; if this one stays, look at its finalizers and at its node's kubelet"
-        yield Observation(Stage.MEMBERS, "fail", Code.RANK_ZERO_ENDED, message, action, (last.name,))
+        yield Observation(
+            Stage.MEMBERS, "fail", Code.RANK_ZERO_ENDED, message, action, (last.name,)
+        )
         return
-    ages = [seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0 for part in told]
+    ages = [
+        seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0
+        for part in told
+    ]
     go_by_name = all(
         part.member and is_name(part.member.published.master_addr) for part in told
     )  # rank 0 may come once they are ready
     level: Level = "fail" if max(ages) > _SOON_SECONDS and not go_by_name else "warn"
-    yield Observation(Stage.MEMBERS, level, Code.RANK_ZERO_MISSING, "has no rank-0 pod", subject=subject)
+    yield Observation(
+        Stage.MEMBERS, level, Code.RANK_ZERO_MISSING, "has no rank-0 pod", subject=subject
+    )
 
 
 def is_apart(part: Part) -> bool:
@@ -117,7 +136,11 @@ def _succeeded(reading: Reading, part: Part) -> Observation:
 
 def _why_unpublished(part: Part) -> str:
     profile = podspec.labels(part.pod).get(names.PROFILE)
-    return f"carries label {names.PROFILE}: {profile}" if profile == names.PROFILE_NONE else "was not injected"
+    return (
+        f"carries label {names.PROFILE}: {profile}"
+        if profile == names.PROFILE_NONE
+        else "was not injected"
+    )
 
 
 def _why_ended(part: Part) -> str:
@@ -134,8 +157,14 @@ def _number(key: str, members: Sequence[Part], *, is_refused: bool) -> Iterator[
     there = [part for part in members if part.phase != "Terminating"]
     if wanted > len(there) > 0:
         message = f"has {len(there):,} of {counted(wanted, 'member')}"
-        action = "see what else is said of the job, which is why the others are not there" if is_refused else None
-        yield Observation(Stage.MEMBERS, "warn", Code.MEMBERS_MISSING, message, action, subject=f"job {key}")
+        action = (
+            "see what else is said of the job, which is why the others are not there"
+            if is_refused
+            else None
+        )
+        yield Observation(
+            Stage.MEMBERS, "warn", Code.MEMBERS_MISSING, message, action, subject=f"job {key}"
+        )
 
 
 def expected_members(part: Part) -> int:

@@ -25,10 +25,15 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
 
 def _memlock(reading: Reading, part: Part) -> Iterator[Observation]:
     container, pods = part.training, (part.name,)
-    name, context, spec = container.get("name"), container.get("securityContext") or {}, part.pod.get("spec") or {}
+    name, context, spec = (
+        container.get("name"),
+        container.get("securityContext") or {},
+        part.pod.get("spec") or {},
+    )
     if not may_lock(context):
         if part.verdict and any(
-            each.step == "ipc-lock" and each.reason is Reason.DISABLED for each in part.verdict.decisions
+            each.step == "ipc-lock" and each.reason is Reason.DISABLED
+            for each in part.verdict.decisions
         ):
             return
         level = (reading.labels or {}).get(names.POD_SECURITY_ENFORCE)

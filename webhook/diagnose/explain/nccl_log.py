@@ -43,7 +43,9 @@ class Sign(Enum):
     NO_DEVICE = re.compile(r"NET/IB ?: No device found")
     NO_VERBS = re.compile(r"Failed to open libibverbs\.so")
     NO_OPEN = re.compile(r"NET/IB ?: Unable to (?:open|query) device")
-    NO_PLUGIN = re.compile(r"NET/Plugin ?: .{0,200}?(?:Could not find|[Nn]o plugin found|cannot open shared object)")
+    NO_PLUGIN = re.compile(
+        r"NET/Plugin ?: .{0,200}?(?:Could not find|[Nn]o plugin found|cannot open shared object)"
+    )
     NO_PROVIDER = re.compile(
         r"NET/OFI .{0,80}?(?:No eligible providers|any optimal provider)|provider efa output empty list"
     )
@@ -97,7 +99,9 @@ class PodLog:
     is_previous: bool = False
 
 
-def read_log(texts: Iterable[bytes], hosts: Collection[str] | None = None, members: Collection[str] = ()) -> NcclLog:
+def read_log(
+    texts: Iterable[bytes], hosts: Collection[str] | None = None, members: Collection[str] = ()
+) -> NcclLog:
     """Read pieces of one log in the order of time, lines of any length and content; costs no more than their size.
 
     *hosts*: the names by which the container knows its host; where they are given, only messages count that a process of it wrote, or,
@@ -152,7 +156,9 @@ class _LogReader:
 
     def chosen(self) -> NcclLog:
         """Return what is told of the container, else of other members."""
-        reader = self._own if self._own.log.messages or not self._others.log.messages else self._others
+        reader = (
+            self._own if self._own.log.messages or not self._others.log.messages else self._others
+        )
         reader.name_channels()
         reader.log.foreign = self._foreign
         return reader.log
@@ -190,7 +196,9 @@ class _MessageReader:
             for number, name in _INTERFACE.findall(message):
                 self._name(process, False, int(number), [name], log.interfaces)
 
-    def _read_channel(self, process: str, network: str | None, number: str, options: str, local: str | None) -> None:
+    def _read_channel(
+        self, process: str, network: str | None, number: str, options: str, local: str | None
+    ) -> None:
         if local is not None and len(self.log.local) < _MOST:
             self.log.local[local] = None
         elif network is not None and len(self._used) < _MOST_NUMBERED:
@@ -199,9 +207,17 @@ class _MessageReader:
 
     def _read_devices(self, process: str, found: str) -> None:
         for number, group, name in _NUMBERED.findall(found):
-            self._name(process, True, int(number), _DEVICE.findall(group) if group else [name], self.log.devices)
+            self._name(
+                process,
+                True,
+                int(number),
+                _DEVICE.findall(group) if group else [name],
+                self.log.devices,
+            )
 
-    def _name(self, process: str, is_rdma: bool, number: int, named: list[str], known: dict[str, None]) -> None:
+    def _name(
+        self, process: str, is_rdma: bool, number: int, named: list[str], known: dict[str, None]
+    ) -> None:
         for name in named:
             if len(known) < _MOST:
                 known[name] = None
@@ -211,7 +227,9 @@ class _MessageReader:
     def name_channels(self) -> None:
         """Give the numbers of channels the names that the same process gave them."""
         for process, network, number in self._used:
-            named = self.log.channels.setdefault(network, {}) if len(self.log.channels) < _MOST else {}
+            named = (
+                self.log.channels.setdefault(network, {}) if len(self.log.channels) < _MOST else {}
+            )
             named.update(dict.fromkeys(self._names.get((process, network != "Socket", number), ())))
 
 

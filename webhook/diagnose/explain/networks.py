@@ -37,7 +37,9 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
     """Look at pods that are on a node."""
     failures = failures_of_pods(reading.events or (), SANDBOX)
     unmounted = failures_of_pods(reading.events or (), _VOLUME)
-    wanted: dict[str, tuple[tuple[str, str], ...] | None] = {}  # by the annotation, which members of a job share
+    wanted: dict[
+        str, tuple[tuple[str, str], ...] | None
+    ] = {}  # by the annotation, which members of a job share
     for part in parts:
         if not part.is_live or not part.node or podspec.is_host_network(part.pod):
             continue
@@ -58,13 +60,17 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
 def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
     if part.seconds_bound(reading) >= _FRESH_SECONDS and part.phase == "Pending":
         message = "a volume of it cannot be mounted"
-        yield Observation(Stage.NETWORK, "fail", Code.VOLUME_UNMOUNTED, message, pods=(part.name,), detail=failure)
+        yield Observation(
+            Stage.NETWORK, "fail", Code.VOLUME_UNMOUNTED, message, pods=(part.name,), detail=failure
+        )
 
 
 def _networks_in(asked: str, namespace: str) -> tuple[tuple[str, str], ...] | None:
     """Return namespace and name of each network that an annotation asks for; None where it cannot be read."""
     try:
-        return tuple((each.namespace, each.name) for each in parse_networks(asked, namespace).elements)
+        return tuple(
+            (each.namespace, each.name) for each in parse_networks(asked, namespace).elements
+        )
     except ValueError:
         return None
 
@@ -116,7 +122,9 @@ def _elsewhere(reading: Reading, part: Part, member: Member, failure: str) -> It
         yield from _no_status(reading, part, failure, member.source.WORDS)
 
 
-def _no_status(reading: Reading, part: Part, failure: str, words: Words = _MULTUS) -> Iterator[Observation]:
+def _no_status(
+    reading: Reading, part: Part, failure: str, words: Words = _MULTUS
+) -> Iterator[Observation]:
     pods, seconds = (part.name,), part.seconds_bound(reading)
     if failure:
         code = Code.ADDRESSES_EXHAUSTED if _EXHAUSTED.search(failure) else Code.NETWORK_FAILED
@@ -128,7 +136,9 @@ def _no_status(reading: Reading, part: Part, failure: str, words: Words = _MULTU
         message = f"{since}, and {words.writer} has written no {words.told_at}"
         action = words.unwritten
         if reading.events is None:
-            action = "its Events say why: ask for list of events, or let one who may read them run this"
+            action = (
+                "its Events say why: ask for list of events, or let one who may read them run this"
+            )
         yield Observation(Stage.NETWORK, "fail", Code.NETWORK_STATUS_MISSING, message, action, pods)
     else:
         message = "has just been bound; its network is being made"
@@ -151,7 +161,9 @@ def _address(member: Member, pod: str) -> Iterator[Observation]:
         message = f"network {member.wanted} gave no address that can be used"
         if not _is_multus(member):
             message += f", as {words.told_at} tells"
-        yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_UNUSABLE, message, action, pods, detail=problem)
+        yield Observation(
+            Stage.NETWORK, "fail", Code.ADDRESS_UNUSABLE, message, action, pods, detail=problem
+        )
     elif not secondary.address:
         message = f"has no address on {member.wanted}: {words.told_at} tells none"
         yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_MISSING, message, action, pods)

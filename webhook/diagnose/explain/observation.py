@@ -54,7 +54,9 @@ class Observation:
     detail: str = ""
 
 
-def fold(observations: Iterable[Observation], masters: Collection[str], focus: str = "") -> list[Finding]:
+def fold(
+    observations: Iterable[Observation], masters: Collection[str], focus: str = ""
+) -> list[Finding]:
     """Return findings in the order in which a person should read them.
 
     By level; within one by stage, what concerns rank 0 before what does not, and what concerns many before what concerns few.
@@ -72,22 +74,41 @@ def fold(observations: Iterable[Observation], masters: Collection[str], focus: s
         if not focus or not pods or focus in pods or not pods.keys().isdisjoint(masters)
     ]
     kept.sort(
-        key=lambda item: (WEIGHT[item[0].level], item[0].stage, item[1].keys().isdisjoint(masters), -len(item[1]))
+        key=lambda item: (
+            WEIGHT[item[0].level],
+            item[0].stage,
+            item[1].keys().isdisjoint(masters),
+            -len(item[1]),
+        )
     )
     return [
-        Finding(one.level, one.code, _subject(one, pods, masters), _message(one, details), _action(one, pods, masters))
+        Finding(
+            one.level,
+            one.code,
+            _subject(one, pods, masters),
+            _message(one, details),
+            _action(one, pods, masters),
+        )
         for one, pods, details in kept
     ]
 
 
 def _message(one: Observation, details: Collection[str]) -> str:
     told = [detail for detail in details if detail]
-    return f"{one.message}{': ' if len(told) == 1 else ', for example: '}{told[0]}" if told else one.message
+    return (
+        f"{one.message}{': ' if len(told) == 1 else ', for example: '}{told[0]}"
+        if told
+        else one.message
+    )
 
 
 def _action(one: Observation, pods: Collection[str], masters: Collection[str]) -> str | None:
     """Name in a command the first pod that is named."""
-    return re.sub(r"\bPOD\b", _ordered(pods, masters)[0], one.action) if pods and one.action else one.action
+    return (
+        re.sub(r"\bPOD\b", _ordered(pods, masters)[0], one.action)
+        if pods and one.action
+        else one.action
+    )
 
 
 def _ordered(pods: Collection[str], masters: Collection[str]) -> list[str]:
@@ -98,7 +119,11 @@ def _subject(one: Observation, pods: Collection[str], masters: Collection[str]) 
     if not pods:
         return one.subject
     ordered = [f"{name} (rank 0)" if name in masters else name for name in _ordered(pods, masters)]
-    return f"pod {ordered[0]}" if len(ordered) == 1 else f"each of {len(ordered):,} pods ({named(ordered)})"
+    return (
+        f"pod {ordered[0]}"
+        if len(ordered) == 1
+        else f"each of {len(ordered):,} pods ({named(ordered)})"
+    )
 
 
 def named(pods: Iterable[str]) -> str:
@@ -108,7 +133,10 @@ def named(pods: Iterable[str]) -> str:
 
 def natural(name: str) -> tuple[object, ...]:
     """Return a key by which train-2 sorts before train-10."""
-    return tuple((1, int(piece), "") if piece.isdigit() else (0, 0, piece) for piece in re.split(r"(\d{1,18})", name))
+    return tuple(
+        (1, int(piece), "") if piece.isdigit() else (0, 0, piece)
+        for piece in re.split(r"(\d{1,18})", name)
+    )
 
 
 def common_form(message: str, pod: str, limit: int = 400) -> str:

@@ -135,11 +135,21 @@ class Part:
     def container_statuses(self) -> list[Object]:
         """Return the states of init containers and containers, in the order in which they run."""
         status = self.pod.get("status") or {}
-        return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+        return [
+            *(status.get("initContainerStatuses") or ()),
+            *(status.get("containerStatuses") or ()),
+        ]
 
     def state_of(self, container: str) -> Object:
         """Return ``state`` of a container, ``{"running": {"startedAt": …}}``, else an empty one."""
-        return next((each.get("state") or {} for each in self.container_statuses if each.get("name") == container), {})
+        return next(
+            (
+                each.get("state") or {}
+                for each in self.container_statuses
+                if each.get("name") == container
+            ),
+            {},
+        )
 
     @property
     def has_begun(self) -> bool:
@@ -151,7 +161,10 @@ class Part:
         """Return for how long a pod that is on a node has been there."""
         condition = self.condition("PodScheduled")
         since = condition.get("lastTransitionTime") if condition.get("status") == "True" else None
-        return seconds_since(since or self.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0
+        return (
+            seconds_since(since or self.pod["metadata"].get("creationTimestamp"), reading.now)
+            or 0.0
+        )
 
 
 _ANY = Profile(name="")
@@ -179,7 +192,9 @@ def read_live_member(pod: Object, claims: Iterable[Object] = ()) -> Member | Non
     member = read_member(pod) if live else None
     if member is not None and member.has_claims:
         user = member.name, member.uid
-        member = beside_claims(member, tell(claim for claim in map(read_claim, claims) if user in claim.users))
+        member = beside_claims(
+            member, tell(claim for claim in map(read_claim, claims) if user in claim.users)
+        )
     return member
 
 

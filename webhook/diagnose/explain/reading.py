@@ -82,7 +82,8 @@ def label_time(namespace: Object) -> str:
     times = {
         str(entry["time"])
         for entry in namespace["metadata"].get("managedFields") or ()
-        if f"f:{names.PROFILE}" in (((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {})
+        if f"f:{names.PROFILE}"
+        in (((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {})
         and entry.get("time")
     }
     return times.pop() if len(times) == 1 else ""

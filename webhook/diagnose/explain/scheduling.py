@@ -56,7 +56,9 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
         else:
             told = scheduler.get(part.name, "")
             said = str(part.condition("PodScheduled").get("message") or "") or told
-            pending.append((part, said, list(_pending(reading, part, holders, queue, told, remedy))))
+            pending.append(
+                (part, said, list(_pending(reading, part, holders, queue, told, remedy)))
+            )
     yield from _causes_first(pending)
 
 
@@ -66,7 +68,11 @@ def _causes_first(pending: Iterable[tuple[Part, str, list[Observation]]]) -> Ite
     *pending*: each with what its scheduler says, and what was found.
     """
     listed = [(part, found, _could_be_placed(part, said, found)) for part, said, found in pending]
-    blocked = {_gang(part) for part, found, could in listed if not could and any(one.level == "fail" for one in found)}
+    blocked = {
+        _gang(part)
+        for part, found, could in listed
+        if not could and any(one.level == "fail" for one in found)
+    }
     for part, found, could in listed:
         if could and _gang(part) in blocked:
             for one in found:
@@ -92,7 +98,9 @@ def _gang(part: Part) -> str:
     return identity(part.pod) or part.job or part.name
 
 
-def _on_node(reading: Reading, part: Part, nodes: Mapping[str, NodeOffer] | None) -> Iterator[Observation]:
+def _on_node(
+    reading: Reading, part: Part, nodes: Mapping[str, NodeOffer] | None
+) -> Iterator[Observation]:
     if nodes is None:
         return
     node, pods, subject = nodes.get(part.node), (part.name,), part.node
@@ -106,7 +114,9 @@ def _on_node(reading: Reading, part: Part, nodes: Mapping[str, NodeOffer] | None
     for resource, amount in part.devices.items():
         if node.offered(resource) < amount and not _is_claimed(reading, part, resource):
             there = format_quantity(node.offered(resource))
-            message = f"takes {format_quantity(amount)} {resource}, and node {subject} offers {there} now"
+            message = (
+                f"takes {format_quantity(amount)} {resource}, and node {subject} offers {there} now"
+            )
             action = f"look at the device plugin of {resource} on {subject}: containers that start again get no device"
             yield Observation(Stage.SCHEDULING, "warn", Code.DEVICES_LOST, message, action, pods)
 
@@ -124,7 +134,9 @@ def _pending(
 ) -> Iterator[Observation]:
     """Look at a pod on no node. *queue*: what its queue says; *remedy*: what to do of that, empty for what the text shows."""
     pods, scheduled = (part.name,), part.condition("PodScheduled")
-    gates = [str(each.get("name")) for each in (part.pod.get("spec") or {}).get("schedulingGates") or ()]
+    gates = [
+        str(each.get("name")) for each in (part.pod.get("spec") or {}).get("schedulingGates") or ()
+    ]
     if gates:
         by_kueue = kueue.is_gated(part.pod)
         said = f": {queue}" if by_kueue and queue else ""
@@ -142,7 +154,9 @@ def _pending(
     text = str(scheduled.get("message") or "") if scheduled.get("status") == "False" else ""
     text = common_form(_PREEMPTION.sub("", text or told), part.name)
 
-    missing = list(_offered_nowhere(reading, part, reading.nodes)) if reading.nodes is not None else []
+    missing = (
+        list(_offered_nowhere(reading, part, reading.nodes)) if reading.nodes is not None else []
+    )
     for code, message in missing:
         said = f"the scheduler says: {text}" if text else ""
         yield Observation(Stage.SCHEDULING, "fail", code, message, pods=pods, detail=said)
@@ -159,18 +173,23 @@ def _pending(
             code, action = Code.TAINT_UNTOLERATED, Code.TAINT_UNTOLERATED.action
             text = f"{text}; {taints}" if reading.nodes else text
         else:
-            action = next((remedy for sign, remedy in _REMEDIES.items() if sign in text), Code.UNSCHEDULABLE.action)
+            action = next(
+                (remedy for sign, remedy in _REMEDIES.items() if sign in text),
+                Code.UNSCHEDULABLE.action,
+            )
             if _waits_for_gang(text):
-                action = (
-                    "see why the rest of its gang is not there: its pods, and the quota and policies of the namespace"
-                )
+                action = "see why the rest of its gang is not there: its pods, and the quota and policies of the namespace"
         if _QUOTA.search(text):
             code, action = Code.QUEUE_WAITING, _quota_action(text)
         yield Observation(Stage.SCHEDULING, "fail", code, _ON_NO_NODE, action, pods, detail=text)
     elif queue:
         action = remedy or _quota_action(queue)
-        yield Observation(Stage.SCHEDULING, "fail", Code.QUEUE_WAITING, _ON_NO_NODE, action, pods, detail=queue)
-    elif (seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0) > _SOON_SECONDS:
+        yield Observation(
+            Stage.SCHEDULING, "fail", Code.QUEUE_WAITING, _ON_NO_NODE, action, pods, detail=queue
+        )
+    elif (
+        seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0
+    ) > _SOON_SECONDS:
         message = f"{_ON_NO_NODE}, and no scheduler says why"
         action = f"is scheduler {(part.pod.get('spec') or {}).get('schedulerName') or 'default-scheduler'} running?"
         yield Observation(Stage.SCHEDULING, "warn", Code.SCHEDULER_SILENT, message, action, pods)
@@ -210,10 +229,14 @@ def _quota_action(text: str) -> str:
     return Code.QUEUE_WAITING.action
 
 
-def _offered_nowhere(reading: Reading, part: Part, nodes: Sequence[NodeOffer]) -> Iterator[tuple[Code, str]]:
+def _offered_nowhere(
+    reading: Reading, part: Part, nodes: Sequence[NodeOffer]
+) -> Iterator[tuple[Code, str]]:
     chosen = place_of(part.pod).selector
     for resource, amount in part.devices.items():
-        supply = judge_supply(nodes, resource, amount, chosen, reading.device_offers.given(resource))
+        supply = judge_supply(
+            nodes, resource, amount, chosen, reading.device_offers.given(resource)
+        )
         if supply.shortage and not supply.uncounted:
             also = f", nor does {supply.given} (DRA)" if supply.given else ""
             message = f"asks for {format_quantity(amount)} {resource}, and {supply.message}{also}"
@@ -225,13 +248,20 @@ def _queue_message(reading: Reading) -> tuple[str, str]:
     if reading.workloads:
         held = (kueue.hold_of(workload, reading.now) for workload in reading.workloads)
         return next(
-            ((hold.said, kueue.action_for_pods(hold)) for hold in held if hold is not None and hold.said), ("", "")
+            (
+                (hold.said, kueue.action_for_pods(hold))
+                for hold in held
+                if hold is not None and hold.said
+            ),
+            ("", ""),
         )
     found = [
         event
         for event in reading.events or ()
-        if (event.get("involvedObject") or {}).get("kind") in ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
-        and event.get("reason") in ("Pending", "Inadmissible", "Unschedulable", "QuotaExceeded", "Waiting")
+        if (event.get("involvedObject") or {}).get("kind")
+        in ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
+        and event.get("reason")
+        in ("Pending", "Inadmissible", "Unschedulable", "QuotaExceeded", "Waiting")
     ]
     found.sort(key=event_time)
     return (common_form(str(found[-1].get("message") or ""), "") if found else ""), ""
@@ -239,7 +269,9 @@ def _queue_message(reading: Reading) -> tuple[str, str]:
 
 def scheduler_messages(events: Iterable[Object]) -> dict[str, str]:
     """Return what a scheduler said last of each pod, by pod name."""
-    found = [event for event in events if event.get("reason") in ("FailedScheduling", "Unschedulable")]
+    found = [
+        event for event in events if event.get("reason") in ("FailedScheduling", "Unschedulable")
+    ]
     return {
         str((event.get("involvedObject") or {}).get("name")): str(event.get("message") or "")
         for event in sorted(found, key=event_time)

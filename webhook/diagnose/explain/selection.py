@@ -56,7 +56,9 @@ def find_jobs(pods: Iterable[Object], name: str, of_kind: JobKind | None = None)
             keys = keys_of.setdefault(identity(pod), [])
             keys += [key] if key not in keys else []
     for same, keys in keys_of.items():
-        keys_of[same] = kept = keys_of_jobs({key: map(_is_master, found[key].pods.values()) for key in keys})
+        keys_of[same] = kept = keys_of_jobs(
+            {key: map(_is_master, found[key].pods.values()) for key in keys}
+        )
         for key in keys:
             if key not in kept:
                 found[kept[0]].has_more_keys = True
@@ -110,7 +112,11 @@ def _title(pod: Object, name: str) -> str:
     kind = owner.get("kind") if owner.get("name") == name else None
     if kind is None:
         kind = next(
-            (label.partition("/")[0].split(".")[0] for label in JOB_NAMES if podspec.labels(pod).get(label) == name),
+            (
+                label.partition("/")[0].split(".")[0]
+                for label in JOB_NAMES
+                if podspec.labels(pod).get(label) == name
+            ),
             "job",
         )
     return f"{kind}/{name}"

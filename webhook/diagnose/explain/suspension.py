@@ -59,4 +59,6 @@ def observe(reading: Reading) -> Iterator[Observation]:
         if queue := podspec.labels(job).get(_QUEUE):
             message += f", as Kueue sets it for jobs of LocalQueue {queue}"
             action = "see its Workload: Kueue lets it run once it admits that"
-        yield Observation(Stage.ADMISSION, "warn", Code.JOB_SUSPENDED, message, action, subject=f"{kind} {name}")
+        yield Observation(
+            Stage.ADMISSION, "warn", Code.JOB_SUSPENDED, message, action, subject=f"{kind} {name}"
+        )

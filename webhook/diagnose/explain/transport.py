@@ -32,9 +32,7 @@ _TCP, _LOCAL = "TCP", "no network"
 _EFA = "efa"
 _KERNEL_PROVIDERS = frozenset({"tcp", "sockets", "udp", "net"})
 """Of libfabric, those that send by the kernel's sockets."""
-ASK = (
-    "set NCCL_DEBUG=INFO in the environment of container {container} and start the job again; explain --logs then tells"
-)
+ASK = "set NCCL_DEBUG=INFO in the environment of container {container} and start the job again; explain --logs then tells"
 
 
 class _Use(NamedTuple):
@@ -61,9 +59,13 @@ def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:
         size = sum(part.job == key for part in parts)
         yield from _job(f"job {key}" if key else reading.target, members, size)
     if not read and not any(each.what == "logs" for each in reading.unread):
-        message = "no container of its pods that trains has begun to run, so there is no log to read"
+        message = (
+            "no container of its pods that trains has begun to run, so there is no log to read"
+        )
         action = "ask again when the pods run"
-        yield Observation(Stage.SPEED, "warn", Code.TRANSPORT_UNTOLD, message, action, subject=reading.target)
+        yield Observation(
+            Stage.SPEED, "warn", Code.TRANSPORT_UNTOLD, message, action, subject=reading.target
+        )
 
 
 def _job(subject: str, members: Sequence[tuple[Part, PodLog]], size: int) -> Iterator[Observation]:
@@ -72,38 +74,54 @@ def _job(subject: str, members: Sequence[tuple[Part, PodLog]], size: int) -> Ite
     by_ways: dict[tuple[str, ...], list[str]] = {}
     for name, use in uses.items():
         by_ways.setdefault(use.ways, []).append(name)
-    rest = "" if len(members) >= size else f"; told by the logs of {len(members):,} of {size:,} pods"
+    rest = (
+        "" if len(members) >= size else f"; told by the logs of {len(members):,} of {size:,} pods"
+    )
     common = len(by_ways) == 1
     if not common:
         told = "; ".join(
             f"{' and '.join(ways)} in {len(pods):,} ({named(pods)})"
-            for ways, pods in sorted(by_ways.items(), key=lambda item: (len(item[1]), _TCP not in item[0]))
+            for ways, pods in sorted(
+                by_ways.items(), key=lambda item: (len(item[1]), _TCP not in item[0])
+            )
         )
-        message = f"its pods train over different networks, and all wait for the slowest: {told}{rest}"
+        message = (
+            f"its pods train over different networks, and all wait for the slowest: {told}{rest}"
+        )
         yield Observation(Stage.SPEED, "warn", Code.TRANSPORTS_DIFFER, message, subject=subject)
     same = len({use.text for use in uses.values()}) == 1
     for part, found in members:
         use = uses[part.name]
         whom: dict[str, Any] = {"subject": subject} if common else {"pods": (part.name,)}
         text = use.text if same or not common else " and ".join(use.ways)
-        whom["detail"] = "" if same or not common else use.text  # devices may have another name on each node
+        whom["detail"] = (
+            "" if same or not common else use.text
+        )  # devices may have another name on each node
         if found.is_previous:
             text += " in the run before its container was restarted"
         yield from _told(part, found, use, f"{text}{rest if common else ''}", whom)
 
 
-def _told(part: Part, found: PodLog, use: _Use, text: str, whom: dict[str, Any]) -> Iterator[Observation]:
+def _told(
+    part: Part, found: PodLog, use: _Use, text: str, whom: dict[str, Any]
+) -> Iterator[Observation]:
     if _LOCAL in use.ways:
         message = f"each of NCCL's communicators is within one pod or one NVLink domain, {text}"
         yield Observation(Stage.SPEED, "ok", Code.TRANSPORT_LOCAL, message, **whom)
         return
-    if any(_is_doubtful(network, found.log) for network in (*found.log.channels, *found.log.chosen)):
+    if any(
+        _is_doubtful(network, found.log) for network in (*found.log.channels, *found.log.chosen)
+    ):
         by = " and ".join(found.log.providers)
         message = f"cannot tell whether it trains over the fabric or over TCP: its log names libfabric's providers {by}"
         action = "set FI_PROVIDER to the fabric's, so that no process takes the other, then start the job again"
         yield Observation(Stage.SPEED, "warn", Code.TRANSPORT_UNTOLD, message, action, **whom)
         return
-    message = f"trains over {text}" if use.is_seen else f"has chosen {text}, and made no channel between nodes yet"
+    message = (
+        f"trains over {text}"
+        if use.is_seen
+        else f"has chosen {text}, and made no channel between nodes yet"
+    )
     if _TCP not in use.ways:
         yield Observation(Stage.SPEED, "ok", Code.TRANSPORT_FABRIC, message, **whom)
         return
@@ -112,7 +130,9 @@ def _told(part: Part, found: PodLog, use: _Use, text: str, whom: dict[str, Any])
         yield Observation(Stage.SPEED, "ok", Code.TRANSPORT_TCP, message, "", **whom)
     else:
         why, action = cause
-        yield Observation(Stage.SPEED, "warn", Code.TRANSPORT_TCP, f"{message}: {why}", action, **whom)
+        yield Observation(
+            Stage.SPEED, "warn", Code.TRANSPORT_TCP, f"{message}: {why}", action, **whom
+        )
 
 
 def _use(part: Part, log: NcclLog, *, is_alone: bool) -> _Use:
@@ -191,9 +211,15 @@ def _cause(part: Part, found: PodLog) -> tuple[str, str] | None:
         if further and (value := value_that_counts(part, names.ENV_NCCL_SOCKET_IFNAME)[0]):
             left_out = listed(sorted(further), _MOST_NAMED)
             why = f"the pod asks for no RDMA device, and NCCL_SOCKET_IFNAME={value} leaves out {left_out}"
-            return why, f"let NCCL_SOCKET_IFNAME name {min(further)}, or remove it so that it is injected"
+            return (
+                why,
+                f"let NCCL_SOCKET_IFNAME name {min(further)}, or remove it so that it is injected",
+            )
         why = "the pod asks for no device of a fabric"
-        return why, "see above why it was not injected; or name the resource of the fabric's device in the profile"
+        return (
+            why,
+            "see above why it was not injected; or name the resource of the fabric's device in the profile",
+        )
     title = listed(asked, _MOST_NAMED) or "a device by a claim"
     if any(_EFA in resource for resource in asked) and Sign.NO_PROVIDER in log.signs:
         return f"libfabric finds no EFA device, though the pod asks for {title}", (
@@ -210,12 +236,18 @@ def _cause(part: Part, found: PodLog) -> tuple[str, str] | None:
     hca, where = value_that_counts(part, names.ENV_NCCL_IB_HCA)
     hca = log.settings.get(names.ENV_NCCL_IB_HCA) or hca
     if Sign.NO_DEVICE in log.signs and hca:
-        return f"NCCL_IB_HCA={hca} names no RDMA device that works in the container, which asks for {title}", (
-            f"compare it with `ls /sys/class/infiniband` in the container, and remove the variable from {where}"
+        return (
+            f"NCCL_IB_HCA={hca} names no RDMA device that works in the container, which asks for {title}",
+            (
+                f"compare it with `ls /sys/class/infiniband` in the container, and remove the variable from {where}"
+            ),
         )
     if Sign.NO_DEVICE in log.signs:
-        return f"NCCL finds no RDMA device that works in the container, though the pod asks for {title}", (
-            "see `ls /dev/infiniband /sys/class/infiniband` in the container, and that the port is ACTIVE; then the device plugin's log"
+        return (
+            f"NCCL finds no RDMA device that works in the container, though the pod asks for {title}",
+            (
+                "see `ls /dev/infiniband /sys/class/infiniband` in the container, and that the port is ACTIVE; then the device plugin's log"
+            ),
         )
     why = f"its log does not say why it leaves {title} alone"
     return why, "set NCCL_DEBUG_SUBSYS=INIT,NET,ENV beside NCCL_DEBUG=INFO and start the job again"
@@ -246,12 +278,17 @@ def _untold(reading: Reading, part: Part, found: PodLog) -> Observation:
         action = "look again in a moment; if it stays so, set NCCL_DEBUG_SUBSYS=INIT,NET,ENV"
     elif log.foreign and not log.messages:
         why = f"NCCL's lines there are of {listed(log.foreign, _MOST_NAMED)}, which is no pod of this job"
-        action = "NCCL names the host in front of each line: does something else write into this log?"
+        action = (
+            "NCCL names the host in front of each line: does something else write into this log?"
+        )
     elif log.messages:
         why = "NCCL's lines there name no network yet"
         action = "look again in a moment; if it stays so, set NCCL_DEBUG_SUBSYS=INIT,NET,ENV"
     elif file:
-        why, action = "NCCL_DEBUG_FILE sends NCCL's lines to a file", "read that file, or remove NCCL_DEBUG_FILE"
+        why, action = (
+            "NCCL_DEBUG_FILE sends NCCL's lines to a file",
+            "read that file, or remove NCCL_DEBUG_FILE",
+        )
     elif _is_informed(part) and late > _LATE_SECONDS:
         why = f"the log that the node keeps begins {duration(late)} after the container, and NCCL prints its lines at the beginning"
         action = "start the job again and ask soon after, or let the nodes keep longer logs (containerLogMaxSize)"

@@ -23,7 +23,9 @@ _MEANING = {
 }
 
 
-def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> Iterator[Observation]:
+def observe(
+    reading: Reading, parts: Iterable[Part], *, is_explained: bool
+) -> Iterator[Observation]:
     """Look at every wait step that runs. *is_explained*: something else failed, so that waiting is what follows."""
     groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
     ended: dict[str, list[str]] = {}
@@ -35,7 +37,11 @@ def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> I
     for cause, names_of_pods in ended.items():
         message = f"will not get rank 0's address: {cause}"
         yield Observation(
-            Stage.WAIT, "warn" if is_explained else "fail", Code.WAIT_ENDED, message, pods=tuple(names_of_pods)
+            Stage.WAIT,
+            "warn" if is_explained else "fail",
+            Code.WAIT_ENDED,
+            message,
+            pods=tuple(names_of_pods),
         )
     for missing, waiting in groups.items():
         pods, longest = tuple(name for name, _ in waiting), max(seconds for _, seconds in waiting)
@@ -43,11 +49,17 @@ def observe(reading: Reading, parts: Iterable[Part], *, is_explained: bool) -> I
         since = duration(longest) if len(waiting) == 1 else f"up to {duration(longest)}"
         if longest < _PATIENCE_SECONDS:
             told = f"waits for {what}" if missing else "is about to start: all addresses are there"
-            yield Observation(Stage.SUMMARY, "ok", Code.WAIT_BEGUN, f"{told}, for {since}", pods=pods)
+            yield Observation(
+                Stage.SUMMARY, "ok", Code.WAIT_BEGUN, f"{told}, for {since}", pods=pods
+            )
         elif missing:
             level: Level = "warn" if is_explained else "fail"
-            action = "see what else is said of the job, which is why it waits" if is_explained else None
-            yield Observation(Stage.WAIT, level, Code.WAIT_LONG, f"waits for {what}, for {since}", action, pods)
+            action = (
+                "see what else is said of the job, which is why it waits" if is_explained else None
+            )
+            yield Observation(
+                Stage.WAIT, level, Code.WAIT_LONG, f"waits for {what}, for {since}", action, pods
+            )
         else:
             message = f"has waited for {since}, and all that it needs is in its annotations"
             yield Observation(Stage.WAIT, "fail", Code.WAIT_STUCK, message, pods=pods)

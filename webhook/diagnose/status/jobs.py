@@ -70,7 +70,9 @@ class StatusJob(NamedTuple):
     pods: tuple[KeptPod, ...]
 
 
-def find_jobs(pods: Iterable[KeptPod], labels: Mapping[str, Mapping[str, str]] | None) -> list[StatusJob]:
+def find_jobs(
+    pods: Iterable[KeptPod], labels: Mapping[str, Mapping[str, str]] | None
+) -> list[StatusJob]:
     """Return the jobs that were injected, or train or look so where a profile is asked for, in the order of namespace and name.
 
     *labels*: of each namespace by its name; None where they cannot be read, so that any may ask. Those without a live pod are left out.
@@ -87,9 +89,14 @@ def find_jobs(pods: Iterable[KeptPod], labels: Mapping[str, Mapping[str, str]] |
             (asked or any(pod.asks for pod in members)) and _trains(members)
         ):
             continue
-        jobs += [StatusJob(namespace, name, members[0].title, tuple(group)) for name, group in _split(members).items()]
+        jobs += [
+            StatusJob(namespace, name, members[0].title, tuple(group))
+            for name, group in _split(members).items()
+        ]
     often = Counter((job.namespace, job.name) for job in jobs)
-    named = [job if often[job.namespace, job.name] == 1 else job._replace(name=_key(job)) for job in jobs]
+    named = [
+        job if often[job.namespace, job.name] == 1 else job._replace(name=_key(job)) for job in jobs
+    ]
     return sorted(named, key=lambda job: (job.namespace, job.name))
 
 
@@ -121,7 +128,9 @@ def _split(pods: Sequence[KeptPod]) -> Mapping[str, list[KeptPod]]:
         return {pods[0].title: list(pods)}
     groups = {key: keys[key] for key in followed}
     for key, members in keys.items():
-        if key not in groups:  # a first pod of its role that nobody names, or one that was not injected
+        if (
+            key not in groups
+        ):  # a first pod of its role that nobody names, or one that was not injected
             groups[followed[0]] = [*groups[followed[0]], *members]
     return groups
 
@@ -136,4 +145,6 @@ def _shows_training(pod: Object) -> bool:
     found = recognise(pod)
     if isinstance(found, TrainingPod):
         return True
-    return podspec.labels(pod).get(names.PROFILE) != names.PROFILE_NONE and bool(looks_like_training(pod, found))
+    return podspec.labels(pod).get(names.PROFILE) != names.PROFILE_NONE and bool(
+        looks_like_training(pod, found)
+    )

@@ -81,15 +81,21 @@ class JobStatus(NamedTuple):
 
     def cells(self) -> tuple[str, ...]:
         """Return the row of the table, without the finding."""
-        of = f"{self.members}/{self.expected}" if self.expected > self.members else str(self.members)
+        of = (
+            f"{self.members}/{self.expected}" if self.expected > self.members else str(self.members)
+        )
         waits = NOTHING if self.waits_seconds is None else duration(self.waits_seconds)
         return (self.namespace, self.name, self.phase, of, waits, self.address or NOTHING)
 
     def as_json(self) -> Object:
         """Return the entry of the document: null for what is not known, or is not there."""
-        told: dict[str, Any] = {**self._asdict(), "waits_seconds": self.waits_seconds and round(self.waits_seconds)}
+        told: dict[str, Any] = {
+            **self._asdict(),
+            "waits_seconds": self.waits_seconds and round(self.waits_seconds),
+        }
         told |= {
-            key: told[key] if told[key] not in (NOTHING, "", 0) else None for key in ("phase", "expected", "address")
+            key: told[key] if told[key] not in (NOTHING, "", 0) else None
+            for key in ("phase", "expected", "address")
         }
         if self.first is not None:
             told["first"] = self.first.as_json()
@@ -104,7 +110,9 @@ class Judge:
         self._events: dict[str, list[Object]] = {}
         for event in reading.events or ():
             space = str(
-                (event.get("involvedObject") or {}).get("namespace") or event["metadata"].get("namespace") or ""
+                (event.get("involvedObject") or {}).get("namespace")
+                or event["metadata"].get("namespace")
+                or ""
             )
             self._events.setdefault(space, []).append(event)
         self._workloads: dict[str, list[Object]] = {}
@@ -124,7 +132,11 @@ class Judge:
         judged = judge(reading)
         parts = judged.parts
         phases = Counter(shown_phase(part) for part in parts)
-        waits = [seconds for part in parts if part.is_live and (seconds := seconds_waited(reading, part)) is not None]
+        waits = [
+            seconds
+            for part in parts
+            if part.is_live and (seconds := seconds_waited(reading, part)) is not None
+        ]
         return JobStatus(
             job.namespace,
             job.name,
@@ -133,7 +145,14 @@ class Judge:
             max(map(expected_members, parts), default=0),
             max(waits, default=None),
             _address(parts, judged.masters),
-            next((each for each in judged.findings if each.level != "ok" and each.code is not Code.UNREAD), None),
+            next(
+                (
+                    each
+                    for each in judged.findings
+                    if each.level != "ok" and each.code is not Code.UNREAD
+                ),
+                None,
+            ),
         )
 
     def without_pods(self, jobs: Sequence[StatusJob]) -> list[JobStatus]:
@@ -153,8 +172,15 @@ class Judge:
                 and str(event.get("reason") or "").startswith("FailedCreate")
                 and not any(concerns(event, owner, (owner,)) for owner in owners.get(space, ()))
             }
-            held = (each for each in self._workloads.get(space, ()) if hold_of(each, self._reading.now) is not None)
-            idle = (*map(owner_of, held), *(str(job["metadata"]["name"]) for job in self._suspended.get(space, ())))
+            held = (
+                each
+                for each in self._workloads.get(space, ())
+                if hold_of(each, self._reading.now) is not None
+            )
+            idle = (
+                *map(owner_of, held),
+                *(str(job["metadata"]["name"]) for job in self._suspended.get(space, ())),
+            )
             subjects |= {name: None for name in idle if name not in owners.get(space, ())}
             found += [self.of(StatusJob(space, name, name, ())) for name in filter(None, subjects)]
         return found
@@ -164,7 +190,9 @@ class Judge:
         reading = self._reading
         pods = tuple(pod.read() for pod in job.pods)
         known = {pod.name for pod in job.pods}
-        owners = {str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)} | {job.owner}
+        owners = {
+            str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)
+        } | {job.owner}
         events = None
         if reading.events is not None:
             events = tuple(
@@ -179,8 +207,12 @@ class Judge:
         workloads: tuple[Object, ...] | None = None
         if reading.workloads is not None:
             of_space = self._workloads.get(job.namespace, ())
-            is_placed = any(pod.is_live for pod in job.pods) and all(pod.is_bound for pod in job.pods if pod.is_live)
-            workloads = workloads_of(of_space, pods, job.owner) if of_space and not is_placed else ()
+            is_placed = any(pod.is_live for pod in job.pods) and all(
+                pod.is_bound for pod in job.pods if pod.is_live
+            )
+            workloads = (
+                workloads_of(of_space, pods, job.owner) if of_space and not is_placed else ()
+            )
         is_idle = not any(pod.is_live for pod in job.pods)
         suspended = suspended_of(self._suspended.get(job.namespace, ()), owners) if is_idle else ()
         labels = None if reading.labels is None else reading.labels.get(job.namespace)
@@ -222,7 +254,10 @@ def look_at_all(reading: StatusReading) -> list[JobStatus]:
 def in_order(statuses: Iterable[JobStatus]) -> list[JobStatus]:
     """Sort jobs: failures first, then warnings, then by namespace and name."""
     weight = {"fail": 0, "warn": 1}
-    return sorted(statuses, key=lambda each: (weight[each.first.level] if each.first else 2, each.namespace, each.name))
+    return sorted(
+        statuses,
+        key=lambda each: (weight[each.first.level] if each.first else 2, each.namespace, each.name),
+    )
 
 
 def _counted_phases(phases: Counter[str]) -> list[str]:
@@ -235,4 +270,9 @@ def _counted_phases(phases: Counter[str]) -> list[str]:
 def _address(parts: Sequence[Part], masters: Iterable[str]) -> str:
     """Return rank 0's address."""
     chosen = [part for part in parts if part.name in masters and part.is_live]
-    return next(filter(None, map(shown_address, sorted(chosen, key=lambda part: part.created, reverse=True))), "")
+    return next(
+        filter(
+            None, map(shown_address, sorted(chosen, key=lambda part: part.created, reverse=True))
+        ),
+        "",
+    )

@@ -34,7 +34,15 @@ from webhook.dry_run.templates import (
 )
 from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.section import Section
-from webhook.dry_run.templates.workload import Expand, Found, Ignored, Peers, Template, Workload, by_name
+from webhook.dry_run.templates.workload import (
+    Expand,
+    Found,
+    Ignored,
+    Peers,
+    Template,
+    Workload,
+    by_name,
+)
 
 __all__ = [
     "KINDS",
@@ -75,7 +83,9 @@ class Templates:
 
 
 def find_templates(
-    documents: Sequence[Any], namespace: str | None = None, warnings: Mapping[int, Sequence[str]] | None = None
+    documents: Sequence[Any],
+    namespace: str | None = None,
+    warnings: Mapping[int, Sequence[str]] | None = None,
 ) -> Templates:
     """Complete the pods of all *documents*; objects that name no namespace get *namespace*, else ``default``.
 
@@ -98,9 +108,14 @@ def find_templates(
                 ignored.append(found)
                 continue
             pods.append(replace(found, notes=(*found.notes, *notes)) if notes else found)
-            variables += sum(len(container.get("env") or ()) + 10 for container in found.pod["spec"]["containers"])
+            variables += sum(
+                len(container.get("env") or ()) + 10
+                for container in found.pod["spec"]["containers"]
+            )
             if variables > _MAX_VARIABLES:
-                raise InputError(f"{found.source}: the pods of this input are too many to show at once: split it")
+                raise InputError(
+                    f"{found.source}: the pods of this input are too many to show at once: split it"
+                )
     return Templates(tuple(pods), tuple(ignored))
 
 
@@ -171,7 +186,11 @@ def _find(source: str, value: Any, namespace: str, peers: Peers) -> Found:
         return
     if count == 0:
         is_known = _known(workload) is not None
-        lack = f", without which a {kind} makes no pod: is a key misspelt or empty?" if is_known else ""
+        lack = (
+            f", without which a {kind} makes no pod: is a key misspelt or empty?"
+            if is_known
+            else ""
+        )
         yield Ignored(source, f"holds no pod template{lack}", broken=is_known)
 
 

@@ -21,12 +21,17 @@ def expand(workload: Workload) -> Found:
     for component in workload.spec.nodes("components"):
         item = component.node("template")
         owned = _wrapped(workload, item.value, {})
-        part = workload.part(Section(owned, item.path), {"workload.codeflare.dev/appwrapper": workload.name})
+        part = workload.part(
+            Section(owned, item.path), {"workload.codeflare.dev/appwrapper": workload.name}
+        )
         yield from workload.expand(part)
 
 
 def _generic_items(workload: Workload) -> Found:
-    items = [entry.node("generictemplate") for entry in workload.spec.node("resources").nodes("GenericItems")]
+    items = [
+        entry.node("generictemplate")
+        for entry in workload.spec.node("resources").nodes("GenericItems")
+    ]
     roles = [item.node("metadata").node("labels").text(ROLE_INDEX) for item in items]
     replicas_of, shown_replicas = Counter(roles), Counter[str]()
     for item, role in zip(items, roles, strict=True):
@@ -37,7 +42,10 @@ def _generic_items(workload: Workload) -> Found:
         copies = replicas_of[role] - 1 if role and shown_replicas[role] == 2 else 1
         labels = {"appwrapper.mcad.ibm.com": workload.name, "resourceName": metadata.text("name")}
         yield from workload.expand(
-            workload.part(Section(_labelled(_wrapped(workload, item.value, labels), labels), item.path), copies=copies)
+            workload.part(
+                Section(_labelled(_wrapped(workload, item.value, labels), labels), item.path),
+                copies=copies,
+            )
         )
 
 
@@ -47,7 +55,10 @@ def _wrapped(workload: Workload, value: Object, labels: Mapping[str, str]) -> Ob
     merged = {**metadata.texts("labels"), **labels}
     owned: Object = {
         **metadata.value,
-        "ownerReferences": [*(node.value for node in metadata.nodes("ownerReferences")), workload.owner()],
+        "ownerReferences": [
+            *(node.value for node in metadata.nodes("ownerReferences")),
+            workload.owner(),
+        ],
     }
     return {**value, "metadata": {**owned, "labels": merged} if merged else owned}
 

@@ -10,7 +10,13 @@ from collections.abc import Mapping, Sequence
 from webhook.core.model import Object
 from webhook.core.workloads.indexed_job import COMPLETION_INDEX, CONTROLLER_UID, JOB_NAME
 from webhook.core.workloads.statefulset import POD_NAME
-from webhook.dry_run.templates.pod_parts import all_containers, append_env, append_to, field_variable, owner_reference
+from webhook.dry_run.templates.pod_parts import (
+    all_containers,
+    append_env,
+    append_to,
+    field_variable,
+    owner_reference,
+)
 from webhook.dry_run.templates.section import Section, fail
 from webhook.dry_run.templates.workload import Expand, Found, Workload, checked_pod, shown_indices
 
@@ -26,7 +32,8 @@ def expand_pod(workload: Workload) -> Found:
     if not (metadata.get("name") or metadata.get("generateName")):
         fail(workload.root.node("metadata").at("name"), "a name", None)
     yield workload.template(
-        workload.root, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]}
+        workload.root,
+        {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]},
     )
 
 
@@ -56,7 +63,9 @@ def expand_stateful_set(workload: Workload) -> Found:
     if replicas == 0:
         yield workload.ignore(spec.at("replicas"), "is 0: no pod is created")
     for index, like in shown_indices(replicas):
-        yield workload.template(template, stateful_pod(workload, template, workload.name, start + index, spec), like)
+        yield workload.template(
+            template, stateful_pod(workload, template, workload.name, start + index, spec), like
+        )
 
 
 def stateful_pod(
@@ -90,7 +99,11 @@ def stateful_pod(
         pod["spec"]["subdomain"] = subdomain
     for claim in spec.nodes("volumeClaimTemplates"):
         volume = claim.node("metadata").text("name")
-        append_to(pod["spec"], "volumes", {"name": volume, "persistentVolumeClaim": {"claimName": f"{volume}-{name}"}})
+        append_to(
+            pod["spec"],
+            "volumes",
+            {"name": volume, "persistentVolumeClaim": {"claimName": f"{volume}-{name}"}},
+        )
     return pod
 
 
@@ -101,7 +114,9 @@ def expand_job(workload: Workload) -> Found:
 
 def expand_cron_job(workload: Workload) -> Found:
     """Complete the pods of the Job that a CronJob makes."""
-    yield from _job_pods(workload, workload.spec.node("jobTemplate").node("spec"), f"{workload.name}-0")
+    yield from _job_pods(
+        workload, workload.spec.node("jobTemplate").node("spec"), f"{workload.name}-0"
+    )
 
 
 def _job_pods(workload: Workload, spec: Section, job: str) -> Found:
@@ -142,7 +157,9 @@ def job_pod(
         "job-name": job,
     }
     if index is None:
-        pod = workload.pod(template, generate_name=f"{job}-", owner=owner, labels=added, annotations=annotations)
+        pod = workload.pod(
+            template, generate_name=f"{job}-", owner=owner, labels=added, annotations=annotations
+        )
     else:
         pod = workload.pod(
             template,
@@ -162,7 +179,9 @@ _INDEX_VARIABLE = field_variable("JOB_COMPLETION_INDEX", f"metadata.labels['{COM
 
 def _without(containers: Sequence[Object], name: str) -> list[Object]:
     return [
-        container for container in containers if all(entry.get("name") != name for entry in container.get("env") or ())
+        container
+        for container in containers
+        if all(entry.get("name") != name for entry in container.get("env") or ())
     ]
 
 

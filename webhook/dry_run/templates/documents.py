@@ -32,7 +32,9 @@ def parse_documents(
     except InputError as error:
         raise InputError(f"{error}{_template_hint(text)}") from None
     if warnings is not None:
-        warnings |= {id(document.value): document.warnings for document in documents if document.warnings}
+        warnings |= {
+            id(document.value): document.warnings for document in documents if document.warnings
+        }
     return [document.value for document in documents]
 
 

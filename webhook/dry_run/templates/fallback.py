@@ -22,7 +22,9 @@ def expand(workload: Workload) -> Found:
             yield workload.template(node, pod, replicas)
 
 
-def _templates(node: Section, replicas: int, *, is_root: bool = False) -> Iterator[tuple[Section, int]]:
+def _templates(
+    node: Section, replicas: int, *, is_root: bool = False
+) -> Iterator[tuple[Section, int]]:
     """Yield each template and object with the product of all ``replicas`` above it."""
     if not is_root and (_is_object(node.value) or _is_template(node.value)):
         yield node, replicas
@@ -30,7 +32,11 @@ def _templates(node: Section, replicas: int, *, is_root: bool = False) -> Iterat
     own = node.value.get("replicas")
     replicas *= own if type(own) is int and own > 0 else 1
     for key, value in node.value.items():
-        if key == "podSpec" and isinstance(value, dict) and isinstance(value.get("containers"), list):
+        if (
+            key == "podSpec"
+            and isinstance(value, dict)
+            and isinstance(value.get("containers"), list)
+        ):
             yield Section({"metadata": _metadata(node.value), "spec": value}, node.path), replicas
         elif key not in ("status", "managedFields"):
             yield from _below(value, node.at(key), replicas)
@@ -45,7 +51,11 @@ def _below(value: Any, path: str, replicas: int) -> Iterator[tuple[Section, int]
 
 
 def _is_object(value: Any) -> bool:
-    return isinstance(value.get("kind"), str) and isinstance(value.get("apiVersion"), str) and "metadata" in value
+    return (
+        isinstance(value.get("kind"), str)
+        and isinstance(value.get("apiVersion"), str)
+        and "metadata" in value
+    )
 
 
 def _is_template(value: Any) -> bool:

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 
 from webhook.core.model import Object
 from webhook.core.workloads import grove
-from webhook.dry_run.templates.pod_parts import all_containers, append_to, field_variable, owner_reference, variable
+from webhook.dry_run.templates.pod_parts import (
+    all_containers,
+    append_to,
+    field_variable,
+    owner_reference,
+    variable,
+)
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload, shown_indices
 
@@ -43,7 +49,9 @@ def expand(workload: Workload) -> Found:
         name = clique.text("name")
         group = next((each for each in groups if name in each.cliques), None)
         if sizes[name] == 0 or (group is not None and group.replicas == 0):
-            yield workload.ignore(clique.at("spec.replicas"), "is 0, or its scaling group has none: no pod is created")
+            yield workload.ignore(
+                clique.at("spec.replicas"), "is 0, or its scaling group has none: no pod is created"
+            )
             continue
         like = copies * (group.replicas if group is not None else 1)
         for index, number in shown_indices(sizes[name]):
@@ -51,12 +59,19 @@ def expand(workload: Workload) -> Found:
 
 
 def _scaling_groups(template: Section) -> list[Section]:
-    return template.nodes("podCliqueScalingGroups") or template.nodes("podCliqueScalingGroupConfigs")
+    return template.nodes("podCliqueScalingGroups") or template.nodes(
+        "podCliqueScalingGroupConfigs"
+    )
 
 
 def _group(node: Section, sizes: Mapping[str, int]) -> _Group:
     cliques = node.words("cliqueNames")
-    return _Group(node.text("name"), cliques, node.number("replicas", 1), sum(sizes.get(one, 0) for one in cliques))
+    return _Group(
+        node.text("name"),
+        cliques,
+        node.number("replicas", 1),
+        sum(sizes.get(one, 0) for one in cliques),
+    )
 
 
 def _pod(workload: Workload, clique: Section, group: _Group | None, index: int) -> Object:
@@ -101,7 +116,9 @@ def _pod(workload: Workload, clique: Section, group: _Group | None, index: int) 
     append_to(pod["spec"], "schedulingGates", _GATE)
     ours = {entry["name"] for entry in own}
     for container in all_containers(pod):
-        container["env"] = own + [entry for entry in container.get("env") or () if entry.get("name") not in ours]
+        container["env"] = own + [
+            entry for entry in container.get("env") or () if entry.get("name") not in ours
+        ]
     return pod
 
 

@@ -50,7 +50,9 @@ def expand_spec(workload: Workload, spec: Section) -> Found:
         if job.replicas == 0:
             yield workload.ignore(job.node.at("replicas"), "is 0: no pod is created")
         for job_index, index, like in _shown(job):
-            yield workload.template(job.template, _pod(workload, spec, jobs, job, job_index, index), like)
+            yield workload.template(
+                job.template, _pod(workload, spec, jobs, job, job_index, index), like
+            )
 
 
 def _replicated_jobs(spec: Section) -> list[ReplicatedJob]:
@@ -58,7 +60,11 @@ def _replicated_jobs(spec: Section) -> list[ReplicatedJob]:
     offset = 0
     for node in spec.nodes("replicatedJobs"):
         replicas = node.number("replicas", 1)
-        jobs.append(ReplicatedJob(node.text("name"), node.text("groupName", "default"), replicas, offset, node))
+        jobs.append(
+            ReplicatedJob(
+                node.text("name"), node.text("groupName", "default"), replicas, offset, node
+            )
+        )
         offset += replicas
     return jobs
 
@@ -78,7 +84,12 @@ def _shown(job: ReplicatedJob) -> Iterator[tuple[int, int | None, int]]:
 
 
 def _pod(
-    workload: Workload, spec: Section, jobs: list[ReplicatedJob], job: ReplicatedJob, job_index: int, index: int | None
+    workload: Workload,
+    spec: Section,
+    jobs: list[ReplicatedJob],
+    job: ReplicatedJob,
+    job_index: int,
+    index: int | None,
 ) -> Object:
     name = f"{workload.name}-{job.name}-{job_index}"
     group = [other for other in jobs if other.group == job.group]
@@ -90,17 +101,24 @@ def _pod(
         "replicatedjob-replicas": str(job.replicas),
         "global-replicas": str(sum(other.replicas for other in jobs)),
         "job-index": str(job_index),
-        "job-key": hashlib.sha1(f"{workload.namespace}/{name}".encode(), usedforsecurity=False).hexdigest(),
+        "job-key": hashlib.sha1(
+            f"{workload.namespace}/{name}".encode(), usedforsecurity=False
+        ).hexdigest(),
         "job-global-index": str(job.offset + job_index),
         "group-name": job.group,
         "group-replicas": str(sum(other.replicas for other in group)),
-        "job-group-index": str(sum(other.replicas for other in group if other.offset < job.offset) + job_index),
+        "job-group-index": str(
+            sum(other.replicas for other in group if other.offset < job.offset) + job_index
+        ),
     }
     network = spec.node("network")
     subdomain = network.text("subdomain", workload.name)
     if spec.has("coordinator"):
         coordinator = spec.node("coordinator")
-        job_number, pod_number = coordinator.number("jobIndex", 0), coordinator.number("podIndex", 0)
+        job_number, pod_number = (
+            coordinator.number("jobIndex", 0),
+            coordinator.number("podIndex", 0),
+        )
         stamped["coordinator"] = (
             f"{workload.name}-{coordinator.text('replicatedJob')}-{job_number}-{pod_number}.{subdomain}"
         )

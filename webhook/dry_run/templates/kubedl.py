@@ -29,7 +29,9 @@ def expand(workload: Workload) -> Found:
     yield from expand_roles(workload, types, kubedl.GROUP, "replica", "job-role", finish)
 
 
-def set_cluster_spec(pod: Object, job: str, types: list[Replicas], replicas: Replicas, index: int, port: str) -> None:
+def set_cluster_spec(
+    pod: Object, job: str, types: list[Replicas], replicas: Replicas, index: int, port: str
+) -> None:
     """Append the rendezvous variables; the master itself gets ``localhost``."""
     is_master = replicas.kind == "master"
     append_env(
@@ -39,7 +41,9 @@ def set_cluster_spec(pod: Object, job: str, types: list[Replicas], replicas: Rep
             variable("MASTER_ADDR", "localhost" if is_master else f"{job}-master-0"),
             variable("RANK", str(index if is_master else index + 1)),
             variable("PYTHONUNBUFFERED", "0"),
-            variable("WORLD_SIZE", str(sum(other.count for other in types if other.kind != "aimaster"))),
+            variable(
+                "WORLD_SIZE", str(sum(other.count for other in types if other.kind != "aimaster"))
+            ),
         ],
     )
 

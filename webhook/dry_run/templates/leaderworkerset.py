@@ -48,7 +48,9 @@ def _pod(workload: Workload, template: Section, index: int, size: int) -> Object
     annotations = {leaderworkerset.SIZE: str(size)}
     if index:
         annotations[leaderworkerset.PREFIX + "leader-name"] = leader
-    pod = stateful_pod(workload, template, leader if index else name, index, Section({}), labels, annotations)
+    pod = stateful_pod(
+        workload, template, leader if index else name, index, Section({}), labels, annotations
+    )
     policy = workload.spec.node("networkConfig").text("subdomainPolicy", "Shared")
     subdomain = leader if policy == "UniquePerReplica" else name
     pod["spec"]["subdomain"] = subdomain
@@ -58,7 +60,9 @@ def _pod(workload: Workload, template: Section, index: int, size: int) -> Object
         variable("LWS_WORKER_INDEX", str(index)),
     ]
     for container in all_containers(pod):
-        users = [entry for entry in container.get("env") or () if entry.get("name") not in _OWN_VARIABLES]
+        users = [
+            entry for entry in container.get("env") or () if entry.get("name") not in _OWN_VARIABLES
+        ]
         container["env"] = own + users
     return pod
 

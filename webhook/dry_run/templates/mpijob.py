@@ -26,7 +26,9 @@ def expand(workload: Workload) -> Found:
             yield workload.template(replicas.template, pod)
         else:
             for index, like in shown_indices(replicas.count):
-                yield workload.template(replicas.template, _worker(workload, replicas, index, is_v1=is_v1), like)
+                yield workload.template(
+                    replicas.template, _worker(workload, replicas, index, is_v1=is_v1), like
+                )
 
 
 def _worker(workload: Workload, replicas: Replicas, index: int, *, is_v1: bool) -> Object:
@@ -57,7 +59,10 @@ def _launcher(workload: Workload, replicas: Replicas) -> Object:
     pod["spec"] |= {"hostname": f"{workload.name}-launcher", "subdomain": workload.name}
     append_env(
         pod["spec"]["containers"][:1],
-        [variable("K_MPI_JOB_ROLE", "launcher"), variable("OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile")],
+        [
+            variable("K_MPI_JOB_ROLE", "launcher"),
+            variable("OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile"),
+        ],
     )
     set_restart_policy(pod, replicas, "Never")
     return pod
@@ -69,9 +74,13 @@ def _launcher_v1(workload: Workload, replicas: Replicas) -> Object:
         PREFIX + "replica-type": replicas.kind,
         PREFIX + "job-role": "master",
     }
-    pod = workload.pod(replicas.template, name=f"{workload.name}-launcher", owner=workload.owner(), labels=labels)
+    pod = workload.pod(
+        replicas.template, name=f"{workload.name}-launcher", owner=workload.owner(), labels=labels
+    )
     append_to(
-        pod["spec"], "initContainers", {"name": "kubectl-delivery", "image": "mpioperator/kubectl-delivery:latest"}
+        pod["spec"],
+        "initContainers",
+        {"name": "kubectl-delivery", "image": "mpioperator/kubectl-delivery:latest"},
     )
     set_restart_policy(pod, replicas, "Never")
     return pod

@@ -37,7 +37,11 @@ def fill_amounts(pod: Any, *, is_custom: bool) -> None:
     elif isinstance(pod, dict):
         for key, value in pod.items():
             if key in ("limits", "requests") and isinstance(value, dict):
-                there = ((name, amount) for name, amount in value.items() if amount is not None or not is_custom)
+                there = (
+                    (name, amount)
+                    for name, amount in value.items()
+                    if amount is not None or not is_custom
+                )
                 pod[key] = {name: "0" if amount is None else amount for name, amount in there}
             else:
                 fill_amounts(value, is_custom=is_custom)

@@ -10,7 +10,13 @@ from collections.abc import Mapping
 from webhook.core.model import Object
 from webhook.core.workloads.pytorchjob import JOB_NAME, PREFIX
 from webhook.dry_run.templates.pod_parts import append_env, append_to, variable
-from webhook.dry_run.templates.replica_types import Replicas, port_of, replica_types, set_restart_policy, shown
+from webhook.dry_run.templates.replica_types import (
+    Replicas,
+    port_of,
+    replica_types,
+    set_restart_policy,
+    shown,
+)
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Ignored, Workload
 
@@ -32,7 +38,9 @@ def expand_pytorch_job(workload: Workload) -> Found:
             append_to(pod["spec"], "initContainers", _init_container(master))
         entries = [variable("PYTHONUNBUFFERED", "1")]
         if has_master:
-            entries += _master_variables(workload.spec, types, master, index + (replicas.kind == "worker"))
+            entries += _master_variables(
+                workload.spec, types, master, index + (replicas.kind == "worker")
+            )
         if workload.spec.has("elasticPolicy"):
             entries += _elastic_variables(workload, types)
         append_env(pod["spec"]["containers"], entries)
@@ -86,7 +94,10 @@ def _master_variables(spec: Section, types: list[Replicas], master: str, rank: i
         variable("PET_MASTER_PORT", port),
         variable("MASTER_ADDR", master),
         variable("PET_MASTER_ADDR", master),
-        variable("WORLD_SIZE", str(nodes * int(processes) if processes.isascii() and processes.isdigit() else nodes)),
+        variable(
+            "WORLD_SIZE",
+            str(nodes * int(processes) if processes.isascii() and processes.isdigit() else nodes),
+        ),
         variable("RANK", str(rank)),
         variable("PET_NODE_RANK", str(rank)),
     ]
@@ -127,11 +138,17 @@ def _init_container(master: str) -> Object:
         "name": "init-pytorch",
         "image": "alpine:3.10",
         "command": ["sh", "-c", _WAIT.replace("{master}", master)],
-        "resources": {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}},
+        "resources": {
+            "limits": {"cpu": "100m", "memory": "20Mi"},
+            "requests": {"cpu": "50m", "memory": "10Mi"},
+        },
     }
 
 
 KINDS: Mapping[tuple[str, str], Expand] = {
     ("kubeflow.org", "PyTorchJob"): expand_pytorch_job,
-    **{("kubeflow.org", kind): expand_job for kind in ("TFJob", "JAXJob", "XGBoostJob", "PaddleJob", "MXJob")},
+    **{
+        ("kubeflow.org", kind): expand_job
+        for kind in ("TFJob", "JAXJob", "XGBoostJob", "PaddleJob", "MXJob")
+    },
 }

@@ -27,7 +27,9 @@ def expand_cluster(workload: Workload) -> Found:
 
 def expand_service(workload: Workload) -> Found:
     """Complete the pods of the RayCluster that a RayService makes."""
-    yield from _nodes(workload, workload.spec.node("rayClusterConfig"), f"{workload.name}-{UNKNOWN_SUFFIX}")
+    yield from _nodes(
+        workload, workload.spec.node("rayClusterConfig"), f"{workload.name}-{UNKNOWN_SUFFIX}"
+    )
 
 
 def expand_fleet(workload: Workload) -> Found:
@@ -45,13 +47,17 @@ def expand_job(workload: Workload) -> Found:
     """Complete the pods of the RayCluster that a RayJob makes, and its submitter where the RayJob describes it."""
     spec = workload.spec
     if spec.has("rayClusterSpec"):
-        yield from _nodes(workload, spec.node("rayClusterSpec"), f"{workload.name}-{UNKNOWN_SUFFIX}")
+        yield from _nodes(
+            workload, spec.node("rayClusterSpec"), f"{workload.name}-{UNKNOWN_SUFFIX}"
+        )
     if spec.has("submitterPodTemplate"):
         template = spec.node("submitterPodTemplate")
         labels = {ray.ORIGIN: workload.name, "ray.io/originated-from-crd": "RayJob"}
         yield workload.template(template, job_pod(workload, template, workload.name, None, labels))
     elif spec.has("clusterSelector"):
-        message = "chooses a RayCluster that exists: this RayJob makes no pod but the one that submits it"
+        message = (
+            "chooses a RayCluster that exists: this RayJob makes no pod but the one that submits it"
+        )
         yield workload.ignore(spec.at("clusterSelector"), message)
 
 
@@ -70,10 +76,14 @@ def _nodes(workload: Workload, spec: Section, cluster: str) -> Found:
         yield workload.template(group.node("template"), pod, max(replicas, 1) * max(hosts, 1))
 
 
-def _pod(workload: Workload, group: Section, cluster: str, node_type: str, group_name: str) -> Object:
+def _pod(
+    workload: Workload, group: Section, cluster: str, node_type: str, group_name: str
+) -> Object:
     prefix = f"{cluster}-head-" if node_type == "head" else f"{cluster}-{group_name}-worker-"
     version = workload.root.text("apiVersion", _RAY)
-    owner = owner_reference(version if version.startswith("ray.io/") else _RAY, "RayCluster", cluster)
+    owner = owner_reference(
+        version if version.startswith("ray.io/") else _RAY, "RayCluster", cluster
+    )
     pod = workload.pod(
         group.node("template"),
         generate_name=prefix,

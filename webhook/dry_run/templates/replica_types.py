@@ -48,7 +48,9 @@ class Replicas:
         return self.node.node("template")
 
 
-def replica_types(workload: Workload, suffix: str = "replicaspecs", count_key: str = "replicas") -> list[Replicas]:
+def replica_types(
+    workload: Workload, suffix: str = "replicaspecs", count_key: str = "replicas"
+) -> list[Replicas]:
     """Return the replica types of the map whose key ends in *suffix*, ``pytorchReplicaSpecs``, the one that holds rank 0 first.
 
     Raises InputError for one that its operator does not know.
@@ -60,13 +62,24 @@ def replica_types(workload: Workload, suffix: str = "replicaspecs", count_key: s
             for name, node in workload.spec.named_nodes(key):
                 if name.lower() not in (*map(str.lower, known), _ANY_KIND):
                     meant = did_you_mean(name, known)
-                    remedy = f"did you mean {meant}?" if meant else f"write one of {', '.join(known)}"
-                    raise InputError(f"{node.path}: is not a replica type of {workload.kind}; {remedy}")
+                    remedy = (
+                        f"did you mean {meant}?" if meant else f"write one of {', '.join(known)}"
+                    )
+                    raise InputError(
+                        f"{node.path}: is not a replica type of {workload.kind}; {remedy}"
+                    )
                 found.append(Replicas(name.lower(), node.number(count_key, 1), node))
-    return sorted(found, key=lambda replicas: _FIRST.index(replicas.kind) if replicas.kind in _FIRST else len(_FIRST))
+    return sorted(
+        found,
+        key=lambda replicas: (
+            _FIRST.index(replicas.kind) if replicas.kind in _FIRST else len(_FIRST)
+        ),
+    )
 
 
-def shown(workload: Workload, types: list[Replicas]) -> Iterator[tuple[Replicas, int, int] | Ignored]:
+def shown(
+    workload: Workload, types: list[Replicas]
+) -> Iterator[tuple[Replicas, int, int] | Ignored]:
     """Yield each type and index to show, and for how many pods it stands.
 
     That is the first pod of each type, and the second where there is one type only.
@@ -79,7 +92,9 @@ def shown(workload: Workload, types: list[Replicas]) -> Iterator[tuple[Replicas,
             yield replicas, index, like
 
 
-def port_of(types: list[Replicas], kind: str, container: str, port: str, default: int = 23456) -> str:
+def port_of(
+    types: list[Replicas], kind: str, container: str, port: str, default: int = 23456
+) -> str:
     """Return the number of the port named *port* of *container*, which operators read the rendezvous port from."""
     for replicas in types:
         if replicas.kind == kind:

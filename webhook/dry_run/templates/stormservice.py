@@ -31,7 +31,9 @@ def expand(workload: Workload) -> Found:
             continue
         like = copies * (replicas if size > 1 else 1)
         for index, number in shown_indices(size if size > 1 else replicas):
-            yield workload.template(role.node("template"), _pod(workload, role, index, size), number * like)
+            yield workload.template(
+                role.node("template"), _pod(workload, role, index, size), number * like
+            )
 
 
 def _pod(workload: Workload, role: Section, index: int, size: int) -> Object:
@@ -63,18 +65,30 @@ def _pod(workload: Workload, role: Section, index: int, size: int) -> Object:
     pod_name = full_name if has_index else ""
     if in_podset:
         labels |= {stormservice.PODSET: full_name, stormservice.POD_INDEX: str(index)}
-        grouped = {"PODSET_NAME": full_name, "POD_GROUP_INDEX": str(index), "POD_GROUP_SIZE": str(size)}
+        grouped = {
+            "PODSET_NAME": full_name,
+            "POD_GROUP_INDEX": str(index),
+            "POD_GROUP_SIZE": str(size),
+        }
         own = [variable(key, value) for key, value in grouped.items()] + own
         owner = owner_reference(_VERSION, "PodSet", full_name)
         pod_name = f"{full_name}-{index}"
     generate_name = "" if pod_name else f"{roleset}-{name}-"
-    pod = workload.pod(role.node("template"), name=pod_name, generate_name=generate_name, owner=owner, labels=labels)
+    pod = workload.pod(
+        role.node("template"),
+        name=pod_name,
+        generate_name=generate_name,
+        owner=owner,
+        labels=labels,
+    )
     pod["spec"]["subdomain"] = service
     if pod_name:
         pod["spec"]["hostname"] = pod_name
     ours = {entry["name"] for entry in own}
     for container in pod["spec"]["containers"]:
-        container["env"] = own + [entry for entry in container.get("env") or () if entry.get("name") not in ours]
+        container["env"] = own + [
+            entry for entry in container.get("env") or () if entry.get("name") not in ours
+        ]
     return pod
 
 

@@ -19,7 +19,14 @@ def expand(workload: Workload) -> Found:
     types = replica_types(workload, "taskspecs", "numTasks")
 
     def finish(pod: Object, replicas: Replicas, index: int) -> None:
-        set_cluster_spec(pod, workload.name, types, replicas, index, port_of(types, "master", "torch", "torchjob-port"))
+        set_cluster_spec(
+            pod,
+            workload.name,
+            types,
+            replicas,
+            index,
+            port_of(types, "master", "torch", "torchjob-port"),
+        )
         if workload.spec.flag("enableTorchElastic"):
             arguments = _elastic_arguments(workload, types)
             for container in pod["spec"]["containers"]:

@@ -36,9 +36,13 @@ def expand(workload: Workload) -> Found:
         known = name if kind == "ClusterTrainingRuntime" and name in _shipped() else _DEFAULT
         runtime = Section(copied(_shipped()[known]), "runtime")
         other = (
-            "the one that Trainer ships" if known == name else f"Trainer's {known} in its place; add it to the input"
+            "the one that Trainer ships"
+            if known == name
+            else f"Trainer's {known} in its place; add it to the input"
         )
-        yield Ignored(f"{kind}/{name}", f"is not in the input: {workload.source} is shown with {other}")
+        yield Ignored(
+            f"{kind}/{name}", f"is not in the input: {workload.source} is shown with {other}"
+        )
     policy = runtime.node("mlPolicy")
     jobset = runtime.node("template").node("spec")
     for job in jobset.nodes("replicatedJobs"):
@@ -68,7 +72,11 @@ def _nodes(workload: Workload, policy: Section) -> int:
 @cache
 def _shipped() -> Mapping[str, Object]:
     """Return the specs of the ClusterTrainingRuntimes that Trainer ships, by name."""
-    text = files("webhook.dry_run.templates").joinpath("trainer_runtimes.yaml").read_text(encoding="utf-8")
+    text = (
+        files("webhook.dry_run.templates")
+        .joinpath("trainer_runtimes.yaml")
+        .read_text(encoding="utf-8")
+    )
     [runtimes] = parse_documents(text)
     return runtimes  # type: ignore[no-any-return]  # our own file
 
@@ -83,10 +91,14 @@ def _find_runtime(workload: Workload, kind: str, name: str) -> Section | None:
     found = known.get(workload.namespace) or known.get(None)
     if found is None and kind == "ClusterTrainingRuntime":
         found = next(iter(known.values()), None)
-    return Section(copied(Section(found).node("spec").value), f"{kind}/{name} spec") if found else None
+    return (
+        Section(copied(Section(found).node("spec").value), f"{kind}/{name} spec") if found else None
+    )
 
 
-def _apply_trainer(workload: Workload, template: Section, policy: Section, nodes: int, *, runs_command: bool) -> None:
+def _apply_trainer(
+    workload: Workload, template: Section, policy: Section, nodes: int, *, runs_command: bool
+) -> None:
     has_trainer, trainer = workload.spec.has("trainer"), workload.spec.node("trainer")
     for container in template.node("spec").nodes("containers"):
         if container.text("name") != _NODE:
@@ -113,7 +125,9 @@ def _rank_zero(workload: Workload) -> str:
     return f"{workload.name}-{_NODE}-0-0.{workload.name}"
 
 
-def _apply_torch(workload: Workload, trainer: Section, container: Section, env: list[Object], nodes: int) -> None:
+def _apply_torch(
+    workload: Workload, trainer: Section, container: Section, env: list[Object], nodes: int
+) -> None:
     master = _rank_zero(workload)
     processes = str(trainer.number("numProcPerNode", 0) or "auto")
     _upsert(
@@ -202,7 +216,9 @@ def _merge(target: Object, change: Mapping[str, Any]) -> None:
         current = target.get(key)
         if isinstance(current, dict) and isinstance(value, dict):
             _merge(current, value)
-        elif isinstance(current, list) and isinstance(value, list) and _is_named([*current, *value]):
+        elif (
+            isinstance(current, list) and isinstance(value, list) and _is_named([*current, *value])
+        ):
             _upsert(current, copied(value))
         else:
             target[key] = copied(value)

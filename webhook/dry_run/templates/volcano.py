@@ -54,7 +54,11 @@ def expand(workload: Workload) -> Found:
     plugins = _plugins(workload.spec)
     tasks = [_task(node, index) for index, node in enumerate(workload.spec.nodes("tasks"))]
     pytorch = _pytorch(workload, plugins, tasks)
-    hosts = _host_variables(workload.name, tasks) if "svc" in plugins and _injects_hosts(plugins["svc"]) else []
+    hosts = (
+        _host_variables(workload.name, tasks)
+        if "svc" in plugins and _injects_hosts(plugins["svc"])
+        else []
+    )
     replicas_of = Counter(task.role for task in tasks)
     shown_replicas: Counter[str] = Counter()
     for task in tasks:
@@ -72,7 +76,10 @@ def expand(workload: Workload) -> Found:
             if "svc" in plugins:
                 _run_svc(pod, workload.name, hosts)
             if "env" in plugins:
-                indices = [variable("VK_TASK_INDEX", str(index)), variable("VC_TASK_INDEX", str(index))]
+                indices = [
+                    variable("VK_TASK_INDEX", str(index)),
+                    variable("VC_TASK_INDEX", str(index)),
+                ]
                 append_env(all_containers(pod), indices)
             yield workload.template(task.template, pod, like + unshown)
 
@@ -86,7 +93,12 @@ def _plugins(spec: Section) -> dict[str, list[str]]:
 
 
 def _task(node: Section, index: int) -> _Task:
-    return _Task(node.text("name", f"default{index}"), node.number("replicas", 1), node, node.node("template"))
+    return _Task(
+        node.text("name", f"default{index}"),
+        node.number("replicas", 1),
+        node,
+        node.node("template"),
+    )
 
 
 def _argument(arguments: list[str], name: str, default: str) -> str:
@@ -102,11 +114,16 @@ def _injects_hosts(arguments: list[str]) -> bool:
     return _argument(arguments, "inject-hosts-env", "true").lower() not in ("false", "f", "0")
 
 
-def _pytorch(workload: Workload, plugins: Mapping[str, list[str]], tasks: list[_Task]) -> _Pytorch | None:
+def _pytorch(
+    workload: Workload, plugins: Mapping[str, list[str]], tasks: list[_Task]
+) -> _Pytorch | None:
     arguments = plugins.get("pytorch")
     if arguments is None:
         return None
-    master, worker = _argument(arguments, "master", "master"), _argument(arguments, "worker", "worker")
+    master, worker = (
+        _argument(arguments, "master", "master"),
+        _argument(arguments, "worker", "worker"),
+    )
     task = next((task for task in tasks if task.name == master), None)
     if task is None:
         return None
@@ -161,7 +178,11 @@ def _run_pytorch(pod: Object, plugin: _Pytorch, task: str, index: int) -> None:
         entries.append(variable("RANK", str(index + 1)))
         if plugin.wait_image:
             script = f"until nc -z {plugin.address} {plugin.port}; do sleep 2; done"
-            waiter = {"name": "wait-for-master", "image": plugin.wait_image, "command": ["sh", "-c", script]}
+            waiter = {
+                "name": "wait-for-master",
+                "image": plugin.wait_image,
+                "command": ["sh", "-c", script],
+            }
             append_to(pod["spec"], "initContainers", waiter)
     elif task == plugin.master:
         entries.append(variable("RANK", "0"))
@@ -169,8 +190,15 @@ def _run_pytorch(pod: Object, plugin: _Pytorch, task: str, index: int) -> None:
 
 
 def _host_variables(job: str, tasks: list[_Task]) -> list[Object]:
-    names = [f"VC_{task.name.replace('-', '_').upper()}_{suffix}" for task in tasks for suffix in ("HOSTS", "NUM")]
-    return [{"name": name, "valueFrom": {"configMapKeyRef": {"name": f"{job}-svc", "key": name}}} for name in names]
+    names = [
+        f"VC_{task.name.replace('-', '_').upper()}_{suffix}"
+        for task in tasks
+        for suffix in ("HOSTS", "NUM")
+    ]
+    return [
+        {"name": name, "valueFrom": {"configMapKeyRef": {"name": f"{job}-svc", "key": name}}}
+        for name in names
+    ]
 
 
 def _run_svc(pod: Object, job: str, hosts: list[Object]) -> None:

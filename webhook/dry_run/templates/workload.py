@@ -13,7 +13,13 @@ from typing import Any, TypeAlias
 from webhook.core.errors import InputError, MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
-from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, copied, default_requests, fill_amounts, owner_reference
+from webhook.dry_run.templates.pod_parts import (
+    UNKNOWN_SUFFIX,
+    copied,
+    default_requests,
+    fill_amounts,
+    owner_reference,
+)
 from webhook.dry_run.templates.section import Section, fail
 
 _MOST = 2**31 - 1
@@ -93,11 +99,15 @@ class Workload:
         """Return ``metadata.annotations``."""
         return self.root.node("metadata").texts("annotations")
 
-    def part(self, root: Section, pod_labels: Mapping[str, str] | None = None, copies: int = 1) -> Workload:
+    def part(
+        self, root: Section, pod_labels: Mapping[str, str] | None = None, copies: int = 1
+    ) -> Workload:
         """Return the workload of an object that this one holds, *copies* times."""
         namespace = root.node("metadata").text("namespace", self.namespace)
         labels = {**self.pod_labels, **(pod_labels or {})}
-        return replace(self, root=root, namespace=namespace, pod_labels=labels, copies=self.copies * copies)
+        return replace(
+            self, root=root, namespace=namespace, pod_labels=labels, copies=self.copies * copies
+        )
 
     def owner(self) -> Object:
         """Return the ownerReference that a pod of this object carries."""
@@ -123,7 +133,10 @@ class Workload:
         if generate_name:
             metadata["generateName"] = generate_name
         metadata["namespace"] = self.namespace
-        for key, added in (("labels", {**self.pod_labels, **(labels or {})}), ("annotations", annotations or {})):
+        for key, added in (
+            ("labels", {**self.pod_labels, **(labels or {})}),
+            ("annotations", annotations or {}),
+        ):
             merged = {**(own.get(key) or {}), **added}
             if merged:
                 metadata[key] = merged
@@ -141,7 +154,13 @@ class Workload:
         default_requests(pod)
         source = f"{self.source} {template.path}" if template.path else self.source
         namespace = pod["metadata"].get("namespace") or self.namespace
-        return Template(source, namespace, pod, workload=self.source, replicas=min(replicas * self.copies, _MOST))
+        return Template(
+            source,
+            namespace,
+            pod,
+            workload=self.source,
+            replicas=min(replicas * self.copies, _MOST),
+        )
 
     def ignore(self, path: str, message: str) -> Ignored:
         """Return why the part at *path* gives no pod."""
@@ -166,14 +185,18 @@ def checked_pod(template: Section, api_version: str = "v1") -> Object:
 
     Raises InputError unless it has a pod's structure, with at least one container.
     """
-    value = copied({key: template.value[key] for key in ("metadata", "spec") if key in template.value})
+    value = copied(
+        {key: template.value[key] for key in ("metadata", "spec") if key in template.value}
+    )
     fill_amounts(value, is_custom="." in api_version.partition("/")[0])
     try:
         check_pod(value, template.path or "pod")
     except MalformedReview as error:
         raise InputError(str(error)) from error
     if not (value.get("spec") or {}).get("containers"):
-        raise InputError(f"{template.at('spec')}.containers: expected at least one container, found none")
+        raise InputError(
+            f"{template.at('spec')}.containers: expected at least one container, found none"
+        )
     return value  # type: ignore[no-any-return]  # JSON boundary
 
 
