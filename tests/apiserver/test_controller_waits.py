@@ -137,9 +137,9 @@ def world(
             (alone, names.WAIT_ENDS, "RankZeroNotInjected"),
         ):  # the Event and the annotation are written by two threads
             wait_until(
-                lambda job=job, key=key: annotation(job, key),
+                lambda job=job, key=key: annotation(job, key),  # type: ignore[misc]
                 f"{key} of {reason}",
-                MOST_SECONDS,  # type: ignore[misc]
+                MOST_SECONDS,
             )
             wait_until(
                 lambda job=job, reason=reason: reason in events(job),  # type: ignore[misc]

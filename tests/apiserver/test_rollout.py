@@ -148,9 +148,9 @@ def test_rotates_authority_and_leaf_without_a_failed_admission(
         leaf = ssl.PEM_cert_to_DER_cert(served.decode())
         for replica in service.replicas:
             wait_until(
-                lambda replica=replica: shown(replica) == leaf,
+                lambda replica=replica: shown(replica) == leaf,  # type: ignore[misc]
                 "the replica to take them",
-                30,  # type: ignore[misc]
+                30,
             )
 
     controller = Controller(

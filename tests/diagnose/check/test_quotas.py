@@ -1,5 +1,7 @@
 """What ``check`` says of quotas and queues."""
 
+from typing import Any
+
 import pytest
 
 from tests.diagnose.check.findings import brief
@@ -64,12 +66,8 @@ def test_tells_uncounting_quotas_in_one_line() -> None:
 
 def test_reads_a_quota() -> None:
     metadata = {"namespace": "a", "name": "q"}
-    assert read_quota({"metadata": metadata, "spec": {"hard": {KEY: 4}}}) == Quota(
-        "a",
-        "q",
-        {KEY: 4},
-        {},  # type: ignore[dict-item]
-    )
+    spec: Any = {"hard": {KEY: 4}}
+    assert read_quota({"metadata": metadata, "spec": spec}) == Quota("a", "q", spec["hard"], {})
     status = {"hard": {KEY: "4"}, "used": {KEY: "1"}}
     assert read_quota({"metadata": metadata, "status": status}) == Quota(
         "a", "q", {KEY: "4"}, {KEY: "1"}
