@@ -55,13 +55,6 @@ OPERATIONS: Final = 1_000
 PATCH_BYTES: Final = 1 << 20
 REVIEW_BYTES: Final = 512 << 10
 """Bytes of a review of a pod. Read, it takes at most 20 MB and some 30 ms, whatever it holds."""
-SMALL: Final = 65_536
-"""Bytes of a text, up to which it cannot take much memory, whatever it holds."""
-_FEW: Final = 1_000
-_PART: Final = 65_536
-_OBJECT_BYTES: Final = 220
-_MOST_FOR_A_BYTE: Final = 134
-"""Most that ``parsed_bytes`` finds for a byte of JSON: an empty object takes three with its comma."""
 _READ_ANNOTATIONS: Final = (
     names.NETWORKS,
     names.DEFAULT_NETWORK,
@@ -78,45 +71,6 @@ _SOURCES: Final = ("emptyDir", "hostPath", "configMap")
 _FIELDS: Final = 10
 """More than such a reference has."""
 _TEXTS: Final = ("name", "image", "imagePullPolicy", "restartPolicy")
-
-
-def parsed_bytes(body: bytes, most: int) -> int:
-    """Estimate how much memory the values of a JSON text take, from above; 0 for a text so short that they cannot take *most*.
-
-    Beyond *most* nothing is counted any more.
-
-    Measured with Python 3.11 and orjson 3.13, which reads into a tree of its own first: a nested object takes 224 bytes, a nested
-    list 95, a number 88 for the four characters that it has at least. Signs within strings count too: a text of a megabyte that holds
-    nothing else is no pod's. A text beyond ASCII takes up to four bytes for each character, and its UTF-8 besides.
-    """
-    if len(body) <= SMALL or _MOST_FOR_A_BYTE * len(body) <= most:
-        return 0
-    value = 90 if body.isascii() else 180
-    found = 0
-    # what it and all further signs take at most for a byte: an empty object or list takes three with its comma
-    rests = ((_OBJECT_BYTES + value) // 3 + 1, (95 + value) // 3 + 1, value // 2 + 1)
-    for sign, each, rest in zip((b"{", b"[", b","), (_OBJECT_BYTES, 95, value), rests, strict=True):
-        if found > most or found + rest * len(body) <= most:
-            break
-        found += each * _occurrences(body, sign, (most - found) // each)
-    return found
-
-
-def _occurrences(body: bytes, sign: bytes, most: int) -> int:
-    """Count a sign, to somewhat more than *most*.
-
-    find leaps to the next one, as bytes.count does not, and so costs nothing where there are few; each leap as much as a count of 250
-    bytes.
-    """
-    few = min(_FEW, len(body) // 1_000)
-    found, position = 0, body.find(sign)
-    while position >= 0 and found < few:
-        found += 1
-        position = body.find(sign, position + 1)
-    while 0 <= position < len(body) and found <= most:
-        found += body.count(sign, position, position + _PART)
-        position += _PART
-    return found
 
 
 def excess(pod: Object) -> str:

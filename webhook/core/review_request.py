@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
 import orjson
 
 from webhook.core import bounds
@@ -16,8 +15,6 @@ from webhook.core.review_fields import decode_fields
 
 _LONGEST_NAMESPACE: Final = 63
 _LONGEST_UID: Final = 256
-_SHORT: Final = 2 << 20
-"""Bytes up to which orjson reads a text: its buffer takes twelve times as much, and without room for the rest it ends the process."""
 _POD: Final = {"group": "", "version": "v1", "resource": "pods"}
 
 
@@ -33,19 +30,6 @@ def parse_review(body: bytes) -> Object:
         except MalformedReview:  # told below, where nothing was left out
             pass
     return _checked_request(_parse_json(body))
-
-
-def parse_request(body: bytes, most: int) -> Object:
-    """Return the request of an AdmissionReview v1 that takes *most* bytes of memory; what it is about is not checked.
-
-    Raises MalformedReview naming what is wrong.
-    """
-    if bounds.parsed_bytes(body, most) > most:
-        raise MalformedReview(
-            f"the body has so many objects, lists and values that they take more than {most >> 20} MB of memory, "
-            f"and at most {most >> 20} are given to one"
-        )
-    return _request_of(_parse_json(body))
 
 
 def is_new_pod(request: Object) -> bool:
@@ -97,7 +81,6 @@ def _request_of(review: Any) -> Object:
 
 def _parse_json(body: bytes) -> Any:
     try:
-        return orjson.loads(body) if len(body) <= _SHORT else msgspec.json.decode(body)
-    except (ValueError, msgspec.MsgspecError) as error:
-        told = str(error)
-    raise MalformedReview(f"the body is not JSON: {printable(told)}")
+        return orjson.loads(body)
+    except ValueError as error:
+        raise MalformedReview(f"the body is not JSON: {printable(str(error))}") from None

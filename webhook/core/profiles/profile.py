@@ -797,16 +797,6 @@ class Profiles:
         given = {"multus": self.multus != Multus(), "allowed": self.allowed != Allowed()}
         return ", ".join(name for name, differs in given.items() if differs)
 
-    @property
-    def pod_label_keys(self) -> frozenset[str]:
-        """Return the keys of all podLabels."""
-        return frozenset(
-            key
-            for profiles in self.by_pod_label.values()
-            for each in profiles
-            for key in each.pod_labels
-        )
-
     def usable_in(self, namespace: str) -> list[str]:
         """Return the names of the profiles that the namespace may use, sorted."""
         return sorted(name for name, profile in self.profiles.items() if profile.is_for(namespace))
