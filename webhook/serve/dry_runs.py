@@ -9,6 +9,7 @@ import gc
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
@@ -141,6 +142,9 @@ class DryRuns:
             try:
                 answer.set_result(judge())
             except BaseException as error:  # the caller gets it
+                traceback.clear_frames(
+                    error.__traceback__
+                )  # they hold all that, and would be collected
                 answer.set_exception(error)
             finally:
                 gc.enable()
