@@ -182,23 +182,6 @@ def test_the_controller_can_be_upgraded_first(applied: Client, cluster: ControlP
     assert [line for line in only if "webhook" in line.split()[0].partition("/")[2]] == []
 
 
-def test_tells_mistakes_by_the_other_configuration(
-    installation: Installation, applied: Client
-) -> None:
-    """Its caBundle is written by the shipped role, under the shipped policy; nothing waits for it before."""
-    labels = {"fabric-injector.io/profile": "rdma-share"}
-    misspelt = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": "misspelt", "labels": labels},
-    }
-    assert applied.create(misspelt, dry_run=True).status == 201
-    installation.start_controller()
-    installation.start_webhook()
-    wait_until(lambda: bool(applied.create(misspelt, dry_run=True).warnings), "the warning", 60)
-    assert "did you mean rdma-shared?" in applied.create(misspelt, dry_run=True).warnings[0]
-
-
 def test_uninstalled_configuration_first_it_holds_nobody_up(
     installation: Installation, applied: Client, cluster: ControlPlane
 ) -> None:

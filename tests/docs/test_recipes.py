@@ -23,7 +23,7 @@ def test_all_three_work_in_a_copy(tmp_path: Path) -> None:
     for folder in ("webhook", "certs", "tests", "manifests"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
-    for file in ("pyproject.toml", "README.md"):
+    for file in ("pyproject.toml", "long-lines.toml", "README.md"):
         shutil.copy(ROOT / file, tmp_path)
     before = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.py")}
     tests = [
