@@ -68,7 +68,7 @@ def copy_checkout(folder: Path) -> None:
     )
     for name in filter(None, names.split("\0")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, folder / name)
+        shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
 
 
 def run_tests(folder: Path, tests: list[str], tier: str) -> tuple[int, str]:

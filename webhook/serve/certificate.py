@@ -44,9 +44,7 @@ class CertificateWatch:
                 changed = self._certificate.poll(datetime.now(UTC))
             except CertificateError as error:
                 self._report(str(error))
-            except (
-                Exception
-            ) as error:  # the next read may succeed, and without this thread there is none
+            except Exception as error:  # without this thread there is no next read
                 self._report(f"internal error: {error!r}")
             else:
                 self._fault = ""
