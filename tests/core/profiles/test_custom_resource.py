@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition of FabricProfile; what an API server makes of it is seen in tests/apiserver/test_fabric_profiles.py."""
+"""The CustomResourceDefinition of FabricProfile; what an API server makes of it is seen in tests/apiserver/test_fabric_profile.py."""
 
 from __future__ import annotations
 
