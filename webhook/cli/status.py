@@ -65,7 +65,7 @@ def command(
     """Show the jobs that are injected or should be: phase, members, how long they wait, rank 0's address, and what is wrong.
 
     The last column is the first warning or failure that fabric-injector explain job/NAME tells of the job, and those in trouble stand
-    first. A job without a live pod is left out, unless its pods are refused, or Kueue holds it back. Reads what explain reads, each
+    first. A job without a live pod is left out, unless its pods are refused, Kueue holds it back, or it is suspended. Reads what explain reads, each
     list once; writes nothing. What you may not read is named and left out; pods must be readable.
 
     \b
