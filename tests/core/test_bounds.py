@@ -19,7 +19,7 @@ from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.selection import MOST_ELEMENTS
 from webhook.core.profiles import Profiles
 from webhook.core.review import answer_review, decide
-from webhook.core.workloads import launchers, recognise
+from webhook.core.workloads import recognise
 from webhook.world.objects import ObjectsWorld
 
 PROFILES = hostile.profiles()
@@ -480,26 +480,6 @@ def test_commands_that_are_too_long_to_be_read_deny_nothing() -> None:
         {"name": f"c{index}", "command": ["a" * (bounds.COMMAND + 1)]} for index in range(5)
     ]
     assert decide(pod, "train", PROFILES, WORLD).reason != Reason.TOO_LARGE
-
-
-def test_many_long_commands_are_each_read_once() -> None:
-    pod = pods.load(OURS)
-    pod["spec"]["containers"] += [
-        {
-            "name": f"c{index}",
-            "command": [
-                "sh",
-                "-c",
-                f"torchrun --master_addr=$MASTER_ADDR t.py {index} {'a' * 900}",
-            ],
-        }
-        for index in range(60)
-    ]
-    assert decide(pod, "train", PROFILES, WORLD).reason == "injected"
-    first, second = [
-        [launchers._script(each) for each in pod["spec"]["containers"]] for _ in range(2)
-    ]
-    assert all(one is other is not None for one, other in zip(first, second, strict=True))
 
 
 def test_a_part_without_any_text_is_not_too_long() -> None:
