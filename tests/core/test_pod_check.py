@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -17,60 +19,114 @@ def pod(**spec: Any) -> dict[str, Any]:
     return {"spec": {"containers": [CONTAINER], **spec}}
 
 
+REQUIRED = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+WRONG_TYPES = r"""
+metadata | "x" | an object, found a string
+metadata.labels['a'] | 1 | a string, found a number
+metadata.annotations | [] | an object, found a list
+metadata.name | 5 | a string, found a number
+metadata.generateName | 5 | a string, found a number
+metadata.namespace | 5 | a string, found a number
+metadata.ownerReferences[0].controller | "true" | a boolean, found a string
+spec | [] | an object, found a list
+spec.hostname | 1 | a string, found a number
+spec.subdomain | 1 | a string, found a number
+spec.restartPolicy | 1 | a string, found a number
+spec.hostNetwork | 1 | a boolean, found a number
+spec.hostUsers | 1 | a boolean, found a number
+spec.hostIPC | 1 | a boolean, found a number
+spec.securityContext.runAsUser | "0" | an integer, found a string
+spec.volumes[0].name | 1 | a string, found a number
+spec.containers | {} | a list, found an object
+spec.containers[0] | null | an object, found nothing
+spec.containers[0].env[0].name | 1 | a string, found a number
+spec.containers[0].env | {} | a list, found an object
+spec.containers[0].volumeMounts | "a" | a list, found a string
+spec.containers[0].volumeDevices | "a" | a list, found a string
+spec.containers[0].command | "sh" | a list, found a string
+spec.containers[0].livenessProbe | "x" | an object, found a string
+spec.containers[0].startupProbe.exec | [] | an object, found a list
+spec.containers[0].lifecycle.preStop.exec.command[0] | 1 | a string, found a number
+spec.containers[0].lifecycle.preStop | [] | an object, found a list
+spec.containers[0].lifecycle.preStop.exec | ["a"] | an object, found a list
+spec.containers[0].lifecycle.preStop.exec.command | "a" | a list, found a string
+spec.containers[0].lifecycle | ["a"] | an object, found a list
+spec.containers[0].args[0] | 1 | a string, found a number
+spec.containers[0].resources.limits['a/b'] | [] | a quantity, found a list
+spec.containers[0].resources.limits['a/b'] | true | a quantity, found a boolean
+spec.resources.limits['memory'] | [] | a quantity, found a list
+spec.resources | "8Gi" | an object, found a string
+spec.containers[0].securityContext.capabilities.add | "IPC_LOCK" | a list, found a string
+spec.containers[0].securityContext.capabilities | ["IPC_LOCK"] | an object, found a list
+spec.containers[0].securityContext.runAsUser | true | an integer, found a boolean
+spec.volumes[0].emptyDir | "x" | an object, found a string
+spec.volumes[0].emptyDir.medium | 1 | a string, found a number
+spec.volumes[0].downwardAPI | [] | an object, found a list
+spec.volumes[0].downwardAPI.items | {} | a list, found an object
+spec.volumes[1] | "x" | an object, found a string
+spec.os | "windows" | an object, found a string
+spec.os.name | 1 | a string, found a number
+spec.containers[0].securityContext.privileged | "yes" | a boolean, found a string
+spec.containers[0].securityContext.runAsNonRoot | "yes" | a boolean, found a string
+spec.containers[0].securityContext.allowPrivilegeEscalation | "yes" | a boolean, found a string
+spec.containers[0].securityContext.runAsUser | "yes" | an integer, found a string
+spec.containers[0].securityContext.runAsGroup | "yes" | an integer, found a string
+spec.containers[0].securityContext.seLinuxOptions | "yes" | an object, found a string
+spec.containers[0].securityContext.seccompProfile | "yes" | an object, found a string
+spec.containers[0].securityContext.appArmorProfile | "yes" | an object, found a string
+spec.containers[0].securityContext.seLinuxOptions['level'] | {"a": 1} | a string, found an object
+spec.volumes[0].downwardAPI.items[0].path | ["a"] | a string, found a list
+spec.resourceClaims[0].name | ["a"] | a string, found a list
+spec.containers[0].resources.claims[0].name | 1 | a string, found a number
+spec.volumes[0].hostPath | [] | an object, found a list
+spec.volumes[0].hostPath.path | [] | a string, found a list
+spec.containers[0].securityContext.runAsUser | 9223372036854775808 | an integer, found a number
+spec.containers[0].securityContext.runAsUser | -9223372036854775809 | an integer, found a number
+spec.tolerations | {} | a list, found an object
+spec.tolerations[0] | "x" | an object, found a string
+spec.tolerations[0].key | 1 | a string, found a number
+spec.affinity | [] | an object, found a list
+spec.affinity.nodeAffinity | "x" | an object, found a string
+REQUIRED | [] | an object, found a list
+REQUIRED.nodeSelectorTerms | {} | a list, found an object
+REQUIRED.nodeSelectorTerms[0].matchExpressions[0] | 1 | an object, found a number
+REQUIRED.nodeSelectorTerms[1].matchExpressions[0] | 1 | an object, found a number
+REQUIRED.nodeSelectorTerms[0].matchExpressions[0].key | 1 | a string, found a number
+REQUIRED.nodeSelectorTerms[0].matchExpressions[0].operator | 1 | a string, found a number
+REQUIRED.nodeSelectorTerms[0].matchExpressions[0].values | "a" | a list, found a string
+REQUIRED.nodeSelectorTerms[0].matchExpressions[0].values[0] | 1 | a string, found a number
+spec.nodeSelector['a'] | null | a string, found nothing
+"""
+"""A field, a value of a wrong type, and what is told of it."""
+
+
+def at(path: str, value: Any) -> Any:
+    """Return a pod that holds nothing but a value at a path like ``spec.volumes[0].name``."""
+    for index, key, name in reversed(re.findall(r"\[(\d+)\]|\['(.+?)'\]|(\w+)", path)):
+        value = [*[{}] * int(index), value] if index else {key or name: value}
+    return value
+
+
+ENV, MOUNT = "spec.containers[0].env[0]", "spec.containers[0].volumeMounts[0]"
 REFUSED: list[tuple[Any, str]] = [
+    *(
+        (at(path, json.loads(value)), f"pod.{path}: expected {told}")
+        for path, value, told in (
+            row.split(" | ") for row in WRONG_TYPES.replace("REQUIRED", REQUIRED).split("\n")[1:-1]
+        )
+    ),
     ([], "pod: expected an object, found a list"),
     (None, "pod: expected an object, found nothing"),
-    ({"metadata": "x"}, "pod.metadata: expected an object, found a string"),
+    (at(ENV, {"name": "A", "value": 1}), f"pod.{ENV}.value: expected a string"),
+    (at(ENV, {"name": "A", "valueFrom": []}), f"pod.{ENV}.valueFrom: expected an object"),
     (
-        {"metadata": {"labels": {"a": 1}}},
-        "pod.metadata.labels['a']: expected a string, found a number",
-    ),
-    (
-        {"metadata": {"annotations": []}},
-        "pod.metadata.annotations: expected an object, found a list",
-    ),
-    ({"metadata": {"name": 5}}, "pod.metadata.name: expected a string, found a number"),
-    (
-        {"metadata": {"generateName": 5}},
-        "pod.metadata.generateName: expected a string, found a number",
-    ),
-    ({"metadata": {"namespace": 5}}, "pod.metadata.namespace: expected a string, found a number"),
-    (
-        {"metadata": {"ownerReferences": [{"controller": "true"}]}},
-        "pod.metadata.ownerReferences[0].controller: expected a boolean",
-    ),
-    ({"spec": []}, "pod.spec: expected an object, found a list"),
-    *(
-        (pod(**{key: 1}), f"pod.spec.{key}: expected a string")
-        for key in ("hostname", "subdomain", "restartPolicy")
-    ),
-    *(
-        (pod(**{key: 1}), f"pod.spec.{key}: expected a boolean")
-        for key in ("hostNetwork", "hostUsers", "hostIPC")
-    ),
-    (
-        pod(securityContext={"runAsUser": "0"}),
-        "pod.spec.securityContext.runAsUser: expected an integer, found a string",
-    ),
-    (pod(volumes=[{"name": 1}]), "pod.spec.volumes[0].name: expected a string, found a number"),
-    ({"spec": {"containers": {}}}, "pod.spec.containers: expected a list, found an object"),
-    ({"spec": {"containers": [None]}}, "pod.spec.containers[0]: expected an object, found nothing"),
-    (
-        {"spec": {"containers": [{"env": [{"name": 1}]}]}},
-        "pod.spec.containers[0].env[0].name: expected a string, found a number",
-    ),
-    (
-        {"spec": {"containers": [{"env": [{"name": "A", "value": 1}]}]}},
-        "pod.spec.containers[0].env[0].value: expected a string",
-    ),
-    (
-        {"spec": {"containers": [{"env": [{"name": "A", "valueFrom": []}]}]}},
-        "pod.spec.containers[0].env[0].valueFrom: expected an object",
+        at(ENV, {"name": "A", "valueFrom": {"fieldRef": "a"}}),
+        f"pod.{ENV}.valueFrom.fieldRef: expected an object, found a string",
     ),
     *(
         (
-            {"spec": {"containers": [{"env": [{"name": "A", "valueFrom": {kind: {key: 1}}}]}]}},
-            f"pod.spec.containers[0].env[0].valueFrom.{kind}.{key}: expected a string, found a number",
+            at(ENV, {"name": "A", "valueFrom": {kind: {key: 1}}}),
+            f"pod.{ENV}.valueFrom.{kind}.{key}: expected a string, found a number",
         )
         for kind, key in (
             ("fieldRef", "fieldPath"),
@@ -79,229 +135,22 @@ REFUSED: list[tuple[Any, str]] = [
         )
     ),
     (
-        {"spec": {"containers": [{"env": {}}]}},
-        "pod.spec.containers[0].env: expected a list, found an object",
+        at("spec.containers[0].volumeDevices[0].name", "a"),
+        "volumeDevices[0].devicePath: expected a string, found nothing",
+    ),
+    (at(f"{MOUNT}.name", "a"), f"pod.{MOUNT}.mountPath: expected a string, found nothing"),
+    (
+        at(MOUNT, {"name": "a", "mountPath": "/a", "subPathExpr": []}),
+        f"pod.{MOUNT}.subPathExpr: expected a string, found a list",
     ),
     (
-        {"spec": {"containers": [{"volumeMounts": "a"}]}},
-        "pod.spec.containers[0].volumeMounts: expected a list, found a string",
-    ),
-    (
-        {"spec": {"containers": [{"volumeDevices": "a"}]}},
-        "pod.spec.containers[0].volumeDevices: expected a list, found a string",
-    ),
-    (
-        {"spec": {"containers": [{"command": "sh"}]}},
-        "pod.spec.containers[0].command: expected a list, found a string",
-    ),
-    (
-        {"spec": {"containers": [{"livenessProbe": "x"}]}},
-        "containers[0].livenessProbe: expected an object, found a string",
-    ),
-    (
-        {"spec": {"containers": [{"startupProbe": {"exec": []}}]}},
-        "startupProbe.exec: expected an object, found a list",
-    ),
-    (
-        {"spec": {"containers": [{"lifecycle": {"preStop": {"exec": {"command": [1]}}}}]}},
-        "containers[0].lifecycle.preStop.exec.command[0]: expected a string, found a number",
-    ),
-    (
-        {"spec": {"containers": [{"lifecycle": {"preStop": []}}]}},
-        "lifecycle.preStop: expected an object, found a list",
-    ),
-    (
-        {"spec": {"containers": [{"lifecycle": {"preStop": {"exec": ["a"]}}}]}},
-        "lifecycle.preStop.exec: expected an object, found a list",
-    ),
-    (
-        {"spec": {"containers": [{"lifecycle": {"preStop": {"exec": {"command": "a"}}}}]}},
-        "lifecycle.preStop.exec.command: expected a list, found a string",
-    ),
-    (
-        {"spec": {"containers": [{"env": [{"name": "A", "valueFrom": {"fieldRef": "a"}}]}]}},
-        "env[0].valueFrom.fieldRef: expected an object, found a string",
-    ),
-    (
-        {"spec": {"containers": [{"lifecycle": ["a"]}]}},
-        "containers[0].lifecycle: expected an object, found a list",
-    ),
-    (
-        {"spec": {"containers": [{"args": [1]}]}},
-        "pod.spec.containers[0].args[0]: expected a string, found a number",
-    ),
-    (
-        {"spec": {"containers": [{"resources": {"limits": {"a/b": []}}}]}},
-        "pod.spec.containers[0].resources.limits['a/b']: expected a quantity",
-    ),
-    (
-        {"spec": {"containers": [{"resources": {"limits": {"a/b": True}}}]}},
-        "expected a quantity, found a boolean",
-    ),
-    (
-        {"spec": {"resources": {"limits": {"memory": []}}}},
-        "pod.spec.resources.limits['memory']: expected a quantity",
-    ),
-    ({"spec": {"resources": "8Gi"}}, "pod.spec.resources: expected an object, found a string"),
-    (
-        {"spec": {"containers": [{"volumeDevices": [{"name": "a"}]}]}},
-        "pod.spec.containers[0].volumeDevices[0].devicePath: expected a string, found nothing",
-    ),
-    (
-        {"spec": {"containers": [{"volumeMounts": [{"name": "a"}]}]}},
-        "pod.spec.containers[0].volumeMounts[0].mountPath: expected a string, found nothing",
-    ),
-    (
-        {"spec": {"containers": [{"securityContext": {"capabilities": {"add": "IPC_LOCK"}}}]}},
-        "capabilities.add: expected a list",
-    ),
-    (
-        {"spec": {"containers": [{"securityContext": {"capabilities": ["IPC_LOCK"]}}]}},
-        "securityContext.capabilities: expected an object, found a list",
-    ),
-    (
-        {"spec": {"containers": [{"securityContext": {"runAsUser": True}}]}},
-        "securityContext.runAsUser: expected an integer, found a boolean",
-    ),
-    (pod(hostNetwork="yes"), "pod.spec.hostNetwork: expected a boolean, found a string"),
-    (
-        pod(volumes=[{"name": "v", "emptyDir": "x"}]),
-        "pod.spec.volumes[0].emptyDir: expected an object",
-    ),
-    (
-        pod(volumes=[{"name": "v", "emptyDir": {"medium": 1}}]),
-        "pod.spec.volumes[0].emptyDir.medium: expected a string",
-    ),
-    (
-        pod(volumes=[{"name": "v", "downwardAPI": []}]),
-        "pod.spec.volumes[0].downwardAPI: expected an object, found a list",
-    ),
-    (
-        pod(volumes=[{"name": "v", "downwardAPI": {"items": {}}}]),
-        "pod.spec.volumes[0].downwardAPI.items: expected a list, found an object",
-    ),
-    (pod(volumes=[{"name": "v"}, "x"]), "pod.spec.volumes[1]: expected an object, found a string"),
-    (pod(os="windows"), "pod.spec.os: expected an object, found a string"),
-    (pod(os={"name": 1}), "pod.spec.os.name: expected a string, found a number"),
-    *(
-        (
-            {"spec": {"containers": [{"securityContext": {key: "yes"}}]}},
-            f"pod.spec.containers[0].securityContext.{key}: expected {what}, found a string",
-        )
-        for what, keys in (
-            ("a boolean", ("privileged", "runAsNonRoot", "allowPrivilegeEscalation")),
-            ("an integer", ("runAsUser", "runAsGroup")),
-            ("an object", ("seLinuxOptions", "seccompProfile", "appArmorProfile", "capabilities")),
-        )
-        for key in keys
-    ),
-    (
-        {"spec": {"containers": [{"securityContext": {"seLinuxOptions": "s0"}}]}},
-        "securityContext.seLinuxOptions: expected an object, found a string",
-    ),
-    (
-        {"spec": {"containers": [{"securityContext": {"seLinuxOptions": {"level": {"a": 1}}}}]}},
-        "seLinuxOptions['level']: expected a string, found an object",
-    ),
-    (
-        pod(volumes=[{"name": "v", "downwardAPI": {"items": [{"path": ["a"]}]}}]),
-        "pod.spec.volumes[0].downwardAPI.items[0].path: expected a string, found a list",
-    ),
-    (
-        pod(resourceClaims=[{"name": ["a"]}]),
-        "pod.spec.resourceClaims[0].name: expected a string, found a list",
-    ),
-    (
-        {"spec": {"containers": [{"resources": {"claims": [{"name": 1}]}}]}},
-        "containers[0].resources.claims[0].name: expected a string, found a number",
-    ),
-    (
-        {
-            "spec": {
-                "containers": [
-                    {"volumeMounts": [{"name": "a", "mountPath": "/a", "subPathExpr": []}]}
-                ]
-            }
-        },
-        "volumeMounts[0].subPathExpr: expected a string, found a list",
-    ),
-    (
-        pod(volumes=[{"name": "v", "hostPath": []}]),
-        "pod.spec.volumes[0].hostPath: expected an object, found a list",
-    ),
-    (
-        pod(volumes=[{"hostPath": {"path": []}}]),
-        "pod.spec.volumes[0].hostPath.path: expected a string, found a list",
-    ),
-    (
-        {"spec": {"containers": [{"resources": {"limits": {"cpu": 10**4300}}}]}},
+        at("spec.containers[0].resources.limits.cpu", 10**4300),
         "limits['cpu']: expected a quantity of at most 64 bits, found a number",
-    ),
-    (
-        {"spec": {"containers": [{"securityContext": {"runAsUser": 2**63}}]}},
-        "runAsUser: expected an integer",
-    ),
-    (
-        {"spec": {"containers": [{"securityContext": {"runAsUser": -(2**63) - 1}}]}},
-        "runAsUser: expected an integer",
     ),
     (
         {"metadata": {"labels": {"a" * 3_000_000: 1}}},
         f"pod.metadata.labels['{'a' * 253}']: expected a string",
     ),
-    (pod(tolerations={}), "pod.spec.tolerations: expected a list, found an object"),
-    (pod(tolerations=["x"]), "pod.spec.tolerations[0]: expected an object, found a string"),
-    (
-        pod(tolerations=[{"key": 1}]),
-        "pod.spec.tolerations[0].key: expected a string, found a number",
-    ),
-    (pod(affinity=[]), "pod.spec.affinity: expected an object, found a list"),
-    (
-        pod(affinity={"nodeAffinity": "x"}),
-        "pod.spec.affinity.nodeAffinity: expected an object, found a string",
-    ),
-    *(
-        (
-            pod(
-                affinity={
-                    "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
-                }
-            ),
-            message,
-        )
-        for required, message in (
-            (
-                [],
-                "requiredDuringSchedulingIgnoredDuringExecution: expected an object, found a list",
-            ),
-            ({"nodeSelectorTerms": {}}, "nodeSelectorTerms: expected a list, found an object"),
-            (
-                {"nodeSelectorTerms": [{"matchExpressions": [1]}]},
-                "matchExpressions[0]: expected an object",
-            ),
-            (
-                {"nodeSelectorTerms": [{}, {"matchExpressions": [1]}]},
-                "[1].matchExpressions[0]: expected an object",
-            ),
-            (
-                {"nodeSelectorTerms": [{"matchExpressions": [{"key": 1}]}]},
-                "matchExpressions[0].key: expected a string",
-            ),
-            (
-                {"nodeSelectorTerms": [{"matchExpressions": [{"operator": 1}]}]},
-                "[0].operator: expected a string",
-            ),
-            (
-                {"nodeSelectorTerms": [{"matchExpressions": [{"values": "a"}]}]},
-                "nodeSelectorTerms[0].matchExpressions[0].values: expected a list, found a string",
-            ),
-            (
-                {"nodeSelectorTerms": [{"matchExpressions": [{"values": [1]}]}]},
-                "nodeSelectorTerms[0].matchExpressions[0].values[0]: expected a string, found a number",
-            ),
-        )
-    ),
-    (pod(nodeSelector={"a": None}), "pod.spec.nodeSelector['a']: expected a string, found nothing"),
 ]
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.core.builders import profile
 from tests.pods import minimal_container as _one
 from tests.pods import minimal_pod
+from tests.tables import cases
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.errors import Denied
@@ -29,124 +30,67 @@ def _pod(*found: Object, annotation: str | None = None, **spec: Any) -> Object:
     )
 
 
+def _read(containers: str) -> Object:
+    """Read ``a b:nvidia.com/gpu c!``: names, the resource asked for, ! where a launcher starts."""
+    found = []
+    for text in containers.split():
+        name, _, resource = text.removesuffix("!").partition(":")
+        command = {"command": ["torchrun", "t.py"]} if text.endswith("!") else {}
+        resources = {"resources": {"limits": {resource: "8"}}} if resource else {}
+        found.append(_one(name, **command, **resources))
+    return _pod(*found)
+
+
 @pytest.mark.parametrize(
-    ("pod", "profile", "member", "wanted"),
+    ("containers", "profiled", "system", "chosen"),
+    cases("""
+first | a b | | | a
+not a proxy | istio-proxy b | | | b
+only a proxy | istio-proxy | | | istio-proxy
+the system's name | log pytorch | | torch | pytorch
+the system's name absent | log other | | torch | log
+a launcher | log b! | | torch | b
+the system's name before a launcher | a! pytorch | | torch | pytorch
+an accelerator before the system's name | pytorch b:nvidia.com/gpu | | torch | b
+network card beside a gpu | a:spidernet.io/shared_cx5_gpu1 b:nvidia.com/gpu | | | b
+the profile's name | a:nvidia.com/gpu main | main | torch | main
+the profile's name absent | a b:nvidia.com/gpu | main | | b
+"""),
+)
+def test_chooses(containers: str, profiled: str, system: str, chosen: str) -> None:
+    pod = _read(containers)
+    index = choose_container(pod, PROFILED if profiled else PLAIN, TORCH if system else None)
+    assert pod["spec"]["containers"][index]["name"] == chosen
+
+
+REQUESTED = {"requests": {"amd.com/gpu": 1}}
+CLAIMED = {"claims": [{"name": "gpu"}]}
+SIDECAR = _one("side", resources=GPU, restartPolicy="Always")
+
+
+@pytest.mark.parametrize(
+    ("pod", "wanted"),
     [
-        pytest.param(_pod(_one("a"), _one("b")), PLAIN, None, 0, id="first"),
-        pytest.param(_pod(_one("istio-proxy"), _one("b")), PLAIN, None, 1, id="not-a-proxy"),
-        pytest.param(_pod(_one("istio-proxy")), PLAIN, None, 0, id="only-a-proxy"),
-        pytest.param(
-            _pod(_one("log"), _one("pytorch")),
-            PLAIN,
-            TORCH,
-            1,
-            id="the-systems-name",
-        ),
-        pytest.param(
-            _pod(_one("log"), _one("other")),
-            PLAIN,
-            TORCH,
-            0,
-            id="the-systems-name-absent",
-        ),
-        pytest.param(
-            _pod(_one("log"), _one("b", command=["torchrun", "t.py"])),
-            PLAIN,
-            TORCH,
-            1,
-            id="a-launcher",
-        ),
-        pytest.param(
-            _pod(_one("a", command=["torchrun", "t.py"]), _one("pytorch")),
-            PLAIN,
-            TORCH,
-            1,
-            id="the-systems-name-before-a-launcher",
-        ),
-        pytest.param(
-            _pod(_one("pytorch"), _one("b", resources=GPU)),
-            PLAIN,
-            TORCH,
-            1,
-            id="accelerator-before-the-systems-name",
-        ),
-        pytest.param(
-            _pod(
-                _one("a", resources={"limits": None}),
-                _one("b", resources={"requests": {"amd.com/gpu": 1}}),
-            ),
-            PLAIN,
-            None,
-            1,
-            id="accelerator-in-requests",
-        ),
-        pytest.param(
+        (_pod(_one("a", resources={"limits": None}), _one("b", resources=REQUESTED)), 1),
+        (
             _pod(
                 _one("a", resources={"limits": {"nvidia.com/gpu": "0"}}), _one("b", resources=GPU)
             ),
-            PLAIN,
-            None,
             1,
-            id="no-accelerator-is-none",
         ),
-        pytest.param(
-            _pod(
-                _one("a", resources={"limits": {"spidernet.io/shared_cx5_gpu1": "1"}}),
-                _one("b", resources=GPU),
-            ),
-            PLAIN,
-            None,
-            1,
-            id="network-card-beside-a-gpu",
-        ),
-        pytest.param(
-            _pod(
-                _one("a"),
-                _one("b", resources={"claims": [{"name": "gpu"}]}),
-                _one("c", resources=GPU),
-            ),
-            PLAIN,
-            None,
-            1,
-            id="claims",
-        ),
-        pytest.param(
-            _pod(_one("a", resources=GPU), _one("main")),
-            PROFILED,
-            TORCH,
-            1,
-            id="the-profiles-name",
-        ),
-        pytest.param(
-            _pod(_one("a"), _one("b", resources=GPU)),
-            PROFILED,
-            None,
-            1,
-            id="the-profiles-name-absent",
-        ),
-        pytest.param(
-            _pod(_one("a", resources=GPU), _one("main"), _one("c"), annotation="c"),
-            PROFILED,
-            TORCH,
-            2,
-            id="annotation-before-all",
-        ),
-        pytest.param(_pod(_one("a"), annotation=""), PLAIN, None, 0, id="empty-annotation-is-none"),
-        pytest.param(
-            _pod(
-                _one("a"),
-                _one("b"),
-                initContainers=[_one("side", resources=GPU, restartPolicy="Always")],
-            ),
-            PLAIN,
-            None,
-            0,
-            id="never-a-sidecar",
-        ),
+        (_pod(_one("a"), _one("b", resources=CLAIMED), _one("c", resources=GPU)), 1),
+        (_pod(_one("a"), annotation=""), 0),
+        (_pod(_one("a"), _one("b"), initContainers=[SIDECAR]), 0),
     ],
+    ids=["requests", "no accelerator", "claims", "empty annotation", "never a sidecar"],
 )
-def test_chooses(pod: Object, profile: Any, member: TrainingPod | None, wanted: int) -> None:
-    assert choose_container(pod, profile, member) == wanted
+def test_chooses_by_accelerators_of_containers(pod: Object, wanted: int) -> None:
+    assert choose_container(pod, PLAIN, None) == wanted
+
+
+def test_an_annotation_is_stronger_than_all() -> None:
+    pod = _pod(_one("a", resources=GPU), _one("main"), _one("c"), annotation="c")
+    assert choose_container(pod, PROFILED, TORCH) == 2
 
 
 def test_follows_its_own_choice_when_another_injector_adds_a_container() -> None:
@@ -188,86 +132,37 @@ def test_denies_a_pod_without_containers() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "resource",
-    [
-        "nvidia.com/gpu",
-        "nvidia.com/gpu.shared",
-        "nvidia.com/mig-1g.5gb",
-        "nvidia.com/mig-3g.20gb.me",
-        "nvidia.com/gpumem",
-        "amd.com/gpu",
-        "amd.com/cpx_nps4",
-        "gpu.intel.com/i915",
-        "gpu.intel.com/xe",
-        "npu.intel.com/accel",
-        "habana.ai/gaudi",
-        "aws.amazon.com/neuron",
-        "aws.amazon.com/neuroncore",
-        "aws.amazon.com/neurondevice",
-        "google.com/tpu",
-        "cloud-tpus.google.com/v3",
-        "huawei.com/Ascend910",
-        "huawei.com/ascend-1980",
-        "huawei.com/npu",
-        "cambricon.com/mlu",
-        "cambricon.com/mlu370",
-        "metax-tech.com/gpu",
-        "metax-tech.com/sgpu",
-        "mthreads.com/vgpu",
-        "hygon.com/dcu",
-        "enflame.com/gcu",
-        "kunlunxin.com/xpu",
-        "furiosa.ai/rngd",
-        "rebellions.ai/ATOM",
-        "tenstorrent.com/n150",
-        "graphcore.ai/ipu",
-        "qualcomm.com/qaic",
-        "aliyun.com/gpu-mem",
-        "aliyun.com/gpu-core.percentage",
-        "tke.cloud.tencent.com/qgpu-core",
-        "tencent.com/vcuda-core",
-        "volcano.sh/vgpu-number",
-        "koordinator.sh/gpu-memory-ratio",
-        "k8s.amazonaws.com/vgpu",
-        "alpha.kubernetes.io/nvidia-gpu",
-        "dra.llm-d.io/gpu-nic-pair",
-    ],
-)
+ACCELERATORS = """
+nvidia.com/gpu nvidia.com/gpu.shared nvidia.com/mig-1g.5gb nvidia.com/mig-3g.20gb.me
+nvidia.com/gpumem amd.com/gpu amd.com/cpx_nps4 gpu.intel.com/i915 gpu.intel.com/xe
+npu.intel.com/accel habana.ai/gaudi aws.amazon.com/neuron aws.amazon.com/neuroncore
+aws.amazon.com/neurondevice google.com/tpu cloud-tpus.google.com/v3 huawei.com/Ascend910
+huawei.com/ascend-1980 huawei.com/npu cambricon.com/mlu cambricon.com/mlu370
+metax-tech.com/gpu metax-tech.com/sgpu mthreads.com/vgpu hygon.com/dcu enflame.com/gcu
+kunlunxin.com/xpu furiosa.ai/rngd rebellions.ai/ATOM tenstorrent.com/n150 graphcore.ai/ipu
+qualcomm.com/qaic aliyun.com/gpu-mem aliyun.com/gpu-core.percentage
+tke.cloud.tencent.com/qgpu-core tencent.com/vcuda-core volcano.sh/vgpu-number
+koordinator.sh/gpu-memory-ratio k8s.amazonaws.com/vgpu alpha.kubernetes.io/nvidia-gpu
+dra.llm-d.io/gpu-nic-pair
+"""
+
+
+@pytest.mark.parametrize("resource", ACCELERATORS.split())
 def test_takes_for_an_accelerator(resource: str) -> None:
     assert is_accelerator(resource)
 
 
-@pytest.mark.parametrize(
-    "resource",
-    [
-        "cpu",
-        "memory",
-        "gpu",
-        "hugepages-2Mi",
-        "rdma/ib",
-        "rdma/hca",
-        "rdma/rdma_shared_device_a",
-        "rdma/gpu0_nic",
-        "rdma/gpu0",
-        "spidernet.io/shared_cx5_gpu1",
-        "spidernet.io/gpu1_rdma",
-        "nvidia.com/gpu0-rail",
-        "nvidia.com/hostdev",
-        "nvidia.com/rdma-vf",
-        "nvidia.com/sriov_resource_rail_0",
-        "nvidia.com/mlnxnics",
-        "openshift.io/eth_rail0",
-        "openshift.io/gpu0_vf",
-        "vpc.amazonaws.com/efa",
-        "networking.gke.io.networks/rdma-0",
-        "aliyun/erdma",
-        "intel.com/qat",
-        "intel.com/intel_sriov_netdevice",
-        "gpu.intel.com/i915_monitoring",
-        "devices.kubevirt.io/kvm",
-        "example.com/xelink",
-    ],
-)
+OTHERS = """
+cpu memory gpu hugepages-2Mi rdma/ib rdma/hca rdma/rdma_shared_device_a rdma/gpu0_nic
+rdma/gpu0 spidernet.io/shared_cx5_gpu1 spidernet.io/gpu1_rdma nvidia.com/gpu0-rail
+nvidia.com/hostdev nvidia.com/rdma-vf nvidia.com/sriov_resource_rail_0 nvidia.com/mlnxnics
+openshift.io/eth_rail0 openshift.io/gpu0_vf vpc.amazonaws.com/efa
+networking.gke.io.networks/rdma-0 aliyun/erdma intel.com/qat
+intel.com/intel_sriov_netdevice gpu.intel.com/i915_monitoring devices.kubevirt.io/kvm
+example.com/xelink
+"""
+
+
+@pytest.mark.parametrize("resource", OTHERS.split())
 def test_does_not_take_for_an_accelerator(resource: str) -> None:
     assert not is_accelerator(resource)

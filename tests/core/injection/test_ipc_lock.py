@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.core.builders import carry_out, message, outcomes, plan, profile
 from tests.pods import minimal_container, minimal_pod
+from tests.tables import cases
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.injection.ipc_lock import inject, may_lock
@@ -17,6 +19,12 @@ ADDED = (Outcome.INJECTED, Reason.ADDED)
 KEPT = (Outcome.KEPT, Reason.ALREADY_THERE)
 PRIVILEGED = (Outcome.KEPT, Reason.PRIVILEGED)
 NOT_ROOT = (Outcome.WARNED, Reason.NOT_ROOT)
+OUTCOMES = {
+    "added": ADDED,
+    "kept": KEPT,
+    "privileged": PRIVILEGED,
+    "dropped": (Outcome.WARNED, Reason.USER_VALUE),
+}
 
 
 def _pod(context: Object | None = None, **spec: Any) -> Object:
@@ -25,75 +33,35 @@ def _pod(context: Object | None = None, **spec: Any) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("context", "wanted", "expected"),
-    [
-        pytest.param(None, {"capabilities": {"add": ["IPC_LOCK"]}}, [ADDED], id="no-context"),
-        pytest.param({}, {"capabilities": {"add": ["IPC_LOCK"]}}, [ADDED], id="empty-context"),
-        pytest.param(
-            {"capabilities": {"add": None}},
-            {"capabilities": {"add": ["IPC_LOCK"]}},
-            [ADDED],
-            id="null-list",
-        ),
-        pytest.param(
-            {"runAsUser": 0, "capabilities": {"add": ["SYS_PTRACE"], "drop": ["ALL"]}},
-            {"runAsUser": 0, "capabilities": {"add": ["SYS_PTRACE", "IPC_LOCK"], "drop": ["ALL"]}},
-            [ADDED],
-            id="beside-others",
-        ),
-        pytest.param(
-            {"capabilities": {"add": ["ALL"], "drop": ["ALL"]}},
-            {"capabilities": {"add": ["ALL", "IPC_LOCK"], "drop": ["ALL"]}},
-            [ADDED],
-            id="all-added-and-dropped",
-        ),
-        pytest.param(
-            {"capabilities": {"add": ["CAP_IPC_LOCK"]}},
-            {"capabilities": {"add": ["CAP_IPC_LOCK", "IPC_LOCK"]}},
-            [ADDED],
-            id="with-a-prefix-it-is-another-to-containerd",
-        ),
-        pytest.param(
-            {"capabilities": {"add": ["ipc_lock"]}}, None, [KEPT], id="runtimes-ignore-case"
-        ),
-        pytest.param({"capabilities": {"add": ["all"]}}, None, [KEPT], id="all-in-any-case"),
-        pytest.param(
-            {"capabilities": {"add": ["all"], "drop": ["All"]}},
-            {"capabilities": {"add": ["all", "IPC_LOCK"], "drop": ["All"]}},
-            [ADDED],
-            id="all-dropped-in-any-case",
-        ),
-        pytest.param(
-            {"capabilities": {"drop": ["ipc_lock"]}},
-            None,
-            [(Outcome.WARNED, Reason.USER_VALUE)],
-            id="dropped-in-any-case",
-        ),
-        pytest.param({"capabilities": {"add": ["IPC_LOCK"]}}, None, [KEPT], id="there"),
-        pytest.param({"capabilities": {"add": ["ALL"]}}, None, [KEPT], id="all-is-there"),
-        pytest.param({"privileged": True}, None, [PRIVILEGED], id="privileged"),
-        pytest.param(
-            {"privileged": False},
-            {"privileged": False, "capabilities": {"add": ["IPC_LOCK"]}},
-            [ADDED],
-            id="not-privileged",
-        ),
-        pytest.param(
-            {"capabilities": {"drop": ["IPC_LOCK"]}},
-            None,
-            [(Outcome.WARNED, Reason.USER_VALUE)],
-            id="dropped-by-the-user",
-        ),
-    ],
+    ("context", "wanted", "outcome"),
+    cases("""
+no-context | null | ["IPC_LOCK"] | added
+empty-context | {} | ["IPC_LOCK"] | added
+null-list | {"capabilities": {"add": null}} | ["IPC_LOCK"] | added
+beside-others | {"runAsUser": 0, "capabilities": {"add": ["SYS_PTRACE"], "drop": ["ALL"]}} | ["SYS_PTRACE", "IPC_LOCK"] | added
+all-added-and-dropped | {"capabilities": {"add": ["ALL"], "drop": ["ALL"]}} | ["ALL", "IPC_LOCK"] | added
+with-a-prefix-it-is-another-to-containerd | {"capabilities": {"add": ["CAP_IPC_LOCK"]}} | ["CAP_IPC_LOCK", "IPC_LOCK"] | added
+runtimes-ignore-case | {"capabilities": {"add": ["ipc_lock"]}} |  | kept
+all-in-any-case | {"capabilities": {"add": ["all"]}} |  | kept
+all-dropped-in-any-case | {"capabilities": {"add": ["all"], "drop": ["All"]}} | ["all", "IPC_LOCK"] | added
+dropped-in-any-case | {"capabilities": {"drop": ["ipc_lock"]}} |  | dropped
+there | {"capabilities": {"add": ["IPC_LOCK"]}} |  | kept
+all-is-there | {"capabilities": {"add": ["ALL"]}} |  | kept
+privileged | {"privileged": true} |  | privileged
+not-privileged | {"privileged": false} | ["IPC_LOCK"] | added
+dropped-by-the-user | {"capabilities": {"drop": ["IPC_LOCK"]}} |  | dropped
+"""),
 )
-def test_completes_the_training_container(
-    context: Object | None, wanted: Object | None, expected: Any
-) -> None:
-    pod = _pod(context)
+def test_completes_the_training_container(context: str, wanted: str, outcome: str) -> None:
+    given = json.loads(context)
+    pod = _pod(given)
     result, decisions = carry_out(inject, pod, plan(pod))
     after = result["spec"]["containers"][0].get("securityContext")
-    assert after == (context if wanted is None else wanted)
-    assert outcomes(decisions) == expected
+    if wanted:
+        capabilities = (given or {}).get("capabilities", {})
+        given = {**(given or {}), "capabilities": {**capabilities, "add": json.loads(wanted)}}
+    assert after == given
+    assert outcomes(decisions) == [OUTCOMES[outcome]]
     assert may_lock(after) is (decisions[0].outcome is not Outcome.WARNED), (
         "what explain says of the pod later"
     )
@@ -113,33 +81,24 @@ def test_leaves_other_containers_alone() -> None:
 
 @pytest.mark.parametrize(
     ("container", "pod_wide", "is_inert"),
-    [
-        pytest.param({}, {}, False, id="nothing-said"),
-        pytest.param(
-            {"runAsUser": 0}, {"runAsUser": 1000}, False, id="containers-root-over-the-pods-user"
-        ),
-        pytest.param({"runAsUser": 0}, {"runAsNonRoot": True}, False, id="containers-root"),
-        pytest.param({"runAsUser": 1000}, {}, True, id="containers-user"),
-        pytest.param(
-            {"runAsUser": 1000}, {"runAsUser": 0}, True, id="containers-user-over-the-pods-root"
-        ),
-        pytest.param({}, {"runAsUser": 1000}, True, id="pods-user"),
-        pytest.param({"runAsNonRoot": True}, {}, True, id="non-root-without-user"),
-        pytest.param({}, {"runAsNonRoot": True}, True, id="pods-non-root"),
-        pytest.param(
-            {"runAsNonRoot": False},
-            {"runAsNonRoot": True},
-            False,
-            id="containers-word-over-the-pods",
-        ),
-    ],
+    cases("""
+nothing-said | {} | {} | no
+containers-root-over-the-pods-user | {"runAsUser": 0} | {"runAsUser": 1000} | no
+containers-root | {"runAsUser": 0} | {"runAsNonRoot": true} | no
+containers-user | {"runAsUser": 1000} | {} | yes
+containers-user-over-the-pods-root | {"runAsUser": 1000} | {"runAsUser": 0} | yes
+pods-user | {} | {"runAsUser": 1000} | yes
+non-root-without-user | {"runAsNonRoot": true} | {} | yes
+pods-non-root | {} | {"runAsNonRoot": true} | yes
+containers-word-over-the-pods | {"runAsNonRoot": false} | {"runAsNonRoot": true} | no
+"""),
 )
 def test_warns_that_it_is_inert_in_a_non_root_container(
-    container: Object, pod_wide: Object, is_inert: bool
+    container: str, pod_wide: str, is_inert: str
 ) -> None:
-    pod = _pod(container, securityContext=pod_wide)
+    pod = _pod(json.loads(container), securityContext=json.loads(pod_wide))
     _, decisions = carry_out(inject, pod, plan(pod))
-    assert outcomes(decisions) == [ADDED, *([NOT_ROOT] if is_inert else [])]
+    assert outcomes(decisions) == [ADDED, *([NOT_ROOT] if is_inert == "yes" else [])]
 
 
 @pytest.mark.parametrize(

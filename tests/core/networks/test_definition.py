@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
+from tests.tables import cases
 from webhook.core import names
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks import define_network
@@ -185,75 +186,51 @@ def test_names_a_node_selector_that_is_no_label(annotation: str) -> None:
     )
 
 
-MACVLAN = {"type": "macvlan", "master": "ens2f0"}
-OVN = {"type": "ovn-k8s-cni-overlay", "topology": "layer2"}
-
-
 @pytest.mark.parametrize(
-    ("config", "has_ipam", "ipv6_only"),
+    ("gives", "config"),
     [
+        *cases(r"""
+pool | yes | {"type": "macvlan", "ipam": {"type": "nv-ipam", "poolName": "p"}}
+dhcp | yes | {"type": "macvlan", "ipam": {"type": "dhcp"}}
+static without addresses | yes | {"type": "macvlan", "ipam": {"type": "static"}}
+empty ipam | no | {"type": "macvlan", "ipam": {}}
+ipam without a type | no | {"type": "macvlan", "ipam": {"type": ""}}
+ipam null | no | {"type": "macvlan", "ipam": null}
+ipam is text | no | {"type": "macvlan", "ipam": "dhcp"}
+no ipam | no | {"type": "macvlan"}
+first plugin | yes | {"plugins": [{"type": "macvlan", "ipam": {"type": "x"}}, {"type": "rdma"}]}
+second plugin | yes | {"plugins": [{"type": "rdma"}, {"type": "macvlan", "ipam": {"type": "x"}}]}
+no plugin has ipam | no | {"plugins": [{"type": "macvlan"}, {"type": "rdma"}]}
+no plugins | no | {"plugins": []}
+plugins of wrong types | no | {"plugins": [null, 7, "x"]}
+a type makes it one plugin | no | {"type": "macvlan", "plugins": [{"ipam": {"type": "x"}}]}
+OVN-Kubernetes with subnets | yes | {"type": "ovn-k8s-cni-overlay", "subnets": "10.1.0.0/16"}
+OVN-Kubernetes, IPv6 | IPv6 | {"type": "ovn-k8s-cni-overlay", "subnets": "fd00::/64"}
+OVN-Kubernetes, both | yes | {"type": "ovn-k8s-cni-overlay", "subnets": "fd00::/64, 10.1.0.0/16"}
+OVN-Kubernetes without subnets | no | {"type": "ovn-k8s-cni-overlay"}
+kube-ovn | yes | {"type": "kube-ovn", "provider": "a.b.ovn"}
+range | IPv6 | {"ipam": {"type": "whereabouts", "range": "fd00::/64"}}
+range, IPv4 | yes | {"ipam": {"type": "whereabouts", "range": "10.1.0.0/16"}}
+subnet | IPv6 | {"ipam": {"type": "host-local", "subnet": "fd00::/64"}}
+host-local | IPv6 | {"ipam": {"type": "host-local", "ranges": [[{"subnet": "fd00::/64"}]]}}
+addresses | IPv6 | {"ipam": {"type": "static", "addresses": [{"address": "fd00::7/64"}]}}
+no text | no |
+broken | no | {
+a list | no | []
+null | no | null
+"""),
         pytest.param(
-            {**MACVLAN, "ipam": {"type": "nv-ipam", "poolName": "p"}}, True, False, id="pool"
-        ),
-        pytest.param({**MACVLAN, "ipam": {"type": "dhcp"}}, True, False, id="dhcp"),
-        pytest.param(
-            {**MACVLAN, "ipam": {"type": "static"}}, True, False, id="static without addresses"
-        ),
-        pytest.param({**MACVLAN, "ipam": {}}, False, False, id="empty ipam"),
-        pytest.param({**MACVLAN, "ipam": {"type": ""}}, False, False, id="ipam without a type"),
-        pytest.param({**MACVLAN, "ipam": None}, False, False, id="ipam null"),
-        pytest.param({**MACVLAN, "ipam": "dhcp"}, False, False, id="ipam is text"),
-        pytest.param(MACVLAN, False, False, id="no ipam"),
-        pytest.param(
-            {"plugins": [{**MACVLAN, "ipam": {"type": "x"}}, {"type": "rdma"}]},
-            True,
-            False,
-            id="first plugin",
-        ),
-        pytest.param(
-            {"plugins": [{"type": "rdma"}, {**MACVLAN, "ipam": {"type": "x"}}]},
-            True,
-            False,
-            id="second plugin",
-        ),
-        pytest.param(
-            {"plugins": [MACVLAN, {"type": "rdma"}]}, False, False, id="no plugin has ipam"
-        ),
-        pytest.param({"plugins": []}, False, False, id="no plugins"),
-        pytest.param({"plugins": [None, 7, "x"]}, False, False, id="plugins of wrong types"),
-        pytest.param(
-            {**MACVLAN, "plugins": [{"ipam": {"type": "x"}}]},
-            False,
-            False,
-            id="a type makes it one plugin",
-        ),
-        pytest.param(
-            {**OVN, "subnets": "10.1.0.0/16"}, True, False, id="OVN-Kubernetes with subnets"
-        ),
-        pytest.param({**OVN, "subnets": "fd00::/64"}, True, True, id="OVN-Kubernetes, IPv6"),
-        pytest.param(
-            {**OVN, "subnets": "fd00::/64, 10.1.0.0/16"}, True, False, id="OVN-Kubernetes, both"
-        ),
-        pytest.param(OVN, False, False, id="OVN-Kubernetes without subnets"),
-        pytest.param({"type": "kube-ovn", "provider": "a.b.ovn"}, True, False, id="kube-ovn"),
-        pytest.param(
-            {"ipam": {"type": "whereabouts", "range": "fd00::/64"}}, True, True, id="range"
-        ),
-        pytest.param(
-            {"ipam": {"type": "whereabouts", "range": "10.1.0.0/16"}}, True, False, id="range, IPv4"
-        ),
-        pytest.param(
+            "IPv6",
             {
                 "ipam": {
                     "type": "whereabouts",
                     "ipRanges": [{"range": "fd00::/64"}, {"range": "fd01::/64"}],
                 }
             },
-            True,
-            True,
             id="ranges",
         ),
         pytest.param(
+            "yes",
             {
                 "ipam": {
                     "type": "whereabouts",
@@ -261,37 +238,20 @@ OVN = {"type": "ovn-k8s-cni-overlay", "topology": "layer2"}
                     "ipRanges": [{"range": "10.1.0.0/16"}],
                 }
             },
-            True,
-            False,
             id="range and ranges",
         ),
         pytest.param(
-            {"ipam": {"type": "host-local", "subnet": "fd00::/64"}}, True, True, id="subnet"
-        ),
-        pytest.param(
-            {"ipam": {"type": "host-local", "ranges": [[{"subnet": "fd00::/64"}]]}},
-            True,
-            True,
-            id="host-local",
-        ),
-        pytest.param(
+            "yes",
             {
                 "ipam": {
                     "type": "host-local",
                     "ranges": [[{"subnet": "fd00::/64"}], [{"subnet": "10.1.0.0/16"}]],
                 }
             },
-            True,
-            False,
             id="host-local, both",
         ),
         pytest.param(
-            {"ipam": {"type": "static", "addresses": [{"address": "fd00::7/64"}]}},
-            True,
-            True,
-            id="addresses",
-        ),
-        pytest.param(
+            "yes",
             {
                 "ipam": {
                     "type": "x",
@@ -301,20 +261,14 @@ OVN = {"type": "ovn-k8s-cni-overlay", "topology": "layer2"}
                     "range": " ",
                 }
             },
-            True,
-            False,
             id="ranges of wrong types",
         ),
-        pytest.param("", False, False, id="no text"),
-        pytest.param("{", False, False, id="broken"),
-        pytest.param("[]", False, False, id="a list"),
-        pytest.param("null", False, False, id="null"),
-        pytest.param("[" * 100_000, False, False, id="too deep"),
+        pytest.param("no", "[" * 100_000, id="too deep"),
     ],
 )
-def test_tells_which_network_gives_addresses(config: Any, has_ipam: bool, ipv6_only: bool) -> None:
+def test_tells_which_network_gives_addresses(gives: str, config: str) -> None:
     found = define_network(nad(config=config))
-    assert (found.has_ipam, found.ipv6_only) == (has_ipam, ipv6_only)
+    assert (found.has_ipam, found.ipv6_only) == (gives != "no", gives == "IPv6")
 
 
 @pytest.mark.parametrize(

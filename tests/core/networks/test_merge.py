@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.builders import profile
+from tests.tables import cases
 from webhook.core.errors import Denied
 from webhook.core.model import Reason
 from webhook.core.networks import NetworkElement, parse_networks
@@ -38,85 +39,33 @@ def merge(value: str, wanted: str, default_networks: int = 0, cluster: str = "et
 
 @pytest.mark.parametrize(
     ("value", "wanted", "added", "interfaces"),
-    [
-        pytest.param("", "", "", "", id="nothing"),
-        pytest.param(
-            "", "rails/a rails/b", "rails/a,rails/b", "net1 net2", id="all of the profile"
-        ),
-        pytest.param("", "a", "research/a", "net1", id="a network of the pod's namespace"),
-        pytest.param("a", "", "", "net1", id="nothing to the pod's own"),
-        pytest.param("x", "a", "research/a", "net1 net2", id="after the pod's own"),
-        pytest.param("a", "research/a", "", "net1", id="present without its namespace"),
-        pytest.param(
-            "rails/a", "a", "research/a", "net1 net2", id="another namespace is another network"
-        ),
-        pytest.param("a@x", "a", "", "x", id="present under an interface of its own"),
-        pytest.param("a", "a a a", "research/a,research/a", "net1 net2 net3", id="a multiset"),
-        pytest.param("a,a,a", "a", "", "net1 net2 net3", id="more than the profile"),
-        pytest.param("a@x", "a@x", "", "x", id="present with that interface"),
-        pytest.param("a@x", "a@y", "research/a@y", "x y", id="another interface is wanted"),
-        pytest.param("a", "a@net1", "", "net1", id="present under the name that it gets"),
-        pytest.param(
-            "a,a@x", "a a@x", "", "net1 x", id="a named one is not spent on one without a name"
-        ),
-        pytest.param("a@x", "a a@x", "research/a", "x net2", id="the named one is served first"),
-        pytest.param(
-            "y@rdma0,b", "a", "research/a", "rdma0 net2 net3", id="a named one uses up its number"
-        ),
-        pytest.param("y@net2", "a", "research/a@net1", "net2 net1", id="the lowest free name"),
-        pytest.param(
-            "y@net2,z@net1",
-            "a b",
-            "research/a,research/b",
-            "net2 net1 net3 net4",
-            id="own names do not clash",
-        ),
-        pytest.param(
-            "y@net2",
-            "a b",
-            "research/a@net1,research/b",
-            "net2 net1 net3",
-            id="only the one that clashes",
-        ),
-        pytest.param(
-            "y@net3,z@net4",
-            "a b",
-            "research/a@net1,research/b@net2",
-            "net3 net4 net1 net2",
-            id="both clash",
-        ),
-        pytest.param(
-            "y,z@net3", "a", "research/a@net2", "net1 net3 net2", id="a free name between"
-        ),
-        pytest.param(
-            "y,z,x@net4",
-            "a",
-            "research/a@net3",
-            "net1 net2 net4 net3",
-            id="a used-up number is free",
-        ),
-        pytest.param(
-            "",
-            "a b@net1",
-            "research/a@net3,research/b@net1",
-            "net3 net1",
-            id="a name that the profile gives later",
-        ),
-        pytest.param(
-            "",
-            "a@net2 b",
-            "research/a@net2,research/b@net3",
-            "net2 net3",
-            id="a name that the profile gives before",
-        ),
-        pytest.param(
-            "",
-            "a@net2 b c",
-            "research/a@net2,research/b@net4,research/c",
-            "net2 net4 net3",
-            id="numbers of others",
-        ),
-    ],
+    cases("""
+nothing |  |  |  |
+all of the profile |  | rails/a rails/b | rails/a,rails/b | net1 net2
+a network of the pod's namespace |  | a | research/a | net1
+nothing to the pod's own | a |  |  | net1
+after the pod's own | x | a | research/a | net1 net2
+present without its namespace | a | research/a |  | net1
+another namespace is another network | rails/a | a | research/a | net1 net2
+present under an interface of its own | a@x | a |  | x
+a multiset | a | a a a | research/a,research/a | net1 net2 net3
+more than the profile | a,a,a | a |  | net1 net2 net3
+present with that interface | a@x | a@x |  | x
+another interface is wanted | a@x | a@y | research/a@y | x y
+present under the name that it gets | a | a@net1 |  | net1
+a named one is not spent on one without a name | a,a@x | a a@x |  | net1 x
+the named one is served first | a@x | a a@x | research/a | x net2
+a named one uses up its number | y@rdma0,b | a | research/a | rdma0 net2 net3
+the lowest free name | y@net2 | a | research/a@net1 | net2 net1
+own names do not clash | y@net2,z@net1 | a b | research/a,research/b | net2 net1 net3 net4
+only the one that clashes | y@net2 | a b | research/a@net1,research/b | net2 net1 net3
+both clash | y@net3,z@net4 | a b | research/a@net1,research/b@net2 | net3 net4 net1 net2
+a free name between | y,z@net3 | a | research/a@net2 | net1 net3 net2
+a used-up number is free | y,z,x@net4 | a | research/a@net3 | net1 net2 net4 net3
+a name that the profile gives later |  | a b@net1 | research/a@net3,research/b@net1 | net3 net1
+a name that the profile gives before |  | a@net2 b | research/a@net2,research/b@net3 | net2 net3
+numbers of others |  | a@net2 b c | research/a@net2,research/b@net4,research/c | net2 net4 net3
+"""),
 )
 def test_appends_what_is_missing(value: str, wanted: str, added: str, interfaces: str) -> None:
     found = merge(value, wanted)
@@ -140,56 +89,22 @@ def test_counts_the_default_networks_of_multus(
 
 @pytest.mark.parametrize(
     ("value", "wanted", "default_networks", "cluster", "owner"),
-    [
-        pytest.param(
-            "y@rdma0", "a@rdma0", 0, "eth0", "element 1 (research/y) of annotation", id="asked for"
-        ),
-        pytest.param(
-            "z,rails/y", "a@net2", 0, "eth0", "element 2 (rails/y) of annotation", id="automatic"
-        ),
-        pytest.param("", "a@x b@x", 0, "eth0", "its network a has", id="twice in the profile"),
-        pytest.param(
-            "",
-            "z@y a@x b@x",
-            0,
-            "eth0",
-            "its network a has",
-            id="twice among others in the profile",
-        ),
-        pytest.param(
-            "",
-            "a@net1",
-            1,
-            "eth0",
-            "another network that Multus attaches by itself",
-            id="default network",
-        ),
-        pytest.param(
-            "",
-            "a@eth0",
-            0,
-            "eth0",
-            "another network that Multus attaches by itself",
-            id="cluster network",
-        ),
-        pytest.param(
-            "",
-            "a@x",
-            0,
-            "x",
-            "another network that Multus attaches by itself",
-            id="renamed cluster network",
-        ),
-        pytest.param(
-            "", "a@lo", 0, "eth0", "another network that Multus attaches by itself", id="loopback"
-        ),
-    ],
+    cases("""
+asked for | y@rdma0 | a@rdma0 | 0 | eth0 | element 1 (research/y) of annotation
+automatic | z,rails/y | a@net2 | 0 | eth0 | element 2 (rails/y) of annotation
+twice in the profile |  | a@x b@x | 0 | eth0 | its network a has
+twice among others in the profile |  | z@y a@x b@x | 0 | eth0 | its network a has
+default network |  | a@net1 | 1 | eth0 | another network that Multus attaches by itself
+cluster network |  | a@eth0 | 0 | eth0 | another network that Multus attaches by itself
+renamed cluster network |  | a@x | 0 | x | another network that Multus attaches by itself
+loopback |  | a@lo | 0 | eth0 | another network that Multus attaches by itself
+"""),
 )
 def test_denies_an_interface_that_the_profile_names_and_another_has(
-    value: str, wanted: str, default_networks: int, cluster: str, owner: str
+    value: str, wanted: str, default_networks: str, cluster: str, owner: str
 ) -> None:
     with pytest.raises(Denied) as denial:
-        merge(value, wanted, default_networks, cluster)
+        merge(value, wanted, int(default_networks), cluster)
     assert (denial.value.step, denial.value.reason) == ("networks", Reason.INTERFACE_CONFLICT)
     message = denial.value.message
     assert message.startswith("pod train-0: profile rdma attaches network research/")

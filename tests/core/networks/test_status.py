@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import ROOT
-from webhook.core.networks import status as status_module
 from webhook.core.networks.status import Family, Secondary, Wanted, parse_wanted, secondary_address
 
 FIXTURES = ROOT / "tests/fixtures" / "networking" / "network-status"
@@ -178,13 +177,6 @@ def test_anything_at_all_gives_an_answer(value: object) -> None:
 )
 def test_parse_wanted(text: str, expected: Wanted | None) -> None:
     assert parse_wanted(text) == expected
-
-
-def test_only_short_values_are_remembered() -> None:
-    before = status_module._remembered.cache_info().currsize
-    padded = entry("10.0.0.1", pad="x" * 20_000)
-    assert found(padded) == Secondary("10.0.0.1")
-    assert status_module._remembered.cache_info().currsize == before
 
 
 def test_an_entry_without_an_interface_comes_before_one_on_another() -> None:

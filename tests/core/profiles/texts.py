@@ -75,3 +75,13 @@ def assert_says(text: str, message: str) -> None:
     found = faults(text)
     assert message in found[0], found
     assert all(line.isprintable() for line in found)
+
+
+def fault_rows(table: str) -> dict[str, tuple[str, str]]:
+    """Read a table of faults: a line ``name | profiles``, and below it what is told of them."""
+    lines = table.strip().splitlines()
+    rows = {}
+    for given, told in zip(lines[::2], lines[1::2], strict=True):
+        name, text = given.split(" | ", 1)
+        rows[name] = (text, told.strip())
+    return rows

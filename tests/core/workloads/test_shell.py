@@ -117,32 +117,7 @@ def test_shells_within_shells_are_read_to_a_depth(depth: int) -> None:
     assert read_commands(nested(depth)) == ((("torchrun", "t.py"),) if depth <= 4 else None)
 
 
-PIECES = [
-    "a",
-    "$X",
-    "${X}",
-    "$(",
-    "${",
-    ")",
-    "}",
-    "(",
-    "`",
-    "'",
-    '"',
-    "\\",
-    "\n",
-    " ",
-    "#",
-    ";",
-    "&",
-    "|",
-    "<",
-    ">",
-    "=",
-    "$",
-    "<<A",
-    "A\n",
-]
+PIECES = [*"a)}(`'\"\\\n #;&|<>=$", "$X", "${X}", "$(", "${", "<<A", "A\n"]
 HOSTILE = [
     piece * (MOST_CHARACTERS // len(piece) - 8)
     for piece in (
