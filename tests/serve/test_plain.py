@@ -21,7 +21,6 @@ profiles:
     env: {NCCL_IB_HCA: "mlx5 \U0001f600"}
     annotations: {a.io/b: "c"}
     nodeSelector: {a.io/b: "c"}
-    podInfo: {labels: true}
     rendezvous: {network: rails/rail-0, timeout: 10m, ipFamily: IPv6}
     allowedNamespaces: [b, a]
     volumes:
