@@ -240,6 +240,11 @@ def test_labels_decide_what_reaches_us(
     where = namespace({names.PROFILE: "shared"})
     opted_out = copy.deepcopy(pod)
     opted_out["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
+    mirror = manifest("pods/statefulset-0.yaml")
+    mirror["metadata"].setdefault("annotations", {})["kubernetes.io/config.mirror"] = "x"
+    mirror["spec"] = {"nodeName": "node", "containers": [{"name": "main", "image": "i"}]}
     before = webhook.calls()
-    assert names.STATUS not in create(api, opted_out, where)["metadata"].get("annotations", {})
+    for left_alone in (opted_out, mirror):
+        created = create(api, left_alone, where)
+        assert names.STATUS not in created["metadata"].get("annotations", {})
     assert webhook.calls() == before
