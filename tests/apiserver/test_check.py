@@ -190,7 +190,7 @@ def test_before_installation_it_looks_at_the_cluster(
     assert found.told("ok", "devices") == [
         f"profile rdma-shared: {DEVICE}: 1 node (gpu-1) offers 8 in all; a pod takes 1"
     ]
-    assert found.told("ok", "privileges") == ["you: may do all 17 things that installation takes"]
+    assert found.told("ok", "privileges") == ["you: may do all 16 things that installation takes"]
 
 
 def test_finds_a_healthy_installation_in_order(check: Check, healthy: Installation) -> None:

@@ -31,20 +31,6 @@ def test_every_member_is_told_where_rank_zero_is(job: Job, size: int) -> None:
     assert len(told) == size - 1
 
 
-def test_ipv6_addresses_are_bracketed_before_a_port_and_each_member_is_told_its_own(
-    job: Job,
-) -> None:
-    job.create(2)
-    job.attach("train-1", "fd00::2")
-    job.attach(job.master, "fd00:0::1", "fe80::1")
-    job.wait_until_told("fd00::1")
-    wait_until(lambda: job.told()["train-1"].local, "its own address", 30)
-    assert job.told() == {
-        "train-0": Told("fd00::1", "[fd00::1]", "fd00::1"),
-        "train-1": Told("fd00::1", "[fd00::1]", "fd00::2"),
-    }
-
-
 def test_a_member_that_waits_for_them_is_told_the_names_of_its_own_devices(job: Job) -> None:
     asks = {
         names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/any",
