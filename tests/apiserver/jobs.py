@@ -146,10 +146,6 @@ class Job:
         }
         self.api.expect("POST", f"{self._pods}/{name}/binding", binding)
 
-    def set_phase(self, name: str, phase: str) -> None:
-        """Write the phase, as the kubelet does."""
-        self.api.expect("PATCH", f"{self._pods}/{name}/status", {"status": {"phase": phase}})
-
     def delete(self, name: str) -> None:
         """Delete the pod at once."""
         self.api.expect("DELETE", f"{self._pods}/{name}?gracePeriodSeconds=0")

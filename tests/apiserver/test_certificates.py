@@ -175,11 +175,6 @@ def test_rotates_three_times_without_a_failed_admission(
     assert webhook.status("/readyz") == 200
 
 
-def is_signed_by_the_newest(webhook: Webhook, trusted: bytes) -> bool:
-    (served,) = read_certificates(ssl.DER_cert_to_PEM_cert(shown(webhook)).encode())
-    return is_signed_by(served, read_authorities(trusted)[0])
-
-
 def test_repairs_a_stripped_ca_bundle_and_is_not_ready_meanwhile(
     api: Client, webhook: Webhook, sync: CertificateSync
 ) -> None:

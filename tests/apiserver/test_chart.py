@@ -201,12 +201,6 @@ def rendered(
     )
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_works_by_itself(helm: Path, tmp_path: Path, example: str) -> None:
-    done = rendered(helm, tmp_path, example)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_an_example_works_when_uncommented_where_it_stands(
     helm: Path, tmp_path: Path, number: int

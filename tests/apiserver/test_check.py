@@ -13,7 +13,6 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from tests import pods
 from tests.profile_objects import to_objects
 from tests.waiting import wait_until
 from webhook.cli import main
@@ -182,20 +181,6 @@ def existing(api: Client, manifest: dict[str, Any], namespace: str | None = None
         api.expect("DELETE", f"{collection}/{manifest['metadata']['name']}?gracePeriodSeconds=0")
 
 
-@contextmanager
-def labelled(api: Client, namespace: str, **labels: str) -> Iterator[None]:
-    """Put labels on a namespace, and take them off afterwards."""
-    path = f"/api/v1/namespaces/{namespace}"
-    before: dict[str, str] = api.expect("GET", path)["metadata"].get("labels", {})
-    api.expect("PATCH", path, {"metadata": {"labels": labels}})
-    try:
-        yield
-    finally:
-        api.expect(
-            "PATCH", path, {"metadata": {"labels": {key: before.get(key) for key in labels}}}
-        )
-
-
 def test_before_installation_it_looks_at_the_cluster(
     check: Check, profiles: Callable[[str], Path]
 ) -> None:
@@ -205,35 +190,7 @@ def test_before_installation_it_looks_at_the_cluster(
     assert found.told("ok", "devices") == [
         f"profile rdma-shared: {DEVICE}: 1 node (gpu-1) offers 8 in all; a pod takes 1"
     ]
-    assert found.told("ok", "privileges") == ["you: may do all 17 things that installation takes"]
-
-
-def test_before_installation_it_asks_for_profiles(check: Check) -> None:
-    found = check()
-    assert found.status == 0
-    (line,) = found.told("warn", "profiles")
-    assert line.startswith(
-        "FabricProfiles: the cluster has no CustomResourceDefinition fabricprofiles.fabric-injector.io"
-    )
-
-
-def test_before_installation_it_finds_what_is_missing(
-    check: Check, profiles: Callable[[str], Path]
-) -> None:
-    text = "profiles: {bad: {networks: [{network: default/nope}], resources: {rdma/nope: 1}}}"
-    found = check("--profiles", profiles(text))
-    assert found.status == 1
-    assert found.told("fail") == [
-        "profile bad: network default/nope: does not exist",
-        "profile bad: rdma/nope: a pod takes 1, and none of 1 node offers it",
-    ]
-
-
-def test_tells_all_faults_of_a_profiles_file(check: Check, profiles: Callable[[str], Path]) -> None:
-    found = check("--profiles", profiles("profiles:\n  a: {networks: 3}\n  b: {unknown: 1}\n"))
-    assert found.status == 1
-    assert len(found.told("fail", "profiles")) == 2
-    assert "line 2: profiles.a.networks" in found.told("fail", "profiles")[0]
+    assert found.told("ok", "privileges") == ["you: may do all 16 things that installation takes"]
 
 
 def test_finds_a_healthy_installation_in_order(check: Check, healthy: Installation) -> None:
@@ -272,180 +229,6 @@ def test_creates_nothing(check: Check, healthy: Installation) -> None:
     ] == []
 
 
-def test_finds_an_unknown_profile(
-    check: Check, healthy: Installation, cluster: ControlPlane
-) -> None:
-    name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
-    with labelled(healthy.api, name, **{"fabric-injector.io/profile": "gone"}):
-        found = check()
-    assert found.status == 1
-    assert found.told("fail") == [
-        f"namespace {name}: no profile is named 'gone': every training pod is denied"
-    ]
-
-
-def test_finds_a_podsecurity_level_that_refuses(check: Check, healthy: Installation) -> None:
-    with labelled(healthy.api, LABELLED, **{names.POD_SECURITY_ENFORCE: "restricted"}):
-        found = check()
-    assert found.status == 1
-    assert [line.partition(", ")[0] for line in found.told("fail")] == [
-        f"namespace {LABELLED}: enforces PodSecurity restricted"
-    ]
-    (line,) = found.told("warn", "reachability")
-    assert "is called, and denies it: " in line
-
-
-def test_finds_observe_mode(check: Check, healthy: Installation) -> None:
-    with labelled(healthy.api, LABELLED, **{names.MODE: names.MODE_OBSERVE}):
-        found = check()
-    assert found.status == 0
-    assert [line.partition(" (")[0] for line in found.told("warn")] == [
-        f"namespace {LABELLED}: only observes"
-    ]
-    assert found.told("ok", "reachability")[0].endswith("is called, and observes")
-
-
-def test_finds_quotas_that_refuse_or_do_not_know_the_device(
-    check: Check, healthy: Installation
-) -> None:
-    quota: dict[str, Any] = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "team"},
-    }
-    with existing(healthy.api, {**quota, "spec": {"hard": {f"requests.{DEVICE}": "0"}}}, LABELLED):
-        found = check()
-    assert found.status == 1
-    (line,) = found.told("fail", "quotas")
-    assert line.endswith("and a pod takes 1: every training pod is refused")
-    with existing(healthy.api, {**quota, "spec": {"hard": {"pods": "100"}}}, LABELLED):
-        found = check()
-    assert found.status == 0
-    assert found.told("warn") == [
-        f"1 ResourceQuota ({LABELLED}/team): does not know {DEVICE}: pods take as many as there are"
-    ]
-
-
-def test_finds_another_injector(check: Check, healthy: Installation) -> None:
-    entry = {
-        "name": "network-resources-injector.example.com",
-        "clientConfig": {"url": "https://127.0.0.1:9/"},
-        "rules": [
-            {
-                "apiGroups": [""],
-                "apiVersions": ["v1"],
-                "resources": ["pods"],
-                "operations": ["CREATE"],
-            }
-        ],
-        "namespaceSelector": {"matchLabels": {"nobody": "here"}},
-        "admissionReviewVersions": ["v1"],
-        "sideEffects": "None",
-    }
-    configuration = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": "network-resources-injector-config"},
-        "webhooks": [entry],
-    }
-    with existing(healthy.api, configuration):
-        found = check()
-    assert found.status == 0
-    (line,) = found.told("warn")
-    assert line.startswith(
-        "MutatingWebhookConfiguration network-resources-injector-config: is network-resources-injector"
-    )
-
-
-def test_finds_pods_from_before_the_label(
-    check: Check, healthy: Installation, cluster: ControlPlane
-) -> None:
-    name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
-    for number in (0, 1):
-        pod = pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml")
-        kept = {
-            key: pod["metadata"][key]
-            for key in ("name", "labels", "annotations")
-            if key in pod["metadata"]
-        }
-        assert "name" in kept
-        containers = [
-            {key: each[key] for key in ("name", "image", "env") if key in each}
-            for each in pod["spec"]["containers"]
-        ]
-        sent = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": kept,
-            "spec": {"containers": containers},
-        }
-        answer = healthy.api.create(sent, name)
-        assert answer.status == 201, answer.message
-    assert check().told("warn", "injection") == []
-    with labelled(healthy.api, name, **{names.PROFILE: "rdma-shared"}):
-        found = check()
-    assert found.status == 0
-    (line,) = found.told("warn")
-    assert line.startswith(
-        f"namespace {name}: 2 unfinished training pods of 1 job (bert) without injection: rank 0 ("
-    )
-
-
-def test_finds_a_changed_configuration(check: Check, healthy: Installation) -> None:
-    path = f"{CONFIGURATIONS}/zz-fabric-injector"
-    headers = {"Content-Type": "application/json-patch+json"}
-    change = [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]
-    healthy.api.expect("PATCH", path, change, headers)
-    found = check()
-    healthy.api.expect("PATCH", path, [{**change[0], "value": "Fail"}], headers)
-    assert found.status == 0
-    (line,) = found.told("warn")
-    assert "failurePolicy is Ignore" in line
-
-
-def test_finds_deployments_that_are_not_ready(check: Check, healthy: Installation) -> None:
-    set_ready(healthy.api, "webhook", 0)
-    set_ready(healthy.api, "controller", 1)
-    pulling = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
-    with existing(healthy.api, replica(healthy.api, "fabric-injector-webhook"), NAMESPACE):
-        told = {
-            "name": "webhook",
-            "image": "i",
-            "imageID": "",
-            "ready": False,
-            "restartCount": 0,
-            "state": {"waiting": pulling},
-        }
-        path = f"/api/v1/namespaces/{NAMESPACE}/pods/replica/status"
-        healthy.api.expect("PATCH", path, {"status": {"containerStatuses": [told]}})
-        found = check()
-    for component in ("webhook", "controller"):
-        set_ready(healthy.api, component, 2)
-    assert found.status == 1
-    assert found.told("fail") == [
-        "Deployment fabric-injector/fabric-injector-webhook: 0 of 2 replicas ready (ImagePullBackOff: Back-off pulling image): "
-        "no pod of a labelled namespace can be created"
-    ]
-    assert found.told("warn") == [
-        "Deployment fabric-injector/fabric-injector-controller: 1 of 2 replicas ready"
-    ]
-
-
-def replica(api: Client, deployment: str) -> dict[str, Any]:
-    """Give a pod as the Deployment's ReplicaSet makes it."""
-    template = api.expect("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{deployment}")[
-        "spec"
-    ]["template"]
-    owner = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "name": f"{deployment}-7d4f9",
-        "uid": "7d4f9",
-    }
-    metadata = {"name": "replica", "namespace": NAMESPACE, "ownerReferences": [owner]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
-
-
 def test_finds_lost_privileges(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
     cluster.kubectl("delete", "clusterrolebinding", "fabric-injector-webhook")
     found = check()
@@ -480,89 +263,6 @@ def test_knows_the_overlay_that_leaves_certificates_to_cert_manager() -> None:
     (configuration,) = (each for each in objects if each["kind"] == "MutatingWebhookConfiguration")
     (finding,) = check_configuration(configuration, NAMESPACE, ["fabric-injector"])
     assert finding.level == "ok"
-
-
-def test_finds_queues_that_do_not_know_the_device(check: Check, healthy: Installation) -> None:
-    api = healthy.api
-    queues = {
-        "kueue.x-k8s.io": [("ClusterQueue", "Cluster"), ("LocalQueue", "Namespaced")],
-        "scheduling.volcano.sh": [("Queue", "Cluster")],
-    }
-    for group, kinds in queues.items():
-        for kind, scope in kinds:
-            api.ensure(definition(group, kind, scope))
-    wait_until(lambda: api.answers("/apis/kueue.x-k8s.io/v1beta1/clusterqueues"), "the CRDs", 30)
-    wait_until(lambda: api.answers("/apis/kueue.x-k8s.io/v1beta1/localqueues"), "the CRDs", 30)
-    wait_until(lambda: api.answers("/apis/scheduling.volcano.sh/v1beta1/queues"), "the CRDs", 30)
-    kueue, volcano = "kueue.x-k8s.io/v1beta1", "scheduling.volcano.sh/v1beta1"
-    api.expect(
-        "POST",
-        "/apis/kueue.x-k8s.io/v1beta1/clusterqueues",
-        {
-            "apiVersion": kueue,
-            "kind": "ClusterQueue",
-            "metadata": {"name": "main"},
-            "spec": {"resourceGroups": [{"coveredResources": ["cpu", "memory"]}]},
-        },
-    )
-    api.expect(
-        "POST",
-        f"/apis/kueue.x-k8s.io/v1beta1/namespaces/{LABELLED}/localqueues",
-        {
-            "apiVersion": kueue,
-            "kind": "LocalQueue",
-            "metadata": {"name": "local"},
-            "spec": {"clusterQueue": "main"},
-        },
-    )
-    api.expect(
-        "POST",
-        "/apis/scheduling.volcano.sh/v1beta1/queues",
-        {
-            "apiVersion": volcano,
-            "kind": "Queue",
-            "metadata": {"name": "small"},
-            "spec": {"capability": {DEVICE: "0"}},
-        },
-    )
-    try:
-        found = check()
-    finally:
-        for path in (
-            "kueue.x-k8s.io/v1beta1/clusterqueues/main",
-            f"kueue.x-k8s.io/v1beta1/namespaces/{LABELLED}/localqueues/local",
-            "scheduling.volcano.sh/v1beta1/queues/small",
-        ):
-            api.expect("DELETE", f"/apis/{path}")
-    assert found.status == 0
-    lines = found.told("warn", "quotas")
-    assert lines[0].startswith(
-        f"ClusterQueue main: does not cover {DEVICE}, which pods of {LABELLED} get"
-    )
-    assert (
-        lines[1]
-        == f"Volcano queue small: capability has {DEVICE}: 0, and a pod takes 1: it stays Pending"
-    )
-
-
-def definition(group: str, kind: str, scope: str) -> dict[str, Any]:
-    """Give a CRD that takes anything."""
-    plural = f"{kind.lower()}s"
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": f"{plural}.{group}",
-            "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
-        },
-        "spec": {
-            "group": group,
-            "scope": scope,
-            "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
-            "versions": [{"name": "v1beta1", "served": True, "storage": True, "schema": schema}],
-        },
-    }
 
 
 def test_says_what_it_may_not_look_at(

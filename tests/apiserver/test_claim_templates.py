@@ -10,7 +10,7 @@ import pytest
 
 from tests.waiting import wait_until
 from webhook.control import claim_templates
-from webhook.control.claim_templates import UNNEEDED_SECONDS, ClaimTemplates
+from webhook.control.claim_templates import ClaimTemplates
 from webhook.core import names
 from webhook.core.claim_templates import make_template, stored_spec, template_name, template_spec
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, parse_profiles
@@ -70,27 +70,15 @@ def templates(api: Client, path: str, namespace: str) -> list[str]:
     return [each["metadata"]["name"] for each in items]
 
 
-class Clock:
-    """A clock that the test sets."""
-
-    seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
 class Keeper:
-    """A keeper of templates with the controller's account, whose profiles, namespaces and time the test gives."""
+    """A keeper of templates with the controller's account, whose profiles and namespaces the test gives."""
 
     def __init__(self, plane: ControlPlane) -> None:
-        self.clock = Clock()
         self.named: dict[str, str] = {}
         token = own_token(plane)
         credentials = Credentials("test", plane.url, lambda: f"Bearer {token}", ca=plane.ca)
         self.connection = Connection(credentials)
-        self.keeper = ClaimTemplates(
-            self.connection, lambda: True, lambda: self.named, monotonic=self.clock
-        )
+        self.keeper = ClaimTemplates(self.connection, lambda: True, lambda: self.named)
         self.keeper.put({"cards": CARDS})
 
 
@@ -120,57 +108,6 @@ def test_what_is_stored_is_what_the_name_says(plane: ControlPlane, path: str, ke
     assert kept.keeper._apply(watched, (space, NAME), CLAIM) == "", (
         "applied again, it stays as it is"
     )
-
-
-def test_a_deleted_one_comes_again_and_an_unneeded_one_goes(
-    plane: ControlPlane, path: str, kept: Keeper
-) -> None:
-    space = plane.create_namespace(f"again-{path[-2:]}")
-    one = f"{path}/namespaces/{space}/resourceclaimtemplates/{NAME}"
-    kept.named = {space: "cards"}
-    kept.keeper.wake()
-    wait_until(lambda: templates(plane.api, path, space) == [NAME], "the template")
-    uid = plane.api.expect("GET", one)["metadata"]["uid"]
-    plane.api.expect("DELETE", one)
-    wait_until(
-        lambda: (
-            (found := plane.api.request("GET", one)).status == 200
-            and found.json["metadata"]["uid"] != uid
-        ),
-        "another",
-    )
-    pod: dict[str, Any] = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "train-0", "labels": {"fabric-injector.io/claims": "referenced"}},
-        "spec": {
-            "containers": [
-                {"name": "c", "image": "a/b", "resources": {"claims": [{"name": "fabric-nic"}]}}
-            ],
-            "resourceClaims": [{"name": "fabric-nic", "resourceClaimTemplateName": NAME}],
-        },
-    }
-    plane.api.expect("POST", f"/api/v1/namespaces/{space}/pods", pod)
-    other = plane.create_namespace(f"other-{path[-2:]}")
-    kept.named = {other: "cards"}
-    kept.keeper.wake()
-    wait_until(lambda: templates(plane.api, path, other) == [NAME], "a look")
-    kept.clock.seconds += 2 * UNNEEDED_SECONDS
-    third = plane.create_namespace(f"third-{path[-2:]}")
-    kept.named = {other: "cards", third: "cards"}
-    kept.keeper.wake()
-    wait_until(lambda: templates(plane.api, path, third) == [NAME], "another look")
-    assert templates(plane.api, path, space) == [NAME], "a pod names it"
-    plane.api.expect(
-        "DELETE", f"/api/v1/namespaces/{space}/pods/train-0", {"gracePeriodSeconds": 0}
-    )
-
-    def later() -> bool:
-        kept.clock.seconds += UNNEEDED_SECONDS
-        kept.keeper.wake()
-        return templates(plane.api, path, space) == []
-
-    wait_until(later, "its end")
 
 
 def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane, path: str) -> None:

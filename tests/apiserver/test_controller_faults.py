@@ -96,17 +96,6 @@ def test_what_happened_in_a_time_that_is_forgotten_is_published(
     assert controller.is_running()
 
 
-def test_addresses_are_published_while_etcd_is_compacted(
-    plane: ControlPlane, controller: Controller, job: Job, audit: Audit
-) -> None:
-    job.create(8)
-    for number in range(1, 4):
-        job.attach(job.master, f"10.1.0.{number}")
-        job.wait_until_told(f"10.1.0.{number}")
-        forget(plane)
-    assert audit.written_more_than_once(job.namespace) == {}
-
-
 def test_a_crash_of_the_api_server_is_outlived(
     plane: ControlPlane, controller: Controller, job: Job, audit: Audit
 ) -> None:
@@ -151,37 +140,6 @@ def test_a_long_absence_of_the_api_server_ends_the_leader_and_the_next_one_deriv
     job.wait_until_told("10.1.0.2")
     wait_until(controller.is_ready, "the controller to be ready")
     assert controller.stop() == 0
-
-
-def test_a_pod_created_anew_under_its_name_is_not_told_what_was_meant_for_the_former(
-    plane: ControlPlane, controller: Controller, job: Job, audit: Audit
-) -> None:
-    pods = job.create(40)
-    wait_until(
-        lambda: controller.metric("fabric_injector_pods_waiting") == 40,
-        "the controller to know all pods",
-        30,
-    )
-    controller.signal(signal.SIGSTOP)
-    job.attach(job.master, "10.1.0.1")
-    following = Job(plane.api, job.namespace)
-    following.key = "train-fedcba9876"
-    for name in pods[1:]:
-        job.delete(name)
-        following.create_pod(name)
-    controller.signal(signal.SIGCONT)
-    job.wait_until_told("10.1.0.1", [job.master])
-    wait_until(
-        lambda: controller.metric("fabric_injector_pods_waiting") == 39,
-        "the controller to know all pods",
-        30,
-    )
-    assert set(following.told().values()) == {Told(None, None, None)}
-    assert {write.pod for write in audit.writes(job.namespace)} == {job.master}
-    job.delete(job.master)
-    following.create_pod(job.master)
-    following.attach(job.master, "10.1.0.2")
-    following.wait_until_told("10.1.0.2", pods)
 
 
 def test_the_api_server_refuses_a_write_for_the_former_pod_of_a_name(

@@ -31,20 +31,6 @@ def test_every_member_is_told_where_rank_zero_is(job: Job, size: int) -> None:
     assert len(told) == size - 1
 
 
-def test_ipv6_addresses_are_bracketed_before_a_port_and_each_member_is_told_its_own(
-    job: Job,
-) -> None:
-    job.create(2)
-    job.attach("train-1", "fd00::2")
-    job.attach(job.master, "fd00:0::1", "fe80::1")
-    job.wait_until_told("fd00::1")
-    wait_until(lambda: job.told()["train-1"].local, "its own address", 30)
-    assert job.told() == {
-        "train-0": Told("fd00::1", "[fd00::1]", "fd00::1"),
-        "train-1": Told("fd00::1", "[fd00::1]", "fd00::2"),
-    }
-
-
 def test_a_member_that_waits_for_them_is_told_the_names_of_its_own_devices(job: Job) -> None:
     asks = {
         names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/any",
@@ -92,79 +78,6 @@ def test_the_sandbox_of_rank_zero_rebuilt_at_another_address_is_told_to_all(job:
     job.attach(job.master, "10.1.0.50")
     job.wait_until_told("10.1.0.50")
     assert job.told()[job.master] == Told("10.1.0.50", "10.1.0.50", "10.1.0.50")
-
-
-def test_of_two_live_ranks_zero_the_newest_counts(job: Job) -> None:
-    job.create(3)
-    job.attach(job.master, "10.1.0.1")
-    job.wait_until_told("10.1.0.1")
-    time.sleep(1.1)  # creationTimestamp counts seconds
-    labels = {names.JOB: job.key, names.RENDEZVOUS: "master"}
-    job.create_pod("train-again", labels=labels)
-    job.attach("train-again", "10.1.0.2")
-    job.wait_until_told("10.1.0.2")
-    job.delete("train-again")
-    job.wait_until_told("10.1.0.1", ["train-0", "train-1", "train-2"])
-
-
-@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_finished_pods_neither_tell_nor_are_told(
-    job: Job, controller: Controller, phase: str
-) -> None:
-    job.create(3)
-    job.attach(job.master, "10.1.0.1")
-    job.wait_until_told("10.1.0.1")
-    job.set_phase("train-1", phase)
-    job.set_phase(job.master, phase)
-    job.attach(job.master, "10.1.0.9")
-    job.create_pod("late")
-    other = job_beside(job)
-    assert job.told()["late"] == Told(None, None, None), "its rank 0 has ended"
-    assert job.told()["train-2"].master == "10.1.0.1"
-    labels = {names.JOB: job.key, names.RENDEZVOUS: "master"}
-    job.create_pod("train-again", labels=labels)
-    job.attach("train-again", "10.1.0.2")
-    job.wait_until_told("10.1.0.2", ["train-2", "late", "train-again"])
-    assert job.told()["train-1"].master == "10.1.0.1"
-    other.delete(other.master)
-
-
-def test_terminating_pods_neither_tell_nor_are_told(job: Job) -> None:
-    job.create_pod(job.master, finalizers=["fabric-injector.io/test"])
-    job.create_pod("train-1", finalizers=["fabric-injector.io/test"])
-    job.create_pod("train-2")
-    job.attach(job.master, "10.1.0.1")
-    job.wait_until_told("10.1.0.1")
-    job.delete(job.master)
-    job.delete("train-1")
-    job.attach(job.master, "10.1.0.9")
-    job.create_pod("late")
-    job_beside(job)
-    assert job.told()["late"] == Told(None, None, None)
-    assert {job.told()[name].master for name in (job.master, "train-1", "train-2")} == {"10.1.0.1"}
-    pods = f"/api/v1/namespaces/{job.namespace}/pods"
-    job.api.expect("PATCH", f"{pods}/{job.master}", {"metadata": {"finalizers": None}})
-    job.create_pod(job.master)
-    job.attach(job.master, "10.1.0.3")
-    job.wait_until_told("10.1.0.3", [job.master, "train-2", "late"])
-    assert job.told()["train-1"].master == "10.1.0.1"
-    job.api.expect("PATCH", f"{pods}/train-1", {"metadata": {"finalizers": None}})
-
-
-def test_jobs_of_one_name_in_one_namespace_in_sequence_never_meet(job: Job) -> None:
-    job.create(2)
-    job.attach(job.master, "10.1.0.1")
-    job.wait_until_told("10.1.0.1")
-    following = Job(job.api, job.namespace, "train")
-    following.key = "train-fedcba9876"
-    job.delete("train-1")
-    following.create_pod("train-1")
-    job_beside(job)
-    assert following.told()["train-1"] == Told(None, None, None)
-    job.delete(job.master)
-    following.create_pod(job.master)
-    following.attach(job.master, "10.1.0.2")
-    following.wait_until_told("10.1.0.2")
 
 
 def test_one_namespaces_rank_zero_is_not_anothers(job: Job, namespace: NamespaceFactory) -> None:

@@ -2,10 +2,7 @@
 
 import json
 import os
-import resource
 import subprocess
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +24,6 @@ from .webhook import Webhook
 NETWORK = "default/rdma-net-ipam"
 SYSTEM = "fabric-injector"
 OBJECTS = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
-SIZE = 1024
 
 
 @pytest.fixture(scope="module")
@@ -174,35 +170,6 @@ def research(api: Client, cluster: ControlPlane, namespace: NamespaceFactory) ->
     return name
 
 
-def test_finds_the_cause_of_1024_waiting_pods(
-    api: Client, explain: Explain, namespace: NamespaceFactory, capsys: pytest.CaptureFixture[str]
-) -> None:
-    name = namespace({names.PROFILE: "rdma-shared"})
-    job = Job(api, name)
-    job.wait(job.create(0), "10.0.0.1")
-
-    def member(number: int) -> None:
-        job.wait(job.create(number), f"10.0.{number // 250}.{number % 250 + 2}")
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(member, range(1, SIZE)))
-    begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = explain("job/bert", "-n", name)
-    seconds, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    with capsys.disabled():
-        print(
-            f"\nexplain of {SIZE} pods: {seconds:.1f} s, {cpu:.1f} s of CPU, on a machine of load {os.getloadavg()[0]:.0f}"
-        )
-    assert done.returncode == 1, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("fail  Lease fabric-injector/fabric-injector: was renewed last ")
-    assert lines[0].endswith("nobody tells 1,024 pods of this job of rank 0's address")
-    assert len(lines) <= 20
-    assert "1,024 pods in all: 1,024 Init; -o json lists them" in lines[-1]
-    assert done.stderr == "", "progress is for terminals"
-
-
 def test_status_tells_the_same(explain: Explain, research: str) -> None:
     first = explain.document("job/bert", "-n", research)["findings"][0]
     for where in (("-n", research), ("-A",)):
@@ -219,61 +186,6 @@ def test_status_tells_the_same(explain: Explain, research: str) -> None:
         )
         told = ("level", "code", "subject")
         assert [job["first"][key] for key in told] == [first[key] for key in told]
-
-
-def test_observe_mode_tells_what_would_be_injected_and_counts_it_apart(
-    api: Client, explain: Explain, namespace: NamespaceFactory, webhook: Webhook
-) -> None:
-    changed, would_be = "fabric_injector_injected_total", "fabric_injector_would_inject_total"
-    steps = ["networks", "devices", "ipc-lock", "shared-memory", "rendezvous", "environment"]
-
-    def counted() -> dict[str, list[float]]:
-        labels = {
-            changed: "",
-            f"{would_be} observe": ',cause="observe"',
-            f"{would_be} dry-run": ',cause="dry-run"',
-        }
-        text = dict(
-            line.rsplit(" ", 1)
-            for line in webhook.metrics().splitlines()
-            if not line.startswith("#")
-        )
-        found = {}
-        for name, more in labels.items():
-            lines = [f'{name.partition(" ")[0]}{{step="{step}"{more}}}' for step in steps]
-            found[name] = [float(text.get(line) or text.get(_turned(line)) or 0) for line in lines]
-        return found
-
-    name = namespace({names.PROFILE: "rdma-shared", names.MODE: names.MODE_OBSERVE})
-    before = counted()
-    job = Job(api, name)
-    for number in range(2):
-        job.create(number)
-    after = counted()
-    assert after[changed] == before[changed]
-    assert after[f"{would_be} observe"] == [each + 2 for each in before[f"{would_be} observe"]]
-    document = explain.document("job/bert", "-n", name)
-    assert [member["would_inject"] for member in document["members"]] == [steps, steps]
-    assert [member["injected"] for member in document["members"]] == [None, None]
-    observed = document["findings"][0]
-    assert (observed["level"], observed["code"]) == ("warn", "namespace-observes")
-    assert f"without it profile rdma-shared would inject {', '.join(steps)}" in observed["message"]
-    [told] = json.loads(explain("-n", name, "-o", "json", command="status").stdout)["jobs"]
-    assert (told["first"]["code"], told["first"]["message"]) == (
-        "namespace-observes",
-        observed["message"],
-    )
-    pod = {**as_sent(load("pods/kubeflow-pytorchjob-1.yaml")), "apiVersion": "v1", "kind": "Pod"}
-    assert api.create(pod, namespace({names.PROFILE: "rdma-shared"}), dry_run=True).status == 201
-    last = counted()
-    assert last[changed] == before[changed]
-    assert last[f"{would_be} dry-run"] == [each + 1 for each in after[f"{would_be} dry-run"]]
-
-
-def _turned(line: str) -> str:
-    """Write a sample with its two labels in the other order."""
-    head, _, labels = line.removesuffix("}").partition("{")
-    return f"{head}{{{','.join(reversed(labels.split(',')))}}}"
 
 
 def test_the_document_names_members_and_findings(explain: Explain, research: str) -> None:
@@ -315,48 +227,6 @@ def test_the_document_names_members_and_findings(explain: Explain, research: str
     )
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        ("job/bert",),
-        ("job/{key}",),
-        ("pod/bert-worker-0",),
-        ("-l", "training.kubeflow.org/job-name=bert"),
-    ],
-    ids=str,
-)
-def test_finds_the_job_by_each_of_its_names(
-    explain: Explain, research: str, api: Client, target: tuple[str, ...]
-) -> None:
-    pod = api.expect("GET", f"/api/v1/namespaces/{research}/pods/bert-worker-0")
-    key = pod["metadata"]["labels"][names.JOB]
-    found = explain.document(*(word.replace("{key}", key) for word in target), "-n", research)
-    assert found["jobs"] == [key]
-    assert [member["pod"] for member in found["members"]] == ["bert-master-0", "bert-worker-0"]
-    assert found["findings"][0]["code"] == "lease-stale"
-
-
-def test_a_rank_zero_from_before_the_label_is_found(
-    api: Client, explain: Explain, namespace: NamespaceFactory
-) -> None:
-    name = namespace()
-    job = Job(api, name)
-    job.create(0)
-    time.sleep(1.1)  # the API's times are whole seconds
-    api.expect(
-        "PATCH",
-        f"/api/v1/namespaces/{name}",
-        {"metadata": {"labels": {names.PROFILE: "rdma-shared"}}},
-    )
-    job.wait(job.create(1), "10.0.0.2")
-    found = explain.document("job/bert", "-n", name)
-    first = found["findings"][0]
-    assert first["subject"] == "pod bert-master-0 (rank 0)"
-    assert first["message"].startswith(
-        "was created before its namespace was labelled, or while the webhook was not called or only observed;"
-    )
-
-
 def test_a_suspended_job_says_so_itself(
     api: Client, explain: Explain, namespace: NamespaceFactory
 ) -> None:
@@ -375,73 +245,6 @@ def test_a_suspended_job_says_so_itself(
     assert [(job["name"], job["first"]) for job in shown["jobs"]] == [("su", first)]
     patch = first["action"].rpartition(" -p ")[2].strip("'")
     assert not api.expect("PATCH", f"{path}/su", json.loads(patch))["spec"]["suspend"]
-
-
-def test_who_holds_the_devices_of_a_full_node(
-    api: Client, explain: Explain, namespace: NamespaceFactory
-) -> None:
-    resource, chosen = "rdma/rdma_shared_device_a", {"pool": "full"}
-    offers = {"nvidia.com/gpu": "64", resource: "2", "pods": "110"}
-    api.ensure(
-        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-full", "labels": chosen}}
-    )
-    status = {
-        "allocatable": offers,
-        "capacity": offers,
-        "conditions": [{"type": "Ready", "status": "True"}],
-    }
-    api.expect("PATCH", "/api/v1/nodes/node-full/status", {"status": status})
-    api.expect(
-        "PATCH", "/api/v1/nodes/node-full", {"spec": {"taints": None}}
-    )  # not-ready, which a cluster takes away itself
-    other, name = (
-        namespace({names.PROFILE: "rdma-shared"}),
-        namespace({names.PROFILE: "rdma-shared"}),
-    )
-    for number in range(2):
-        Job(api, other).create(number, "gpt", nodeName="node-full")
-    job = Job(api, name)
-    waiting = job.create(0, nodeName=None, nodeSelector=chosen)
-    message = f"0/1 nodes are available: 1 Insufficient {resource}."
-    condition = {
-        "type": "PodScheduled",
-        "status": "False",
-        "reason": "Unschedulable",
-        "message": message,
-    }
-    api.expect(
-        "PATCH",
-        f"/api/v1/namespaces/{name}/pods/{waiting}/status",
-        {"status": {"conditions": [condition]}},
-    )
-    [found] = [
-        each
-        for each in explain.document("job/bert", "-n", name)["findings"]
-        if each["topic"] == "scheduling"
-    ]
-    holders = f"node-full: 2 of 2 held by {other}/gpt-master-0, {other}/gpt-worker-0"
-    assert found["action"] == f"wait, or free {resource} ({holders}) on the nodes"
-
-
-def test_several_jobs_of_one_name_are_listed(
-    api: Client, explain: Explain, namespace: NamespaceFactory
-) -> None:
-    name = namespace({names.PROFILE: "rdma-shared"})
-    Job(api, name).create(0)
-    Job(api, name, uid="another").create(1)
-    done = explain("job/bert", "-n", name)
-    assert done.returncode == 2
-    assert "2 jobs are named so; name one by its key" in done.stderr
-    assert done.stderr.count("job/bert-") == 2
-
-
-def test_a_job_that_is_not_there_is_told_with_those_that_are(
-    explain: Explain, research: str
-) -> None:
-    done = explain("job/brt", "-n", research)
-    assert done.returncode == 2
-    assert f"job/brt: namespace {research} has no such pod" in done.stderr
-    assert done.stderr.rstrip().endswith("jobs there: bert")
 
 
 def test_one_who_may_read_pods_alone_is_told_what_is_unknown(

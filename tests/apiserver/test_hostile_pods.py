@@ -78,27 +78,3 @@ def test_hostile_pods_in_both_kinds_of_namespaces_hold_up_nobody(
         assert "10.66.6.6" not in [
             pod["metadata"]["annotations"].get(names.MASTER_ADDR) for pod in listed
         ]
-
-
-def test_a_namespace_that_is_labelled_later_is_served_then(
-    control_plane: ControlPlane, api: Client, namespace: NamespaceFactory, controller: Controller
-) -> None:
-    late, beside = Job(api, namespace()), Job(api, namespace(LABELLED))
-    late.create(3)
-    late.attach(late.master, "10.1.0.1")
-    with controller:
-        controller.wait_until_leading()
-        beside.create(1)
-        beside.attach(beside.master, "10.2.0.1")
-        beside.wait_until_told("10.2.0.1")
-        assert {told.master for told in late.told().values()} == {None}
-        late.label_namespace()
-        late.wait_until_told("10.1.0.1", seconds=30)
-        api.expect(
-            "PATCH",
-            f"/api/v1/namespaces/{late.namespace}",
-            {"metadata": {"labels": dict.fromkeys(LABELLED)}},
-        )
-        late.create_pod("train-after")
-        late.attach(late.master, "10.1.0.9")
-        late.wait_until_told("10.1.0.9", ["train-0", "train-1", "train-2"], seconds=30)

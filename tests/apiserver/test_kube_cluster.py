@@ -106,10 +106,6 @@ def delete_network(plane: ControlPlane, namespace: str, name: str) -> None:
     plane.api.expect("DELETE", path)
 
 
-def label(plane: ControlPlane, namespace: str, **labels: str | None) -> None:
-    plane.api.expect("PATCH", f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": labels}})
-
-
 def put_master(plane: ControlPlane, namespace: str, name: str, **metadata: Any) -> str:
     """Create a rank-0 pod of job j; give its path."""
     labels = {names.JOB: "j", names.RENDEZVOUS: "master"}
@@ -144,65 +140,6 @@ def forget(plane: ControlPlane) -> None:
             {"metadata": {"labels": {"tick": str(time.time_ns())}}},
         )
         time.sleep(COMPACTION_SECONDS)
-
-
-def test_follows_namespaces_and_networks(plane: ControlPlane, cluster: Cluster, space: str) -> None:
-    wait_until(lambda: ("", space) in cluster._namespaces.items, "the namespace")
-    label(plane, space, **{names.PROFILE: "hostdev"})
-    wait_until(
-        lambda: (cluster.namespace(space) or Namespace("")).labels.get(names.PROFILE) == "hostdev",
-        "the label",
-    )
-    put_network(plane, space, "rail-0")
-    wait_until(lambda: (space, "rail-0") in cluster._networks.items, "the network")
-    network = cluster.network(space, "rail-0")
-    assert network
-    assert (network.resources, network.has_ipam, network.problem) == (
-        ("nvidia.com/hostdev",),
-        True,
-        "",
-    )
-    delete_network(plane, space, "rail-0")
-    wait_until(lambda: (space, "rail-0") not in cluster._networks.items, "its end")
-    assert cluster.network(space, "rail-0") is None
-
-
-def test_follows_the_newest_live_rank_zero(
-    plane: ControlPlane, cluster: Cluster, space: str
-) -> None:
-    first = put_master(plane, space, "first")
-    publish(plane, first, "fd00::1")
-    wait_until(lambda: addr(cluster, space) == "fd00::1", "the first address")
-    time.sleep(1.1)  # creationTimestamp counts seconds
-    second = put_master(plane, space, "second", finalizers=["fabric-injector.io/test"])
-    wait_until(lambda: addr(cluster, space) is None, "the second, without an address")
-    publish(plane, second, "10.0.0.2")
-    wait_until(lambda: addr(cluster, space) == "10.0.0.2", "the second address")
-    plane.api.expect("DELETE", second)
-    wait_until(
-        lambda: addr(cluster, space) == "fd00::1", "the first, while the second is being deleted"
-    )
-    plane.api.expect("PATCH", second, {"metadata": {"finalizers": None}})
-    plane.api.expect("PATCH", f"{first}/status", {"status": {"phase": "Succeeded"}})
-    wait_until(lambda: addr(cluster, space) is None, "the end of the first")
-
-
-def test_asks_live_for_what_no_watch_brings(
-    plane: ControlPlane, connection: Connection, space: str
-) -> None:
-    label(plane, space, **{"team": "a", "fabric-injector.io/profile": "b"})
-    put_network(plane, space, "rail-0")
-    unstarted = Cluster(connection)
-    found = unstarted.namespace(space)
-    assert found
-    assert found.labels == {"fabric-injector.io/profile": "b"}, "others are not read"
-    assert unstarted.fresh_namespace(space) == found
-    network = unstarted.network(space, "rail-0")
-    assert network
-    assert network.has_ipam
-    assert unstarted.namespace("none") is None
-    assert unstarted.network(space, "none") is None
-    assert unstarted.network("none", "rail-0") is None
 
 
 def test_says_that_it_cannot_know_what_it_may_not_read(plane: ControlPlane, space: str) -> None:
@@ -300,19 +237,6 @@ def test_lists_in_pages_and_starts_over_where_one_was_forgotten(
     assert len(watcher.items) >= 5
     assert len(seen) == 2 + len(watcher.items)
     assert reasons == ["expired"]
-
-
-def test_lists_in_pages(
-    plane: ControlPlane, connection: Connection, monkeypatch: pytest.MonkeyPatch, space: str
-) -> None:
-    monkeypatch.setattr(list_watch, "PAGE_SIZE", 2)
-    watcher = Reflector(connection, NAMESPACES, read_namespace)
-    watcher.start()
-    wait_until(lambda: watcher.synced, "the list", 30)
-    watcher.stop()
-    listed = plane.api.expect("GET", NAMESPACES.path)["items"]
-    assert {name for _, name in watcher.items} == {item["metadata"]["name"] for item in listed}
-    assert len(listed) >= 5
 
 
 def test_is_ready_without_networks_and_sees_them_come(

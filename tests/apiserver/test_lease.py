@@ -152,33 +152,6 @@ def test_of_some_that_race_to_create_it_one_leads(
         api.expect("DELETE", LEASE)
 
 
-def test_the_holder_makes_a_deleted_lease_again(
-    api: Client, replica: Callable[[str], Replica]
-) -> None:
-    """The follower, who has seen it held, leaves it to the holder."""
-    first = replica("first")
-    wait_until(first.leads, "the first to lead")
-    second = replica("second")
-    time.sleep(3)
-    acquired = spec(api)["acquireTime"]
-    for _ in range(3):
-        api.expect("DELETE", LEASE)
-        wait_until(lambda: api.answers(LEASE), "the Lease", 10)
-        assert spec(api)["holderIdentity"] == "first"
-        assert spec(api)["acquireTime"] == acquired
-    assert first.leads()
-    assert (first.changes, second.changes) == ([True], [])
-
-
-def test_a_lease_that_says_nothing_is_taken(api: Client, replica: Callable[[str], Replica]) -> None:
-    """Whoever made it, with whatever else in it."""
-    metadata = {"name": "fabric-injector", "labels": {"team": "net"}}
-    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
-    assert api.create(lease, "fabric-injector").status == 201
-    wait_until(replica("first").leads, "the first to lead")
-    assert api.expect("GET", LEASE)["metadata"]["labels"] == {"team": "net"}
-
-
 def test_a_holder_without_an_api_server_loses_in_time_and_the_next_one_follows(
     control_plane: ControlPlane, replica: Callable[[str], Replica]
 ) -> None:

@@ -1,10 +1,7 @@
 """Replicas that come, go and die, and certificates that change, while pods are created fifty times a second."""
 
-import os
 import signal
 import ssl
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,22 +11,17 @@ import pytest
 import urllib3
 import yaml
 
-from certs.pem import read_authorities
 from tests.waiting import wait_until
 from webhook.core import names
 
 from .client import Client
 from .conftest import NamespaceFactory
-from .controller import ACCOUNT, Controller
 from .controlplane import BASE, ControlPlane
-from .mounts import SECRET, kubelet, secret
 from .service import Service
-from .test_certificates import shown
 from .traffic import POD, Traffic
 from .webhook import default_configuration
 
 PROFILE = {"fabric-injector.io/profile": "train"}
-HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]
 JOB_PODS = 300
 RESTRICTED = {
     **POD,
@@ -122,51 +114,6 @@ def test_serves_on_after_sigterm_and_ends_though_requests_never_cease(service: S
         asking.join()
     assert len(failures) == 1, "the last request finds nobody"
     assert "refused" in failures[0]
-
-
-@pytest.mark.timeout(240)
-def test_rotates_authority_and_leaf_without_a_failed_admission(
-    service: Service, api: Client, labelled: str, control_plane: ControlPlane, tmp_path: Path
-) -> None:
-    """The real controller and command line; only the new CA's time in caBundle before it signs is shorter."""
-    api.request("DELETE", SECRET)
-    environment = {**os.environ, "KUBECONFIG": str(control_plane.kubeconfig(tmp_path / "admin"))}
-
-    def rotate(*options: str) -> None:
-        before = secret(api).get("tls.crt")
-        command = [*HURRIED, "certs", "rotate", *options]
-        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60)
-        wait_until(
-            lambda: secret(api).get("tls.crt") != before, "a new certificate in the Secret", 60
-        )
-        served = secret(api)["tls.crt"]
-        wait_until(
-            lambda: (service.tls_dir / "tls.crt").read_bytes() == served,
-            "the files to be replaced",
-            30,
-        )
-        leaf = ssl.PEM_cert_to_DER_cert(served.decode())
-        for replica in service.replicas:
-            wait_until(
-                lambda replica=replica: shown(replica) == leaf,  # type: ignore[misc]
-                "the replica to take them",
-                30,
-            )
-
-    controller = Controller(
-        control_plane, tmp_path / "controller", HURRIED, ACCOUNT[0], "--certificates=self"
-    )
-    with kubelet(api, service.tls_dir, 0.5), Traffic(api, labelled) as traffic, controller:
-        wait_until(lambda: bool(secret(api).get("tls.crt")), "the controller's certificate", 60)
-        rotate("--authority")
-        rotate()
-        for replica in service.replicas:
-            wait_until(replica.is_ready, "the replica to be ready", 20)
-            assert replica.output().count("certificate reloaded") >= 2
-    assert traffic.failures == []
-    assert traffic.admitted > 300
-    assert len(read_authorities(secret(api)["ca.crt"])) >= 2
-    api.request("DELETE", SECRET)
 
 
 @pytest.mark.timeout(300)

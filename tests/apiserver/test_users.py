@@ -15,7 +15,6 @@ from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 from webhook.core.profiles.custom_resource import custom_resource_definition
-from webhook.diagnose.check.profiles import check_definition, read_definition
 
 from .assets import AssetsUnavailable
 from .client import Client
@@ -314,20 +313,6 @@ def test_who_may_not_read_workloads_is_told_so(
     else:  # the Job controller's Event that the Job is suspended is there already
         told = {each["subject"]: each["message"] for each in json.loads(done.stdout)["findings"]}
         assert "answered 403" in told["Kueue's Workloads"]
-
-
-def test_the_api_server_keeps_the_definition_as_check_knows_it(
-    cluster: ControlPlane, api: Client
-) -> None:
-    name = custom_resource_definition()["metadata"]["name"]
-    found = read_definition(
-        api.expect("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
-    )
-    [finding] = check_definition(found, is_needed=True)
-    assert (finding.level, finding.message) == (
-        "ok",
-        "is established, with the schema of this version",
-    )
 
 
 def test_aggregates_no_right_to_write() -> None:

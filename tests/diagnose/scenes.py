@@ -27,7 +27,6 @@ profiles:
     networks: [{network: default/rdma-net, resource: rdma/hca}]
     sharedMemory: {sizeLimit: 16Gi}
 """
-ACTIVE = ("fabric-injector", "fabric-injector")
 
 
 def ago(**units: float) -> str:

@@ -15,7 +15,7 @@ import jsonpatch
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.sockets.server import Server, admit, ask, read_reply
+from tests.sockets.server import Server, admit, ask
 
 pytestmark = pytest.mark.sockets
 JSON = {"Content-Type": "application/json"}
@@ -117,37 +117,6 @@ def test_counts_decisions_steps_and_time(server: Server, authority: Path, review
     )
 
 
-def test_counts_apart_what_is_not_changed(server: Server, authority: Path, review: bytes) -> None:
-    asked: dict[str, Any] = json.loads(review)
-    asked["request"]["dryRun"] = True
-    injected, would_inject = "fabric_injector_injected_total", "fabric_injector_would_inject_total"
-    before = (
-        metric(server, injected, step="networks"),
-        metric(server, would_inject, step="networks", cause="dry-run"),
-    )
-    client = server.client(authority)
-    assert "patch" in admit(client, json.dumps(asked).encode()).json()["response"]
-    client.close()
-    assert metric(server, injected, step="networks") == before[0]
-    assert metric(server, would_inject, step="networks", cause="dry-run") == before[1] + 1
-
-
-def test_denies_with_a_code_and_a_reason(
-    client: http.client.HTTPSConnection, review: bytes
-) -> None:
-    asked = json.loads(review)
-    asked["request"]["object"]["metadata"]["labels"]["fabric-injector.io/profile"] = (
-        "no-such-profile"
-    )
-    reply = admit(client, json.dumps(asked).encode())
-    assert reply.status == 200
-    response = reply.json()["response"]
-    assert response["allowed"] is False
-    assert response["status"]["code"] == 422
-    assert "no-such-profile" in response["status"]["message"]
-    assert "patch" not in response
-
-
 WRONG = [
     pytest.param("GET", "/mutate", b"", {}, 405, "method", id="another method"),
     pytest.param("PUT", "/mutate", b"{}", JSON, 405, "method", id="put"),
@@ -205,32 +174,6 @@ def test_takes_json_under_any_spelling(
     assert ask(client, "POST", "/mutate", review, headers).status == 200
 
 
-def test_takes_a_chunked_body(client: http.client.HTTPSConnection, review: bytes) -> None:
-    pieces = (review[start : start + 1000] for start in range(0, len(review), 1000))
-    client.request("POST", "/mutate", pieces, JSON, encode_chunked=True)
-    assert client.getresponse().status == 200
-
-
-def test_answers_pipelined_requests_in_order(
-    server: Server, authority: Path, review: bytes
-) -> None:
-    compact = json.dumps(json.loads(review)).encode()
-    head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    with server.connect_tls(authority) as connection:
-        for path in (b"/mutate", b"/nowhere", b"/mutate"):
-            connection.sendall(head % (path, len(compact)) + compact)
-        replies = connection.makefile("rb")
-        found = []
-        for _ in range(3):
-            found.append(int(replies.readline().split()[1]))
-            length = 0
-            while (line := replies.readline()) != b"\r\n":
-                if line.lower().startswith(b"content-length:"):
-                    length = int(line.split(b":")[1])
-            replies.read(length)
-    assert found == [200, 404, 200]
-
-
 def test_speaks_http_1_1_whatever_is_offered(server: Server, authority: Path) -> None:
     with server.connect_tls(authority) as connection:
         assert connection.selected_alpn_protocol() == "http/1.1"
@@ -254,35 +197,3 @@ def test_answers_plain_http_on_the_tls_port_with_nothing(server: Server) -> None
     with server.connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"HTTP/1.1 2" not in connection.recv(65536)
-
-
-@pytest.mark.parametrize(
-    "request_text",
-    [
-        pytest.param(b"NONSENSE\r\n\r\n", id="no HTTP"),
-        pytest.param(b"POST /mutate HTTP/1.1\r\nContent-Length: -1\r\n\r\n", id="negative length"),
-        pytest.param(
-            b"POST /mutate HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
-            id="two lengths",
-        ),
-        pytest.param(
-            b"POST /mutate HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            id="two framings",
-        ),
-        pytest.param(
-            b"POST /mutate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n", id="bad chunk"
-        ),
-        pytest.param(b"POST \xc3\xa9 HTTP/1.1\r\n\r\n", id="bad path"),
-        pytest.param(b"GET http:// HTTP/1.1\r\n\r\n", id="bad URL"),
-        pytest.param(b"GET / HTTP/1.1\r\nA: " + b"x" * 1_000_000 + b"\r\n\r\n", id="long head"),
-    ],
-)
-def test_answers_broken_http_with_400(
-    server: Server, authority: Path, review: bytes, request_text: bytes
-) -> None:
-    with server.connect_tls(authority) as connection:
-        connection.sendall(request_text)
-        assert read_reply(connection).status == 400
-    client = server.client(authority)
-    assert admit(client, review).status == 200
-    client.close()

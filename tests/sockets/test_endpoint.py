@@ -8,7 +8,6 @@ import threading
 from collections.abc import Awaitable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from tests.sockets.server import Reply, ask, is_closed, read_reply
 from tests.waiting import wait_until
 from webhook.http import connection as connection_module
 from webhook.http import endpoint as endpoint_module
-from webhook.http.connection import Connections
 from webhook.http.endpoint import Endpoint, Limits
 from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.refusal import STARTING, Refusal
@@ -217,24 +215,6 @@ def test_drops_a_connection_that_stays_silent(monkeypatch: pytest.MonkeyPatch) -
     with running(Echo(Limits())) as server, closing(server.client()) as client:
         client.connect()
         assert is_closed(client.sock)
-
-
-def test_drops_the_oldest_that_has_asked_nothing_whether_its_handshake_is_done_or_not() -> None:
-    connections, dropped = Connections(2), list[str]()
-    for name in ("silent", "greeting"):
-        connections.handshaking.add(name)
-        connections.waiting[name] = partial(dropped.append, name)
-    connections.handshaking.remove("silent")
-    connections.connections.add("silent")  # type: ignore[arg-type]  # any object will do
-    assert connections.make_room()
-    assert dropped == ["silent"]
-    connections.most = 1
-    assert connections.make_room()
-    assert (dropped, connections.handshaking, connections.waiting) == (
-        ["silent", "greeting"],
-        set(),
-        {},
-    )
 
 
 def test_drops_the_oldest_silent_connection_where_there_are_too_many() -> None:

@@ -153,15 +153,6 @@ def test_refuses_a_body_that_is_too_large_so_that_its_sender_learns_it(
     assert "too large" in reply.json()["message"]
 
 
-def test_refuses_an_endless_chunked_body(server: Server, authority: Path) -> None:
-    chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
-    with server.connect_tls(authority) as connection:
-        connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
-        for _ in range(9):
-            connection.sendall(chunk)
-        assert read_reply(connection).status == 413
-
-
 def test_takes_the_largest_body(server: Server, authority: Path, review: bytes) -> None:
     asked = json.loads(review)
     asked["request"]["object"]["metadata"]["annotations"]["filler"] = "x" * (
@@ -170,20 +161,6 @@ def test_takes_the_largest_body(server: Server, authority: Path, review: bytes) 
     client = server.client(authority)
     assert admit(client, json.dumps(asked).encode()).status == 200
     client.close()
-
-
-def test_asks_for_a_body_only_where_it_would_read_it(
-    server: Server, authority: Path, review: bytes
-) -> None:
-    expecting = HEAD + b"Expect: 100-continue\r\n"
-    with server.connect_tls(authority) as connection:
-        connection.sendall(expecting + b"Content-Length: %d\r\n\r\n" % len(review))
-        assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        connection.sendall(review)
-        assert read_reply(connection).status == 200
-    with server.connect_tls(authority) as connection:
-        connection.sendall(expecting + b"Content-Length: %d\r\n\r\n" % (MOST_BYTES + 1))
-        assert read_reply(connection).status == 413
 
 
 def test_forgets_clients_that_go_away_in_the_middle(

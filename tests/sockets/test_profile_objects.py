@@ -117,21 +117,6 @@ def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
     )
 
 
-def test_what_a_namespace_names_outlives_its_object(
-    cluster: FakeApiServer, start: Callable[[], Server], authority: Path, review: bytes
-) -> None:
-    put(cluster, "shared", "one")
-    put(cluster, "other", "one")
-    server = start()
-    wait_ready(server)
-    cluster.delete(FABRIC_PROFILES, "shared")
-    cluster.delete(FABRIC_PROFILES, "other")
-    wait_until(lambda: server.lines("profiles reloaded: shared"), "the end of the other")
-    assert injected(server, authority, review) == ("fabric/one", "")
-    [told] = server.lines("profiles not reloaded")
-    assert "was deleted, though namespaces name it; it serves on until restart" in told["message"]
-
-
 def test_is_ready_without_profiles_and_says_that_there_can_be_none(
     cluster: FakeApiServer, start: Callable[[], Server], authority: Path, review: bytes
 ) -> None:

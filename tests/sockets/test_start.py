@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import ssl
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -185,25 +184,3 @@ def test_is_not_ready_with_an_expired_certificate(tmp_path: Path) -> None:
         assert server.get("/livez").status == 200
         make_throwaway(tmp_path / "tls", now=datetime.now(UTC))
         wait_until(lambda: server.get("/readyz").status == 200, "readiness with a new certificate")
-
-
-def test_helps_with_examples() -> None:
-    result = subprocess.run(
-        [*SERVE, "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
-    )
-    assert "fabric-injector serve --profiles profiles.yaml --tls-dir" in result.stdout
-    for option in (
-        "--profiles",
-        "--objects",
-        "--tls-dir",
-        "--listen",
-        "--dry-run-listen",
-        "--metrics-listen",
-    ):
-        assert option in result.stdout
-
-
-def test_needs_a_server_name_of_its_own(server: Server, authority: Path) -> None:
-    context = ssl.create_default_context(cafile=authority)
-    with server.connect() as connection, pytest.raises(ssl.SSLCertVerificationError):
-        context.wrap_socket(connection, server_hostname="fabric-injector.example.com")
