@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.sockets.server import Server
+from tests.page.served import ServedPage
 from webhook.core.profiles.objects import SETTINGS_API_VERSION, SETTINGS_KIND
 from webhook.presets import read_presets
 
@@ -43,8 +43,8 @@ def test_shows_every_preset(context: BrowserContext, tmp_path: Path) -> None:
     )
     file = tmp_path / "profiles.yaml"
     file.write_text("---\n".join([settings, *(preset.text for preset in presets)]))
-    with Server(tmp_path / "log", "--profiles", file, "--objects", NETWORKS) as server:
-        url = server.addresses["dryRun"]
+    with ServedPage(tmp_path / "log", file, NETWORKS) as server:
+        url = server.url
         with watched(context, f"{url}/#profiles", url) as page:
             expect(page.locator(".profile h2")).to_have_text([preset.name for preset in presets])
             expect(page.locator("#profiles")).to_contain_text(
