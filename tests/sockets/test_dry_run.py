@@ -221,7 +221,7 @@ def test_admission_goes_on_beside_it_and_with_little_memory(
         assert len(own.plain("POST", "/dry-run", many).json()["pods"]) == MOST_PODS
         reply = own.plain("POST", "/dry-run", too_many)
         assert reply.status == 413
-        assert f"pods, and at most {MOST_PODS} are judged" in reply.json()["message"]
+        assert f"the manifest makes more than {MOST_PODS} pods" in reply.json()["message"]
         own.plain("POST", "/dry-run", values)
     assert set(statuses) == {200}
     assert own.peak_megabytes() < 200

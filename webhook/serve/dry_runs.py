@@ -87,7 +87,8 @@ class DryRuns:
         app = make_loopback_app(__name__)
 
         def judge(text: str, namespace: str | None, profile: str | None) -> str:
-            found = find_templates(parse_documents(text), namespace)
+            documents = parse_documents(text)
+            found = find_templates(documents, namespace, most_pods=MOST_PODS + 1)
             if not (found.pods or found.ignored):
                 raise Refused(
                     400,
@@ -98,7 +99,7 @@ class DryRuns:
                 raise Refused(
                     413,
                     "too-many",
-                    f"{len(found.pods)} pods, and at most {MOST_PODS} are judged: {_ELSEWHERE}",
+                    f"the manifest makes more than {MOST_PODS} pods, and no more are judged: {_ELSEWHERE}",
                 )
             return render_json(
                 judge_pods(found, profile=profile, profiles=self._profiles(), world=self._world())
