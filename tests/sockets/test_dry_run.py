@@ -22,7 +22,7 @@ from webhook.core.model import Namespace
 from webhook.core.profiles import parse_profiles
 from webhook.http.listener import ListenAddress, bind
 from webhook.http.loopback_app import HEADERS
-from webhook.serve.dry_runs import MOST_BYTES, MOST_PODS, DryRuns
+from webhook.serve.dry_runs import MOST_BYTES, MOST_PODS, MOST_VALUES, DryRuns
 from webhook.world.objects import ObjectsWorld, load_objects
 
 pytestmark = pytest.mark.sockets
@@ -112,7 +112,26 @@ def test_resolves_no_alias_without_end(server: Server) -> None:
     ]
     reply = server.plain("POST", "/dry-run", "\n".join(lines).encode())
     assert reply.status == 400
-    assert "expands to more than 1000000 values" in reply.json()["message"]
+    assert f"expands to more than {MOST_VALUES} values" in reply.json()["message"]
+
+
+HOSTILE = {
+    "a long text, used often": b'a: &a "%s"\nb: [%s]\n' % (b"\\U0001F600" * 9_000, b"*a, " * 6_000),
+    "a long kind of a list": b"kind: %sList\nitems: [%s]" % (b"K" * 150_000, b"{}, " * 20_000),
+    "a long name of an object": b"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: "
+    + b"n" * 150_000
+    + b"}\nspec: {replicatedJobs: ["
+    + b"{name: a, template: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}}, "
+    * 1_000
+    + b"]}\n",
+}
+
+
+@pytest.mark.parametrize("manifest", HOSTILE.values(), ids=HOSTILE)
+def test_takes_little_memory_whatever_is_sent(own: Server, manifest: bytes) -> None:
+    assert len(manifest) <= MOST_BYTES
+    assert own.plain("POST", "/dry-run?profile=two-rails", manifest).status < 500
+    assert own.peak_megabytes() < 150
 
 
 @pytest.mark.parametrize(

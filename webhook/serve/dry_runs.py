@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 256 << 10
 MOST_PODS = 50
+MOST_VALUES = 100_000
+"""Values of the manifest, aliases counted as often as they are used: some 60 MB, and admission has little memory to spare."""
 SECONDS = 5.0
 PARAMETERS = ("namespace", "profile")
 _CONNECTIONS = 8
@@ -87,7 +89,7 @@ class DryRuns:
         app = make_loopback_app(__name__)
 
         def judge(text: str, namespace: str | None, profile: str | None) -> str:
-            documents = parse_documents(text)
+            documents = parse_documents(text, most=MOST_VALUES)
             found = find_templates(documents, namespace, most_pods=MOST_PODS + 1)
             if not (found.pods or found.ignored):
                 raise Refused(
