@@ -115,6 +115,15 @@ def test_resolves_no_alias_without_end(server: Server) -> None:
     assert f"expands to more than {MOST_VALUES} values" in reply.json()["message"]
 
 
+def test_answers_no_more_than_fits_the_memory(server: Server) -> None:
+    """Each value has a line of its own, indented as deep as it stands."""
+    pod = b'{"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}], "a": '
+    manifest = pod + b"[" * 90 + b"1," * 100_000 + b"1" + b"]" * 90 + b"}}"
+    reply = server.plain("POST", "/dry-run?profile=two-rails", manifest)
+    assert reply.status == 413
+    assert "the answer has more than 8388608 characters" in reply.json()["message"]
+
+
 HOSTILE = {
     "a long text, used often": b'a: &a "%s"\nb: [%s]\n' % (b"\\U0001F600" * 9_000, b"*a, " * 6_000),
     "a long kind of a list": b"kind: %sList\nitems: [%s]" % (b"K" * 150_000, b"{}, " * 20_000),
