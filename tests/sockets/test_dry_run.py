@@ -22,7 +22,7 @@ from webhook.core.model import Namespace
 from webhook.core.profiles import parse_profiles
 from webhook.http.listener import ListenAddress, bind
 from webhook.http.loopback_app import HEADERS
-from webhook.serve.dry_runs import MOST_BYTES, MOST_PODS, DryRuns
+from webhook.serve.dry_runs import MOST_BYTES, MOST_PODS, MOST_VALUES, DryRuns
 from webhook.world.objects import ObjectsWorld, load_objects
 
 pytestmark = pytest.mark.sockets
@@ -112,7 +112,35 @@ def test_resolves_no_alias_without_end(server: Server) -> None:
     ]
     reply = server.plain("POST", "/dry-run", "\n".join(lines).encode())
     assert reply.status == 400
-    assert "expands to more than 1000000 values" in reply.json()["message"]
+    assert f"expands to more than {MOST_VALUES} values" in reply.json()["message"]
+
+
+def test_answers_no_more_than_fits_the_memory(server: Server) -> None:
+    """Each value has a line of its own, indented as deep as it stands."""
+    pod = b'{"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}], "a": '
+    manifest = pod + b"[" * 90 + b"1," * 100_000 + b"1" + b"]" * 90 + b"}}"
+    reply = server.plain("POST", "/dry-run?profile=two-rails", manifest)
+    assert reply.status == 413
+    assert "the answer has more than 8388608 characters" in reply.json()["message"]
+
+
+HOSTILE = {
+    "a long text, used often": b'a: &a "%s"\nb: [%s]\n' % (b"\\U0001F600" * 9_000, b"*a, " * 6_000),
+    "a long kind of a list": b"kind: %sList\nitems: [%s]" % (b"K" * 150_000, b"{}, " * 20_000),
+    "a long name of an object": b"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: "
+    + b"n" * 150_000
+    + b"}\nspec: {replicatedJobs: ["
+    + b"{name: a, template: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}}, "
+    * 1_000
+    + b"]}\n",
+}
+
+
+@pytest.mark.parametrize("manifest", HOSTILE.values(), ids=HOSTILE)
+def test_takes_little_memory_whatever_is_sent(own: Server, manifest: bytes) -> None:
+    assert len(manifest) <= MOST_BYTES
+    assert own.plain("POST", "/dry-run?profile=two-rails", manifest).status < 500
+    assert own.peak_megabytes() < 150
 
 
 @pytest.mark.parametrize(
@@ -221,7 +249,7 @@ def test_admission_goes_on_beside_it_and_with_little_memory(
         assert len(own.plain("POST", "/dry-run", many).json()["pods"]) == MOST_PODS
         reply = own.plain("POST", "/dry-run", too_many)
         assert reply.status == 413
-        assert f"pods, and at most {MOST_PODS} are judged" in reply.json()["message"]
+        assert f"the manifest makes more than {MOST_PODS} pods" in reply.json()["message"]
         own.plain("POST", "/dry-run", values)
     assert set(statuses) == {200}
     assert own.peak_megabytes() < 200

@@ -111,11 +111,12 @@ def decode(content: bytes) -> str:
 
 
 def read_documents(
-    text: str, marks: Marks | None = None, *, takes_last: bool = False
+    text: str, marks: Marks | None = None, *, takes_last: bool = False, most: int = MAX_NODES
 ) -> list[Document]:
     """Read all documents of *text*, a YAML stream or one or more JSON values; empty ones are left out.
 
-    *marks* remembers where values stand. *takes_last*: of a key that is written twice the last value counts, with a warning.
+    *marks* remembers where values stand. *takes_last*: of a key that is written twice the last value counts, with a warning. *most*: so
+    many values of YAML are read, aliases counted as often as they are used.
     Raises YamlFault with line and column.
     """
     text = text.removeprefix("\ufeff")
@@ -128,7 +129,7 @@ def read_documents(
             raise YamlFault(
                 line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it"
             )
-        documents = _yaml_documents(text, marks, takes_last)
+        documents = _yaml_documents(text, marks, takes_last, most)
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
     return documents
@@ -152,10 +153,10 @@ def format_path(location: Location) -> str:
     return path.removeprefix(".") or "document"
 
 
-def _yaml_documents(text: str, marks: Marks | None, takes_last: bool) -> list[Document]:
+def _yaml_documents(text: str, marks: Marks | None, takes_last: bool, most: int) -> list[Document]:
     import yaml  # a tenth of the webhook's start, and it reads JSON
 
-    builder = _Builder(marks, takes_last=takes_last)
+    builder = _Builder(marks, takes_last=takes_last, most=most)
     try:
         for event in yaml.parse(
             text, Loader=_LOADER or getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -261,10 +262,11 @@ class _Frame:
 class _Builder:
     """Take the events of a stream one by one; ``documents`` holds what is complete, empty documents left out."""
 
-    def __init__(self, marks: Marks | None, *, takes_last: bool) -> None:
+    def __init__(self, marks: Marks | None, *, takes_last: bool, most: int) -> None:
         self.documents: list[Document] = []
         self._marks = marks
         self._takes_last = takes_last
+        self._most = most
         self._warnings: list[str] = []
         self._nodes = 0
         self._stack: list[_Frame] = []
@@ -401,8 +403,8 @@ class _Builder:
 
     def _count(self, event: Any, nodes: int) -> None:
         self._nodes += nodes
-        if self._nodes > MAX_NODES:
-            self._fail(event, f"the input expands to more than {MAX_NODES} values: split it")
+        if self._nodes > self._most:
+            self._fail(event, f"the input expands to more than {self._most} values: split it")
 
     def _location(self) -> Location:
         """Say where the next value will stand."""

@@ -6,6 +6,8 @@ The only module of this process that loads Flask and the dry run, and only with 
 from __future__ import annotations
 
 import gc
+import io
+import json
 import socket
 import sys
 import threading
@@ -24,14 +26,20 @@ from webhook.http.refusal import Refused
 if TYPE_CHECKING:
     from flask import Flask, Response
 
+    from webhook.dry_run import DryRun
+
 MOST_BYTES = 256 << 10
 MOST_PODS = 50
+MOST_VALUES = 100_000
+"""Values of the manifest, aliases counted as often as they are used: some 60 MB, and admission has little memory to spare."""
 SECONDS = 5.0
 PARAMETERS = ("namespace", "profile")
 _CONNECTIONS = 8
+_MOST_CHARACTERS = 8 << 20
+"""Of an answer: that of 50 ordinary pods has 1.3 million. Several may wait for clients that do not read."""
 _READ_BYTES = 1 << 20
 """Longest body that waitress reads: a longer one it refuses itself, without a word about what to do."""
-_ANSWER_BYTES = 256 << 20
+_ANSWER_BYTES = 4 * _MOST_CHARACTERS
 """More than any answer: waitress would write what is beyond into a file, and there is none that may be written."""
 _SWITCH_SECONDS = 0.0001
 """How long admission waits for the interpreter each time: with Python's 5 ms it would not keep up with 300 requests a second."""
@@ -81,14 +89,14 @@ class DryRuns:
         from flask import Response, request
 
         from webhook.dry_run import judge as judge_pods
-        from webhook.dry_run import render_json
         from webhook.dry_run.templates import find_templates, parse_documents
         from webhook.http.loopback_app import make_loopback_app
 
         app = make_loopback_app(__name__)
 
         def judge(text: str, namespace: str | None, profile: str | None) -> str:
-            found = find_templates(parse_documents(text), namespace)
+            documents = parse_documents(text, most=MOST_VALUES)
+            found = find_templates(documents, namespace, most_pods=MOST_PODS + 1)
             if not (found.pods or found.ignored):
                 raise Refused(
                     400,
@@ -99,11 +107,10 @@ class DryRuns:
                 raise Refused(
                     413,
                     "too-many",
-                    f"{len(found.pods)} pods, and at most {MOST_PODS} are judged: {_ELSEWHERE}",
+                    f"the manifest makes more than {MOST_PODS} pods, and no more are judged: {_ELSEWHERE}",
                 )
-            return render_json(
-                judge_pods(found, profile=profile, profiles=self._profiles(), world=self._world())
-            )
+            profiles, world = self._profiles(), self._world()
+            return _written(judge_pods(found, profile=profile, profiles=profiles, world=world))
 
         @app.post("/dry-run")
         def answer() -> Response:
@@ -156,3 +163,17 @@ class DryRuns:
             raise Refused(
                 503, "slow", f"the dry run takes longer than {self._seconds:g} s: {_ELSEWHERE}"
             ) from None
+
+
+def _written(run: DryRun) -> str:
+    """Write the JSON document part by part, since admission's memory would not hold that of an alias bomb. Raises Refused."""
+    text = io.StringIO()
+    for part in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(run.as_json()):
+        if text.tell() + len(part) > _MOST_CHARACTERS:
+            raise Refused(
+                413,
+                "too-large",
+                f"the answer has more than {_MOST_CHARACTERS} characters: {_ELSEWHERE}",
+            )
+        text.write(part)
+    return text.getvalue() + "\n"

@@ -83,6 +83,18 @@ IGNORED: dict[str, tuple[Any, str, str, bool]] = {
     ),
     "text": ("hello", "document 1", "is not an object", True),
     "no kind": ({"a": 1}, "document 1", "names no kind", True),
+    "long kind": (
+        {"kind": "K" * 254},
+        "document 1",
+        "its kind has 254 characters, and Kubernetes takes 253",
+        True,
+    ),
+    "long name": (
+        {"kind": "Job", "metadata": {"generateName": "n" * 254}},
+        "document 1",
+        "its name has 254 characters, and Kubernetes takes 253",
+        True,
+    ),
     "kind is no text": ({"kind": 5}, "document 1", "names no kind", True),
     "scaled to zero": (
         workload("apps/v1", "Deployment", "web", {"replicas": 0, "template": PLAIN}),

@@ -72,6 +72,8 @@ KINDS: Mapping[tuple[str, str], Expand] = {
     **appwrapper.KINDS,
 }
 _MAX_VARIABLES = 500_000
+_LONGEST_NAME = 253
+"""Characters of a name or a kind: each part of the object is named by them. Source: apimachinery validation DNS1123SubdomainMaxLength."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,13 @@ def find_templates(
     documents: Sequence[Any],
     namespace: str | None = None,
     warnings: Mapping[int, Sequence[str]] | None = None,
+    *,
+    most_pods: int | None = None,
 ) -> Templates:
     """Complete the pods of all *documents*; objects that name no namespace get *namespace*, else ``default``.
 
-    *warnings*: what `parse_documents` fills, by the id of a document; each pod of the document gets them.
+    *warnings*: what `parse_documents` fills, by the id of a document; each pod of the document gets them. *most_pods*: after so many
+    no more are looked for.
 
     Raises InputError where the pods together would be too large to show.
     """
@@ -108,6 +113,8 @@ def find_templates(
                 ignored.append(found)
                 continue
             pods.append(replace(found, notes=(*found.notes, *notes)) if notes else found)
+            if len(pods) == most_pods:
+                return Templates(tuple(pods), tuple(ignored))
             variables += sum(
                 len(container.get("env") or ()) + 10
                 for container in found.pod["spec"]["containers"]
@@ -172,7 +179,13 @@ def _find(source: str, value: Any, namespace: str, peers: Peers) -> Found:
         yield Ignored(source, "names no kind: it is not a Kubernetes object", broken=True)
         return
     names = metadata if isinstance(metadata, dict) else {}
-    source = f"{kind}/{display_name(names) or '?'}"
+    name = display_name(names)
+    for what, text in (("kind", kind), ("name", name.rstrip("*"))):
+        if len(text) > _LONGEST_NAME:
+            problem = f"its {what} has {len(text)} characters, and Kubernetes takes {_LONGEST_NAME}"
+            yield Ignored(source, problem, broken=True)
+            return
+    source = f"{kind}/{name or '?'}"
     note, count = _misplaced(kind, names), 0
     try:
         root = Section(value)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.core.yaml_reader import Marks, read_documents
+from webhook.core.yaml_reader import MAX_NODES, Marks, read_documents
 
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 _TORCHX_REQUEST = re.compile(r"^=== SCHEDULER REQUEST ===[ \t\r]*$", re.MULTILINE)
@@ -16,11 +16,16 @@ _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
 def parse_documents(
-    text: str, marks: Marks | None = None, warnings: dict[int, Sequence[str]] | None = None
+    text: str,
+    marks: Marks | None = None,
+    warnings: dict[int, Sequence[str]] | None = None,
+    *,
+    most: int = MAX_NODES,
 ) -> list[Any]:
     """Read all documents of *text*; empty ones are left out. *marks* remembers where values stand.
 
     *warnings* is filled, by the id of a document: which of its keys are written twice. The last value counts, as for kubectl.
+    *most*: so many values are read.
 
     Shape: a YAML stream, one or more JSON values, or the whole of what ``torchx run --dryrun`` prints.
 
@@ -28,7 +33,7 @@ def parse_documents(
     """
     text = _scheduler_request(text)
     try:
-        documents = read_documents(text, marks, takes_last=True)
+        documents = read_documents(text, marks, takes_last=True, most=most)
     except InputError as error:
         raise InputError(f"{error}{_template_hint(text)}") from None
     if warnings is not None:
