@@ -317,3 +317,9 @@ def test_gives_any_text_a_value_or_a_refusal_with_its_place(text: str) -> None:
         json.dumps(values_of(text))
     except InputError as error:
         assert str(error).startswith("line ")  # noqa: PT017  # both ends are fine
+
+
+def test_pauses_before_each_value() -> None:
+    pauses: list[None] = []
+    read_documents("a: &a [1, 2]\nb: *a\n", pause=lambda: pauses.append(None))
+    assert len(pauses) == 7

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -253,6 +253,30 @@ def test_admission_goes_on_beside_it_and_with_little_memory(
         own.plain("POST", "/dry-run", values)
     assert set(statuses) == {200}
     assert own.peak_megabytes() < 200
+
+
+def test_leaves_most_of_the_time_to_admission(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhook.serve.dry_runs._WORK_SECONDS", 0)
+    monkeypatch.setattr("webhook.serve.dry_runs._REST_SECONDS", 0)
+    rests: list[float] = []
+
+    def rest(seconds: float) -> None:
+        if threading.current_thread().name == "dry-run":
+            rests.append(seconds)
+
+    monkeypatch.setattr("time.sleep", rest)
+    reply = post(served(ObjectsWorld(load_objects([OBJECTS])), 30))
+    assert reply.status == 200
+    assert len(rests) > 20 + reply.data.count(b"\n"), "for each value that is read or written"
+
+
+def test_clients_that_send_nothing_keep_others_out_for_seconds_only(own: Server) -> None:
+    begun = b"POST /dry-run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na"
+    with ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(own.connect("dryRun")).sendall(begun)
+        assert own.plain("POST", "/dry-run", POD, timeout=30).status == 200
+    assert not own.lines("Task queue depth")
 
 
 class Stuck(ObjectsWorld):

@@ -12,7 +12,7 @@ import binascii
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from webhook.core.errors import InputError
@@ -111,12 +111,17 @@ def decode(content: bytes) -> str:
 
 
 def read_documents(
-    text: str, marks: Marks | None = None, *, takes_last: bool = False, most: int = MAX_NODES
+    text: str,
+    marks: Marks | None = None,
+    *,
+    takes_last: bool = False,
+    most: int = MAX_NODES,
+    pause: Callable[[], None] = lambda: None,
 ) -> list[Document]:
     """Read all documents of *text*, a YAML stream or one or more JSON values; empty ones are left out.
 
     *marks* remembers where values stand. *takes_last*: of a key that is written twice the last value counts, with a warning. *most*: so
-    many values of YAML are read, aliases counted as often as they are used.
+    many values of YAML are read, aliases counted as often as they are used. *pause* is called before each.
     Raises YamlFault with line and column.
     """
     text = text.removeprefix("\ufeff")
@@ -129,7 +134,7 @@ def read_documents(
             raise YamlFault(
                 line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it"
             )
-        documents = _yaml_documents(text, marks, takes_last, most)
+        documents = _yaml_documents(text, _Builder(marks, pause, takes_last=takes_last, most=most))
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
     return documents
@@ -153,10 +158,9 @@ def format_path(location: Location) -> str:
     return path.removeprefix(".") or "document"
 
 
-def _yaml_documents(text: str, marks: Marks | None, takes_last: bool, most: int) -> list[Document]:
+def _yaml_documents(text: str, builder: _Builder) -> list[Document]:
     import yaml  # a tenth of the webhook's start, and it reads JSON
 
-    builder = _Builder(marks, takes_last=takes_last, most=most)
     try:
         for event in yaml.parse(
             text, Loader=_LOADER or getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -262,11 +266,14 @@ class _Frame:
 class _Builder:
     """Take the events of a stream one by one; ``documents`` holds what is complete, empty documents left out."""
 
-    def __init__(self, marks: Marks | None, *, takes_last: bool, most: int) -> None:
+    def __init__(
+        self, marks: Marks | None, pause: Callable[[], None], *, takes_last: bool, most: int
+    ) -> None:
         self.documents: list[Document] = []
         self._marks = marks
         self._takes_last = takes_last
         self._most = most
+        self._pause = pause
         self._warnings: list[str] = []
         self._nodes = 0
         self._stack: list[_Frame] = []
@@ -402,6 +409,7 @@ class _Builder:
             self._fault(event, problem)
 
     def _count(self, event: Any, nodes: int) -> None:
+        self._pause()
         self._nodes += nodes
         if self._nodes > self._most:
             self._fail(event, f"the input expands to more than {self._most} values: split it")

@@ -8,13 +8,15 @@ from __future__ import annotations
 import gc
 import io
 import json
+import logging
 import socket
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import waitress
 
@@ -35,6 +37,8 @@ MOST_VALUES = 100_000
 SECONDS = 5.0
 PARAMETERS = ("namespace", "profile")
 _CONNECTIONS = 8
+_IDLE_SECONDS = 5
+"""After which a connection is closed whose client sends nothing: so few of them would keep others out for two minutes."""
 _MOST_CHARACTERS = 8 << 20
 """Of an answer: that of 50 ordinary pods has 1.3 million. Several may wait for clients that do not read."""
 _READ_BYTES = 1 << 20
@@ -43,6 +47,8 @@ _ANSWER_BYTES = 4 * _MOST_CHARACTERS
 """More than any answer: waitress would write what is beyond into a file, and there is none that may be written."""
 _SWITCH_SECONDS = 0.0001
 """How long admission waits for the interpreter each time: with Python's 5 ms it would not keep up with 300 requests a second."""
+_WORK_SECONDS, _REST_SECONDS = 0.002, 0.008
+"""How long a dry run works, and then leaves the interpreter to admission: each time that they take turns costs admission more."""
 _ELSEWHERE = "give fewer objects at once, or run fabric-injector dry-run -f FILE"
 
 
@@ -68,11 +74,14 @@ class DryRuns:
     def start(self) -> None:
         """Start to accept connections, in a thread that ends with the process."""
         sys.setswitchinterval(_SWITCH_SECONDS)
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of each request
         server = waitress.create_server(
             self._call,
             sockets=[self._socket],
             threads=1,
             connection_limit=_CONNECTIONS,
+            channel_timeout=_IDLE_SECONDS,
+            cleanup_interval=_IDLE_SECONDS,
             max_request_body_size=_READ_BYTES,
             inbuf_overflow=_READ_BYTES,
             outbuf_overflow=_ANSWER_BYTES,
@@ -95,7 +104,8 @@ class DryRuns:
         app = make_loopback_app(__name__)
 
         def judge(text: str, namespace: str | None, profile: str | None) -> str:
-            documents = parse_documents(text, most=MOST_VALUES)
+            pause = _Pause()
+            documents = parse_documents(text, most=MOST_VALUES, pause=pause)
             found = find_templates(documents, namespace, most_pods=MOST_PODS + 1)
             if not (found.pods or found.ignored):
                 raise Refused(
@@ -109,8 +119,9 @@ class DryRuns:
                     "too-many",
                     f"the manifest makes more than {MOST_PODS} pods, and no more are judged: {_ELSEWHERE}",
                 )
-            profiles, world = self._profiles(), self._world()
-            return _written(judge_pods(found, profile=profile, profiles=profiles, world=world))
+            world = cast("World", _PausingWorld(self._world(), pause))
+            run = judge_pods(found, profile=profile, profiles=self._profiles(), world=world)
+            return _written(run, pause)
 
         @app.post("/dry-run")
         def answer() -> Response:
@@ -149,9 +160,7 @@ class DryRuns:
             try:
                 answer.set_result(judge())
             except BaseException as error:  # the caller gets it
-                traceback.clear_frames(
-                    error.__traceback__
-                )  # they hold all that, and would be collected
+                traceback.clear_frames(error.__traceback__)  # they hold all that was made
                 answer.set_exception(error)
             finally:
                 gc.enable()
@@ -165,10 +174,34 @@ class DryRuns:
             ) from None
 
 
-def _written(run: DryRun) -> str:
+class _Pause:
+    """Rest, when it is called, once there was work for _WORK_SECONDS."""
+
+    def __init__(self) -> None:
+        self._until = time.perf_counter() + _WORK_SECONDS
+
+    def __call__(self) -> None:
+        if time.perf_counter() >= self._until:
+            time.sleep(_REST_SECONDS)
+            self._until = time.perf_counter() + _WORK_SECONDS
+
+
+class _PausingWorld:
+    """Answer as *world* does, after a pause: each pod asks for its namespace."""
+
+    def __init__(self, world: World, pause: _Pause) -> None:
+        self._world, self._pause = world, pause
+
+    def __getattr__(self, name: str) -> Any:
+        self._pause()
+        return getattr(self._world, name)
+
+
+def _written(run: DryRun, pause: Callable[[], None]) -> str:
     """Write the JSON document part by part, since admission's memory would not hold that of an alias bomb. Raises Refused."""
     text = io.StringIO()
     for part in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(run.as_json()):
+        pause()
         if text.tell() + len(part) > _MOST_CHARACTERS:
             raise Refused(
                 413,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from webhook.core.errors import InputError
@@ -21,11 +21,12 @@ def parse_documents(
     warnings: dict[int, Sequence[str]] | None = None,
     *,
     most: int = MAX_NODES,
+    pause: Callable[[], None] = lambda: None,
 ) -> list[Any]:
     """Read all documents of *text*; empty ones are left out. *marks* remembers where values stand.
 
     *warnings* is filled, by the id of a document: which of its keys are written twice. The last value counts, as for kubectl.
-    *most*: so many values are read.
+    *most*, *pause*: as in `read_documents`.
 
     Shape: a YAML stream, one or more JSON values, or the whole of what ``torchx run --dryrun`` prints.
 
@@ -33,7 +34,7 @@ def parse_documents(
     """
     text = _scheduler_request(text)
     try:
-        documents = read_documents(text, marks, takes_last=True, most=most)
+        documents = read_documents(text, marks, takes_last=True, most=most, pause=pause)
     except InputError as error:
         raise InputError(f"{error}{_template_hint(text)}") from None
     if warnings is not None:
