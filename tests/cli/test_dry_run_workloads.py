@@ -99,6 +99,15 @@ def test_prints_a_line_for_each_workload_and_a_sum(folder: Path, cluster: FakeAp
     ]
 
 
+def test_a_workload_that_cannot_meet_gives_status_3(folder: Path, cluster: FakeApiServer) -> None:
+    halved = pytorch_job()
+    halved["pytorchReplicaSpecs"]["Master"]["template"] = template(hostNetwork=True)
+    cluster.put(PYTORCH_JOBS, "bert", "research", spec=halved)
+    result = call("-A", env=kubeconfig(folder, cluster))
+    assert "cannot meet" in result.stdout
+    assert result.exit_code == 3, result.output
+
+
 def test_a_profile_is_tried_where_the_namespace_names_none(
     folder: Path, cluster: FakeApiServer
 ) -> None:

@@ -182,14 +182,12 @@ def command(
             if looks_around and connection:
                 from webhook.cli.dry_run_cluster import show_workloads
 
-                decided = show_workloads(
+                decided, is_whole = show_workloads(
                     connection, namespace or "", system_namespace, known, cluster, profile or ""
                 )
-                sys.exit(
-                    1
-                    if "denied" in decided or (require_injection and "injected" not in decided)
-                    else 0
-                )
+                if "denied" in decided or (require_injection and "injected" not in decided):
+                    sys.exit(1)
+                sys.exit(0 if is_whole else 3)
             world = PermittedWorld(cluster)
             run = judge(templates, profile=profile, profiles=known, world=world)
             tell_assumed(world)

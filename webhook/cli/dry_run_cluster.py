@@ -70,8 +70,10 @@ def show_workloads(
     profiles: Profiles,
     cluster: World,
     profile: str,
-) -> frozenset[str]:
-    """Print a line for each workload that a profile is for, and a sum; return what was decided. *namespace* empty: all.
+) -> tuple[frozenset[str], bool]:
+    """Print a line for each workload that a profile is for, and a sum. *namespace* empty: all.
+
+    Return what was decided, and whether no workload is half injected or cannot meet.
 
     *profile*: for namespaces that name none. Raises Unavailable.
     """
@@ -82,7 +84,11 @@ def show_workloads(
             judge(find_templates(each), profile=None, profiles=profiles, world=world)
             for each in found
         )
-        rows = [row for run in runs if (row := _row(run))]
+        rows, is_whole = list[Row](), True
+        for run in runs:
+            is_whole = is_whole and run.is_whole
+            if row := _row(run):
+                rows.append(row)
     shown = [row for row in rows if row.decision != _NO_PROFILE]
     counted = Counter(row.decision for row in rows)
     if shown:
@@ -96,7 +102,7 @@ def show_workloads(
             f"{counted[_NO_PROFILE]} more are in namespaces without a profile: try one by --profile NAME"
         )
     tell_assumed(world)
-    return frozenset(counted)
+    return frozenset(counted), is_whole
 
 
 def _row(run: DryRun) -> Row | None:
