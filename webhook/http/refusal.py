@@ -52,11 +52,7 @@ TOO_SLOW = Refusal(408, "too-slow", "the request body did not arrive in time")
 STALLED = Refusal(
     503, "stalled", "the request body did not arrive before others needed its room; ask again"
 )
-TOO_LARGE = Refusal(
-    413,
-    "too-large",
-    "the request body is too large: send fewer objects at once; fabric-injector dry-run -f FILE takes more",
-)
+TOO_LARGE = Refusal(413, "too-large", "the request body is too large")
 TOO_DEEP = Refusal(400, "too-deep", "the request body is nested too deeply")
 STRANGER = Refusal(
     403,

@@ -55,7 +55,7 @@ _ELSEWHERE = "give fewer objects at once, or run fabric-injector dry-run -f FILE
 class DryRuns:
     """Serve the listening socket *sock*. *world* gives the cluster for one manifest; *seconds*: how long its caller waits.
 
-    One manifest is judged at a time, in a thread, which cannot be ended: until it ends others get 503.
+    One manifest is judged at a time, in a thread, which cannot be ended: others wait, and after *seconds* get 503 until it ends.
     """
 
     def __init__(

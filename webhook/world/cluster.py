@@ -219,7 +219,3 @@ class _AtOnce:
 def connected_cluster(*, on_restart: Callable[[str, str], None]) -> Cluster:
     """Prepare the cluster of this process' credentials; raise InputError where there are none."""
     return Cluster(connect(), on_restart=on_restart)
-
-
-def _spec(obj: Object) -> Object:
-    return obj.get("spec") or {}

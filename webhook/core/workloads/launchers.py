@@ -408,7 +408,7 @@ def meets_by(container: Object) -> str:
         options = command.options
         if script is not None and options is not None and not _says_one_node(options):
             backend = options.get("--rdzv-backend") or _backend(container, script)
-            is_named = any(options.get(name) for name in ("--master-addr", *_ENDPOINTS))
+            is_named = any(options.get(name) for name in _ADDRESSES)
             found.add(backend if is_named or backend != "static" else "")
     if not found and not is_in_sight(container):
         return podspec.env_value(container, "PET_RDZV_BACKEND") or ""

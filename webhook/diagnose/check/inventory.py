@@ -49,7 +49,6 @@ class Installation(NamedTuple):
     pods: Listing[OwnPod] = Listing()
     services: Listing[str] = Listing()
     secret: Found[Mapping[str, bytes]] = Found()
-    secret_keeper: str = ""
     lease: Found[Object] = Found()
     policies: Listing[str] = Listing()
     bindings: Listing[str] = Listing()

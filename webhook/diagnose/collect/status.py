@@ -33,8 +33,6 @@ from webhook.world.profiles_read import ProfilesRead
 T = TypeVar("T")
 
 MOST_PAGES = 400
-REFRESH_SECONDS = 30.0
-STALE_SECONDS = 60.0
 _QUEUES = ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
 _MOST_SPACES = 50
 """Namespaces of jobs that lack injection of which the time of the label is asked for."""
