@@ -17,6 +17,9 @@ from webhook.core.profiles.objects import (
 def to_objects(short_form: str) -> list[dict[str, Any]]:
     """Return a FabricProfile for each profile, behind a Configuration where the text holds more than profiles."""
     document = yaml.safe_load(short_form)
+    for spec in document["profiles"].values():
+        if (spec or {}).get("allowedNamespaces") == "all":  # what an object says by saying nothing
+            del spec["allowedNamespaces"]
     made = [
         {
             "apiVersion": PROFILE_API_VERSION,
