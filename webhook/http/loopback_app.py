@@ -41,6 +41,15 @@ HEADERS = {
 log = logging.getLogger(__name__)
 
 
+def body_text() -> str:
+    """Return the body of the request as text; raise Refused where it is not UTF-8."""
+    try:
+        return request.get_data(cache=False).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"byte {error.start} of the body is not UTF-8; send text"
+        raise Refused(400, "encoding", problem) from None
+
+
 def make_loopback_app(name: str) -> Flask:
     """Make an application without routes.
 

@@ -9,7 +9,7 @@ from flask import Flask, Response, request
 
 from webhook.core.model import Object
 from webhook.dry_run import DryRun, render_json, render_page
-from webhook.http.loopback_app import make_loopback_app
+from webhook.http.loopback_app import body_text, make_loopback_app
 from webhook.http.refusal import Refused
 from webhook.page import INDEX, SAMPLES, read_page
 
@@ -45,13 +45,7 @@ def make_app(
         render = OUTPUTS.get(request.args.get("output", "json"))
         if render is None:
             raise Refused(400, "output", f"output: choose one of {', '.join(OUTPUTS)}")
-        try:
-            text = request.get_data(cache=False).decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise Refused(
-                400, "encoding", f"byte {error.start} of the body is not UTF-8; send text"
-            ) from None
-        run = judge(text, request.args.get("namespace"), request.args.get("profile"))
+        run = judge(body_text(), request.args.get("namespace"), request.args.get("profile"))
         if not (run.pods or run.ignored):
             raise Refused(
                 400,

@@ -99,7 +99,7 @@ class DryRuns:
 
         from webhook.dry_run import judge as judge_pods
         from webhook.dry_run.templates import find_templates, parse_documents
-        from webhook.http.loopback_app import make_loopback_app
+        from webhook.http.loopback_app import body_text, make_loopback_app
 
         app = make_loopback_app(__name__)
 
@@ -134,12 +134,7 @@ class DryRuns:
             if (length := request.content_length or 0) > MOST_BYTES:
                 found = f"the manifest has {length} bytes, and at most {MOST_BYTES} are taken"
                 raise Refused(413, "too-large", f"{found}: {_ELSEWHERE}")
-            try:
-                text = request.get_data(cache=False).decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise Refused(
-                    400, "encoding", f"byte {error.start} of the body is not UTF-8; send text"
-                ) from None
+            text = body_text()
             named = [request.args.get(name) for name in PARAMETERS]
             return Response(
                 self._in_time(lambda: judge(text, *named)), content_type="application/json"
