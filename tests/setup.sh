@@ -17,7 +17,7 @@ go="apiserver peer bench release-dry-run $node"
 
 requirements() {
   need_python 3.11
-  need_go tests/apiserver/tools/kubernetes/go.mod "$go"
+  need_go tests/cluster/tools/kubernetes/go.mod "$go"
   need_root "test-image $node"
 
   # Debian package, what shows that it is there, targets that need it, what for. The second is the name of a program, a path, or a
@@ -177,6 +177,6 @@ fi
 [ -z "$obstacles$packages" ] || refuse
 
 # What the machine itself does not allow, nobody can install: these tests are skipped, and this is said now
-if wanted "$node" && reason=$("$python" -m tests.node.requirements) && [ -n "$reason" ]; then
+if wanted "$node" && reason=$("$python" -m tests.cluster.node.requirements) && [ -n "$reason" ]; then
   say "The tests with pods that run will be skipped: $reason"
 fi

@@ -15,7 +15,7 @@ import pytest
 from tests import ROOT
 from tests.installed import SCRIPT, not_installed, packages
 
-GO_MOD = "tests/apiserver/tools/kubernetes/go.mod"
+GO_MOD = "tests/cluster/tools/kubernetes/go.mod"
 SHELLS = ("dash", "bash", "busybox")
 APT_GET = """\
 echo "apt-get $*" >&2

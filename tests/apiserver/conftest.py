@@ -17,17 +17,16 @@ from uuid import uuid4
 
 import pytest
 
+from tests.cluster.assets import AssetsUnavailable, assets, binary
+from tests.cluster.audit import Audit
+from tests.cluster.client import Client
+from tests.cluster.controller import Controller, leading_controller
+from tests.cluster.controlplane import ACCESS, ControlPlane
+from tests.cluster.crds import crd_files
+from tests.cluster.installation import ROUTED, Installation, own_address
+from tests.cluster.webhook import Webhook, installed_command
 from tests.tiers import mark_tier
 from tests.waiting import wait_until
-
-from .assets import AssetsUnavailable, assets, binary
-from .audit import Audit
-from .client import Client
-from .controller import Controller, leading_controller
-from .controlplane import ACCESS, ControlPlane
-from .crds import crd_files
-from .installation import ROUTED, Installation, own_address
-from .webhook import Webhook, installed_command
 
 FOLDER = Path(__file__).parent
 CONTROLLER = ("fabric-injector", "fabric-injector-controller")

@@ -5,10 +5,9 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from tests.cluster.client import Client
+from tests.cluster.jobs import NETWORK
 from webhook.core import names
-
-from .client import Client
-from .jobs import NETWORK
 
 LONG = "x" * 250_000
 SHAPES: dict[str, dict[str, Any]] = {

@@ -9,15 +9,15 @@ import pytest
 import urllib3
 
 from tests import pods
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.injector import late_injector
+from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
-from .client import Client
 from .conftest import NamespaceFactory
-from .controlplane import ControlPlane
-from .injector import late_injector
-from .webhook import Webhook
 
 PROFILES = """
 profiles:

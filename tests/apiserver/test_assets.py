@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .assets import TOOLS, AssetsUnavailable, assets, binary
+from tests.cluster.assets import TOOLS, AssetsUnavailable, assets, binary
 
 
 @pytest.fixture(autouse=True)

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from tests import pods
+from tests.cluster.client import Client
+from tests.cluster.injector import late_injector
+from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
-from .client import Client
 from .conftest import NamespaceFactory
-from .injector import late_injector
 from .test_admission import create, manifest, without_token
 from .test_policies import limit, plain
-from .webhook import Webhook
 
 PROFILES = """
 profiles:

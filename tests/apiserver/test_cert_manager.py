@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from cryptography import x509
 
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.installation import MANIFESTS, NAMESPACE, SECRET, Installation, injected, remove
+from tests.cluster.kustomize import render
+from tests.cluster.processes import Server
 from tests.waiting import wait_until
 
 from .conftest import PROFILES, program
-from .controlplane import ControlPlane
-from .installation import MANIFESTS, NAMESPACE, SECRET, Installation, injected, remove
-from .kustomize import render
-from .processes import Server
 
 CERTIFICATES = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
 CONFIGURATION = (

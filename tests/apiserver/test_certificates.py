@@ -17,18 +17,18 @@ import pytest
 
 from certs.pem import is_signed_by, read_authorities, read_certificates
 from certs.rotation import Policy
+from tests.cluster.client import Client
+from tests.cluster.controller import ACCOUNT, Controller, own_token
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.mounts import SECRET, again_and_again, kubelet, secret
+from tests.cluster.pki import Authority
+from tests.cluster.webhook import CONFIGURATIONS, Webhook
 from tests.waiting import wait_until
 from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 from webhook.core import names
 from webhook.kube.connection import connect
 
-from .client import Client
 from .conftest import NamespaceFactory
-from .controller import ACCOUNT, Controller, own_token
-from .controlplane import ControlPlane
-from .mounts import SECRET, again_and_again, kubelet, secret
-from .pki import Authority
-from .webhook import CONFIGURATIONS, Webhook
 
 CONFIGURATION = f"{CONFIGURATIONS}/{names.WEBHOOK_CONFIGURATION}"
 POLICY = Policy(settle=timedelta(seconds=2))

@@ -13,6 +13,9 @@ import yaml
 from click.testing import CliRunner
 
 from tests import ROOT
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.installation import MANIFESTS, NAMESPACE, install_yaml, remove
+from tests.cluster.kustomize import render
 from tests.manifests.chart_readme import examples_of, uncommented
 from tests.waiting import wait_until
 from webhook import __version__
@@ -22,9 +25,6 @@ from webhook.core.profiles import Allowed
 from webhook.core.profiles.load import parse_configuration
 
 from .conftest import program
-from .controlplane import ControlPlane
-from .installation import MANIFESTS, NAMESPACE, install_yaml, remove
-from .kustomize import render
 from .test_components import APPLY, with_components
 
 CHART = MANIFESTS / "chart"

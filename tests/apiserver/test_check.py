@@ -13,6 +13,18 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.installation import (
+    MANIFESTS,
+    NAMESPACE,
+    ROUTED,
+    Installation,
+    injected,
+    install_yaml,
+    own_address,
+)
+from tests.cluster.kustomize import render
 from tests.profile_objects import to_objects
 from tests.waiting import wait_until
 from webhook.cli import main
@@ -23,19 +35,7 @@ from webhook.diagnose.check.deployments import read_deployment
 from webhook.diagnose.check.privileges import Access, needed
 from webhook.diagnose.check.reachability import probe_pod
 
-from .client import Client
 from .conftest import NETWORK, PROFILES, unavailable
-from .controlplane import ControlPlane
-from .installation import (
-    MANIFESTS,
-    NAMESPACE,
-    ROUTED,
-    Installation,
-    injected,
-    install_yaml,
-    own_address,
-)
-from .kustomize import render
 from .test_install import LABELLED
 
 DEVICE = "rdma/rdma_shared_device_a"

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.client import Client
+from tests.cluster.controller import Controller, own_token
+from tests.cluster.controlplane import ControlPlane
 from tests.waiting import wait_until
 from webhook.control import claim_templates
 from webhook.control.claim_templates import ClaimTemplates
@@ -18,10 +21,6 @@ from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
-
-from .client import Client
-from .controller import Controller, own_token
-from .controlplane import ControlPlane
 
 LABEL = "fabric-injector.io/profile"
 PROFILES = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from tests import pods
+from tests.cluster.client import Client
+from tests.cluster.controller import Controller
+from tests.cluster.jobs import Job, Told, as_sent, write_profiles
+from tests.cluster.webhook import Webhook
 from webhook.core import names
 
-from .client import Client
 from .conftest import NamespaceFactory
-from .controller import Controller
-from .jobs import Job, Told, as_sent, write_profiles
-from .webhook import Webhook
 
 CLAIMS = "/apis/resource.k8s.io/v1"
 

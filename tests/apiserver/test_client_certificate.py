@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from .controlplane import ControlPlane
-from .pki import Authority, write_private
-from .service import PROFILES
-from .traffic import POD
-from .webhook import Webhook
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.pki import Authority, write_private
+from tests.cluster.service import PROFILES
+from tests.cluster.traffic import POD
+from tests.cluster.webhook import Webhook
 
 NAME = "kube-apiserver-of-the-tests"
 

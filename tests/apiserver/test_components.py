@@ -10,12 +10,19 @@ import pytest
 import yaml
 
 from tests import ROOT
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.installation import (
+    MANIFESTS,
+    NAMESPACE,
+    SECRET,
+    Installation,
+    admit,
+    injected,
+    remove,
+)
+from tests.cluster.kustomize import render
 from tests.waiting import wait_until
 from webhook.kube.webhook_configuration import KEEPERS, read_webhook_configuration
-
-from .controlplane import ControlPlane
-from .installation import MANIFESTS, NAMESPACE, SECRET, Installation, admit, injected, remove
-from .kustomize import render
 
 COMPONENTS = sorted(folder.name for folder in (MANIFESTS / "components").iterdir())
 OVERLAYS = sorted(folder.name for folder in (MANIFESTS / "overlays").iterdir())

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.audit import Audit
+from tests.cluster.controller import Controller, own_token
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.jobs import LABELLED, Job, Told
+from tests.cluster.relay import Relay
 from tests.waiting import wait_until
 from webhook.control.publisher import Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names
 from webhook.core.reconcile import Publication, Unit
 from webhook.kube.connection import connect
-
-from .audit import Audit
-from .controller import Controller, own_token
-from .controlplane import ControlPlane
-from .jobs import LABELLED, Job, Told
-from .relay import Relay
 
 COMPACTION_SECONDS = 1
 

@@ -4,13 +4,13 @@ import time
 
 import pytest
 
+from tests.cluster.client import Client
+from tests.cluster.controller import Controller
+from tests.cluster.jobs import LABELLED, NETWORK, Job, Told
 from tests.waiting import wait_until
 from webhook.core import names
 
-from .client import Client
 from .conftest import NamespaceFactory
-from .controller import Controller
-from .jobs import LABELLED, NETWORK, Job, Told
 
 
 @pytest.fixture

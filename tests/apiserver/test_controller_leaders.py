@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.audit import Audit
+from tests.cluster.controller import Controller
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.jobs import LABELLED, Job
+from tests.cluster.relay import Relay
 from tests.waiting import wait_until
-
-from .audit import Audit
-from .controller import Controller
-from .controlplane import ControlPlane
-from .jobs import LABELLED, Job
-from .relay import Relay
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces"
 

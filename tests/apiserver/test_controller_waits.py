@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.cluster.controller import Controller
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.jobs import LABELLED, NETWORK, Job
 from tests.waiting import wait_until
 from webhook.core import names
 
 from .conftest import NamespaceFactory
-from .controller import Controller
-from .controlplane import ControlPlane
-from .jobs import LABELLED, NETWORK, Job
 
 MOST_SECONDS = 60
 """30 s until a rank 0 counts as missing, and 30 s for a hundred such jobs."""

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from tests import pods
+from tests.cluster.client import Client
+from tests.cluster.controller import Controller
+from tests.cluster.jobs import NETWORK, Job, Told, as_sent, write_profiles
+from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from webhook.core import names
 
-from .client import Client
 from .conftest import NamespaceFactory
-from .controller import Controller
-from .jobs import NETWORK, Job, Told, as_sent, write_profiles
-from .webhook import Webhook
 
 MASTER = "pods/kubeflow-pytorchjob-0.yaml"
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"

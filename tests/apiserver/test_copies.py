@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.assets import binary
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names, podspec
 from webhook.core.injection import wait
 
-from .assets import binary
-from .client import Client
 from .conftest import NamespaceFactory
-from .controlplane import ControlPlane
 from .test_admission import create, manifest
-from .webhook import Webhook
 
 PROFILES = """
 profiles:

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.webhook import Webhook
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
 from tests.pods import FIXTURES
@@ -21,10 +24,7 @@ from webhook.dry_run.templates import find_templates, parse_documents
 from webhook.kube.connection import Connection, connect
 from webhook.world.cluster import Cluster
 
-from .client import Client
 from .conftest import NamespaceFactory
-from .controlplane import ControlPlane
-from .webhook import Webhook
 
 PROFILES = """
 profiles:

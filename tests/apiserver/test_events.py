@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
 from tests.waiting import wait_until
 from webhook.control.event_spam import REPEAT_SECONDS
 from webhook.control.events import EventRecorder, PodRef
 from webhook.kube.connection import connect
 
-from .client import Client
 from .conftest import CONTROLLER, NamespaceFactory
-from .controlplane import ControlPlane
 
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bert-0"}}
 SPEC = {"containers": [{"name": "main", "image": "none"}]}

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.jobs import as_sent
+from tests.cluster.webhook import Webhook
 from tests.pods import load
 from tests.profile_objects import to_objects
 from tests.waiting import wait_until
@@ -15,11 +19,7 @@ from webhook import __version__
 from webhook.core import names
 from webhook.core.profiles.custom_resource import custom_resource_definition
 
-from .client import Client
 from .conftest import PROFILES, NamespaceFactory
-from .controlplane import ControlPlane
-from .jobs import as_sent
-from .webhook import Webhook
 
 NETWORK = "default/rdma-net-ipam"
 SYSTEM = "fabric-injector"

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cluster.assets import binary
+from tests.cluster.client import Response
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.webhook import Webhook
 from tests.core.profiles.test_grammar import GRAMMAR_FAULTS
 from tests.core.profiles.test_messages import FIELD_FAULTS
 from tests.core.profiles.test_profiles import OTHER_WAYS
@@ -20,11 +24,6 @@ from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
-
-from .assets import binary
-from .client import Response
-from .controlplane import ControlPlane
-from .webhook import Webhook
 
 SPACE = "follows-objects"
 PATH = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"

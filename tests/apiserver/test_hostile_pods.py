@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.client import Client
+from tests.cluster.controller import Controller, own_token
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.jobs import LABELLED, Job
 from tests.waiting import wait_until
 from webhook.core import names
 
-from .client import Client
 from .conftest import NamespaceFactory
-from .controller import Controller, own_token
-from .controlplane import ControlPlane
 from .hostile import SHAPES, create
-from .jobs import LABELLED, Job
 
 EXCESSIVE = ("annotations", "labels", "finalizers", "owners")
 

@@ -9,13 +9,9 @@ import pytest
 import yaml
 
 from tests import ROOT
-from tests.waiting import wait_until
-from webhook import __version__
-
-from .client import Client
-from .conftest import program
-from .controlplane import ControlPlane
-from .installation import (
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.installation import (
     NAMESPACE,
     POD,
     SECRET,
@@ -26,6 +22,10 @@ from .installation import (
     remove,
     shipped,
 )
+from tests.waiting import wait_until
+from webhook import __version__
+
+from .conftest import program
 
 LABELLED = "labelled"
 

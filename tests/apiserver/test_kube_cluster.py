@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cluster.assets import AssetsUnavailable, assets
+from tests.cluster.controlplane import MANIFESTS, ControlPlane
+from tests.cluster.relay import Relay
 from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.errors import Unavailable
@@ -23,10 +26,7 @@ from webhook.kube.reflector import Reflector
 from webhook.world.cluster import Cluster
 from webhook.world.held import read_namespace
 
-from .assets import AssetsUnavailable, assets
 from .conftest import unavailable
-from .controlplane import MANIFESTS, ControlPlane
-from .relay import Relay
 
 COMPACTION_SECONDS = 1
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cluster.assets import binary
+from tests.cluster.controlplane import ControlPlane
 from webhook import __version__
 
-from .assets import binary
 from .conftest import NamespaceFactory
-from .controlplane import ControlPlane
 
 BIN = Path(sys.executable).parent
 POD = {

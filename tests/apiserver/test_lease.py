@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
 from tests.waiting import wait_until
 from webhook.kube.connection import Connection, connect
 from webhook.kube.lease import RENEW_DEADLINE_SECONDS, Leader
 
-from .client import Client
 from .conftest import CONTROLLER
-from .controlplane import ControlPlane
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector"
 

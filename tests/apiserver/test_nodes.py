@@ -6,11 +6,12 @@ from contextlib import ExitStack
 
 import pytest
 
-from .assets import AssetsUnavailable
+from tests.cluster.assets import AssetsUnavailable
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.installation import install_yaml
+from tests.cluster.nodes import Deployed, Node
+
 from .conftest import unavailable
-from .controlplane import ControlPlane
-from .installation import install_yaml
-from .nodes import Deployed, Node
 
 ZONE = "topology.kubernetes.io/zone"
 ROLLOUTS = 2

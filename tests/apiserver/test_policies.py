@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.client import Client, Response
+from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
-from .client import Client, Response
 from .conftest import NamespaceFactory
 from .test_admission import create, manifest
-from .webhook import Webhook
 
 PROFILES = """
 profiles:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.client import Client, Response
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.installation import shipped
 from tests.waiting import wait_until
 
-from .client import Client, Response
 from .conftest import NamespaceFactory
-from .controlplane import ControlPlane
-from .installation import shipped
 
 OURS = "fabric-injector"
 KEPT = "spec.priorityClassName: fabric-injector is kept for the injector's own pods"

@@ -11,15 +11,15 @@ from uuid import uuid4
 import pytest
 
 from tests import pods
+from tests.cluster.client import Client, Response
+from tests.cluster.controlplane import ACCESS, ControlPlane
+from tests.cluster.webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
-from .client import Client, Response
 from .conftest import CONTROLLER, NamespaceFactory
-from .controlplane import ACCESS, ControlPlane
 from .hostile import SHAPES, create
-from .webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
 
 PROFILES = "profiles: {shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
 OWN = "/api/v1/namespaces/fabric-injector"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.controller import Controller
+from tests.cluster.controlplane import ControlPlane
 from tests.waiting import wait_until
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
 
 from .conftest import NETWORK
-from .controller import Controller
-from .controlplane import ControlPlane
 
 PATH = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
 TABLE = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}

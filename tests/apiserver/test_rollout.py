@@ -11,15 +11,15 @@ import pytest
 import urllib3
 import yaml
 
+from tests.cluster.client import Client
+from tests.cluster.controlplane import BASE, ControlPlane
+from tests.cluster.service import Service
+from tests.cluster.traffic import POD, Traffic
+from tests.cluster.webhook import default_configuration
 from tests.waiting import wait_until
 from webhook.core import names
 
-from .client import Client
 from .conftest import NamespaceFactory
-from .controlplane import BASE, ControlPlane
-from .service import Service
-from .traffic import POD, Traffic
-from .webhook import default_configuration
 
 PROFILE = {"fabric-injector.io/profile": "train"}
 JOB_PODS = 300

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cluster.assets import AssetsUnavailable
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.crds import KUEUE, crd_files
+from tests.cluster.installation import MANIFESTS
+from tests.cluster.jobs import as_sent
 from tests.pods import FIXTURES, load
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 from webhook.core.profiles.custom_resource import custom_resource_definition
 
-from .assets import AssetsUnavailable
-from .client import Client
 from .conftest import NamespaceFactory, unavailable
-from .controlplane import ControlPlane
-from .crds import KUEUE, crd_files
-from .installation import MANIFESTS
-from .jobs import as_sent
 
 SYSTEM = "fabric-injector"
 PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"

@@ -12,12 +12,12 @@ import sys
 import time
 from collections import Counter
 
-from tests.apiserver.audit import Audit
-from tests.apiserver.controller import Controller
-from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.jobs import LABELLED, Job, Told
 from tests.bench.churn import Churn
 from tests.bench.place import bench_place
+from tests.cluster.audit import Audit
+from tests.cluster.controller import Controller
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.jobs import LABELLED, Job, Told
 
 LEASE_NAMESPACE = "fabric-injector"
 NAMESPACES = 8

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from urllib3.exceptions import HTTPError
 
-from tests.apiserver.client import RequestFailed
-from tests.apiserver.jobs import Job
+from tests.cluster.client import RequestFailed
+from tests.cluster.jobs import Job
 
 
 class Churn(threading.Thread):

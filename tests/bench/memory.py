@@ -20,16 +20,16 @@ from typing import Any
 
 import yaml
 
-from tests.apiserver.client import Client
-from tests.apiserver.controller import Controller
-from tests.apiserver.controlplane import BASE, ControlPlane
-from tests.apiserver.jobs import as_sent
-from tests.apiserver.webhook import Webhook
 from tests.bench import usage
 from tests.bench.admission import HERE, REVIEW
 from tests.bench.minimal import patch_all
 from tests.bench.place import bench_place
 from tests.bench.rate import REPLICAS, prepare
+from tests.cluster.client import Client
+from tests.cluster.controller import Controller
+from tests.cluster.controlplane import BASE, ControlPlane
+from tests.cluster.jobs import as_sent
+from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from webhook.control.shares import MOST_AT_ONCE
 from webhook.core import names

@@ -19,14 +19,14 @@ from typing import Any
 
 import yaml
 
-from tests.apiserver.client import Client
-from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.installation import install_yaml
-from tests.apiserver.nodes import Container, Deployed, Idle, Node
-from tests.apiserver.service import Service
-from tests.apiserver.traffic import Traffic
 from tests.bench.chaos import say, say_how_it_went
 from tests.bench.place import bench_place
+from tests.cluster.client import Client
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.installation import install_yaml
+from tests.cluster.nodes import Container, Deployed, Idle, Node
+from tests.cluster.service import Service
+from tests.cluster.traffic import Traffic
 from tests.waiting import wait_until
 
 COMMAND = [sys.executable, "-m", "webhook"]

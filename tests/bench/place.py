@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.apiserver.assets import AssetsUnavailable, assets, binary
+from tests.cluster.assets import AssetsUnavailable, assets, binary
 
 
 @contextmanager

@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.jobs import as_sent
-from tests.apiserver.webhook import Webhook, default_configuration
 from tests.bench import usage
 from tests.bench.admission import HERE, REVIEW, Load, cluster, interpreter
 from tests.bench.place import bench_place
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.jobs import as_sent
+from tests.cluster.webhook import Webhook, default_configuration
 from webhook.core import names
 
 COMMAND = [sys.executable, "-m", "webhook"]

@@ -19,12 +19,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.apiserver.assets import binary
-from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.processes import Server, free_port
 from tests.bench.minimal import patch_all
 from tests.bench.place import bench_place
 from tests.bench.witness import Witness
+from tests.cluster.assets import binary
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.processes import Server, free_port
 from tests.waiting import wait_until
 from webhook.control.shares import MOST_AT_ONCE
 from webhook.core import names

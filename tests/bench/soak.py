@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.apiserver.controller import ACCOUNT, Controller
-from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.mounts import kubelet, secret
-from tests.apiserver.service import Service
-from tests.apiserver.traffic import Traffic
 from tests.bench.chaos import say, say_how_it_went
 from tests.bench.place import bench_place
 from tests.bench.siege import measure_siege
+from tests.cluster.controller import ACCOUNT, Controller
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.mounts import kubelet, secret
+from tests.cluster.service import Service
+from tests.cluster.traffic import Traffic
 from tests.waiting import wait_until
 
 HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]

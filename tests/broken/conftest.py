@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.apiserver.assets import AssetsUnavailable
-from tests.apiserver.controller import ACCOUNT, Controller
-from tests.apiserver.installation import MANIFESTS
-from tests.apiserver.webhook import Webhook, installed_command
+from tests.cluster.assets import AssetsUnavailable
+from tests.cluster.controller import ACCOUNT, Controller
+from tests.cluster.installation import MANIFESTS
+from tests.cluster.node.kubelet import NAME
+from tests.cluster.node.node import Node
+from tests.cluster.operators.builds import built
+from tests.cluster.operators.install import Installer
+from tests.cluster.operators.programs import VOLCANO
+from tests.cluster.webhook import Webhook, installed_command
 from tests.node.conftest import start_node, unavailable
-from tests.node.kubelet import NAME
-from tests.node.node import Node
-from tests.operators.builds import built
-from tests.operators.install import Installer
-from tests.operators.programs import VOLCANO
 from tests.profile_objects import to_objects
 from tests.tiers import mark_tier
 from tests.waiting import wait_until

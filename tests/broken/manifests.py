@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.node import jobs
-from tests.node.images import DASH
+from tests.cluster.node import jobs
+from tests.cluster.node.images import DASH
 from webhook.core.model import Object
 
 TEXT = "torchrun --nnodes=2 --node-rank=${RANK_HERE:-0} --master-addr=$MASTER_ADDR --master-port=29500 train.py"

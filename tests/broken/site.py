@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from tests.apiserver.client import RequestFailed
-from tests.apiserver.controller import Controller
-from tests.apiserver.webhook import Webhook, installed_command
-from tests.node.containerd import Containerd
-from tests.node.node import Node
-from tests.node.pods import Pod
+from tests.cluster.client import RequestFailed
+from tests.cluster.controller import Controller
+from tests.cluster.node.containerd import Containerd
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import Pod
+from tests.cluster.webhook import Webhook, installed_command
 from tests.waiting import wait_until
 from webhook.core.model import Object
 from webhook.core.names import PROFILE

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from tests.node import jobs
-from tests.node.cni import copy_network
-from tests.node.images import NO_SHELL
-from tests.node.pods import Pod, container_state
+from tests.cluster.node import jobs
+from tests.cluster.node.cni import copy_network
+from tests.cluster.node.images import NO_SHELL
+from tests.cluster.node.pods import Pod, container_state
 from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.model import Object

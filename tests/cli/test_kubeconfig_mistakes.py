@@ -10,7 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from tests.apiserver.pki import Authority
+from tests.cluster.pki import Authority
 from tests.fake_apiserver import FakeApiServer, status
 from webhook.cli import main
 

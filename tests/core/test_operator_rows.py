@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.operators.rows import ROWS
+from tests.cluster.operators.rows import ROWS
 from tests.worlds import profiles, world
 from webhook.core.injection import wait
 from webhook.dry_run.judge import dry_run

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from tests import ROOT
-from tests.operators import programs, rows, test_torchx, torchx
-from tests.operators.cluster import NEWEST
+from tests.cluster.operators import programs, rows, torchx
+from tests.cluster.operators.cluster import NEWEST
+from tests.operators import test_torchx
 from tests.peer.suite import VERSION as PEER
 
-TOOLS = ROOT / "tests/apiserver/tools"
+TOOLS = ROOT / "tests/cluster/tools"
 
 
 def compatibility() -> str:
@@ -66,7 +67,7 @@ def _lines() -> Iterator[str]:
     )
     yield ""
     yield f"torch {', '.join(torch_versions())}, from PyPI's wheels without CUDA. Not every system ran with every version: TorchX did,"
-    yield "and the rows of [rows.py](../tests/operators/rows.py) in which the version matters ran with"
+    yield "and the rows of [rows.py](../tests/cluster/operators/rows.py) in which the version matters ran with"
     yield f"{', '.join(rows.EVERY)}; all others with {NEWEST}."
     yield "torch 2.4 and 2.5 tell the ranks another name as `MASTER_ADDR`, and train over the second network all the same.\n"
     yield f"Volcano {programs.VOLCANO.version[1:]} is its own scheduler, controllers and admission webhooks, from the manifests"
@@ -80,7 +81,7 @@ def _lines() -> Iterator[str]:
     yield "counted](limits.md#what-it-cannot-do); what is injected into pods of a pod group is. Kueue's scheduling by"
     yield "topology, its `APIService` and preemption were not run.\n"
     yield "MCAD's controller is built from its repository and runs with its CustomResourceDefinitions, in a"
-    yield "[Deployment of the tests' own](../tests/operators/deployments/mcad.yaml), without quotas and without a second scheduler.\n"
+    yield "[Deployment of the tests' own](../tests/cluster/operators/deployments/mcad.yaml), without quotas and without a second scheduler.\n"
     yield "## Not run\n"
     yield "- **On hardware**: RDMA cards, GPUs, NCCL itself, GPUDirect."
     yield "- **In clouds**: no [preset](presets.md) ran on the fabric that it is for. GKE's addresses were written by a test."

@@ -9,9 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.apiserver.assets import AssetsUnavailable
-from tests.apiserver.installation import apply_profiles
-from tests.apiserver.webhook import Webhook, installed_command
+from tests.cluster.assets import AssetsUnavailable
+from tests.cluster.claims import drivers
+from tests.cluster.claims.cards import Cards
+from tests.cluster.claims.claims import CARDS, device_class
+from tests.cluster.claims.drivers import Driver
+from tests.cluster.installation import apply_profiles
+from tests.cluster.node.node import Node
+from tests.cluster.operators.cluster import NEWEST
+from tests.cluster.operators.torch_image import NoWheel, torch_archive, torch_installed
+from tests.cluster.webhook import Webhook, installed_command
 from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's node
     NamespaceFactory,
     api,
@@ -22,16 +29,8 @@ from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's
     start_node,
     unavailable,
 )
-from tests.node.node import Node
-from tests.operators.cluster import NEWEST
-from tests.operators.torch_image import NoWheel, torch_archive, torch_installed
 from tests.tiers import mark_tier
 from webhook.core.profiles.custom_resource import custom_resource_definition
-
-from . import drivers
-from .cards import Cards
-from .claims import CARDS, device_class
-from .drivers import Driver
 
 FOLDER = Path(__file__).parent
 PROFILES = """\

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.apiserver.client import Client
+from tests.cluster.claims.drivers import Driver
+from tests.cluster.client import Client
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import create
 from tests.node.conftest import NamespaceFactory
-from tests.node.node import Node
-from tests.node.pods import create
 from webhook.cli import main
 
 from .conftest import EXTENDED_CLASS, EXTENDED_RESOURCE, TEST_DEVICES
-from .drivers import Driver
 from .test_node import pod
 
 PROFILES = f"""\

@@ -7,17 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.apiserver.client import Client
-from tests.node.conftest import Figures, NamespaceFactory
-from tests.node.node import Node
-from tests.node.pods import Pod, create
-from tests.node.test_jobs import assert_on_the_fabric
-from tests.waiting import wait_until
-from webhook.cli import main
-from webhook.core import names
-from webhook.core.model import Object
-
-from .claims import (
+from tests.cluster.claims.claims import (
     claim_address,
     claims_of,
     create_template,
@@ -26,8 +16,18 @@ from .claims import (
     network_data,
     template,
 )
-from .drivers import Driver
-from .jobs import assert_met_at_the_claims_address, pytorchjob, start, trained
+from tests.cluster.claims.drivers import Driver
+from tests.cluster.claims.jobs import assert_met_at_the_claims_address, pytorchjob, start, trained
+from tests.cluster.client import Client
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import Pod, create
+from tests.node.conftest import Figures, NamespaceFactory
+from tests.node.test_jobs import assert_on_the_fabric
+from tests.waiting import wait_until
+from webhook.cli import main
+from webhook.core import names
+from webhook.core.model import Object
+
 from .test_node import pod
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")

@@ -2,12 +2,11 @@
 
 import pytest
 
-from tests.apiserver.client import Client
+from tests.cluster.claims.claims import create_template, template
+from tests.cluster.claims.jobs import assert_met_at_the_claims_address, pytorchjob, start, trained
+from tests.cluster.client import Client
+from tests.cluster.operators.expectations import assert_trained_on_the_fabric
 from tests.node.conftest import Figures, NamespaceFactory
-from tests.operators.expectations import assert_trained_on_the_fabric
-
-from .claims import create_template, template
-from .jobs import assert_met_at_the_claims_address, pytorchjob, start, trained
 
 pytestmark = pytest.mark.usefixtures("dranet", "webhook", "controller")
 

@@ -1,16 +1,15 @@
 """The node itself: a claim that a user wrote becomes an interface of the pod, and its status tells the address."""
 
 from tests import pods as fixtures
-from tests.apiserver.client import Client
+from tests.cluster.claims.cards import Cards
+from tests.cluster.claims.claims import create_template, give, network_data, template
+from tests.cluster.claims.drivers import Driver
+from tests.cluster.client import Client
+from tests.cluster.node.images import DASH
+from tests.cluster.node.pods import create
 from tests.node.conftest import NamespaceFactory
-from tests.node.images import DASH
-from tests.node.pods import create
 from tests.waiting import wait_until
 from webhook.core.model import Object
-
-from .cards import Cards
-from .claims import create_template, give, network_data, template
-from .drivers import Driver
 
 
 def pod(name: str, command: list[str]) -> Object:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.apiserver.pki import Authority
+from tests.cluster.pki import Authority
 from tests.fake_apiserver import (
     NAMESPACES,
     Behaviour,

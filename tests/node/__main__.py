@@ -11,14 +11,13 @@ from pathlib import Path
 
 import click
 
-from tests.apiserver.assets import AssetsUnavailable, assets, binary, node_assets
+from tests.cluster.assets import AssetsUnavailable, assets, binary, node_assets
+from tests.cluster.node import jobs
+from tests.cluster.node.node import Node
+from tests.cluster.node.product import install, save_image
+from tests.cluster.node.requirements import not_possible
 from tests.waiting import wait_until
 from webhook.core.names import PROFILE
-
-from . import jobs
-from .node import Node
-from .product import install, save_image
-from .requirements import not_possible
 
 NAMESPACE = "research"
 JOB = Path(__file__).with_name("job.yaml")

@@ -15,16 +15,15 @@ from uuid import uuid4
 
 import pytest
 
-from tests.apiserver.assets import AssetsUnavailable, assets, claim_assets, node_assets
-from tests.apiserver.client import Client
-from tests.apiserver.controller import ACCOUNT, Controller
-from tests.apiserver.webhook import Webhook, installed_command
+from tests.cluster.assets import AssetsUnavailable, assets, claim_assets, node_assets
+from tests.cluster.client import Client
+from tests.cluster.controller import ACCOUNT, Controller
+from tests.cluster.node.node import Node
+from tests.cluster.node.requirements import not_possible
+from tests.cluster.webhook import Webhook, installed_command
 from tests.installed import not_installed
 from tests.tiers import mark_tier
 from webhook.core.names import PROFILE
-
-from .node import Node
-from .requirements import not_possible
 
 FOLDER = Path(__file__).parent
 PROFILES = """\

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.apiserver.client import Client
+from tests.cluster.client import Client
+from tests.cluster.node import jobs
+from tests.cluster.node.cni import copy_network
+from tests.cluster.node.deviceplugin import RDMA_DEVICES, RESOURCE, device_plugin
+from tests.cluster.node.images import DASH
+from tests.cluster.node.kubelet import NAME
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import Pod, container_state, create
 from webhook.core import names
 from webhook.core.model import Object
 
-from . import jobs
-from .cni import copy_network
 from .conftest import SHARED_MEMORY_BYTES, NamespaceFactory
-from .deviceplugin import RDMA_DEVICES, RESOURCE, device_plugin
-from .images import DASH
-from .kubelet import NAME
-from .node import Node
-from .pods import Pod, container_state, create
 from .test_jobs import EXCHANGED, IDLE_BYTES, IPC_LOCK, assert_on_the_fabric
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")

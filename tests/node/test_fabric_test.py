@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
-from tests.apiserver.assets import AssetsUnavailable
-from tests.apiserver.client import Client
-from tests.apiserver.webhook import installed_command
-from tests.operators.cluster import NEWEST
-from tests.operators.torch_image import NoWheel, torch_archive, torch_installed
+from tests.cluster.assets import AssetsUnavailable
+from tests.cluster.client import Client
+from tests.cluster.node.kubelet import NAME
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import Pod, container_state
+from tests.cluster.operators.cluster import NEWEST
+from tests.cluster.operators.torch_image import NoWheel, torch_archive, torch_installed
+from tests.cluster.webhook import installed_command
 from tests.waiting import wait_until
 from webhook.core.model import Object
 
 from .conftest import NamespaceFactory, unavailable
-from .kubelet import NAME
-from .node import Node
-from .pods import Pod, container_state
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller", "second")
 EXAMPLE = ROOT / "manifests" / "examples" / "fabric-test"

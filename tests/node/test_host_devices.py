@@ -7,14 +7,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.apiserver.client import Client
+from tests.cluster.client import Client
+from tests.cluster.node import jobs
+from tests.cluster.node.deviceplugin import offered
+from tests.cluster.node.hostdevices import (
+    ADDRESSES,
+    RESOURCE,
+    host_devices,
+    interfaces_of_the_machine,
+)
+from tests.cluster.node.node import Node
 from tests.waiting import wait_until
 
-from . import jobs
 from .conftest import NamespaceFactory
-from .deviceplugin import offered
-from .hostdevices import ADDRESSES, RESOURCE, host_devices, interfaces_of_the_machine
-from .node import Node
 from .test_jobs import assert_on_the_fabric
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller", "cards")

@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.apiserver.client import Client
-from tests.apiserver.installation import NAMESPACE
-from tests.apiserver.webhook import installed_command
+from tests.cluster.client import Client
+from tests.cluster.installation import NAMESPACE
+from tests.cluster.node import jobs
+from tests.cluster.node.cni import copy_network
+from tests.cluster.node.images import NO_SHELL
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import Pod
+from tests.cluster.node.product import install, save_image
+from tests.cluster.webhook import installed_command
 from tests.image import builder as images
 from tests.installed import not_installed
 from tests.waiting import NotReady, wait_until
 from webhook import __version__
 from webhook.core import names
 
-from . import jobs
-from .cni import copy_network
 from .conftest import PROFILES, SHARED_MEMORY_BYTES, start_node, unavailable
-from .images import NO_SHELL
-from .node import Node
-from .pods import Pod
-from .product import install, save_image
 from .test_jobs import assert_on_the_fabric
 
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"

@@ -3,14 +3,14 @@
 import pytest
 import yaml
 
-from tests.apiserver.client import Client
+from tests.cluster.client import Client
+from tests.cluster.node import jobs
+from tests.cluster.node.pods import Pod, Report
 from tests.waiting import wait_until
 from webhook.core import names
 
-from . import jobs
 from .__main__ import JOB
 from .conftest import SHARED_MEMORY_BYTES, Figures, NamespaceFactory
-from .pods import Pod, Report
 
 IPC_LOCK = 1 << 14
 MIB = 1 << 20

@@ -10,15 +10,15 @@ import pytest
 
 from tests import ROOT
 from tests import pods as fixtures
-from tests.apiserver.client import Client
-from tests.apiserver.webhook import installed_command
+from tests.cluster.client import Client
+from tests.cluster.node import jobs
+from tests.cluster.node.images import NO_SHELL
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import Pod
+from tests.cluster.webhook import installed_command
 from webhook.core.model import Object
 
-from . import jobs
 from .conftest import NamespaceFactory
-from .images import NO_SHELL
-from .node import Node
-from .pods import Pod
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")
 FOLDER = ROOT / "tests" / "fixtures" / "nccl"

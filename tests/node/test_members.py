@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.apiserver.client import Client
-from tests.apiserver.controller import Controller
+from tests.cluster.client import Client
+from tests.cluster.controller import Controller
+from tests.cluster.node import jobs
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import create
 from tests.waiting import wait_until
 from webhook.core import names
 
-from . import jobs
 from .conftest import NamespaceFactory
-from .node import Node
-from .pods import create
 from .test_jobs import assert_on_the_fabric
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")

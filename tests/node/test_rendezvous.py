@@ -11,16 +11,16 @@ from uuid import uuid4
 import pytest
 
 from tests import pods as fixtures
-from tests.apiserver.client import Client
-from tests.apiserver.webhook import Webhook
+from tests.cluster.client import Client
+from tests.cluster.node import jobs
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import Pod, create
+from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from webhook.core import names, podspec
 from webhook.core.model import Object
 
-from . import jobs
 from .conftest import Figures
-from .node import Node
-from .pods import Pod, create
 from .test_jobs import assert_on_the_fabric
 
 pytestmark = pytest.mark.usefixtures("controller")

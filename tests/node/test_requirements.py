@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.node.links import Links
+from tests.cluster.node.requirements import not_possible
 from tests.waiting import wait_until
-
-from .links import Links
-from .requirements import not_possible
 
 KILLED = """\
 import sys, time
 from pathlib import Path
-from tests.node.links import Links
-from tests.node.namespaces import Namespaces
+from tests.cluster.node.links import Links
+from tests.cluster.node.namespaces import Namespaces
 folder = Path(sys.argv[1])
 with Links() as links, Namespaces(folder) as namespaces:
     namespaces.start(["sleep", "%s"], folder / "log")

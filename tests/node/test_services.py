@@ -2,12 +2,12 @@
 
 import json
 
-from tests.apiserver.client import Client
+from tests.cluster.client import Client
+from tests.cluster.node.images import DASH
+from tests.cluster.node.pods import create
 from webhook.core.model import Object
 
 from .conftest import NamespaceFactory
-from .images import DASH
-from .pods import create
 
 PORT, TARGET = 80, 8080
 SERVICE = {

@@ -4,17 +4,17 @@ import time
 
 import pytest
 
-from tests.apiserver.client import Client
-from tests.apiserver.controller import Controller
+from tests.cluster.client import Client
+from tests.cluster.controller import Controller
+from tests.cluster.node import jobs
+from tests.cluster.node.images import ASH, BASH, DASH, NCCL_CONF
+from tests.cluster.node.node import Node
+from tests.cluster.node.pods import SECONDS, create
 from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.model import Object
 
-from . import jobs
 from .conftest import NamespaceFactory
-from .images import ASH, BASH, DASH, NCCL_CONF
-from .node import Node
-from .pods import SECONDS, create
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")
 RESTRICTED = {

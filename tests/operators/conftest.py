@@ -11,8 +11,12 @@ from uuid import uuid4
 
 import pytest
 
-from tests.apiserver.controller import Controller
-from tests.apiserver.webhook import Webhook, installed_command
+from tests.cluster.controller import Controller
+from tests.cluster.node.node import Node
+from tests.cluster.operators.cluster import Cluster
+from tests.cluster.operators.figures import Figures
+from tests.cluster.operators.recorder import recorder
+from tests.cluster.webhook import Webhook, installed_command
 from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's node
     NamespaceFactory,
     api,
@@ -21,13 +25,8 @@ from tests.node.conftest import (  # noqa: F401 these fixtures use this folder's
     start_node,
     unavailable,
 )
-from tests.node.node import Node
 from tests.tiers import mark_tier
 from webhook.core.names import PROFILE
-
-from .cluster import Cluster
-from .figures import Figures
-from .recorder import recorder
 
 FOLDER = Path(__file__).parent
 FIGURES = pytest.StashKey[Figures]()

@@ -4,13 +4,12 @@ import json
 
 import pytest
 
+from tests.cluster.operators import programs, torchx
+from tests.cluster.operators.cluster import Cluster
+from tests.cluster.operators.expectations import assert_met_on_the_fabric
+from tests.cluster.operators.figures import Figures
 from tests.node.conftest import NamespaceFactory
 from webhook.core import names
-
-from . import programs, torchx
-from .cluster import Cluster
-from .expectations import assert_met_on_the_fabric
-from .figures import Figures
 
 NETWORK = "default/rdma-net"
 HOLD = ("--env", "HOLD_SECONDS=600,PYTHONUNBUFFERED=1")

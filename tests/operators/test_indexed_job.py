@@ -1,11 +1,10 @@
 """An indexed Job of kube-controller-manager."""
 
+from tests.cluster.operators.cluster import Cluster
+from tests.cluster.operators.expectations import assert_met_on_the_fabric
+from tests.cluster.operators.figures import Figures
 from tests.node.conftest import NamespaceFactory
 from webhook.core.model import Object
-
-from .cluster import Cluster
-from .expectations import assert_met_on_the_fabric
-from .figures import Figures
 
 COMMAND = (
     "torchrun --nnodes=3 --nproc-per-node=1 --node-rank=$JOB_COMPLETION_INDEX"

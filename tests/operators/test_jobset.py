@@ -1,14 +1,16 @@
 """JobSets of the JobSet controller, with its webhooks."""
 
+from tests.cluster.node.pods import Report
+from tests.cluster.operators import programs
+from tests.cluster.operators.cluster import Cluster
+from tests.cluster.operators.expectations import (
+    assert_decided_as_predicted,
+    assert_met_on_the_fabric,
+)
+from tests.cluster.operators.figures import Figures
 from tests.node.conftest import NamespaceFactory
-from tests.node.pods import Report
 from webhook.core import names
 from webhook.core.model import Object
-
-from . import programs
-from .cluster import Cluster
-from .expectations import assert_decided_as_predicted, assert_met_on_the_fabric
-from .figures import Figures
 
 ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 COMMAND = (

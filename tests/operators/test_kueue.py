@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.cluster.operators import programs
+from tests.cluster.operators.cluster import NEWEST, Cluster
+from tests.cluster.operators.expectations import assert_met_on_the_fabric
+from tests.cluster.operators.figures import Figures
+from tests.cluster.operators.manifests import GPU, container, jobset, pytorchjob
+from tests.cluster.operators.rows import NAME, torchrun
 from tests.node.conftest import NamespaceFactory
 from tests.waiting import wait_until
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 
-from . import programs
-from .cluster import NEWEST, Cluster
-from .expectations import assert_met_on_the_fabric
-from .figures import Figures
-from .manifests import GPU, container, jobset, pytorchjob
-from .rows import NAME, torchrun
 from .test_rows import with_image
 
 GROUP = "kueue.x-k8s.io"

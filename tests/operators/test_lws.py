@@ -1,12 +1,14 @@
 """LeaderWorkerSets of the LWS controller, with its webhooks, which order the pods' variables."""
 
+from tests.cluster.operators import programs
+from tests.cluster.operators.cluster import Cluster
+from tests.cluster.operators.expectations import (
+    assert_decided_as_predicted,
+    assert_met_on_the_fabric,
+)
+from tests.cluster.operators.figures import Figures
 from tests.node.conftest import NamespaceFactory
 from webhook.core.model import Object
-
-from . import programs
-from .cluster import Cluster
-from .expectations import assert_decided_as_predicted, assert_met_on_the_fabric
-from .figures import Figures
 
 COMMAND = (
     "torchrun --nnodes=$LWS_GROUP_SIZE --nproc-per-node=1 --node-rank=$LWS_WORKER_INDEX"

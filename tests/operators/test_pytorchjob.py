@@ -1,13 +1,15 @@
 """PyTorchJobs of the training operator, with its webhook and its init container."""
 
+from tests.cluster.node.pods import Report
+from tests.cluster.operators import programs
+from tests.cluster.operators.cluster import Cluster
+from tests.cluster.operators.expectations import (
+    assert_decided_as_predicted,
+    assert_met_on_the_fabric,
+)
+from tests.cluster.operators.figures import Figures
 from tests.node.conftest import NamespaceFactory
-from tests.node.pods import Report
 from webhook.core.model import Object
-
-from . import programs
-from .cluster import Cluster
-from .expectations import assert_decided_as_predicted, assert_met_on_the_fabric
-from .figures import Figures
 
 
 def test_a_job_comes_back_at_the_new_address_of_its_master(

@@ -4,17 +4,17 @@ import json
 
 import pytest
 
+from tests.cluster.node.kubelet import NAME
+from tests.cluster.node.pods import Report
+from tests.cluster.operators import programs
+from tests.cluster.operators.cluster import NEWEST, Cluster
+from tests.cluster.operators.expectations import assert_met_on_the_fabric
+from tests.cluster.operators.figures import Figures
+from tests.cluster.operators.manifests import container, indexed_job, pytorchjob
+from tests.cluster.operators.rows import EVERY
 from tests.node.conftest import NamespaceFactory
-from tests.node.kubelet import NAME
-from tests.node.pods import Report
 from webhook.core.model import Object
 
-from . import programs
-from .cluster import NEWEST, Cluster
-from .expectations import assert_met_on_the_fabric
-from .figures import Figures
-from .manifests import container, indexed_job, pytorchjob
-from .rows import EVERY
 from .test_rows import with_image
 
 MEMBERS = 12

@@ -4,17 +4,16 @@ import json
 
 import pytest
 
+from tests.cluster.node.pods import Report
+from tests.cluster.operators import manifests, programs
+from tests.cluster.operators.cluster import Cluster
+from tests.cluster.operators.expectations import assert_trained_on_the_fabric
+from tests.cluster.operators.figures import Figures
+from tests.cluster.operators.rows import ADDRESS, C10D, LEADER, LOCAL_ADDR, POD_IP, ROWS
 from tests.node.conftest import NamespaceFactory
-from tests.node.pods import Report
 from webhook.core import podspec
 from webhook.core.injection import wait
 from webhook.core.model import Object
-
-from . import manifests, programs
-from .cluster import Cluster
-from .expectations import assert_trained_on_the_fabric
-from .figures import Figures
-from .rows import ADDRESS, C10D, LEADER, LOCAL_ADDR, POD_IP, ROWS
 
 CASES = [(name, version) for name, row in ROWS.items() for version in row.versions]
 OPERATORS = {

@@ -3,15 +3,17 @@
 import pytest
 import yaml
 
+from tests.cluster.node.pods import Report
+from tests.cluster.operators import programs
+from tests.cluster.operators.cluster import NEWEST, Cluster
+from tests.cluster.operators.expectations import (
+    assert_decided_as_predicted,
+    assert_met_on_the_fabric,
+)
+from tests.cluster.operators.figures import Figures
 from tests.node.conftest import NamespaceFactory
-from tests.node.pods import Report
 from webhook.core import names
 from webhook.core.model import Object
-
-from . import programs
-from .cluster import NEWEST, Cluster
-from .expectations import assert_decided_as_predicted, assert_met_on_the_fabric
-from .figures import Figures
 
 VERSIONS = ("2.0.1", "2.3.1", "2.6.0")
 """What meets at rank 0's secondary address besides the newest."""

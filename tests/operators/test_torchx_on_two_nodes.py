@@ -5,18 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster.node.kubelet import NAME
+from tests.cluster.operators import programs, torchx
+from tests.cluster.operators.cluster import NEWEST, Cluster
+from tests.cluster.operators.expectations import assert_met_on_the_fabric
+from tests.cluster.operators.figures import Figures
+from tests.cluster.operators.manifests import container, volcano_job
+from tests.cluster.operators.volcano_pods import NAME as BEFORE_OURS
+from tests.cluster.operators.volcano_pods import POOL, TOLERATION, grouping
 from tests.node.conftest import NamespaceFactory
-from tests.node.kubelet import NAME
 from tests.waiting import wait_until
 from webhook.core import names
-
-from . import programs, torchx
-from .cluster import NEWEST, Cluster
-from .expectations import assert_met_on_the_fabric
-from .figures import Figures
-from .manifests import container, volcano_job
-from .volcano_pods import NAME as BEFORE_OURS
-from .volcano_pods import POOL, TOLERATION, grouping
 
 SECOND = "volcano-node2"
 AFTER_OURS = "zzz-volcano-pods-mutate"

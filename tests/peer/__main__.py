@@ -7,9 +7,9 @@ from pathlib import Path
 
 import yaml
 
-from tests.apiserver.assets import AssetsUnavailable
-from tests.apiserver.controlplane import ControlPlane
-from tests.apiserver.webhook import Webhook, installed_command
+from tests.cluster.assets import AssetsUnavailable
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.webhook import Webhook, installed_command
 from tests.peer.cluster import StandIn, label_namespaces, make_nodes
 from tests.peer.recorded import RecordDiffers, check_recorded
 from tests.peer.suite import SuiteUnavailable, build_mutate, build_suite, copy_source, run_suite

@@ -4,7 +4,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tests.apiserver.client import Client
+from tests.cluster.client import Client
 from tests.peer.switches import PROFILE, profiles_text
 from webhook.core import names
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tests import ROOT
-from tests.apiserver.assets import AssetsUnavailable
+from tests.cluster.assets import AssetsUnavailable
 
 from . import dry_run, files
 from .version import NotReleasable, check, notes, version_of

@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.apiserver.assets import binary
-from tests.apiserver.kustomize import render
+from tests.cluster.assets import binary
+from tests.cluster.kustomize import render
 
 from .version import NotReleasable
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.apiserver.pki import Authority
+from tests.cluster.pki import Authority
 from tests.sockets.conftest import OBJECTS, PROFILES
 from tests.sockets.server import SERVE_ANYWHERE, Server, admit
 from tests.waiting import wait_until

@@ -1,0 +1,1 @@
+"""Clusters for tests: API servers, nodes that run pods, operators and claims, for every tier."""

@@ -1,0 +1,93 @@
+"""Claims as users and administrators write them, and what has become of them."""
+
+import json
+from typing import Any
+
+from tests.cluster.client import Client
+from tests.cluster.node.pods import Pod
+from webhook.core.model import Object
+
+from .drivers import DRANET
+
+CARDS = "cards"
+"""The DeviceClass of DRANET's devices."""
+RESOURCE_API = "resource.k8s.io/v1"
+
+
+def device_class(name: str, driver: str, **spec: Any) -> Object:
+    """Give the DeviceClass of all devices of the driver; *spec* is added to its spec."""
+    selectors = [{"cel": {"expression": f'device.driver == "{driver}"'}}]
+    return {
+        "apiVersion": RESOURCE_API,
+        "kind": "DeviceClass",
+        "metadata": {"name": name},
+        "spec": {"selectors": selectors, **spec},
+    }
+
+
+def template(name: str, interface: str, device_class_name: str = CARDS) -> Object:
+    """Give a ResourceClaimTemplate for one card, which is to be an interface of this name in the pod."""
+    opaque = {"driver": DRANET, "parameters": {"interface": {"name": interface}}}
+    devices = {
+        "requests": [{"name": "card", "exactly": {"deviceClassName": device_class_name}}],
+        "config": [{"opaque": opaque}],
+    }
+    return {
+        "apiVersion": RESOURCE_API,
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": name},
+        "spec": {"spec": {"devices": devices}},
+    }
+
+
+def create_template(api: Client, manifest: Object, namespace: str) -> None:
+    """Create a ResourceClaimTemplate as kubectl does, in compact JSON with sorted keys.
+
+    The API server keeps the bytes of opaque parameters, and server-side apply writes them so. Where they were not, it takes a
+    driver's apply to the status for a change of the allocation, and refuses it.
+    """
+    body = json.dumps(manifest, separators=(",", ":"), sort_keys=True)
+    api.expect("POST", api.path(manifest, namespace), body)
+
+
+def give(pod: Object, template_name: str, name: str = "card") -> Object:
+    """Let the pod claim what the template says, for its first container; return the pod."""
+    pod["spec"].setdefault("resourceClaims", []).append(
+        {"name": name, "resourceClaimTemplateName": template_name}
+    )
+    container = pod["spec"]["containers"][0]
+    container.setdefault("resources", {}).setdefault("claims", []).append({"name": name})
+    return pod
+
+
+def claims_of(pod: Pod) -> list[Object]:
+    """Give the pod's claims, as its status names them."""
+    statuses = pod.get()["status"].get("resourceClaimStatuses", [])
+    names = [one["resourceClaimName"] for one in statuses if "resourceClaimName" in one]
+    return [claim(pod.api, pod.namespace, name) for name in names]
+
+
+def claim(api: Client, namespace: str, name: str) -> Object:
+    """Give a claim."""
+    found: Object = api.expect(
+        "GET", f"/apis/{RESOURCE_API}/namespaces/{namespace}/resourceclaims/{name}"
+    )
+    return found
+
+
+def network_data(pod: Pod) -> list[Object]:
+    """Give what the drivers tell of the pod's interfaces: interfaceName, ips as CIDR, hardwareAddress."""
+    devices = [
+        device for one in claims_of(pod) for device in one.get("status", {}).get("devices", [])
+    ]
+    return [device["networkData"] for device in devices if "networkData" in device]
+
+
+def claim_address(pod: Pod) -> str:
+    """Wait until the pod's only claim has an address, and give it."""
+    pod.wait(
+        lambda _: bool([one for one in network_data(pod) if one.get("ips")]),
+        "the address of its claim",
+    )
+    (found,) = network_data(pod)
+    return str(found["ips"][0]).partition("/")[0]

@@ -1,0 +1,1 @@
+"""A node that runs pods: kubelet, containerd, Multus and macvlan on this machine."""

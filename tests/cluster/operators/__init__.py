@@ -1,0 +1,1 @@
+"""Operators that run as pods of the node, with torch, and the jobs that they are given."""

@@ -1,0 +1,99 @@
+"""What holds for every job that has met on the fabric, whichever system made its pods."""
+
+from collections.abc import Sequence
+
+from tests.cluster.node.pods import Pod, Report, container_state
+from webhook.core import names
+from webhook.core.model import Object
+
+from .cluster import Cluster
+
+MIB = 1 << 20
+EXCHANGED = 16 * MIB
+IDLE_BYTES = 256 << 10
+"""What eth0 carries besides data: look-ups of names, the few kilobytes of a meeting by name, and what torch's etcd rendezvous asks
+for again and again, 74 KiB. One round of the data is 4 MiB."""
+
+
+def assert_met_on_the_fabric(reports: Sequence[Report], *, rank_zero_at: str = "") -> str:
+    """Assert that all ranks met at rank 0's secondary address and trained there only; give the address and the bytes, in words.
+
+    *reports* are by rank. Rank 0 must be the pod at the address `rank_zero_at`, else at its own.
+    """
+    address = rank_zero_at or reports[0].pod.fabric_address()
+    assert address
+    bytes_of = assert_trained_on_the_fabric(reports)
+    for report in reports:
+        assert report.train["environment"]["MASTER_ADDR"] == address
+        assert_wait_ended(report)
+    return f"torch {reports[0].train['torch']}, world {len(reports)}, MASTER_ADDR {address}, eth0 bytes/net1: {bytes_of}"
+
+
+def assert_trained_on_the_fabric(reports: Sequence[Report]) -> str:
+    """Assert that the ranks formed one group and that their data was on net1; give the bytes, in words. *reports* are by rank."""
+    world = len(reports)
+    for rank, report in enumerate(reports):
+        told = report.train
+        assert (told["rank"], told["world"], told["sum"]) == (rank, world, world * (world + 1) / 2)
+        assert report.carried("net1") > EXCHANGED, told
+        assert report.carried("eth0") < IDLE_BYTES, told
+    return ", ".join(
+        f"{report.carried('eth0')}/{report.carried('net1') / MIB:.1f} MiB" for report in reports
+    )
+
+
+def assert_wait_ended(report: Report) -> None:
+    """Assert that the pod waited for its address, and well."""
+    ended = container_state(report.pod.get(), names.WAIT_CONTAINER).get("terminated", {})
+    assert ended.get("exitCode") == 0, report.pod.describe()
+
+
+def assert_decided_as_predicted(cluster: Cluster, manifest: Object, pods: Sequence[Pod]) -> None:
+    """Assert that the dry run of the manifest foretold for each pod what was decided when its operator created it."""
+    predicted = cluster.predicted(manifest, pods[0].namespace)
+    by_role = {entry["rendezvous"]: entry for entry in predicted}
+    for pod in pods:
+        live = pod.get()
+        foretold = by_role[live["metadata"]["labels"][names.RENDEZVOUS]]
+        (asked,) = cluster.predicted(cluster.reviews.pod(live), pod.namespace)
+        assert _decisions(asked) == _decisions(foretold)
+        assert _status(live) == _status(foretold["pod"])
+        assert (asked["system"], asked["rendezvous"]) == (
+            foretold["system"],
+            foretold["rendezvous"],
+        )
+        assert _fields(live) == _fields(foretold["pod"])
+
+
+def _decisions(entry: Object) -> list[tuple[str, ...]]:
+    return [(one["step"], one["outcome"], one["reason"]) for one in entry["decisions"]]
+
+
+def _status(pod: Object) -> str:
+    return str(pod["metadata"]["annotations"][names.STATUS])
+
+
+def _fields(pod: Object) -> Object:
+    """Give what was injected: variables, networks, wait container, mounts, devices and capabilities of the training container."""
+    annotations, spec = pod["metadata"]["annotations"], pod["spec"]
+    (training,) = (one for one in spec["containers"] if one["name"] == annotations[names.CONTAINER])
+    env = {one["name"]: one.get("valueFrom", one.get("value")) for one in training["env"]}
+    return {
+        "env": {
+            name: value
+            for name, value in env.items()
+            if "fabric-injector" in str(value) or name.startswith(("PET_", "NCCL_", "GLOO_"))
+        },
+        "networks": annotations[names.NETWORKS],
+        "rendezvous": annotations[names.RENDEZVOUS_NETWORK],
+        "wait": [
+            one["command"] for one in spec["initContainers"] if one["name"] == names.WAIT_CONTAINER
+        ],
+        "mounts": sorted(
+            one["mountPath"]
+            for one in training["volumeMounts"]
+            if "serviceaccount" not in one["mountPath"]
+        ),
+        "limits": training["resources"]["limits"],
+        "capabilities": training["securityContext"]["capabilities"],
+    }

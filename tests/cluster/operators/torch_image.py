@@ -1,0 +1,95 @@
+"""An image with PyTorch, from PyPI's wheel, beside this Python and bash; without CUDA's libraries, which only a GPU needs."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from tests.cluster.assets import AssetsUnavailable, cache_folder
+from tests.cluster.node.archive import Image, docker_archive, layer, python, with_libraries
+from tests.cluster.node.images import NSLOOKUP
+
+from .cuda_stubs import write_stubs
+
+PROGRAMS = Path(__file__).parent / "image"
+NEEDED = ("filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspec", "setuptools")
+"""What torch imports besides CUDA's packages, which are 2 GB."""
+SERVERS = ("pyzmq", "grpcio", "python-etcd")
+"""What the stand-ins for servers of models, and torch's etcd rendezvous, import."""
+SHELLS = ("bash", "sleep", "cat", "env", "sh", "true", "grep", "cut", "getent", "etcd")
+LEFT_OUT = ("include", "test", "share")
+PLACE = "opt/torch"
+
+
+class NoWheel(Exception):
+    """PyPI has no wheel of this version of torch for this Python and machine; the message names it."""
+
+
+def torch_archive(name: str, *folders: Path) -> bytes:
+    """Give the archive of an image of this name with what is installed in the folders."""
+    found, interpreter = python()
+    files: dict[str, Path | bytes] = {**found}
+    for folder in folders:
+        modules = list(folder.rglob("*.so*"))
+        files |= {
+            name: path
+            for name, path in with_libraries(*modules).items()
+            if not path.is_relative_to(folder)
+        }
+        for path in folder.rglob("*"):
+            parts = path.relative_to(folder).parts
+            if path.is_file() and not (parts[0] == "torch" and parts[1] in LEFT_OUT):
+                files[f"{PLACE}/{path.relative_to(folder)}"] = path
+    standard_library = sysconfig.get_path("stdlib").lstrip("/")
+    files[f"{standard_library}/sitecustomize.py"] = (
+        f"import site\nsite.addsitedir('/{PLACE}')\n".encode()
+    )
+    files |= {f"app/{path.name}": path for path in PROGRAMS.glob("*.py")}
+    files["usr/local/bin/torchrun"] = (
+        f"#!{interpreter}\nfrom torch.distributed.run import main\nmain()\n".encode()
+    )
+    files["usr/local/bin/nslookup"] = f"#!{interpreter}\n{NSLOOKUP}".encode()
+    files["etc/passwd"] = b"root:x:0:0::/root:/bin/bash\n"
+    files |= with_libraries(*(Path(place) for name in SHELLS if (place := shutil.which(name))))
+    links = {"usr/local/bin/python": interpreter, "usr/local/bin/python3": interpreter}
+    return docker_archive((Image(name, (layer(files, links),)),))
+
+
+def torch_installed(version: str) -> Path:
+    """Give the folder with this version of torch, from PyPI, kept in the user's cache; raise NoWheel, AssetsUnavailable."""
+    numpy = "numpy<2" if _numbers(version) < (2, 3) else "numpy"
+    return _installed(f"torch/{version}", ["--no-deps", f"torch=={version}"], [*NEEDED, numpy])
+
+
+def servers_installed() -> Path:
+    """Give the folder with the packages of SERVERS, kept in the user's cache; raise NoWheel, AssetsUnavailable."""
+    return _installed("torch/servers", [*SERVERS])
+
+
+def _installed(name: str, *steps: list[str]) -> Path:
+    folder = cache_folder() / f"{name}-{sys.implementation.cache_tag}"
+    if folder.is_dir():
+        return folder
+    partial = folder.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    for arguments in steps:
+        done = subprocess.run(
+            [*pip, "--target", str(partial), *arguments], capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            message = f"{name}: {done.stderr.strip().splitlines()[-1]}"
+            raise (
+                NoWheel(message)
+                if "No matching distribution found" in message
+                else AssetsUnavailable(message)
+            )
+    if (libraries := partial / "torch" / "lib").is_dir():
+        write_stubs(libraries)
+    partial.rename(folder)
+    return folder
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
