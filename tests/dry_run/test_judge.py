@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from tests.dry_run.runs import PROFILES, TORCHX, WORLD, document, run
-from tests.dry_run.templates.test_ignored import IGNORED
-from tests.dry_run.templates.test_kinds import SHOWN
+from tests.dry_run.templates.test_kinds import IGNORED, SHOWN
 from tests.pods import FIXTURES
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
@@ -91,7 +90,7 @@ def test_says_what_holds_no_template() -> None:
 
 def test_tells_a_broken_template_from_one_that_is_not_there() -> None:
     assert not run("kind: ConfigMap\nmetadata: {name: x}").is_broken
-    broken = run(json.dumps(IGNORED["containers are no list"][0]))
+    broken = run(json.dumps(IGNORED["containers are no list"]["manifest"]))
     assert broken.is_broken
     assert broken.pods == ()
 
