@@ -157,26 +157,20 @@ def measure_job(
 def manifest(name: str) -> dict[str, Any]:
     """Write a bare pod as the webhook leaves it."""
     job, _, rank = name.rpartition("-")
-    labels = {names.JOB: f"{job}-0123456789", names.RENDEZVOUS: "worker" if int(rank) else "master"}
+    status = {"profile": "rdma-shared", "injected": ["networks", "devices", "rendezvous"]}
     annotations = {
         names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any",
         names.WAITS_FOR: "master-addr" if int(rank) else "master-addr,local-addr",
         names.NETWORKS: "default/rdma-net",
         names.CONTAINER: "main",
-        names.STATUS: json.dumps(
-            {"profile": "rdma-shared", "injected": ["networks", "devices", "rendezvous"]}
-        ),
+        names.STATUS: json.dumps(status),
     }
-    spec = {
-        "containers": [{"name": "main", "image": "example.com/train:1"}],
-        "nodeName": f"kwok-{int(rank) % NODES}",
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": labels, "annotations": annotations},
-        "spec": spec,
-    }
+    role = "worker" if int(rank) else "master"
+    labels = {names.JOB: f"{job}-0123456789", names.RENDEZVOUS: role}
+    metadata = {"name": name, "labels": labels, "annotations": annotations}
+    container = {"name": "main", "image": "example.com/train:1"}
+    spec = {"containers": [container], "nodeName": f"kwok-{int(rank) % NODES}"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def report(plane: ControlPlane, namespace: str, pod: str, address: str) -> None:

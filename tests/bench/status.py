@@ -128,20 +128,12 @@ def fill(server: FakeApiServer, members: int, jobs: int) -> int:
     scene = Scene(members - 1)
     for number in range(_SPACES):
         server.put(NAMESPACES, f"team-{number}", labels=scene.labels)
-    server.put(
-        NETWORKS,
-        "rdma-net",
-        "default",
-        spec={"config": json.dumps({"type": "macvlan", "ipam": {"type": "x"}})},
-    )
+    config = json.dumps({"type": "macvlan", "ipam": {"type": "x"}})
+    server.put(NETWORKS, "rdma-net", "default", spec={"config": config})
     for number in range(members * jobs // _ON_A_NODE + 1):
         each = node(f"node-{number}")
-        server.put(
-            NODES,
-            each["metadata"]["name"],
-            labels=each["metadata"]["labels"],
-            status=each["status"],
-        )
+        named = each["metadata"]
+        server.put(NODES, named["name"], labels=named["labels"], status=each["status"])
     lease = "/apis/coordination.k8s.io/v1/leases"
     assert scene.lease is not None
     server.put(lease, "fabric-injector", "fabric-injector", spec=scene.lease["spec"])
