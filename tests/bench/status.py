@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from tests.bench.large_cluster import managed, run, serve_apart
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago, node
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
-from tests.served import as_served
+from tests.pods.served import as_served
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise

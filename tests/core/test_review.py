@@ -12,7 +12,7 @@ import jsonpatch
 import pytest
 
 from tests import pods
-from tests.core.broken import broken, deep
+from tests.hostile.broken import broken, deep
 from tests.pods import plain
 from tests.worlds import namespace, network, profiles, world
 from webhook.core import names

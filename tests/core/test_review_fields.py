@@ -13,16 +13,16 @@ from typing import Any, get_type_hints
 import pytest
 
 import webhook.core
-from tests import pods
-from tests.core import broken, forged, hostile
+from tests import hostile, pods
+from tests.hostile import broken, forged, large
 from webhook.core import review_fields, review_request
 from webhook.core.errors import WebhookError
 from webhook.core.model import Object
 from webhook.core.review import Answer, answer_review
 from webhook.core.review_fields import decode_fields
 
-PROFILES = forged.profiles()
-WORLD = forged.world()
+PROFILES = hostile.profiles()
+WORLD = hostile.world()
 CORE = Path(webhook.core.__file__).parent
 FIELDS = {
     "Container": """args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe resizePolicy
@@ -88,7 +88,7 @@ def answered(body: bytes, *, whole: bool = False) -> Any:
 
 
 @pytest.mark.parametrize("name", pods.all_names())
-@pytest.mark.parametrize("space", list(forged.SPACES))
+@pytest.mark.parametrize("space", list(hostile.SPACES))
 def test_every_fixture_is_answered_as_when_read_whole(name: str, space: str) -> None:
     body = review(pods.load(name), space)
     assert decode_fields(body) is not None
@@ -100,12 +100,12 @@ def test_forged_and_broken_reviews_are_answered_as_when_read_whole(seed: int) ->
     random = Random(seed)
     samples = [
         *map(pods.load, pods.all_names()),
-        *map(hostile.rich, ("pods/jobset-1.yaml", "pods/kubeflow-pytorchjob-0.yaml")),
+        *map(large.rich, ("pods/jobset-1.yaml", "pods/kubeflow-pytorchjob-0.yaml")),
     ]
     kinds: Counter[Any] = Counter()
     for _ in range(400):
         pod = forged.forged(random.choice(samples), random, random.randint(0, 3))
-        asked = json.loads(review(pod, random.choice(list(forged.SPACES))))
+        asked = json.loads(review(pod, random.choice(list(hostile.SPACES))))
         if random.random() < 0.7:
             asked = broken.broken(asked, random, random.randint(1, 3))
         body = json.dumps(asked).encode()
