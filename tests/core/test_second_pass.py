@@ -53,7 +53,7 @@ def told(verdict: Verdict) -> str:
     return verdict.message
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_no_forged_pod_comes_out_otherwise_the_second_time(seed: int) -> None:
     random = Random(seed)
     samples = [pods.load(name) for name in pods.all_names()]
@@ -63,7 +63,7 @@ def test_no_forged_pod_comes_out_otherwise_the_second_time(seed: int) -> None:
     ]
     spaces = list(hostile.SPACES)
     kinds: Counter[str] = Counter()
-    for _ in range(600):
+    for _ in range(300):
         pod = random.choice(samples)
         if (
             random.random() < 0.2
