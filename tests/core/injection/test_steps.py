@@ -3,8 +3,10 @@
 A row's *trainer* is its only container and *pod* the rest of its spec; in a pod of several, one
 without a name is ``trainer``. *labels* and *annotations* are the pod's, *namespace* holds the
 labels of its namespace. *profile* and *allowed* are written as in profiles.yaml. *networks* are
-attached: ``namespace/name@interface`` and the device that each asks for. *container* is the index
-of the one that trains, *training* what is known of the job. Rows under ``rows`` share the rest.
+attached: ``namespace/name@interface`` and the device that each asks for; *annotation* is what the
+networks annotation shall be. *container* is the index of the one that trains, *training* what is
+known of the job, *claims_problem* why the cluster gives no claims. Rows under ``rows`` share what
+stands beside them.
 
 *gives* says what is written at which place, where ``+`` appends to a list; all else stays. *says*
 holds outcome and reason of each decision, and its message in the rows that are about it; *denied*
@@ -42,8 +44,10 @@ def rows() -> list[Any]:
     for file in FILES:
         step = importlib.import_module(f"webhook.core.injection.{file.stem}").inject
         for title, group in yaml.safe_load(file.read_text("utf-8")).items():
-            for name, row in group.pop("rows", {"": {}}).items():
-                case = f"{file.stem}: {title}{name and ', '}{name}"
+            varied = group.pop("rows", [{}])
+            named = varied if isinstance(varied, dict) else dict(enumerate(varied, 1))
+            for name, row in named.items():
+                case = f"{file.stem}: {title}, {name}"
                 found.append(pytest.param(step, {**group, **row}, id=case))
     return found
 
