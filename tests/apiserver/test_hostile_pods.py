@@ -9,11 +9,12 @@ from tests.cluster.client import Client
 from tests.cluster.controller import Controller, own_token
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.jobs import LABELLED, Job
+from tests.hostile.large import METADATA
 from tests.waiting import wait_until
 from webhook.core import names
 
 from .conftest import NamespaceFactory
-from .hostile import SHAPES, create
+from .hostile import create
 
 EXCESSIVE = ("annotations", "labels", "finalizers", "owners")
 
@@ -53,9 +54,9 @@ def test_hostile_pods_in_both_kinds_of_namespaces_hold_up_nobody(
     own_token(control_plane)
     unlabelled = namespace()
     victim = Job(api, namespace(LABELLED))
-    made = create(api, hostile, SHAPES.values(), of_each=2)
-    assert made == 2 * len(SHAPES)
-    create(api, unlabelled, [SHAPES["annotations"], SHAPES["one value"]], of_each=4)
+    made = create(api, hostile, METADATA.values(), of_each=2)
+    assert made == 2 * len(METADATA)
+    create(api, unlabelled, [METADATA["annotations"], METADATA["one value"]], of_each=4)
     members = victim.create(64)
     with controller:
         controller.wait_until_leading()

@@ -14,12 +14,13 @@ from tests import pods
 from tests.cluster.client import Client, Response
 from tests.cluster.controlplane import ACCESS, ControlPlane
 from tests.cluster.webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
+from tests.hostile.large import METADATA
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
 from .conftest import CONTROLLER, NamespaceFactory
-from .hostile import SHAPES, create
+from .hostile import create
 
 PROFILES = "profiles: {shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
 OWN = "/api/v1/namespaces/fabric-injector"
@@ -284,7 +285,7 @@ def test_the_policy_refuses_a_pod_of_thousands_of_entries_before_it_compares_the
 ) -> None:
     """Comparing them takes seconds of the API server's time."""
     where = namespace()
-    create(api, where, [SHAPES[shape]])
+    create(api, where, [METADATA[shape]])
     path = f"/api/v1/namespaces/{where}/pods/p0-0/status"
     answer = writer.request("PATCH", path, annotations(master_addr="10.0.0.1"))
     assert answer.status == 403

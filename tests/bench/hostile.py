@@ -27,8 +27,9 @@ from typing import NamedTuple, TypeAlias
 
 import orjson
 
+from tests import hostile
 from tests.bench.place import bench_folder, one_server, parser
-from tests.core import hostile
+from tests.hostile import large
 from tests.pods import FIXTURES
 from tests.sockets.flood import flood, large_reviews, request
 from webhook.core.errors import WebhookError
@@ -43,7 +44,7 @@ REVIEW = FIXTURES / "live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.rev
 SHORT = 500_000
 SHORT_ROUNDS = 20
 """Of a body below SHORT: its times are so small that the best of three is chance."""
-Shape: TypeAlias = tuple[str, hostile.Build]
+Shape: TypeAlias = tuple[str, large.Build]
 LIMITS = (1, 2, 3)
 BOUND = 3.0
 AGAIN = 3
@@ -103,13 +104,11 @@ def main() -> None:
     made.add_argument("--no-flood", action="store_true", help="leave out the whole server")
     options = made.parse_args()
     shapes = [
-        each
-        for each in hostile.shapes(hostile.rich(options.pod))
-        if re.search(options.only, each[0])
+        each for each in large.shapes(large.rich(options.pod)) if re.search(options.only, each[0])
     ]
     if options.shapes:
         shapes = sample(shapes, options.shapes, options.seed)
-    ordinary = hostile.review(hostile.rich(options.pod))
+    ordinary = hostile.review(large.rich(options.pod))
     exceeding = 0
     for size in options.bytes:
         found = measure_shapes(answering(options.profile), shapes, ordinary, size, options.worst)
@@ -126,9 +125,9 @@ def main() -> None:
 def sample(shapes: Sequence[Shape], count: int, seed: int) -> list[Shape]:
     """Draw so many shapes, half of them places that a text makes long, as far as there are so many."""
     random = Random(seed)
-    repeated = [each for each in shapes if each[0].split(" ", 1)[1] not in hostile.TEXTS]
+    repeated = [each for each in shapes if each[0].split(" ", 1)[1] not in large.TEXTS]
     drawn = random.sample(repeated, min(count // 2, len(repeated)))
-    long = [each for each in shapes if each[0].split(" ", 1)[1] in hostile.TEXTS]
+    long = [each for each in shapes if each[0].split(" ", 1)[1] in large.TEXTS]
     return drawn + random.sample(long, min(count - len(drawn), len(long)))
 
 
@@ -227,7 +226,7 @@ def measure_server() -> None:
             )
 
 
-def sized(build: hostile.Build, size: int) -> bytes:
+def sized(build: large.Build, size: int) -> bytes:
     """Return the review of a pod of about *size* bytes."""
     one, many = (len(hostile.review(build(times))) for times in (1000, 3000))
     return hostile.review(build(max(1, int((size - one) / max((many - one) / 2000, 0.01)) + 1000)))

@@ -22,7 +22,7 @@ from tests.bench.place import COMMAND, bench_folder, parser
 from tests.cli.dry_run_command import kubeconfig_of
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago, node
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
-from tests.served import as_served
+from tests.pods.served import as_served
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests import pods
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
@@ -75,16 +76,13 @@ class Job:
     ) -> dict[str, Any]:
         """Create one pod; give it as it was created."""
         role = "master" if name == self.master else "worker"
-        labels = {names.JOB: self.key, names.RENDEZVOUS: role}
-        waits_for = "master-addr,local-addr" if role == "master" else "master-addr"
-        annotations = {
-            names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/{family}",
-            names.WAITS_FOR: waits_for,
-        }
-        metadata = {"name": name, "labels": labels, "annotations": annotations, **metadata}
-        container = {"name": "main", "image": "none", "resources": {"limits": limits or {}}}
-        spec = {"containers": [container], "restartPolicy": "OnFailure"}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        marks = pods.member_metadata(name, role, self.key, network=f"{NETWORK}@net1/{family}")
+        container = pods.minimal_container("main", resources={"limits": limits or {}})
+        pod = pods.minimal_pod(
+            container,
+            metadata={"namespace": self.namespace, **marks, **metadata},
+            restartPolicy="OnFailure",
+        )
         created: dict[str, Any] = self.api.expect("POST", self._pods, pod)
         return created
 

@@ -15,7 +15,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from tests.core.broken import CHANGES
+from tests.hostile.broken import CHANGES
 from tests.sockets.server import Reply, Server, admit
 
 pytestmark = pytest.mark.sockets

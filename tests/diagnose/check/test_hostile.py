@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
-from tests.diagnose.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
+from tests.diagnose.hostile import HostileConnection, spoil_a_path, spoil_an_answer
 from tests.diagnose.scenes import PROFILES, Scene, node
 from tests.profile_objects import to_objects
 from tests.worlds import network
@@ -188,11 +188,7 @@ def test_looks_at_all_that_is_there() -> None:
 def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
     connection = installed()
     path = data.draw(st.sampled_from(sorted(connection.objects)))
-    value = connection.objects[path]
-    at = data.draw(
-        st.sampled_from([each for each in places(value) if each or not isinstance(value, list)])
-    )
-    connection.objects[path] = broken(value, at, data.draw(st.sampled_from(JUNK)))
+    spoil_a_path(connection, path, data)
     judged(connection)
 
 

@@ -1,6 +1,7 @@
-"""Pods for tests: those of tests/fixtures, as real training systems write them, and small ones with what a test is about.
+"""Build pods: those of tests/fixtures, as training systems write them, and small ones.
 
-A pod is a map; each function returns a new one, which the test may change.
+A pod is a map; each function that returns one returns a new one, which the test may change.
+`tests.pods.served` adds what a cluster writes on a pod, `tests.hostile` what nobody means.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import yaml
 from webhook.core import names
 from webhook.core.model import Object
 
-FIXTURES = Path(__file__).parent / "fixtures"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 @cache
@@ -29,7 +30,7 @@ def _parsed(path: Path) -> str:
 
 
 def load(name: str) -> Object:
-    """Return a new copy of a fixture's pod: ``pods/jobset-0.yaml`` or ``live/statefulset/ddp-0.review.json``."""
+    """Return a fixture's pod: ``pods/jobset-0.yaml`` or ``live/statefulset/ddp-0.review.json``."""
     pod: Object = json.loads(_parsed(FIXTURES / name))
     return pod
 
@@ -76,7 +77,7 @@ def minimal_pod(
     metadata: Object | None = None,
     **tweaks: Any,
 ) -> Object:
-    """Return a pod of one container ``trainer``, or of the given ones; *tweaks* are fields of its spec."""
+    """Return a pod of these containers, or of one ``trainer``; *tweaks* are fields of its spec."""
     marks = {"labels": labels, "annotations": annotations}
     given = {
         **{key: dict(value) for key, value in marks.items() if value is not None},
@@ -88,10 +89,32 @@ def minimal_pod(
 
 
 def plain(labels: dict[str, str] | None = None, **spec: Any) -> Object:
-    """Return a pod of no controller with one container ``main``; tests/peer has recorded what is made of it."""
+    """Return a pod of no controller; tests/peer has recorded what is made of it."""
     metadata = {"name": "plain", "namespace": "train", "labels": labels or {}}
     container = minimal_container("main", image="registry.example.com/train/pytorch:2.6", env=[])
     return {"metadata": metadata, "spec": {"containers": [container], **spec}}
+
+
+def member_metadata(
+    name: str,
+    role: str,
+    job: str,
+    *,
+    network: str = "default/rdma-net@net1/any",
+    address: str = "",
+    annotations: Mapping[str, str] | None = None,
+) -> Object:
+    """Return what the webhook writes on a job's pod; with *address*, Multus has attached it."""
+    waits_for = "master-addr,local-addr" if role == "master" else "master-addr"
+    marks = {names.RENDEZVOUS_NETWORK: network, names.WAITS_FOR: waits_for, **(annotations or {})}
+    if address:
+        entry = {"name": "default/rdma-net", "interface": "net1", "ips": [address]}
+        marks[names.NETWORK_STATUS] = json.dumps([entry])
+    return {
+        "name": name,
+        "labels": {names.JOB: job, names.RENDEZVOUS: role},
+        "annotations": marks,
+    }
 
 
 def member_pod(
@@ -104,20 +127,13 @@ def member_pod(
     annotations: Mapping[str, str] | None = None,
     **metadata: Any,
 ) -> Object:
-    """Return the metadata of a job's pod as the webhook leaves it; with *address*, Multus has attached it."""
-    waits_for = "master-addr,local-addr" if role == "master" else "master-addr"
-    marks = {names.RENDEZVOUS_NETWORK: network, names.WAITS_FOR: waits_for, **(annotations or {})}
-    if address:
-        entry = {"name": "default/rdma-net", "interface": "net1", "ips": [address]}
-        marks[names.NETWORK_STATUS] = json.dumps([entry])
-    return {
-        "metadata": {
-            "namespace": "ml",
-            "name": name,
-            "uid": f"uid-{name}",
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "labels": {names.JOB: job, names.RENDEZVOUS: role},
-            "annotations": marks,
-            **metadata,
-        }
+    """Return the metadata of a job's pod as the API server holds it; see `member_metadata`."""
+    created = {
+        "namespace": "ml",
+        "uid": f"uid-{name}",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
     }
+    marks = member_metadata(
+        name, role, job, network=network, address=address, annotations=annotations
+    )
+    return {"metadata": {**created, **marks, **metadata}}

@@ -8,46 +8,18 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from tests.hostile import places
 from webhook.core import names
 
 ODD: list[Any] = [
-    None,
-    True,
-    False,
-    0,
-    -1,
-    1.5,
-    10**30,
-    "",
-    "x" * 100_000,
-    "\x00\n\x1b[31m",
-    "\U0001f4a9é",
-    "$(A)$(B)",
-    "${A:=localhost}:29500",
-    "[{",
-    "[null]",
-    "a/b/c@d",
-    "localhost:0",
-    [],
-    {},
-    [None],
-    [[]],
-    [{}],
-    {"": None},
+    *(None, True, False, 0, -1, 1.5, 10**30, 2**63, -(2**63), 1e300, 1e308, -0.0),
+    *("", "x", "x" * 100_000, "9" * 4300, "9" * 5000, "1e999999", "-1", "1.5Gi"),
+    *("\x00\n\x1b[31m", "\x1b[2J\r\n\u202e", "\u2028\u202e", "\U0001f4a9é", "\ud800"),
+    *("$(A)$(B)", "${A:=localhost}:29500", "$$(MASTER_ADDR)", "$(MASTER_ADDR).svc:29500"),
+    *("a/b/c@d", "localhost", "localhost:0", "{", "[{", "null", "[null]"),
+    '[1, {"name": 5, "ips": 7, "default": 3}]',
+    *([], [None], ["x"], [[]], [{}], {}, {"": None}, {"a": 1}, {"a": None}, {"x": {"y": []}}),
     {"name": {}},
-    ["x"],
-    2**63,
-    -(2**63),
-    1e300,
-    -0.0,
-    "9" * 4300,
-    "1e999999",
-    "-1",
-    "1.5Gi",
-    "\u2028\u202e",
-    "localhost",
-    "$$(MASTER_ADDR)",
-    "$(MASTER_ADDR).svc:29500",
     *sorted(
         value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)
     ),
@@ -67,6 +39,7 @@ ODD: list[Any] = [
         }
     ],
 ]
+"""What may stand in the place of any value: JSON of another shape, texts that a terminal obeys."""
 
 
 def deep(depth: int) -> Any:
@@ -77,30 +50,14 @@ def deep(depth: int) -> Any:
     return value
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """List the paths of all nodes of a JSON value but the root."""
-    found = []
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, child in items:
-        found.append((*path, key))
-        found += places(child, (*path, key))
-    return found
-
-
 def broken(value: Any, random: Random, changes: int = 1) -> Any:
     """Return a copy of *value* with some nodes replaced, removed, repeated or nested."""
     result = copy.deepcopy(value)
     for _ in range(changes):
-        where = places(result)
+        where = [place for place in places(result) if place[0]]
         if not where:
             break
-        *path, key = random.choice(where)
+        *path, key = random.choice(where)[0]
         parent = result
         for step in path:
             parent = parent[step]
@@ -112,19 +69,10 @@ def broken(value: Any, random: Random, changes: int = 1) -> Any:
         elif action < 0.35:
             parent[key] = deep(random.choice([3, 50, 200]))
         elif action < 0.45:
-            parent[key] = copy.deepcopy(_node(result, random.choice(where)))
+            parent[key] = copy.deepcopy(random.choice(where)[1])
         else:
             parent[key] = copy.deepcopy(random.choice(ODD))
     return result
-
-
-def _node(value: Any, path: tuple[Any, ...]) -> Any:
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
 
 
 def _changed_object(text: str, random: Random) -> str:
@@ -151,15 +99,8 @@ def _odd_value(text: str, random: Random) -> str:
     place = random.randrange(1, len(parts) - 1, 2)
     odd = random.choice(
         [
-            "\\ud800",
-            "\\udc00x",
-            "\\u0000",
-            "x" * 300_000,
-            "\\u202e",
-            "$(A)$(A)",
-            "${X:=a}:1",
-            "[{",
-            "a/b@c",
+            *("\\ud800", "\\udc00x", "\\u0000", "\\u202e", "x" * 300_000),
+            *("$(A)$(A)", "${X:=a}:1", "[{", "a/b@c"),
         ]
     )
     return '"'.join([*parts[:place], odd, *parts[place + 1 :]])
@@ -169,14 +110,8 @@ def _odd_token(text: str, random: Random) -> str:
     token = random.choice(["null", "true", "false"])
     odd = random.choice(
         [
-            "NaN",
-            "-Infinity",
-            "1e999",
-            "1" * 400,
-            "-0",
-            "[" * 5000,
-            '{"a":' * 5000,
-            '[{"name":null}]',
+            *("NaN", "-Infinity", "1e999", "1" * 400, "-0"),
+            *("[" * 5000, '{"a":' * 5000, '[{"name":null}]'),
         ]
     )
     return text.replace(token, odd, random.randint(1, 3))
