@@ -199,10 +199,8 @@ CHANGES["then"] = do
 
 def build(case: Mapping[str, Any]) -> Scene:
     """Return the scene of a case."""
-    before = case.get("before") or {}
-    scene = STARTS[case.get("scene", "job")](
-        case.get("workers", 3), before=lambda pod: pod.update(patched(pod, before))
-    )
+    before = (lambda pod: pod.update(patched(pod, case["before"]))) if "before" in case else None
+    scene = STARTS[case.get("scene", "job")](case.get("workers", 3), before=before)
     for key in case:
         if key not in (*BUILT, *LOOKED_AT):
             CHANGES[key](scene, case[key])

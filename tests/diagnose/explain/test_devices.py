@@ -12,7 +12,6 @@ from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
 from webhook.core.injection.environment import nccl_may_use
 from webhook.core.model import Object
-from webhook.core.profiles import parse_profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.devices import ucx_may_use
 from webhook.diagnose.explain.explanation import explain
@@ -29,9 +28,7 @@ profiles:
 class Asking(Scene):
     """A job whose profile asks for device names."""
 
-    def admitted(self, pod: Object) -> Object:
-        self.profiles = parse_profiles(ASKING)
-        return super().admitted(pod)
+    written = ASKING
 
 
 def give(pod: Object, device: Any) -> None:
