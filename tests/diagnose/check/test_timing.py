@@ -38,6 +38,7 @@ def test_does_without_a_time() -> None:
 
 
 WAITING = "no address is published, and members of training jobs wait"
+STALE = "fail lease-stale Lease x |"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ WAITING = "no address is published, and members of training jobs wait"
         ),
         (
             "{holderIdentity: c, renewTime: 2026-03-01T11:55:00Z}",
-            f"fail lease-stale Lease x | was renewed last 5 min ago, by c, and lasts 15 s: {WAITING}",
+            f"{STALE} was renewed last 5 min ago, by c, and lasts 15 s: {WAITING}",
         ),
         (
             "{holderIdentity: c, renewTime: 2026-03-01T12:05:00Z}",
@@ -58,7 +59,7 @@ WAITING = "no address is published, and members of training jobs wait"
         ('{holderIdentity: ""}', f"fail lease-free Lease x | is held by no controller: {WAITING}"),
         (
             "{holderIdentity: c, renewTime: yesterday}",
-            f"fail lease-stale Lease x | c, which renewed it at no time that can be read: {WAITING}",
+            f"{STALE} c, which renewed it at no time that can be read: {WAITING}",
         ),
         ("", f"fail lease-missing Lease x | does not exist: {WAITING}"),
     ],

@@ -6,7 +6,7 @@ each function of `CHANGES` says how. Then these are looked at:
 
 - *told*: all that is not ok, of the topics in *of* if it names any; rows as findings.py reads them
 - *first*: what stands first; *also*: rows that are somewhere among all; *never*: no such codes
-- *unsaid*: a word that nothing says
+- *unsaid*: a word that nothing says; *members*: what programs are told of pods, by name
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ STARTS: dict[str, Callable[..., Scene]] = {
     "pod network": PodNetworkScene,
 }
 BUILT = ("scene", "workers", "before")
-LOOKED_AT = ("of", "told", "first", "also", "never", "unsaid")
+LOOKED_AT = ("of", "told", "first", "also", "never", "unsaid", "members")
 
 
 def patched(value: Any, patch: Any) -> Any:
@@ -216,8 +216,9 @@ def all_cases() -> Iterator[Any]:
 
 @pytest.mark.parametrize("case", list(all_cases()))
 def test_what_is_found(case: Mapping[str, Any]) -> None:
-    assert {"told", "first", "also", "never"} & case.keys(), "a case looks at something"
-    found = explain(build(case).reading).findings
+    assert {*LOOKED_AT} & case.keys() - {"of"}, "a case looks at something"
+    explanation = explain(build(case).reading)
+    found = explanation.findings
     if "told" in case:
         wrong = [each for each in found if each.level != "ok"]
         topics = case.get("of", "").split()
@@ -228,4 +229,7 @@ def test_what_is_found(case: Mapping[str, Any]) -> None:
     for row in case.get("also", ()):
         assert any(agrees(line, row) for line in every), every
     assert not {str(each.code) for each in found} & {*case.get("never", "").split()}
+    members = {each["pod"]: each for each in explanation.as_json()["members"]}
+    for name, fields in case.get("members", {}).items():
+        assert {key: members[name][key] for key in fields} == fields
     assert "unsaid" not in case or not [line for line in every if case["unsaid"] in line]

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.explain.explanations import findings, texts
-from tests.diagnose.scenes import ClaimScene, Scene
+from tests.diagnose.explain.explanations import findings
+from tests.diagnose.scenes import ClaimScene
 from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, DeviceSlice
 from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.explanation import explain
 
 UNALLOCATED = "0/2 nodes are available: 2 cannot allocate all claims."
-
-
-def told(scene: Scene) -> str:
-    return "\n".join(f"{each.message} {each.action}" for each in explain(scene.reading).findings)
 
 
 def pending(workers: int = 0) -> ClaimScene:
@@ -26,21 +21,6 @@ def pending(workers: int = 0) -> ClaimScene:
     for claim in scene.claims.values():
         claim["status"] = {}
     return scene
-
-
-def test_a_job_that_trains_well() -> None:
-    scene = ClaimScene()
-    assert texts(findings(scene)) == []
-    assert (
-        "rank 0, bert-master-0, is at 192.168.0.1 on net1, and all 4 members are told so"
-        in told(scene)
-    )
-    rows = explain(scene.reading).rows
-    assert [row.address for row in rows] == [f"192.168.0.{number}" for number in range(1, 5)]
-    assert rows[0].details["networks"] == [
-        {"interface": "net1", "network": "rails", "addresses": ["192.168.0.1"]}
-    ]
-    assert "Multus" not in told(scene)
 
 
 @pytest.mark.parametrize("is_there", [False, True])

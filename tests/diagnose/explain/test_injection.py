@@ -2,31 +2,9 @@
 
 from __future__ import annotations
 
-from tests.diagnose.explain.explanations import one
 from tests.diagnose.hostile import cluster_of
 from tests.diagnose.scenes import SPACE, Scene
-from webhook.core import names
 from webhook.diagnose.collect.job import Target, read_job
-from webhook.diagnose.explain.explanation import explain
-
-
-def test_a_namespace_that_only_observes() -> None:
-    scene = Scene()
-    scene.labels[names.MODE] = "observe"
-    scene.pods = {"bert-worker-0": scene.created(1)}
-    assert one(scene, "namespaces") == (
-        "warn pod bert-worker-0: nothing was injected: label fabric-injector.io/mode of namespace research only observes; "
-        "without it profile shared would inject networks, devices, ipc-lock, shared-memory, rendezvous, environment"
-    )
-    [row] = explain(scene.reading).as_json()["members"]
-    assert row["would_inject"] == [
-        "networks",
-        "devices",
-        "ipc-lock",
-        "shared-memory",
-        "rendezvous",
-        "environment",
-    ]
 
 
 def test_whether_the_webhook_configuration_is_there_is_asked_where_a_pod_lacks_injection() -> None:
