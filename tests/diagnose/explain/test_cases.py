@@ -29,10 +29,12 @@ from tests.diagnose.scenes import (
     event,
     node,
 )
+from tests.pods import FIXTURES
 from tests.worlds import network
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.listing import Unread
 
 FOLDER = Path(__file__).parent / "cases"
@@ -190,10 +192,22 @@ def claims(scene: Scene, patch: Object | None) -> None:
     scene.claims.update(changed)
 
 
-CHANGES: dict[str, Callable[[Scene, Any], None]] = {
-    each.__name__: each
-    for each in (pods, env, do, labels, profiles, nodes, networks, events, lease, reading, claims)
-}
+def logs(scene: Scene, printed: Mapping[str, list[str]]) -> None:
+    """Have pods print NCCL's lines: those of files of tests/fixtures/nccl, and others."""
+    head = "bert-master-0:12:40 [0] NCCL INFO "
+    scene.changes["logs"] = {}
+    for who, parts in printed.items():
+        texts = [
+            (FIXTURES / "nccl" / each).read_text() if each.endswith(".log") else f"{head}{each}\n"
+            for each in parts
+        ]
+        for name in named(scene, who):
+            log = read_log(["".join(texts).encode()])
+            scene.changes["logs"][name] = PodLog("pytorch", log)
+
+
+_CHANGES = (pods, env, do, labels, profiles, nodes, networks, events, lease, reading, claims, logs)
+CHANGES: dict[str, Callable[[Scene, Any], None]] = {each.__name__: each for each in _CHANGES}
 CHANGES["then"] = do
 
 
