@@ -8,10 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from tests.diagnose.explain.explanations import findings, one
-from tests.diagnose.scenes import Scene
+from tests.diagnose.scenes import PROFILES, Scene
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.core.profiles import parse_profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import explain
 
@@ -91,3 +92,13 @@ def test_what_a_pod_from_before_an_upgrade_would_get_besides(
     assert f"would get another result today: {step}: " in found
     assert told in found
     assert all(row.details["today"] for row in explain(scene.reading).rows)
+
+
+def test_a_job_whose_address_nobody_would_publish_today() -> None:
+    """What holds rank 0's name was taken out of the pod, so that the address cannot be taken back."""
+    scene = Scene(0)
+    container = scene.master["spec"]["containers"][0]
+    container["env"] = [entry for entry in container["env"] if entry["name"] == "MASTER_ADDR"]
+    container["command"] = ["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):1", "t.py"]
+    scene.profiles = parse_profiles(PROFILES + "    rendezvous: {addressSource: none}\n")
+    assert "no address would be published to it: " in one(scene, "drift")
