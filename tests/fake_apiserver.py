@@ -261,6 +261,13 @@ class FakeApiServer:
             self._oldest = self._version
             self._pages.clear()
 
+    def forget(self) -> None:
+        """Forget objects, requests and behaviours, as if nothing had been: another test begins."""
+        with self._changed:
+            self.refusal, self.clock = None, None
+            for held in (self.requests, self.groups, self._collections, self._next, self._pages):
+                held.clear()
+
     def end_watches(self) -> None:
         """End all watches as they end when their time is over."""
         with self._changed:

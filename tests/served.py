@@ -1,7 +1,5 @@
 """Make a pod what a real cluster gives: what API server, admission, kubelet, runtime and networks write on each pod of its own."""
 
-from __future__ import annotations
-
 import json
 import uuid
 

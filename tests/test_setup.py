@@ -1,7 +1,5 @@
 """tests/setup.sh on machines of every kind, which stand in a folder of stub programs; and who else must agree with it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Certificates as clients judge them: strict verification, names, times and key usages."""
 
-from __future__ import annotations
-
 import ssl
 from datetime import UTC, datetime, timedelta
 

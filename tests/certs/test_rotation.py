@@ -1,7 +1,5 @@
 """What rotation decides, one situation at a time; tests/certs/test_simulation.py lets years pass."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Serving certificates: what is served while files are replaced, torn, broken or expired."""
 
-from __future__ import annotations
-
 import shutil
 import ssl
 import subprocess

@@ -1,7 +1,5 @@
 """The controller's writes of certificates: in which order, by whom, and what is left alone."""
 
-from __future__ import annotations
-
 import logging
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """The keeper of ResourceClaimTemplates: what it makes, removes and leaves alone, and what it asks of the API server for it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

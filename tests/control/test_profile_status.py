@@ -1,7 +1,5 @@
 """The status of FabricProfiles: who writes it and when, what is asked of the API server for it, and what fails alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Answers that are nested deeper than decoders follow: what is too deep is left out, and everything beside it is read."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

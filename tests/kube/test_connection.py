@@ -25,6 +25,7 @@ from tests.fake_apiserver import (
     status,
     text,
 )
+from tests.tables import table
 from webhook import __version__
 from webhook.core.errors import InputError, Unavailable
 from webhook.kube.connection import Connection, RequestFailed, Response, Stream, encode
@@ -108,39 +109,29 @@ def test_answers_with_the_status_of_a_refusal(
     )
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "message", "code", "seconds"),
-    [
-        pytest.param(status(500, "etcd"), "answered 500: etcd", 500, 0, id="internal"),
-        pytest.param(
-            status(503, "starting", Retry_After="3"), "answered 503: starting", 503, 3, id="later"
-        ),
-        pytest.param(
-            status(429, "full", Retry_After="1"), "answered 429: full", 429, 1, id="throttled"
-        ),
-        pytest.param(
-            status(429, "full", Retry_After="Fri, 31"), "answered 429: full", 429, 0, id="date"
-        ),
-        pytest.param(
-            text(502, "<html>\n<b>Bad"), "answered 502: <html> <b>Bad", 502, 0, id="proxy page"
-        ),
-        pytest.param(text(504, ""), "answered 504: (no text)", 504, 0, id="empty"),
-        pytest.param(
+@table(
+    "behaviour, message, code, seconds",
+    {
+        "internal": (status(500, "etcd"), "answered 500: etcd", 500, 0),
+        "later": (status(503, "starting", Retry_After="3"), "answered 503: starting", 503, 3),
+        "throttled": (status(429, "full", Retry_After="1"), "answered 429: full", 429, 1),
+        "date": (status(429, "full", Retry_After="Fri, 31"), "answered 429: full", 429, 0),
+        "proxy page": (text(502, "<html>\n<b>Bad"), "answered 502: <html> <b>Bad", 502, 0),
+        "empty": (text(504, ""), "answered 504: (no text)", 504, 0),
+        "closed": (
             lambda exchange: exchange.cut(),
             "Connection aborted. Remote end closed connection without response",
             0,
             0,
-            id="closed",
         ),
-        pytest.param(hang, "Read timed out.", 0, 0, id="silent"),
-        pytest.param(
+        "silent": (hang, "Read timed out.", 0, 0),
+        "cut in the middle": (
             lines(b'{"a":', then="cut"),
             "Connection broken: IncompleteRead(0 bytes read)",
             0,
             0,
-            id="cut in the middle",
         ),
-    ],
+    },
 )
 def test_raises_where_the_server_gives_no_answer(
     server: FakeApiServer,

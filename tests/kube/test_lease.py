@@ -10,6 +10,7 @@ import pytest
 
 from tests.fake_apiserver import FakeApiServer, hang
 from tests.kube.lease_world import PATH, Clock, Delays, Process, Store, kill, overlaps
+from tests.tables import table
 from tests.waiting import wait_until
 from webhook.kube import lease as lease_module
 from webhook.kube.connection import Connection
@@ -251,20 +252,16 @@ def test_a_lease_that_was_emptied_by_hand_is_taken_again() -> None:
     assert (store.spec["holderIdentity"], store.spec["leaseTransitions"]) == ("me", 8)
 
 
-@pytest.mark.parametrize(
-    ("spec", "transitions"),
-    [
-        pytest.param({}, 1, id="empty"),
-        pytest.param(None, 1, id="null"),
-        pytest.param([1], 1, id="list"),
-        pytest.param(
-            {"holderIdentity": 5, "leaseTransitions": "x", "leaseDurationSeconds": None},
-            1,
-            id="types",
-        ),
-        pytest.param({"leaseTransitions": 2**31 - 1}, 0, id="as many transitions as fit"),
-        pytest.param({"leaseTransitions": -5}, 0, id="negative"),
-    ],
+@table(
+    "spec, transitions",
+    {
+        "empty": ({}, 1),
+        "null": (None, 1),
+        "list": ([1], 1),
+        "types": ({"holderIdentity": 5, "leaseTransitions": "x", "leaseDurationSeconds": None}, 1),
+        "as many transitions as fit": ({"leaseTransitions": 2**31 - 1}, 0),
+        "negative": ({"leaseTransitions": -5}, 0),
+    },
 )
 def test_takes_a_lease_that_says_nothing_of_use(spec: Any, transitions: int) -> None:
     store = Store()

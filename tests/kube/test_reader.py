@@ -1,7 +1,5 @@
 """What each answer of the API server means: missing, refused, broken, too many, expired."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime

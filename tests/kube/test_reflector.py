@@ -422,8 +422,8 @@ def test_counts_only_answers_as_contact(server: FakeApiServer) -> None:
     with watching(server, monotonic=clock) as watcher:
         wait_until(lambda: watches(server) and watcher.reflector.synced, "the watch")
         clock.now = 1100.0
-        server.bookmark(NAMESPACES)
-        wait_until(lambda: watcher.reflector.last_contact == 1100, "the bookmark")
+        server.put(NAMESPACES, "a")
+        wait_until(lambda: watcher.changes, "the last event")
         server.misbehave("watch", NAMESPACES, *[status(500)] * 3, hang)
         clock.now = 1200.0
         server.end_watches()

@@ -4,8 +4,6 @@ Each test's `page` fails it for what must never happen: a script error, a breach
 anything but the server.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator
@@ -19,6 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.installed import not_installed
 from tests.page.served import ServedPage
 from tests.sockets.server import ROOT
+from tests.tiers import mark_tier
 
 FOLDER = Path(__file__).parent
 PROFILES = ROOT / "webhook/demo/profiles.yaml"
@@ -34,9 +33,7 @@ addEventListener("securitypolicyviolation", (event) =>
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of this folder."""
-    for item in items:
-        if item.path.is_relative_to(FOLDER):
-            item.add_marker(pytest.mark.page)
+    mark_tier(items, FOLDER, "page")
 
 
 def unavailable(reason: str) -> NoReturn:

@@ -1,7 +1,5 @@
 """The page for everybody: axe-core, keyboard alone, both colour schemes, a phone's width; with pictures for people to look at."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The dry run on the page: from a manifest to what its pods become."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,12 +1,11 @@
 """What must not harm the page: scripts in manifests, letters that do not show or pile up."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
+
+from tests.tables import table
 
 from .actions import TRAINING, ask, judge, pod
 
@@ -14,21 +13,18 @@ SCRIPT = "<img src=x onerror=document.title='owned'><script>document.title='owne
 MARKUP = f'"\'>{SCRIPT}<a href="javascript:alert(1)">x</a>{{{{constructor}}}}'
 
 
-@pytest.mark.parametrize(
+@table(
     "manifest",
-    [
-        pytest.param(pod(name=MARKUP), id="name"),
-        pytest.param(pod(namespace=MARKUP), id="namespace"),
-        pytest.param(pod(annotations={MARKUP: MARKUP}), id="annotation"),
-        pytest.param(pod(annotations={"k8s.v1.cni.cncf.io/networks": MARKUP}), id="denied"),
-        pytest.param(pod(labels={"fabric-injector.io/profile": MARKUP}), id="profile"),
-        pytest.param({**TRAINING, "spec": {**TRAINING["spec"], MARKUP: MARKUP}}, id="key"),
-        pytest.param(
-            {**TRAINING, "spec": {"containers": [{"name": MARKUP, "image": MARKUP}]}},
-            id="container",
-        ),
-        pytest.param({"apiVersion": "v1", "kind": MARKUP, "metadata": {"name": MARKUP}}, id="kind"),
-    ],
+    {
+        "name": pod(name=MARKUP),
+        "namespace": pod(namespace=MARKUP),
+        "annotation": pod(annotations={MARKUP: MARKUP}),
+        "denied": pod(annotations={"k8s.v1.cni.cncf.io/networks": MARKUP}),
+        "profile": pod(labels={"fabric-injector.io/profile": MARKUP}),
+        "key": {**TRAINING, "spec": {**TRAINING["spec"], MARKUP: MARKUP}},
+        "container": {**TRAINING, "spec": {"containers": [{"name": MARKUP, "image": MARKUP}]}},
+        "kind": {"apiVersion": "v1", "kind": MARKUP, "metadata": {"name": MARKUP}},
+    },
 )
 def test_shows_markup_as_text(page: Page, manifest: dict[str, Any]) -> None:
     judge(page, json.dumps(manifest))

@@ -1,7 +1,5 @@
 """The pictures of the page in the documentation: taken anew by each run, and put into docs/images by `make page-images`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Status and Check: the views that a page on one's own machine has, by ``fabric-injector page`` beside a small API server."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the page says where the server refuses, is slow, ends early or is gone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

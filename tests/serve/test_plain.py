@@ -1,7 +1,5 @@
 """What another process has read of the profiles comes back as it was."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

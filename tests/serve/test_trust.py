@@ -1,7 +1,5 @@
 """Readiness and the live caBundle: what is a fault, what is none, and what nobody can know."""
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Endpoints and the listener around what blocks, raises and waits."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import threading
@@ -21,8 +19,6 @@ from webhook.http.endpoint import Endpoint, Limits
 from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.refusal import STARTING, Refusal
 from webhook.http.request import Request, Response
-
-pytestmark = pytest.mark.sockets
 
 
 class Echo(Endpoint):

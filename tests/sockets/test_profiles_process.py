@@ -1,7 +1,5 @@
 """The process that reads the profiles: the same profiles and the same faults as where they are read at once, and none of its own."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -19,8 +17,6 @@ from webhook.serve.profiles_process import (
     parse_profiles_apart,
 )
 from webhook.serve.slot import Slot
-
-pytestmark = pytest.mark.sockets
 
 FAULTY = b"multus: {defaultNetworks: -1}\nprofiles:\n  two: {pods: some, colour: red}\n  one: {networks: [{network: '!'}]}\n"
 

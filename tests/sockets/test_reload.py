@@ -1,24 +1,19 @@
 """Profiles and certificates that change while the server runs."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import shutil
 import ssl
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from certs.throwaway import make_throwaway
-from tests.sockets.conftest import OBJECTS, PROFILES
+from tests.sockets.conftest import PROFILES, Serve
 from tests.sockets.server import Server, admit
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.sockets
 
 OTHER = (
     "profiles:\n  two-rails: {networks: [{network: rails/rail-1, resource: example.com/rail-1}]}\n"
@@ -66,19 +61,13 @@ def certificate(tmp_path: Path) -> Mount:
 
 
 @pytest.fixture
-def changing(tmp_path: Path, profiles: Mount, certificate: Mount) -> Iterator[Server]:
-    options = (
-        f"--profiles={profiles.root}/profiles.yaml",
-        f"--objects={OBJECTS}",
-        f"--tls-dir={certificate.root}",
-    )
-    with Server(tmp_path / "log", *options) as server:
-        yield server
+def changing(serve: Serve, profiles: Mount, certificate: Mount) -> Server:
+    return serve(f"--profiles={profiles.root}/profiles.yaml", f"--tls-dir={certificate.root}")
 
 
-def networks(server: Server, authority: Path, review: bytes) -> str:
+def networks(server: Server, review: bytes) -> str:
     """Return what one admission adds."""
-    client = server.client(authority)
+    client = server.client()
     before = len(server.lines("injected"))
     assert admit(client, review).status == 200
     client.close()
@@ -88,24 +77,14 @@ def networks(server: Server, authority: Path, review: bytes) -> str:
     return str(judged["pod"]["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"])
 
 
-def metric(server: Server, name: str) -> float:
-    (value,) = (
-        line.split()[1]
-        for line in server.get("/metrics").body.decode().splitlines()
-        if line.startswith(name + " ")
-    )
-    return float(value)
-
-
 def test_takes_swapped_profiles(
     changing: Server, profiles: Mount, certificate: Mount, review: bytes
 ) -> None:
-    authority = certificate.root / "ca.crt"
-    assert networks(changing, authority, review) == "rails/rail-0,rails/rail-1"
+    assert networks(changing, review) == "rails/rail-0,rails/rail-1"
     profiles.publish({"profiles.yaml": OTHER.encode()})
     wait_until(lambda: changing.lines("profiles reloaded"), "the new profiles")
-    assert networks(changing, authority, review) == "rails/rail-1"
-    assert metric(changing, 'fabric_injector_profiles_reloads_total{result="success"}') == 1
+    assert networks(changing, review) == "rails/rail-1"
+    assert changing.metric('fabric_injector_profiles_reloads_total{result="success"}') == 1
 
 
 def test_keeps_the_last_good_profiles(
@@ -118,8 +97,8 @@ def test_keeps_the_last_good_profiles(
         f"{profiles.root}/profiles.yaml: line 2: profiles.two-rails." in message
         for message in messages
     )
-    assert networks(changing, certificate.root / "ca.crt", review) == "rails/rail-0,rails/rail-1"
-    assert metric(changing, 'fabric_injector_profiles_reloads_total{result="error"}') == 1
+    assert networks(changing, review) == "rails/rail-0,rails/rail-1"
+    assert changing.metric('fabric_injector_profiles_reloads_total{result="error"}') == 1
     assert changing.get("/readyz").status == 200
 
 
@@ -176,7 +155,7 @@ def test_swaps_certificates_without_a_failed_admission(
     assert admit(kept, review).status == 200
     assert kept.sock is opened
     kept.close()
-    assert metric(changing, 'fabric_injector_certificate_reloads_total{result="success"}') == 1
+    assert changing.metric('fabric_injector_certificate_reloads_total{result="success"}') == 1
 
 
 def test_keeps_the_old_pair_while_the_new_one_is_torn(
@@ -194,6 +173,4 @@ def test_keeps_the_old_pair_while_the_new_one_is_torn(
     certificate.publish(new)
     wait_until(lambda: shown(changing) == leaf(tmp_path / "second"), "the whole pair")
     assert len(changing.lines("certificate not reloaded")) == 1
-    client = changing.client(certificate.root / "ca.crt")
-    assert admit(client, review).status == 200
-    client.close()
+    assert changing.admit(review).status == 200

@@ -1,7 +1,5 @@
 """A file that is read at each look, without a thread."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from webhook.core.errors import InputError, Problem, ProfilesError, WebhookError

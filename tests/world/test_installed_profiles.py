@@ -1,7 +1,5 @@
 """The profiles that a cluster's webhook uses, as commands read them: objects, or the file that its Deployment mounts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

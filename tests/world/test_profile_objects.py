@@ -1,7 +1,5 @@
 """The profiles that FabricProfile objects describe, as these come, change, break and go."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The profiles file on a real file system: symlink swaps as the kubelet makes them, renames, rewrites in place."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator
