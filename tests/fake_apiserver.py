@@ -16,6 +16,9 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+
 NAMESPACES = "/api/v1/namespaces"
 PODS = "/api/v1/pods"
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
@@ -211,6 +214,10 @@ class FakeApiServer:
             self._changed.notify_all()
         self._server.shutdown()
         self._server.server_close()
+
+    def connection(self) -> Connection:
+        """Give a connection of ours to it, as nobody."""
+        return Connection(Credentials("test", self.url))
 
     def put(self, path: str, name: str, namespace: str = "", **parts: Any) -> dict[str, Any]:
         """Create or change an object; parts are fields of metadata, but `spec` and `status`."""

@@ -123,16 +123,6 @@ def test_forgets_a_request_for_something_else(cluster: Cluster, replica: Replica
     assert cluster.objects[SECRET]["metadata"]["annotations"] == {}
 
 
-def test_repairs_a_deleted_secret(cluster: Cluster, replica: Replica) -> None:
-    (old,) = read_authorities(cluster.secret["ca.crt"])
-    del cluster.objects[SECRET]
-    replica.turn()
-    assert "tls.crt" not in cluster.secret
-    assert old in read_authorities(cluster.ca_bundles[0])
-    replica.run(3 * MINUTE)
-    assert signer_is_trusted(cluster)
-
-
 @pytest.mark.parametrize("ca_bundle", [b"", b"garbage"], ids=["stripped", "garbage"])
 def test_repairs_a_ca_bundle(cluster: Cluster, replica: Replica, ca_bundle: bytes) -> None:
     cluster.configure(cluster.ca_bundles[0], ca_bundle)

@@ -23,8 +23,6 @@ from webhook.control import claim_templates as module
 from webhook.control.claim_templates import UNNEEDED_SECONDS, ClaimTemplates
 from webhook.core.claim_templates import make_template, template_name, template_spec
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 
 GROUP = "/apis/resource.k8s.io"
 NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
@@ -53,7 +51,7 @@ class World:
         self.templates = CLAIM_TEMPLATES
         self.serve("v1")
         self.keeper = ClaimTemplates(
-            Connection(Credentials("test", server.url)),
+            server.connection(),
             lambda: self.leads,
             lambda: self.named,
             own_namespace="fabric-injector",

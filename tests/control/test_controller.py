@@ -16,8 +16,6 @@ from webhook.control.events import PodRef
 from webhook.core import names
 from webhook.core.reconcile import Jobs
 from webhook.kube.catalogue import CLAIMS
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 from webhook.kube.resource import Key
 
 
@@ -28,7 +26,7 @@ class World:
         self.server = server
         self.leads = True
         server.put(NAMESPACES, "ml", labels={names.PROFILE: "shared"})
-        self.controller = Controller(Connection(Credentials("test", server.url)), self, self)
+        self.controller = Controller(server.connection(), self, self)
 
     def may_write(self) -> bool:
         return self.leads
@@ -263,7 +261,7 @@ def test_keeps_nothing_of_claims_that_tell_no_address_or_are_of_other_namespaces
     server: FakeApiServer,
 ) -> None:
     told: list[Key] = []
-    watch = ClaimWatch(Connection(Credentials("test", server.url)), told.extend)
+    watch = ClaimWatch(server.connection(), told.extend)
     server.groups[CLAIMS] = ["v1"]
     world = World(server)
     put_claim(world, "gpu")

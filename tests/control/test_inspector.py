@@ -24,8 +24,6 @@ from webhook.core.reconcile import Fate, Jobs, Member, read_member
 from webhook.core.reconcile.complaint import about_address
 from webhook.core.reconcile.member import MOST_ENTRIES
 from webhook.core.workloads import TrainingPod, recognise
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 IN_ML = f"{NAMESPACES}/ml/pods"
@@ -49,7 +47,7 @@ class World:
         self.told: list[tuple[str, str]] = []
         self.decided: dict[str, dict[str, Fate]] = {}
         self.inspector = Inspector(
-            Connection(Credentials("test", server.url)),
+            server.connection(),
             self,
             suspects=lambda: self.jobs.suspects(),
             settle=self.settle,
@@ -128,11 +126,6 @@ def test_asks_a_minute_after_a_pod_was_created_and_no_more_often_than_needed(wor
     assert world.lists() == 0
     assert ("w-1", "NoSecondaryAddress") in world.after(2)
     assert world.lists() == 1
-
-
-def test_a_new_leader_asks_at_once_about_a_pod_that_has_long_waited(world: World) -> None:
-    world.add("w-1", age=300)
-    assert ("w-1", "NoSecondaryAddress") in world.after(0)
 
 
 def test_pods_that_are_not_bound_are_looked_at_once_a_minute_by_one_list(world: World) -> None:

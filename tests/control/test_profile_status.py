@@ -30,8 +30,6 @@ from webhook.core.cluster.profile_status import Content
 from webhook.core.errors import ProfilesError
 from webhook.core.profiles import ClusterSettings, Multus
 from webhook.core.profiles.load import read_profile
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 
 SHARED = {"networks": [{"network": "default/rdma", "resource": "rdma/hca"}]}
 CONFIG = json.dumps({"type": "macvlan"})
@@ -65,7 +63,7 @@ class World:
 
     def writer(self, **settings: Any) -> ProfileStatus:
         return ProfileStatus(
-            Connection(Credentials("test", self.server.url)),
+            self.server.connection(),
             self.may_write,
             lambda: self.named,
             ProfileReading(self.contents, lambda: self.settings),

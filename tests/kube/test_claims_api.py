@@ -7,8 +7,7 @@ import pytest
 from tests.fake_apiserver import NOT_INSTALLED, Behaviour, FakeApiServer, hang, status, text
 from webhook.kube.catalogue import CLAIMS, DEVICE_CLASSES
 from webhook.kube.claims_api import AGAIN_SECONDS, REFRESH_SECONDS, ClaimsApi
-from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.credentials import Credentials
+from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
 
 
@@ -28,7 +27,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def api(server: FakeApiServer, clock: Clock) -> ClaimsApi:
-    return ClaimsApi(Reader(Connection(Credentials("test", server.url)), 0.5), clock)
+    return ClaimsApi(Reader(server.connection(), 0.5), clock)
 
 
 def served(*versions: str) -> Behaviour:

@@ -13,15 +13,13 @@ from tests.fake_apiserver import (
     Behaviour,
     Exchange,
     FakeApiServer,
-    hang,
     status,
     text,
 )
 from webhook.core.model import Object
 from webhook.kube import catalogue, page_size
 from webhook.kube.answer import AnswerTooLong
-from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.credentials import Credentials
+from webhook.kube.connection import RequestFailed
 from webhook.kube.page_size import MOST_PAGE_BYTES
 from webhook.kube.reader import Page, Reader, whole
 
@@ -31,7 +29,7 @@ MANAGED = [{"manager": "kubectl", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"
 
 @pytest.fixture
 def reader(server: FakeApiServer) -> Reader:
-    return Reader(Connection(Credentials("test", server.url)))
+    return Reader(server.connection())
 
 
 def page(*names: str, token: str = "", **fields: object) -> Behaviour:
@@ -292,14 +290,6 @@ def test_asks_for_the_version_that_a_group_prefers(server: FakeApiServer, reader
     assert reader.preferred_version(group) == ""
     with pytest.raises(RequestFailed, match=r"answered without preferredVersion\.groupVersion"):
         reader.preferred_version(group)
-
-
-def test_waits_no_longer_than_it_was_told_to(server: FakeApiServer) -> None:
-    reader = Reader(Connection(Credentials("test", server.url)), 0.2)
-    server.misbehave("get", PATH, hang)
-    with pytest.raises(RequestFailed) as raised:
-        pages(reader)
-    assert raised.value.status == 0
 
 
 def test_decodes_one_of_the_objects_that_several_threads_ask_for_at_a_time(

@@ -22,7 +22,14 @@ from tests.tiers import mark_tier
 FOLDER = Path(__file__).parent
 PROFILES = ROOT / "webhook/demo/profiles.yaml"
 NETWORKS = ROOT / "webhook/demo/networks.yaml"
-SCREENSHOTS = ROOT / "build/screenshots"
+TABLET = 800
+VIEWS: dict[str, dict[str, Any]] = {
+    "desk": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "desk in the dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}},
+    "tablet": {"viewport": {"width": TABLET, "height": 1100}},
+}
+"""How people see the page. A tablet has nothing of its own but its width."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WATCH_POLICY = """
 window.breaches = [];
@@ -67,6 +74,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
 def url(served: ServedPage) -> str:
     """Give the address that `page` opens; a test may override it by another server's."""
     return served.url
+
+
+@pytest.fixture(params=VIEWS)
+def view(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Give the options of each of VIEWS in turn."""
+    return VIEWS[request.param]
 
 
 @pytest.fixture

@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.diagnose.scenes import SPACE, Scene, ago, event
+from tests.diagnose.scenes import PROFILES, SPACE, Scene, ago, event
 from tests.fake_apiserver import EVENTS, NODES, PODS, FakeApiServer, status
 from tests.sockets.local_page import LocalPage, hold, put_pod
+from tests.waiting import wait_until
 from webhook.core import names
 from webhook.diagnose.owners import JOB_NAMES
 
@@ -19,15 +19,21 @@ from .conftest import watched
 from .test_access import look
 from .test_hostile import MARKUP, SCRIPT
 
-SIZES = {"390": (390, 844), "800": (800, 1000), "1280": (1280, 800)}
 ODD = "a\u202eb\x1b[2Jc\x07"
 
 
-@pytest.fixture
-def server() -> Iterator[FakeApiServer]:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[FakeApiServer]:
     """Run the cluster."""
     with FakeApiServer() as running:
         yield running
+
+
+@pytest.fixture
+def server(cluster: FakeApiServer) -> FakeApiServer:
+    """Empty the cluster."""
+    cluster.forget()
+    return cluster
 
 
 @pytest.fixture
@@ -40,17 +46,20 @@ def scene(server: FakeApiServer) -> Scene:
     return made
 
 
-@pytest.fixture
-def local(tmp_path: Path, server: FakeApiServer, scene: Scene) -> Iterator[LocalPage]:
-    """Run the page's server."""
-    with LocalPage(tmp_path, server.url) as running:
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory, cluster: FakeApiServer) -> Iterator[LocalPage]:
+    """Run the page's server, for all tests."""
+    with LocalPage(tmp_path_factory.mktemp("page"), cluster.url) as running:
         yield running
 
 
 @pytest.fixture
-def page(context: BrowserContext, local: LocalPage) -> Iterator[Page]:
-    """Open the printed address, as the other tests of this folder open theirs."""
-    with watched(context, local.addresses[0], local.url) as opened:
+def page(context: BrowserContext, local: LocalPage, scene: Scene) -> Iterator[Page]:
+    """Open the address that was printed last, as the other tests of this folder open theirs."""
+    local.profiles.write_text(PROFILES)
+    printed = len(local.addresses)
+    with watched(context, local.addresses[-1], local.url) as opened:
+        wait_until(lambda: len(local.addresses) > printed, "the next address")
         yield opened
 
 
@@ -332,43 +341,31 @@ class TestOpening:
         other.goto(local.addresses[0])
         expect(other.locator("#server")).to_contain_text("open the address that it printed last")
         assert other.get_by_role("link", name="Status").count() == 0
-        other.goto(local.addresses[1])
+        other.goto(local.addresses[-1])
         other.locator("#server.live").wait_for()
         expect(other.get_by_role("link", name="Status")).to_be_visible()
 
 
 class TestEverybody:
-    """axe-core, three sizes, both schemes, keyboard alone."""
-
-    @pytest.fixture(params=["light", "dark"])
-    def scheme(self, request: pytest.FixtureRequest) -> str:
-        return str(request.param)
-
-    @pytest.fixture(params=SIZES)
-    def size(self, request: pytest.FixtureRequest) -> str:
-        return str(request.param)
+    """On each kind of screen, in both schemes."""
 
     @pytest.fixture
-    def context_options(self, scheme: str, size: str) -> dict[str, Any]:
-        width, height = SIZES[size]
-        return {"color_scheme": scheme, "viewport": {"width": width, "height": height}}
+    def context_options(self, view: dict[str, Any]) -> dict[str, Any]:
+        return view
 
-    def test_can_be_used_by_everybody(
-        self, page: Page, server: FakeApiServer, scheme: str, size: str
-    ) -> None:
+    def test_can_be_used_by_everybody(self, page: Page, server: FakeApiServer) -> None:
         open_view(page, "Status")
-        look(page, f"local-{size}-{scheme}-status")
+        look(page)
         explained(page).get_by_role("img").wait_for()
-        look(page, f"local-{size}-{scheme}-explained")
         page.locator("#status .below summary").click()
-        look(page, f"local-{size}-{scheme}-members")
+        look(page)
         server.refusal = status(503, "etcd is gone")
         press(page, "status")
-        look(page, f"local-{size}-{scheme}-down")
+        look(page)
         server.refusal = None
         open_view(page, "Check")
         page.locator("#check summary").click()
-        look(page, f"local-{size}-{scheme}-check")
+        look(page)
 
 
 def test_needs_no_mouse(page: Page) -> None:

@@ -23,8 +23,6 @@ from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import MasterAddress, Namespace
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 from webhook.world.cluster import MOST_LOOKUPS, Cluster
 
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
@@ -48,7 +46,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def cluster(server: FakeApiServer, clock: Clock) -> Iterator[Cluster]:
-    cluster = Cluster(Connection(Credentials("test", server.url)), monotonic=clock)
+    cluster = Cluster(server.connection(), monotonic=clock)
     yield cluster
     cluster.stop()
 
@@ -241,7 +239,7 @@ def test_says_absent_where_the_server_says_so(server: FakeApiServer, cluster: Cl
 def test_says_that_it_cannot_know_where_the_server_gives_no_answer(
     server: FakeApiServer, behaviour: Any
 ) -> None:
-    cluster = Cluster(Connection(Credentials("test", server.url)), lookup_seconds=0.2)
+    cluster = Cluster(server.connection(), lookup_seconds=0.2)
     path = f"{NAMESPACES}/ml"
     server.misbehave("get", path, behaviour, behaviour)
     with pytest.raises(Unavailable, match=f"^GET {path}"):
@@ -290,9 +288,7 @@ def test_serves_the_last_known_state_when_the_server_is_gone(clock: Clock) -> No
         server.put(NAMESPACES, "ml")
         server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
         put_master(server, "train-0", "2026-01-01T00:00:00Z", "10.0.0.1")
-        cluster = started(
-            server, Cluster(Connection(Credentials("test", server.url)), monotonic=clock)
-        )
+        cluster = started(server, Cluster(server.connection(), monotonic=clock))
     try:
         assert cluster.namespace("ml") == Namespace("ml")
         assert cluster.network("ml", "rail-0")
@@ -333,7 +329,7 @@ def test_counts_restarts_of_its_watches(server: FakeApiServer) -> None:
     restarts: list[tuple[str, str]] = []
     server.misbehave("list", NAMESPACES, status(500))
     cluster = Cluster(
-        Connection(Credentials("test", server.url)),
+        server.connection(),
         on_restart=lambda *restart: restarts.append(restart),
     )
     started(server, cluster).stop()

@@ -26,12 +26,6 @@ class Looks:
         return int(content)
 
 
-def test_nothing_is_read_before_the_first_look(tmp_path: Path) -> None:
-    looks = Looks(tmp_path / "file")
-    assert (looks.file.current(), looks.file.look()) == (-1, 0)
-    assert (looks.parsed, looks.told) == ([], [])
-
-
 def test_is_parsed_where_it_has_changed(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("1")

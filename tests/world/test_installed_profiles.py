@@ -16,8 +16,7 @@ from tests.fake_apiserver import (
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
 from webhook.core.errors import InputError
 from webhook.core.profiles import Multus
-from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.credentials import Credentials
+from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
 from webhook.world.profiles_read import (
@@ -41,7 +40,7 @@ def server() -> Iterator[FakeApiServer]:
 
 
 def read(server: FakeApiServer, place: ProfilesPlace | None = FROM_OBJECTS) -> ProfilesRead:
-    return installed_profiles(Reader(Connection(Credentials("test", server.url))), "sys", place)
+    return installed_profiles(Reader(server.connection()), "sys", place)
 
 
 def config_map(data: object) -> Behaviour:
@@ -305,7 +304,7 @@ def test_objects_of_a_file_get_the_clusters_settings_and_the_short_form_has_its_
 ) -> None:
     objects = "{apiVersion: fabric-injector.io/v1alpha1, kind: FabricProfile, metadata: {name: a}, spec: {}}"
     listed = f"{{kind: List, items: [{objects}]}}"
-    reader = Reader(Connection(Credentials("test", server.url)))
+    reader = Reader(server.connection())
     for content in (objects, listed):
         server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
         found = beside_installed_settings(

@@ -14,8 +14,6 @@ from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import Profile, parse_profiles
 from webhook.core.profiles.load import read_profile
 from webhook.kube import list_watch
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 from webhook.world import profile_objects
 from webhook.world.profile_objects import ProfileObjects
 
@@ -63,7 +61,7 @@ def follow(server: FakeApiServer, told: Told) -> Iterator[Callable[[], ProfileOb
 
     def begin() -> ProfileObjects:
         objects = ProfileObjects(
-            Connection(Credentials("test", server.url)),
+            server.connection(),
             parse=told.parse,
             is_in_use=told.used.__contains__,
             on_reload=told.reloads.append,
