@@ -75,9 +75,7 @@ def test_reads_a_whole_one() -> None:
         ),
     },
 )
-def test_leaves_out_what_does_not_fit(
-    change: dict[str, bytes], found: tuple[bool, bool, int]
-) -> None:
+def test_leaves_out_misfits(change: dict[str, bytes], found: tuple[bool, bool, int]) -> None:
     assert parts(read_bundle({**WHOLE, **change})) == found
 
 

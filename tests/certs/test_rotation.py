@@ -184,7 +184,7 @@ def test_reads_back_what_it_writes(settled: Simulation) -> None:
     assert read_bundle(step.bundle.data()) == step.bundle
 
 
-def test_takes_no_certificate_that_another_authority_of_the_same_name_signed(
+def test_takes_no_certificate_of_another_authority_of_the_same_name(
     settled: Simulation,
 ) -> None:
     other = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)

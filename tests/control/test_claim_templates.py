@@ -236,7 +236,7 @@ def test_leaves_alone_what_is_not_ours(world: World) -> None:
     assert world.there() == (before - {("ml", NAME)}) | {("new", NAME)}
 
 
-def test_one_that_cannot_be_made_holds_up_no_other_of_its_namespace(
+def test_one_that_cannot_be_made_holds_up_no_other(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.profiles(cards=cards(NIC, RAIL))
@@ -276,7 +276,7 @@ def test_one_whose_labels_somebody_removed_is_ours_again(world: World) -> None:
         )
 
 
-def test_keeps_what_pods_of_a_deleted_profile_and_of_one_that_cannot_be_used_need(
+def test_keeps_what_pods_of_a_deleted_or_unusable_profile_need(
     world: World,
 ) -> None:
     """A webhook serves on with the last content of either."""
@@ -332,9 +332,7 @@ def test_only_who_leads_asks_or_writes(world: World) -> None:
         wait_until(lambda: world.there() == {("ml", NAME)}, "the template")
 
 
-def test_a_cluster_without_claims_is_told_of_once(
-    server: FakeApiServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_tells_of_no_claims_once(server: FakeApiServer, caplog: pytest.LogCaptureFixture) -> None:
     server.misbehave("get", GROUP, *[text(404, NOT_INSTALLED)] * 9)
     world = World(server)
     world.profiles(cards=cards())

@@ -235,9 +235,7 @@ def test_gives_up_in_the_end_and_tells_it_when_it_is_seen_again(bench: Bench) ->
     assert len(bench.server.kept) == 1
 
 
-def test_does_not_insist_where_it_is_refused(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_does_not_insist_where_refused(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     bench.server.refusals = [403, 403]
     bench.recorder.record(POD, REASON, "x")
     bench.recorder.record(POD, "OtherInterface", "x")
@@ -271,7 +269,7 @@ def test_never_holds_up_the_one_who_records(bench: Bench, monkeypatch: pytest.Mo
     bench.assert_sent(10)
 
 
-def test_stops_within_bounds_where_nothing_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stops_where_nothing_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "STOP_SECONDS", 0.2)
     with FakeApiServer() as server:
         server.misbehave("POST", PATH, hang)

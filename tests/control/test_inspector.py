@@ -214,7 +214,7 @@ def test_a_pod_that_cannot_be_judged_does_not_keep_others_from_it(
     assert "pod ml/bad: cannot be judged" in caplog.text
 
 
-def test_a_member_with_an_address_whose_rank_zero_is_starting_costs_no_request(
+def test_a_member_with_an_address_whose_rank_zero_starts_costs_no_request(
     world: World,
 ) -> None:
     world.add("w-1", age=300, status=ADDRESS)
@@ -308,7 +308,7 @@ def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def test_in_a_namespace_too_large_to_list_a_hundred_jobs_are_told_the_name_as_soon(
+def test_in_a_namespace_too_large_to_list_jobs_are_told_the_name_as_soon(
     large: World,
 ) -> None:
     for number in range(100):
@@ -381,7 +381,7 @@ def test_a_rank_zero_that_was_not_attached_ends_its_own_wait_and_the_others(worl
     assert all("was not attached to default/rdma-net@net1" in fate.cause for fate in fates.values())
 
 
-def test_a_namespace_that_takes_long_to_list_is_listed_the_more_rarely(
+def test_a_namespace_slow_to_list_is_listed_more_rarely(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = world.inspector._reader.pages

@@ -267,7 +267,7 @@ def test_of_two_profiles_with_the_same_pod_labels_the_later_is_not_ready(world: 
     assert "a has the same" in world.writes("b")[0]["conditions"][0]["message"]
 
 
-def test_a_content_that_nobody_could_read_is_read_again(
+def test_what_nobody_could_read_is_read_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.put()
@@ -333,7 +333,7 @@ def test_a_status_that_somebody_else_changed_is_put_right(world: World) -> None:
 @pytest.mark.parametrize(
     "answer", [status(409, "modified"), status(503, "down"), status(429, "slow"), status(500, "x")]
 )
-def test_a_write_that_fails_is_tried_again(
+def test_a_failed_write_is_repeated(
     world: World, answer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", answer)
@@ -343,9 +343,7 @@ def test_a_write_that_fails_is_tried_again(
     assert world.told()["Ready"] == "True Usable"
 
 
-def test_one_profile_that_is_refused_or_gone_stops_no_other(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_refused_or_gone_stops_no_other(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", status(422, "no"))
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/b/status", status(404, "gone"))
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/c/status", *[status(503, "down")] * 100)
@@ -359,9 +357,7 @@ def test_one_profile_that_is_refused_or_gone_stops_no_other(
     assert "FabricProfile b" not in caplog.text
 
 
-def test_stops_looking_at_nodes_once_each_device_was_found(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stops_at_nodes_once_all_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "NODES_A_PAGE", 5)
     world.server.groups["/apis/resource.k8s.io"] = ["v1"]
     world.network()
@@ -439,7 +435,7 @@ def test_an_api_server_that_is_down_for_a_moment_changes_no_status(world: World)
     assert len(world.writes()) == 1
 
 
-def test_what_the_api_server_does_not_answer_for_long_is_unknown(
+def test_what_gets_no_answer_for_long_is_unknown(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PATIENCE", 1)

@@ -88,7 +88,7 @@ def test_a_job_is_served_to_its_end_where_the_label_is_removed_while_it_waits(wo
         )
 
 
-def test_publishes_nothing_while_it_is_not_known_which_namespaces_are_labelled(
+def test_publishes_nothing_while_the_labelled_namespaces_are_unknown(
     world: World,
 ) -> None:
     world.server.misbehave("list", NAMESPACES, *[status(403, "may not list namespaces")] * 2)

@@ -42,7 +42,7 @@ def depth_of(value: Any) -> int:
     [("[", "]", 1), ('{"a":', "}", 1), ('[{"]}":', "}]", 2), ('{"\\"[":[ ', "] }", 2)],
 )
 @pytest.mark.parametrize("depth", [MOST_DEPTH - 2, MOST_DEPTH + 30, DEEPEST])
-def test_leaves_out_what_is_nested_too_deep_and_reads_all_beside_it(
+def test_leaves_out_only_what_is_nested_too_deep(
     depth: int, opening: str, closing: str, each: int
 ) -> None:
     deep = nested(depth // each, opening, closing)

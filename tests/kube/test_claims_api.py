@@ -62,9 +62,7 @@ def test_takes_the_best_version_that_can_be_read(
     )
 
 
-def test_asks_once_and_anew_after_a_while(
-    server: FakeApiServer, api: ClaimsApi, clock: Clock
-) -> None:
+def test_asks_once_and_later_anew(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
     server.misbehave("get", CLAIMS, served("v1beta2"), served("v1"))
     assert [api.version() for _ in range(5)] == ["v1beta2"] * 5
     assert len(server.asked("get", CLAIMS)) == 1
@@ -90,9 +88,7 @@ def test_says_why_it_is_not_known(
     assert api.version() == "v1"
 
 
-def test_keeps_the_former_answer_while_there_is_none(
-    server: FakeApiServer, api: ClaimsApi, clock: Clock
-) -> None:
+def test_keeps_its_former_answer(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
     server.misbehave("get", CLAIMS, served("v1"), status(403), text(404, NOT_INSTALLED))
     assert api.version() == "v1"
     clock.seconds += REFRESH_SECONDS

@@ -76,9 +76,7 @@ def test_writes_json_as_go_does(body: dict[str, object], written: str) -> None:
     assert encode(body) == written.encode()
 
 
-def test_uses_one_connection_for_requests_in_sequence(
-    server: FakeApiServer, connection: Connection
-) -> None:
+def test_uses_one_connection_in_sequence(server: FakeApiServer, connection: Connection) -> None:
     server.put(NAMESPACES, "ml")
     for _ in range(5):
         assert connection.request("GET", f"{NAMESPACES}/ml").json()["metadata"]["name"] == "ml"
@@ -94,9 +92,7 @@ def test_asks_for_keep_alive_of_the_socket(server: FakeApiServer, connection: Co
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
 
 
-def test_answers_with_the_status_of_a_refusal(
-    server: FakeApiServer, connection: Connection
-) -> None:
+def test_answers_with_a_refusal_s_status(server: FakeApiServer, connection: Connection) -> None:
     server.misbehave(
         "get", f"{NAMESPACES}/ml", status(403, 'namespaces "ml" is forbidden:\n no role')
     )
@@ -157,9 +153,7 @@ def test_raises_where_nothing_listens() -> None:
         gone.connection().request("GET", NAMESPACES)
 
 
-def test_gives_up_on_an_answer_that_comes_in_drops(
-    server: FakeApiServer, connection: Connection
-) -> None:
+def test_gives_up_an_answer_in_drops(server: FakeApiServer, connection: Connection) -> None:
     def drip(exchange: Exchange) -> None:
         exchange.open()
         while not server.closing.wait(0.05):
@@ -171,7 +165,7 @@ def test_gives_up_on_an_answer_that_comes_in_drops(
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{", "7", "\xff"], ids=repr)
-def test_refuses_a_body_that_is_no_json_object(
+def test_refuses_what_is_no_object(
     server: FakeApiServer, connection: Connection, body: str
 ) -> None:
     server.misbehave("list", NAMESPACES, text(200, body))
@@ -179,7 +173,7 @@ def test_refuses_a_body_that_is_no_json_object(
         connection.request("GET", NAMESPACES).json()
 
 
-def test_sends_a_get_again_where_a_kept_connection_was_closed(
+def test_repeats_a_get_on_a_closed_connection(
     server: FakeApiServer, connection: Connection
 ) -> None:
     server.misbehave("list", NAMESPACES, lambda exchange: exchange.cut())
@@ -217,9 +211,7 @@ def test_streams_lines_as_they_come(server: FakeApiServer, connection: Connectio
         assert list(stream.lines()) == [b"one", b"two", b"", b"three"]
 
 
-def test_streams_nothing_where_the_status_is_not_200(
-    server: FakeApiServer, connection: Connection
-) -> None:
+def test_streams_nothing_unless_status_200(server: FakeApiServer, connection: Connection) -> None:
     server.misbehave("list", NAMESPACES, status(410, "too old"))
     with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as answer:
         assert isinstance(answer, Response)
@@ -293,9 +285,7 @@ def test_checks_the_name_that_it_is_told_to(tmp_path: Path) -> None:
             )
 
 
-def test_checks_nothing_where_it_is_told_so_and_says_it(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_checks_nothing_if_told_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = Authority("test").write(tmp_path)
     with FakeApiServer(_serving(folder)) as server:
         assert (
@@ -358,9 +348,7 @@ def test_sends_the_token_as_it_is_at_each_request(tmp_path: Path) -> None:
     assert "Bearer x" not in str(failure.value)
 
 
-def test_takes_up_replaced_certificate_files(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_takes_replaced_certificate_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     now = [0.0]
     old, new = (Authority(name).write(tmp_path / name) for name in ("old", "new"))
     ca = tmp_path / "ca.crt"

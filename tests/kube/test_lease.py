@@ -456,7 +456,7 @@ def silent() -> Any:
         yield server
 
 
-def test_stops_within_bounds_where_nothing_answers(
+def test_stops_where_nothing_answers(
     silent: FakeApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease_module, "STOP_SECONDS", 0.2)

@@ -159,7 +159,7 @@ def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_h
         pytest.param(False, "application/json", "application/json", id="whole objects"),
     ],
 )
-def test_asks_for_what_it_needs(
+def test_asks_for_little(
     server: FakeApiServer, metadata_only: bool, listed: str, watched: str
 ) -> None:
     resource = replace(
@@ -210,7 +210,7 @@ def test_resumes_without_a_list_after_a_cut_in_the_middle_of_a_line(server: Fake
         assert watcher.restarts == [Restart.BROKEN]
 
 
-def test_breaks_off_a_connection_that_is_half_open(
+def test_ends_a_half_open_connection(
     server: FakeApiServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.misbehave("watch", NAMESPACES, lines(then="hang"))
@@ -264,7 +264,7 @@ def test_lists_again_after_a_line_that_is_no_event(server: FakeApiServer, line: 
         assert len(watcher.restarts) == len(watcher.pauses) == 1
 
 
-def test_goes_on_past_objects_that_cannot_be_read(
+def test_goes_on_past_broken_objects(
     server: FakeApiServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def picky(obj: Object) -> dict[str, str]:
@@ -290,7 +290,7 @@ def test_goes_on_past_objects_that_cannot_be_read(
         assert "namespaces bad: cannot be read" in caplog.text
 
 
-def test_does_not_fill_the_log_where_no_object_can_be_read(
+def test_fills_no_log_where_no_object_is_readable(
     server: FakeApiServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(obj: Object) -> dict[str, str]:
@@ -351,7 +351,7 @@ def test_is_not_synced_and_says_why_while_it_may_not_list(server: FakeApiServer)
     assert watcher.restarts == [Restart.REFUSED] * 3
 
 
-def test_waits_longer_after_each_failure_and_never_more_than_half_a_minute(
+def test_waits_ever_longer_but_never_more_than_half_a_minute(
     server: FakeApiServer,
 ) -> None:
     server.misbehave("list", NAMESPACES, *[status(500)] * 12)
@@ -420,7 +420,7 @@ def test_counts_only_answers_as_contact(server: FakeApiServer) -> None:
 OPTIONAL = Resource("network-attachment-definitions", "/apis/k8s.cni.cncf.io/v1", optional=True)
 
 
-def test_counts_as_listed_and_empty_where_the_resource_is_not_installed(
+def test_is_listed_and_empty_where_the_resource_is_not_installed(
     server: FakeApiServer,
 ) -> None:
     server.misbehave("list", NETWORKS, text(404, NOT_INSTALLED))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.installed import not_installed
 from tests.page.served import ServedPage
@@ -31,6 +31,7 @@ VIEWS: dict[str, dict[str, Any]] = {
 }
 """How people see the page. A tablet has nothing of its own but its width."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+expect.set_options(timeout=60_000)  # a busy machine is no fault
 WATCH_POLICY = """
 window.breaches = [];
 addEventListener("securitypolicyviolation", (event) =>

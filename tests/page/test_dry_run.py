@@ -239,9 +239,7 @@ def test_tells_what_a_namespace_gives(page: Page) -> None:
         pytest.param("kind: Pod\n\tspec: 1", "the line holds a tab", "\tspec: 1", id="tab"),
     ],
 )
-def test_shows_where_a_manifest_is_no_yaml(
-    page: Page, text: str, message: str, selected: str
-) -> None:
+def test_shows_where_it_is_no_yaml(page: Page, text: str, message: str, selected: str) -> None:
     ask(page, text)
     expect(page.get_by_role("alert")).to_contain_text(message)
     area = page.get_by_label("Manifest", exact=True)

@@ -73,7 +73,7 @@ def test_names_a_service_that_the_certificate_is_not_for(world: World) -> None:
 @pytest.mark.parametrize(
     "error", [RequestFailed("GET answered 403: no", 403), ValueError("odd")], ids=["403", "bug"]
 )
-def test_keeps_what_it_found_where_there_is_no_answer(
+def test_keeps_what_it_found(
     world: World, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     caplog.set_level(logging.WARNING)

@@ -23,7 +23,7 @@ def client(server: Server) -> Iterator[http.client.HTTPSConnection]:
     connection.close()
 
 
-def test_answers_a_review_with_a_patch_that_applies(
+def test_answers_with_a_patch_that_applies(
     client: http.client.HTTPSConnection, review: bytes
 ) -> None:
     reply = admit(client, review)
@@ -132,7 +132,7 @@ def test_answers_wrong_requests_and_keeps_the_connection(
 @pytest.mark.parametrize(
     "content_type", ["application/json; charset=utf-8", "Application/JSON", None]
 )
-def test_takes_json_under_any_spelling(
+def test_takes_json(
     client: http.client.HTTPSConnection, review: bytes, content_type: str | None
 ) -> None:
     headers = {"Content-Type": content_type} if content_type else {}

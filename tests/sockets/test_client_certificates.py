@@ -57,14 +57,14 @@ def connect(
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_serves_the_right_client(
+def test_serves_clients(
     server: Server, right: Path, review: bytes, version: ssl.TLSVersion
 ) -> None:
     with closing(connect(server, right, version)) as client:
         assert [admit(client, review).status for _ in range(3)] == [200] * 3
 
 
-def test_takes_any_allowed_name_of_the_certificate(
+def test_takes_any_allowed_name(
     server: Server, clients: Authority, review: bytes, tmp_path: Path
 ) -> None:
     shown = clients.write_client(tmp_path / "client", "nobody", "x.example", "other-apiserver")

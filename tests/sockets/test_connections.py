@@ -67,7 +67,7 @@ def test_gives_up_on_handshakes_that_stall(
     wait_until(lambda: dropped == ["handshake"], "the handshake to be counted")
 
 
-def test_drops_the_oldest_handshake_where_there_are_too_many(
+def test_drops_the_oldest_of_too_many_handshakes(
     secure: Running, dropped: list[str], authority: Path
 ) -> None:
     context = ssl.create_default_context(cafile=authority)
@@ -112,9 +112,7 @@ def test_a_new_connection_waits_where_all_are_busy() -> None:
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["first", "after a request"])
-def test_gives_up_on_blank_lines(
-    plain: Running, monkeypatch: pytest.MonkeyPatch, asked: bool
-) -> None:
+def test_ends_at_blank_lines(plain: Running, monkeypatch: pytest.MonkeyPatch, asked: bool) -> None:
     monkeypatch.setattr(connection_module, "HEAD_SECONDS", 2.0 if asked else 0.3)
     with connect(plain) as connection:
         if asked:

@@ -51,9 +51,7 @@ def test_without_an_api_server_it_goes_on_trying_and_says_why_it_is_not_ready(st
         assert process.end() == 0
 
 
-def test_ends_in_time_where_the_api_server_takes_requests_and_never_answers(
-    start: Start, server: FakeApiServer
-) -> None:
+def test_ends_though_the_api_server_never_answers(start: Start, server: FakeApiServer) -> None:
     server.misbehave("list", PODS, hang)
     server.misbehave("get", LEASE, *[hang] * 20)
     process = start(server.url)

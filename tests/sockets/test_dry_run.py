@@ -119,9 +119,7 @@ def test_is_not_measured_as_an_admission(own: Server) -> None:
     assert "fabric_injector_admission_requests_total{" not in own.get("/metrics").body.decode()
 
 
-def test_admission_loads_nothing_of_it_before_the_first_request(
-    serve: Serve, review: bytes
-) -> None:
+def test_admission_loads_nothing_of_it_before_the_first(serve: Serve, review: bytes) -> None:
     """The interpreter writes each module into the log as it is loaded."""
     server = serve(command=[sys.executable, "-X", "importtime", *SERVE_ANYWHERE[1:]])
 
@@ -212,7 +210,7 @@ def post(dry_runs: DryRuns) -> urllib3.BaseHTTPResponse:
     return urllib3.request("POST", f"{dry_runs.url}/dry-run", body=POD, retries=False, timeout=30)
 
 
-def test_one_that_takes_too_long_is_answered_503_and_so_are_others_until_it_ends(
+def test_one_that_takes_too_long_gets_503_and_so_do_others_until_it_ends(
     stuck: Stuck,
 ) -> None:
     dry_runs = served(stuck, 0.2)

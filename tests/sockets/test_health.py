@@ -38,9 +38,7 @@ def test_answers_ok(server: Server, path: str) -> None:
         ),
     ],
 )
-def test_lists_its_checks_as_the_api_server_does(
-    server: Server, path: str, lines: list[str]
-) -> None:
+def test_lists_its_checks_as_an_api_server(server: Server, path: str, lines: list[str]) -> None:
     assert server.get(path).body.decode().splitlines() == lines
 
 

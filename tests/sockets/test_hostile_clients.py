@@ -101,9 +101,7 @@ def test_makes_room_where_there_are_too_many_silent_connections_but_not_of_one_t
 
 
 @pytest.mark.parametrize("size", [MOST_BYTES + 1, 3 * MOST_BYTES])
-def test_refuses_a_body_that_is_too_large_so_that_its_sender_learns_it(
-    server: Server, size: int
-) -> None:
+def test_tells_the_sender_that_a_body_is_too_large(server: Server, size: int) -> None:
     with server.connect_tls() as connection:
         connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % size)
         connection.sendall(b" " * size)

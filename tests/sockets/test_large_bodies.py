@@ -13,9 +13,7 @@ LATER_MEGABYTES = 90.0
 AT_ONCE = 24
 
 
-def test_many_at_once_need_no_more_memory_than_the_container_has_and_others_are_admitted(
-    own: Server, review: bytes
-) -> None:
+def test_many_at_once_fit_the_memory_and_others_are_admitted(own: Server, review: bytes) -> None:
     bodies = large_reviews(review)
 
     def ask(number: int) -> int:
@@ -37,9 +35,7 @@ def test_many_at_once_need_no_more_memory_than_the_container_has_and_others_are_
     assert own.peak_megabytes() <= MOST_MEGABYTES
 
 
-def test_memory_stays_within_its_bound_however_often_they_come(
-    own: Server, authority: Path, review: bytes
-) -> None:
+def test_memory_stays_bounded_however_often(own: Server, authority: Path, review: bytes) -> None:
     requests = [request(body) for body in large_reviews(review)]
     for connections in (60, 60, 60, 200):
         assert flood(own, authority, requests, connections)["503"] > 0

@@ -107,9 +107,7 @@ class TestStrangers:
             ("/page/demo/torchx-pods.yaml", "text/plain; charset=utf-8"),
         ],
     )
-    def test_serves_the_files_of_the_page(
-        self, page: LocalPage, path: str, content_type: str
-    ) -> None:
+    def test_serves_the_page_s_files(self, page: LocalPage, path: str, content_type: str) -> None:
         reply = page.ask(path)
         assert (reply.status, reply.headers["content-type"]) == (200, content_type)
         assert reply.body
@@ -184,9 +182,7 @@ class TestAnswers:
         }
         assert writes(server) == []
 
-    def test_judges_a_dry_run_by_the_clusters_profiles(
-        self, tmp_path: Path, server: FakeApiServer
-    ) -> None:
+    def test_judges_by_the_clusters_profiles(self, tmp_path: Path, server: FakeApiServer) -> None:
         spec = {"networks": [{"network": "default/rdma-net", "resource": "rdma/hca"}]}
         server.put(FABRIC_PROFILES, "shared", uid="u", generation=1, spec=spec)
         with LocalPage(tmp_path, server.url, profiles=None) as page:
@@ -204,9 +200,7 @@ class TestAnswers:
             assert state["local"]["namespace"] == SPACE
         assert writes(server) == []
 
-    def test_names_what_the_caller_may_not_read(
-        self, page: LocalPage, server: FakeApiServer
-    ) -> None:
+    def test_names_what_may_not_be_read(self, page: LocalPage, server: FakeApiServer) -> None:
         for path in (NAMESPACES, PODS, NETWORKS, NODES):
             server.misbehave("list", path, *[FORBIDDEN] * 3)
         state = page.get("/state")
@@ -218,9 +212,7 @@ class TestAnswers:
         assert reply.status == 400
         assert "name a namespace" in reply.json()["message"]
 
-    def test_answers_though_everything_is_forbidden(
-        self, page: LocalPage, server: FakeApiServer
-    ) -> None:
+    def test_answers_though_all_is_forbidden(self, page: LocalPage, server: FakeApiServer) -> None:
         server.refusal = FORBIDDEN
         state = page.get("/state")
         assert (state["namespaces"], state["jobs"], state["networks"]) == ([], [], [])
@@ -299,7 +291,7 @@ class TestCommand:
         assert "Traceback" not in own.log.read_text()
         assert own.log.read_text().endswith("\nended\n")
 
-    def test_takes_the_port_that_is_asked_for_and_says_that_it_is_taken(
+    def test_takes_the_port_asked_for_unless_taken(
         self, tmp_path: Path, server: FakeApiServer
     ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -311,9 +303,7 @@ class TestCommand:
         with LocalPage(tmp_path, server.url, "--port", str(port)) as page:
             assert page.url == f"http://127.0.0.1:{port}"
 
-    def test_tells_what_is_wrong_with_the_profiles_before_it_serves(
-        self, tmp_path: Path, server: FakeApiServer
-    ) -> None:
+    def test_refuses_wrong_profiles(self, tmp_path: Path, server: FakeApiServer) -> None:
         with pytest.raises(AssertionError, match="the profiles cannot be used"):
             LocalPage(tmp_path, server.url, profiles="profiles: {x: {networks: 5}}").__enter__()
 

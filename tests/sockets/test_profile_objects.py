@@ -119,9 +119,7 @@ def test_is_ready_without_profiles_and_says_that_there_can_be_none(
     )
 
 
-def test_is_not_ready_until_profiles_are_listed(
-    cluster: FakeApiServer, start: Callable[[], Server]
-) -> None:
+def test_is_not_ready_before_its_list(cluster: FakeApiServer, start: Callable[[], Server]) -> None:
     cluster.misbehave("list", FABRIC_PROFILES, hang)
     server = start()
     wait_until(lambda: b"[+]namespaces ok" in server.get("/readyz").body, "the other watches")

@@ -77,7 +77,7 @@ def networks(server: Server, review: bytes) -> str:
     return str(judged["pod"]["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"])
 
 
-def test_takes_swapped_profiles(
+def test_swaps_profiles(
     changing: Server, profiles: Mount, certificate: Mount, review: bytes
 ) -> None:
     assert networks(changing, review) == "rails/rail-0,rails/rail-1"
@@ -87,7 +87,7 @@ def test_takes_swapped_profiles(
     assert changing.metric('fabric_injector_profiles_reloads_total{result="success"}') == 1
 
 
-def test_keeps_the_last_good_profiles(
+def test_keeps_good_profiles(
     changing: Server, profiles: Mount, certificate: Mount, review: bytes
 ) -> None:
     profiles.publish({"profiles.yaml": b"profiles:\n  two-rails: {colour: red, pods: none}\n"})

@@ -30,15 +30,13 @@ def refused(*options: str | Path, environment: dict[str, str] | None = None) -> 
     return result.stderr
 
 
-def test_serves_on_a_throw_away_certificate_and_says_where_its_authority_lies(
-    tmp_path: Path, review: bytes
-) -> None:
+def test_serves_on_a_throw_away_certificate_it_tells_of(tmp_path: Path, review: bytes) -> None:
     with Server(tmp_path / "log", *FILES) as server:
         assert server.admit(review).status == 200
     assert not server.authority.exists()
 
 
-def test_takes_options_from_the_environment(
+def test_takes_environment_options(
     tmp_path: Path, tls_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = {

@@ -104,9 +104,7 @@ def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster:
     assert cluster.checks() == {"namespaces": "", "network-attachment-definitions": "", "pods": ""}
 
 
-def test_a_namespace_that_is_being_deleted_uses_no_profile(
-    server: FakeApiServer, cluster: Cluster
-) -> None:
+def test_a_namespace_being_deleted_has_no_profile(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(
         NAMESPACES,
         "ending",
@@ -123,9 +121,7 @@ def test_a_namespace_that_is_being_deleted_uses_no_profile(
     ]
 
 
-def test_watches_the_live_rank_zero_pods_as_metadata_only(
-    server: FakeApiServer, watched: Cluster
-) -> None:
+def test_watches_live_rank_zero_pods_by_metadata(server: FakeApiServer, watched: Cluster) -> None:
     (pods,) = server.asked("list", PODS)
     assert pods.query["labelSelector"] == "fabric-injector.io/rendezvous=master"
     assert pods.query["fieldSelector"] == "status.phase!=Succeeded,status.phase!=Failed"
@@ -154,9 +150,7 @@ def test_follows_the_newest_live_rank_zero(server: FakeApiServer, watched: Clust
     wait_until(lambda: address() == "", "the end of both")
 
 
-def test_asks_once_for_what_the_watch_has_not_brought(
-    server: FakeApiServer, cluster: Cluster
-) -> None:
+def test_asks_once_for_what_no_watch_has_brought(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
     server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
     for _ in range(3):
@@ -188,9 +182,7 @@ def slow_absence(exchange: Exchange) -> None:
     status(404, "not found")(exchange)
 
 
-def test_networks_that_are_slow_to_look_up_hold_up_no_namespace(
-    server: FakeApiServer, cluster: Cluster
-) -> None:
+def test_slow_networks_hold_up_no_namespace(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
     go = threading.Event()
 
@@ -236,9 +228,7 @@ def test_says_absent_where_the_server_says_so(server: FakeApiServer, cluster: Cl
         pytest.param(text(200, '{"kind": "Status"}'), id="another object"),
     ],
 )
-def test_says_that_it_cannot_know_where_the_server_gives_no_answer(
-    server: FakeApiServer, behaviour: Any
-) -> None:
+def test_says_that_it_cannot_know_without_an_answer(server: FakeApiServer, behaviour: Any) -> None:
     cluster = Cluster(server.connection(), lookup_seconds=0.2)
     path = f"{NAMESPACES}/ml"
     server.misbehave("get", path, behaviour, behaviour)
@@ -249,7 +239,7 @@ def test_says_that_it_cannot_know_where_the_server_gives_no_answer(
 @pytest.mark.parametrize(
     "name", ["", "..", "../../v1/secrets/x", "Rail-0", "-rail", "a/b", "a b", "ü", "x" * 254]
 )
-def test_does_not_ask_for_names_that_cannot_be(
+def test_asks_for_no_name_that_cannot_be(
     server: FakeApiServer, cluster: Cluster, name: str
 ) -> None:
     assert cluster.network("ml", name) is None
@@ -258,9 +248,7 @@ def test_does_not_ask_for_names_that_cannot_be(
     assert server.requests == []
 
 
-def test_prefers_news_from_the_watch_to_what_was_asked(
-    server: FakeApiServer, watched: Cluster
-) -> None:
+def test_prefers_the_watch_s_news_to_an_answer(server: FakeApiServer, watched: Cluster) -> None:
     assert watched.network("ml", "rail-0") is None
     server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
     wait_until(lambda: watched.network("ml", "rail-0"), "the network")
@@ -269,9 +257,7 @@ def test_prefers_news_from_the_watch_to_what_was_asked(
     assert [request.path for request in server.asked("get")] == [RAIL, RAIL]
 
 
-def test_sees_a_label_that_the_watch_has_not_brought_yet(
-    server: FakeApiServer, cluster: Cluster
-) -> None:
+def test_sees_a_label_before_the_watch_brings_it(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(NAMESPACES, "ml")
     server.misbehave("watch", NAMESPACES, hang)
     cluster.start()

@@ -59,9 +59,7 @@ def test_decides_between_equally_old_ones_by_uid() -> None:
         ("x", "192.168.1.5"),
     ],
 )
-def test_gives_no_address_that_network_status_no_longer_tells(
-    status: str, found: str | None
-) -> None:
+def test_gives_no_address_that_network_status_denies(status: str, found: str | None) -> None:
     """The sandbox was rebuilt, and the controller has not published the new address yet."""
     assert addr(index(pod(address=status))) == found
 

@@ -118,7 +118,7 @@ def test_says_that_the_definition_is_missing(server: FakeApiServer) -> None:
         found.known()
 
 
-def test_who_may_list_nothing_is_told_that_the_definition_is_missing_all_the_same(
+def test_who_may_list_nothing_learns_that_the_definition_is_missing(
     server: FakeApiServer,
 ) -> None:
     server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
@@ -181,9 +181,7 @@ def test_reads_the_file_that_the_deployment_mounts(server: FakeApiServer) -> Non
 @pytest.mark.parametrize(
     "answer", [deployment(), status(404, "gone"), status(403, "no such right")]
 )
-def test_takes_objects_where_no_deployment_names_a_file(
-    server: FakeApiServer, answer: Behaviour
-) -> None:
+def test_takes_objects_unless_a_file_is_named(server: FakeApiServer, answer: Behaviour) -> None:
     put(server, "an-object")
     server.misbehave("get", DEPLOYMENT, answer)
     assert list(read(server, None).known().profiles) == ["an-object"]
@@ -276,7 +274,7 @@ def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: Fake
     ],
     ids=["the short form", "with a profile"],
 )
-def test_takes_for_a_configuration_what_the_webhook_does(
+def test_takes_the_webhook_s_configurations(
     server: FakeApiServer, content: str, message: str
 ) -> None:
     put(server, "a")
@@ -299,7 +297,7 @@ def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) ->
     )
 
 
-def test_objects_of_a_file_get_the_clusters_settings_and_the_short_form_has_its_own(
+def test_objects_of_a_file_get_the_clusters_settings_a_short_form_not(
     server: FakeApiServer,
 ) -> None:
     objects = "{apiVersion: fabric-injector.io/v1alpha1, kind: FabricProfile, metadata: {name: a}, spec: {}}"
@@ -327,7 +325,7 @@ CLAIMS = [{"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.
 @pytest.mark.parametrize(
     ("versions", "problem"), [(("v1",), ""), (("v1beta2",), ""), (("v1beta1",), CLAIMS_UNSERVED)]
 )
-def test_says_whether_the_cluster_can_give_claims(
+def test_says_whether_claims_are_given(
     server: FakeApiServer, versions: tuple[str, ...], problem: str
 ) -> None:
     server.groups["/apis/resource.k8s.io"] = list(versions)
@@ -335,7 +333,7 @@ def test_says_whether_the_cluster_can_give_claims(
     assert read(server).known().claims_problem == problem
 
 
-def test_takes_claims_to_be_served_where_nobody_says_and_asks_only_for_profiles_that_have_some(
+def test_asks_whether_claims_are_served_only_for_profiles_with_some(
     server: FakeApiServer,
 ) -> None:
     put(server, "spec-of-no-object", claims=None)

@@ -173,7 +173,7 @@ def test_a_definition_that_is_gone_leaves_what_was_known(
     assert networks(objects) == {"a": ["n/one"]}
 
 
-def test_changes_are_in_force_as_they_come(
+def test_follows_changes(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
     put(server, "a", networks=[{"network": "n/one"}])
@@ -251,7 +251,7 @@ def test_what_changes_at_once_is_read_at_once(
     assert max(len(names) for names in told.reads[-2:]) == 1, "no more than there is room for"
 
 
-def test_a_status_is_no_change(
+def test_ignores_status(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
     put(server, "a")
@@ -304,7 +304,7 @@ def test_is_not_known_while_nothing_can_be_read(
     assert list(objects.current()) == ["a", "b"]
 
 
-def test_tells_of_two_that_the_same_pods_choose(
+def test_tells_of_two_for_the_same_pods(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
     put(server, "a", podLabels={"x": "y"})
