@@ -18,7 +18,7 @@ from tests.fake_apiserver import (
     status,
     text,
 )
-from tests.waiting import wait_until
+from tests.waiting import Clock, wait_until
 from webhook.control import claim_templates as module
 from webhook.control.claim_templates import UNNEEDED_SECONDS, ClaimTemplates
 from webhook.core.claim_templates import make_template, template_name, template_spec
@@ -29,15 +29,6 @@ NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com"),))
 NAME = template_name(NIC)
 LABELS = {"app.kubernetes.io/managed-by": "fabric-injector", "fabric-injector.io/claim": "nic"}
-
-
-class Clock:
-    """A clock that the test sets."""
-
-    seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 class World:
@@ -109,7 +100,7 @@ class World:
         return len(self.server.asked("PATCH", f"{GROUP}/v1/namespaces/{namespace}"))
 
     def pass_by(self, seconds: float) -> None:
-        self.clock.seconds += seconds
+        self.clock.now += seconds
         self.keeper.wake()
 
 

@@ -56,9 +56,8 @@ class World:
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    with FakeApiServer() as server:
-        yield World(server)
+def world(server: FakeApiServer) -> World:
+    return World(server)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """When waiting pods are looked at, with how many requests, what follows, and that nothing keeps the others from their turn."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -114,9 +114,8 @@ class World:
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    with FakeApiServer() as server:
-        yield World(server)
+def world(server: FakeApiServer) -> World:
+    return World(server)
 
 
 def test_asks_a_minute_after_a_pod_was_created_and_no_more_often_than_needed(world: World) -> None:

@@ -35,9 +35,8 @@ def test_a_pod_counts_where_the_webhook_is_called_for_it(pod_opt_in: bool) -> No
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    with FakeApiServer() as server:
-        yield World(server)
+def world(server: FakeApiServer) -> World:
+    return World(server)
 
 
 def put(world: World, name: str, namespace: str, address: str = "") -> None:

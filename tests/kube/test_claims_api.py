@@ -5,19 +5,11 @@ import json
 import pytest
 
 from tests.fake_apiserver import NOT_INSTALLED, Behaviour, FakeApiServer, hang, status, text
+from tests.waiting import Clock
 from webhook.kube.catalogue import CLAIMS, DEVICE_CLASSES
 from webhook.kube.claims_api import AGAIN_SECONDS, REFRESH_SECONDS, ClaimsApi
 from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 @pytest.fixture
@@ -66,7 +58,7 @@ def test_asks_once_and_later_anew(server: FakeApiServer, api: ClaimsApi, clock: 
     server.misbehave("get", CLAIMS, served("v1beta2"), served("v1"))
     assert [api.version() for _ in range(5)] == ["v1beta2"] * 5
     assert len(server.asked("get", CLAIMS)) == 1
-    clock.seconds += REFRESH_SECONDS
+    clock.now += REFRESH_SECONDS
     assert api.version() == "v1"
     assert len(server.asked("get", CLAIMS)) == 2
 
@@ -84,14 +76,14 @@ def test_says_why_it_is_not_known(
             api.version()
         assert raised.value.status == code
     assert len(server.asked("get", CLAIMS)) == 1, "a question that failed is not sent again at once"
-    clock.seconds += AGAIN_SECONDS
+    clock.now += AGAIN_SECONDS
     assert api.version() == "v1"
 
 
 def test_keeps_its_former_answer(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
     server.misbehave("get", CLAIMS, served("v1"), status(403), text(404, NOT_INSTALLED))
     assert api.version() == "v1"
-    clock.seconds += REFRESH_SECONDS
+    clock.now += REFRESH_SECONDS
     assert api.version() == "v1"
-    clock.seconds += AGAIN_SECONDS
+    clock.now += AGAIN_SECONDS
     assert api.version() == ""

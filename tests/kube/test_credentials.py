@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.tables import table
 from webhook.core.errors import InputError
 from webhook.kube.credentials import Credentials, find_credentials
 
@@ -157,24 +158,22 @@ def test_reads_what_stands_in_the_kubeconfig_itself(tmp_path: Path) -> None:
     assert found.authorization() == "Bearer t"
 
 
-@pytest.mark.parametrize(
-    ("user", "cluster", "want"),
-    [
-        pytest.param({}, SERVER, ("", True), id="anonymous"),
-        pytest.param({"username": "u", "password": "p"}, SERVER, ("Basic dTpw", True), id="basic"),
-        pytest.param(
+@table(
+    "user, cluster, want",
+    {
+        "anonymous": ({}, SERVER, ("", True)),
+        "basic": ({"username": "u", "password": "p"}, SERVER, ("Basic dTpw", True)),
+        "insecure": (
             {"token": "t"},
             {**SERVER, "insecure-skip-tls-verify": True},
             ("Bearer t", False),
-            id="insecure",
         ),
-        pytest.param(
+        "nothing secret without TLS": (
             {"token": "t"},
             {"server": "http://api.example"},
             ("", True),
-            id="nothing secret without TLS",
         ),
-    ],
+    },
 )
 def test_reads_kinds_of_user(
     tmp_path: Path, user: Any, cluster: Any, want: tuple[str, bool]

@@ -21,7 +21,8 @@ from tests.fake_apiserver import (
     status,
     text,
 )
-from tests.waiting import wait_until
+from tests.tables import table
+from tests.waiting import Clock, wait_until
 from webhook.core.model import Object
 from webhook.kube import answer, list_watch
 from webhook.kube.catalogue import PODS as POD_RESOURCE
@@ -147,17 +148,16 @@ def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_h
         wait_until(lambda: watcher.restarts == [Restart.INVALID], "the end of the watch")
 
 
-@pytest.mark.parametrize(
-    ("metadata_only", "listed", "watched"),
-    [
-        pytest.param(
+@table(
+    "metadata_only, listed, watched",
+    {
+        "metadata": (
             True,
             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
             "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
-            id="metadata",
         ),
-        pytest.param(False, "application/json", "application/json", id="whole objects"),
-    ],
+        "whole objects": (False, "application/json", "application/json"),
+    },
 )
 def test_asks_for_little(
     server: FakeApiServer, metadata_only: bool, listed: str, watched: str
@@ -391,16 +391,6 @@ def test_follows_a_watch_that_lasted_without_a_pause(server: FakeApiServer) -> N
         server.end_watches()
         wait_until(lambda: watches(server) == 7, "the watch after a failure")
         assert watcher.pauses == [1, 2, 4, 1]
-
-
-class Clock:
-    """A monotonic clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_counts_only_answers_as_contact(server: FakeApiServer) -> None:

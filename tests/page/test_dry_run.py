@@ -9,6 +9,7 @@ import yaml
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.page.served import ServedPage
+from tests.tables import table
 
 from .actions import POD, TORCHX, ask, headline, judge, paste
 
@@ -229,15 +230,13 @@ def test_tells_what_a_namespace_gives(page: Page) -> None:
     expect(page.locator("#namespace-hint")).to_have_text("carries no profile label")
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "selected"),
-    [
-        pytest.param(
-            "kind: Pod\nmetadata:\n  name: a: b\n", "line 3, column 10", ": b", id="mapping"
-        ),
-        pytest.param("kind: Pod\nspec: {\n", "line 3, column 1", "", id="end of text"),
-        pytest.param("kind: Pod\n\tspec: 1", "the line holds a tab", "\tspec: 1", id="tab"),
-    ],
+@table(
+    "text, message, selected",
+    {
+        "mapping": ("kind: Pod\nmetadata:\n  name: a: b\n", "line 3, column 10", ": b"),
+        "end of text": ("kind: Pod\nspec: {\n", "line 3, column 1", ""),
+        "tab": ("kind: Pod\n\tspec: 1", "the line holds a tab", "\tspec: 1"),
+    },
 )
 def test_shows_where_it_is_no_yaml(page: Page, text: str, message: str, selected: str) -> None:
     ask(page, text)

@@ -2,8 +2,6 @@
 
 import socket
 
-import pytest
-
 from tests.sockets.server import is_closed, read_all, read_reply
 from tests.sockets.test_connections import GET, connect, plain
 from tests.sockets.test_endpoint import Echo, Running, running
@@ -62,17 +60,15 @@ def test_joins_a_header_that_goes_on_in_the_next_line_or_refuses_it(plain: Runni
         assert statuses in ([b"200", b"200"], [b"400"])
 
 
-@pytest.mark.parametrize(
+@table(
     "head",
-    [
-        pytest.param(b"GET / HTTP/1.0\r\n\r\n", id="HTTP/1.0"),
-        pytest.param(
-            b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", id="HTTP/1.0 that would go on"
-        ),
-        pytest.param(GET + b"Connection: close\r\n\r\n", id="asked for"),
-        pytest.param(GET + b"connection: TE, Close\r\n\r\n", id="asked for in a list"),
-        pytest.param(GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", id="another protocol"),
-    ],
+    {
+        "HTTP/1.0": b"GET / HTTP/1.0\r\n\r\n",
+        "HTTP/1.0 that would go on": b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        "asked for": GET + b"Connection: close\r\n\r\n",
+        "asked for in a list": GET + b"connection: TE, Close\r\n\r\n",
+        "another protocol": GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    },
 )
 def test_ends_the_connection_with_the_answer(plain: Running, head: bytes) -> None:
     with connect(plain) as connection:

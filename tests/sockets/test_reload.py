@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from certs.throwaway import make_throwaway
+from tests.mount import Mount
 from tests.sockets.conftest import PROFILES, Serve
 from tests.sockets.server import Server, admit
 from tests.waiting import wait_until
@@ -20,27 +21,6 @@ OTHER = (
 )
 
 
-class Mount:
-    """A directory as the kubelet mounts it: names link through ``..data``, which is swapped."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._generation = 0
-
-    def publish(self, files: dict[str, bytes]) -> None:
-        self._generation += 1
-        folder = self.root / f"..generation_{self._generation}"
-        folder.mkdir(parents=True)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-        link = self.root / "..data_tmp"
-        link.symlink_to(folder.name)
-        link.rename(self.root / "..data")
-        for name in files:
-            if not (self.root / name).is_symlink():
-                (self.root / name).symlink_to(f"..data/{name}")
-
-
 def throwaway(directory: Path) -> dict[str, bytes]:
     make_throwaway(directory, now=datetime.now(UTC))
     return {path.name: path.read_bytes() for path in directory.iterdir()}
@@ -48,16 +28,12 @@ def throwaway(directory: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def profiles(tmp_path: Path) -> Mount:
-    mount = Mount(tmp_path / "profiles")
-    mount.publish({"profiles.yaml": PROFILES.read_bytes()})
-    return mount
+    return Mount(tmp_path / "profiles", {"profiles.yaml": PROFILES.read_bytes()})
 
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Mount:
-    mount = Mount(tmp_path / "tls")
-    mount.publish(throwaway(tmp_path / "first"))
-    return mount
+    return Mount(tmp_path / "tls", throwaway(tmp_path / "first"))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.fake_apiserver import (
     text,
 )
 from tests.pods import member_pod
-from tests.waiting import wait_until
+from tests.waiting import Clock, wait_until
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import MasterAddress, Namespace
@@ -27,16 +27,6 @@ from webhook.world.cluster import MOST_LOOKUPS, Cluster
 
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
 RAIL = "/apis/k8s.cni.cncf.io/v1/namespaces/ml/network-attachment-definitions/rail-0"
-
-
-class Clock:
-    """A monotonic clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

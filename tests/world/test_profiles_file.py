@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mount import Mount
 from tests.waiting import wait_until
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import Profiles, parse_profiles
@@ -17,29 +18,16 @@ TWO = "profiles: {one: {}, two: {}}\n"
 BROKEN = "profiles:\n  one: {pods: none}\n"
 
 
-class Mount:
-    """A directory as the kubelet mounts a ConfigMap: ``profiles.yaml`` → ``..data/profiles.yaml``, ``..data`` → a dated folder."""
+class ProfilesMount(Mount):
+    """One that holds ``profiles.yaml``."""
 
     def __init__(self, root: Path, text: str) -> None:
-        self.root = root
-        self.generation = 0
-        self.swap(text)
+        super().__init__(root, {"profiles.yaml": text.encode()})
         self.path = root / "profiles.yaml"
-        self.path.symlink_to("..data/profiles.yaml")
 
     def swap(self, text: str) -> None:
-        """Replace the content as kubernetes pkg/volume/util/atomic_writer.go does."""
-        self.generation += 1
-        folder = self.root / f"..2026_11_21_10_00_{self.generation:02d}.1"
-        folder.mkdir()
-        (folder / "profiles.yaml").write_text(text)
-        data = self.root / "..data"
-        old = data.resolve() if data.is_symlink() else None
-        (self.root / "..data_tmp").symlink_to(folder.name)
-        (self.root / "..data_tmp").rename(data)
-        if old:
-            (old / "profiles.yaml").unlink()
-            old.rmdir()
+        """Replace the content."""
+        self.publish({"profiles.yaml": text.encode()})
 
 
 class Watch:
@@ -58,18 +46,18 @@ class Watch:
 
 
 @pytest.fixture
-def mount(tmp_path: Path) -> Mount:
-    return Mount(tmp_path, ONE)
+def mount(tmp_path: Path) -> ProfilesMount:
+    return ProfilesMount(tmp_path, ONE)
 
 
 @pytest.fixture
-def watch(mount: Mount) -> Iterator[Watch]:
+def watch(mount: ProfilesMount) -> Iterator[Watch]:
     watch = Watch(mount.path)
     yield watch
     watch.file.stop()
 
 
-def test_follows_a_configmap_swap(mount: Mount, watch: Watch) -> None:
+def test_follows_a_configmap_swap(mount: ProfilesMount, watch: Watch) -> None:
     mount.swap(TWO)
     wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
     wait_until(lambda: watch.reloads == [watch.file.current()], "the reload to be told")
@@ -99,7 +87,9 @@ def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("again", [ONE, TWO], ids=["as before", "another"])
-def test_keeps_good_profiles_and_tells_a_fault_once(mount: Mount, watch: Watch, again: str) -> None:
+def test_keeps_good_profiles_and_tells_a_fault_once(
+    mount: ProfilesMount, watch: Watch, again: str
+) -> None:
     good = watch.file.current()
     mount.swap(BROKEN)
     wait_until(lambda: watch.file.error() is not None, "the fault to be seen")
@@ -113,7 +103,7 @@ def test_keeps_good_profiles_and_tells_a_fault_once(mount: Mount, watch: Watch, 
     ]
 
 
-def test_keeps_serving_while_the_file_is_gone(mount: Mount, watch: Watch) -> None:
+def test_keeps_serving_while_the_file_is_gone(mount: ProfilesMount, watch: Watch) -> None:
     mount.path.unlink()
     wait_until(lambda: len(watch.errors) == 1, "the missing file to be seen")
     assert isinstance(watch.errors[0], InputError)
@@ -126,7 +116,7 @@ def test_keeps_serving_while_the_file_is_gone(mount: Mount, watch: Watch) -> Non
     wait_until(lambda: watch.file.error() is None, "the fault to be gone")
 
 
-def test_outlives_a_fault_of_its_own(mount: Mount, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outlives_a_fault_of_its_own(mount: ProfilesMount, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = Watch(mount.path)
     try:
         with monkeypatch.context() as patched:
@@ -141,7 +131,7 @@ def test_outlives_a_fault_of_its_own(mount: Mount, monkeypatch: pytest.MonkeyPat
         watch.file.stop()
 
 
-def test_no_longer_follows_once_stopped(mount: Mount, watch: Watch) -> None:
+def test_no_longer_follows_once_stopped(mount: ProfilesMount, watch: Watch) -> None:
     watch.file.stop()
     mount.swap(TWO)
     assert watch.names() == {"one"}
