@@ -93,7 +93,7 @@ def test_says_that_they_need_too_much_memory() -> None:
         b"  p%d: {env: {A: b}}\n" % number for number in range(60_000)
     )
     with pytest.raises(InputError, match="the profiles cannot be read with 96 MiB of memory"):
-        parse_profiles_apart(content, Slot())
+        parse_profiles_apart(content, Slot(), 200)
 
 
 def test_says_that_it_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
