@@ -8,6 +8,7 @@ PIP = -m pip install --quiet --disable-pip-version-check
 IMAGE ?= fabric-injector
 ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
+PARALLEL := --numprocesses=auto --maxprocesses=8 --dist=worksteal
 # Folders of tests that need more than the core does: not collected for it, which every worker would do anew.
 FOLDERS := apiserver bench broken dra image node operators page peer sockets
 ALL := check sockets test-page apiserver test-image test-node
@@ -54,11 +55,11 @@ types: $(STAMP) # check the types
 layers: $(STAMP) # check the import contracts
 	@$(BIN)/lint-imports
 core: $(STAMP) ## tests that need Python, dash, bash and busybox (TESTS="tests/core/workloads …": these only)
-	@$(BIN)/pytest -q -m core $(or $(TESTS),$(FOLDERS:%=--ignore=tests/%) --numprocesses=auto --maxprocesses=8 --dist=worksteal)
+	@$(BIN)/pytest -q -m core $(or $(TESTS),$(FOLDERS:%=--ignore=tests/%) $(PARALLEL))
 sockets: $(STAMP) ## tests with real server processes on loopback
-	@$(BIN)/pytest -q -m sockets
-test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to build/screenshots
-	@$(BIN)/pytest -q -m page
+	@$(BIN)/pytest -q -m sockets tests/sockets $(PARALLEL)
+test-page: $(STAMP) ## tests of the page in a real Chromium
+	@$(BIN)/pytest -q -m page tests/page --ignore=tests/page/test_images.py $(PARALLEL)
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
 	@$(BIN)/pytest -q -m apiserver
 test-image: $(STAMP) ## tests of the container image, built and run (needs root, buildah, mmdebstrap and runc)

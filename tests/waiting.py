@@ -4,6 +4,16 @@ import time
 from collections.abc import Callable
 
 
+class Clock:
+    """A monotonic clock that stands until a test sets it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class NotReady(AssertionError):
     """What was waited for did not come in time; the message says what, and how long it was waited for."""
 
