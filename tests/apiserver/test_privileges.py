@@ -115,23 +115,23 @@ def granted(*lines: str) -> set[tuple[str, str, str, str]]:
 
 READER = granted(
     ":namespaces get list watch",
-    ":pods get list watch",
+    ":pods list watch",
     "fabric-injector.io:fabricprofiles list watch",
     "k8s.cni.cncf.io:network-attachment-definitions get list watch",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get",
 )
 WRITER = granted(
-    ":pods get list watch",
+    ":pods list watch",
     ":namespaces list watch",
     ":pods/status patch",
     ":events create patch",
-    "fabric-injector.io:fabricprofiles get list watch",
+    "fabric-injector.io:fabricprofiles list watch",
     "fabric-injector.io:fabricprofiles/status patch",
     "k8s.cni.cncf.io:network-attachment-definitions list",
     ":nodes list",
     "resource.k8s.io:deviceclasses list",
     "resource.k8s.io:resourceslices list",
-    "resource.k8s.io:resourceclaims get list watch",
+    "resource.k8s.io:resourceclaims list watch",
     "resource.k8s.io:resourceclaimtemplates list watch create patch delete",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",
 )
