@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 fixtures are imported by name
 """Fixtures for tests against a real API server; tests/cluster/fixtures.py has those of all tiers."""
 
 import json
@@ -8,7 +9,7 @@ import pytest
 
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.crds import crd_files
-from tests.cluster.fixtures import (  # noqa: F401 fixtures
+from tests.cluster.fixtures import (
     NamespaceFactory,
     api,
     audit,
@@ -18,7 +19,7 @@ from tests.cluster.fixtures import (  # noqa: F401 fixtures
     installed,
     namespace,
     needed,
-    program,
+    plane,
     programs,
     unavailable,
     webhook,
@@ -47,17 +48,28 @@ profiles:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder."""
-    mark_tier(items, FOLDER, "apiserver")
+    """Mark the tests of this folder, those of a module for one worker, and of modules with one GROUP."""
+    mark_tier(items, FOLDER, "apiserver", 900)
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.is_relative_to(FOLDER):
+            group = getattr(item.module, "GROUP", item.module.__name__)
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")
-def cluster(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:  # noqa: F811
-    """A second cluster, for what is installed whole; namespaces `labelled` and `unlabelled`, and the profiles' network."""
+def address() -> str:
+    """Give an address of this machine that an endpoint may have."""
     try:
-        own_address()
+        return own_address()
     except OSError as error:
         unavailable(f"this machine has no address that an endpoint may have: {error}")
+
+
+@pytest.fixture(scope="session")
+def cluster(
+    address: str, programs: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ControlPlane]:
+    """A second cluster, for what is installed whole; namespaces `labelled` and `unlabelled`, and the profiles' network."""
     with ControlPlane(tmp_path_factory.mktemp("cluster"), ROUTED) as running:
         running.create_namespace("labelled", {"fabric-injector.io/profile": "rdma-shared"})
         running.create_namespace("unlabelled")
@@ -76,9 +88,7 @@ def extended(cluster: ControlPlane) -> ControlPlane:
 
 @pytest.fixture
 def installation(
-    cluster: ControlPlane,
-    webhook_command: list[str],  # noqa: F811
-    tmp_path: Path,
+    cluster: ControlPlane, webhook_command: list[str], tmp_path: Path
 ) -> Iterator[Installation]:
     """What is to run on the second cluster; nothing of it runs yet."""
     with Installation(cluster, tmp_path, webhook_command, PROFILES) as running:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.objects import made
 from tests.waiting import wait_until
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
@@ -29,13 +30,6 @@ RDMA = {
 
 
 @pytest.fixture(scope="module")
-def plane(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Run a control plane whose nodes, and requests for the status of profiles, are this module's alone."""
-    with ControlPlane(tmp_path_factory.mktemp("profiles")) as plane:
-        yield plane
-
-
-@pytest.fixture(scope="module")
 def replicas(
     plane: ControlPlane, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[Controller]]:
@@ -47,7 +41,7 @@ def replicas(
             stack.enter_context(Controller(plane, folder / str(number), webhook_command, space))
             for number in range(2)
         ]
-        wait_until(lambda: sum(one.leads() for one in both) == 1, "one leader", 30)
+        wait_until(lambda: sum(one.leads() for one in both) == 1, "one leader")
         said = "watch of fabricprofiles: GET /apis/fabric-injector.io/v1alpha1/fabricprofiles answered 404"
         wait_until(
             lambda: all(said in one.output() for one in both), "the missing definition to be told"
@@ -69,7 +63,6 @@ def create(plane: ControlPlane, name: str, spec: dict[str, Any]) -> None:
     wait_until(
         lambda: plane.api.request("POST", PATH, body).status in (201, 409),
         "the definition to be served",
-        30,
     )
 
 
@@ -116,7 +109,7 @@ def test_tells_what_lacks_until_it_is_there_and_writes_only_changes(
 
     plane.api.ensure(NETWORK)
     plane.api.ensure({**NETWORK, "metadata": {"name": "rail-1", "namespace": "default"}})
-    plane.api.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
+    plane.api.ensure(made("v1 Node", "n"))
     offers = {"status": {"capacity": {DEVICE: "8"}, "allocatable": {DEVICE: "8"}}}
     plane.api.expect("PATCH", "/api/v1/nodes/n/status", offers)
     wait_until(
@@ -172,9 +165,7 @@ def test_another_leader_writes_nothing_that_stands_already_and_goes_on(
     other.wait_until_leading()
     create(plane, "late", {})
     wait_until(
-        lambda: conditions(plane, "late").get("Ready") == "True Usable",
-        "the other leader's status",
-        60,
+        lambda: conditions(plane, "late").get("Ready") == "True Usable", "the other leader's status"
     )
     assert version(plane, "a") == before
     first.start()

@@ -6,6 +6,7 @@ with ``--node`` the programs of a node too, with ``--claims`` those of a node wi
 """
 
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -127,6 +128,11 @@ def go() -> tuple[str, str]:
         raise AssetsUnavailable(
             "no Go on PATH to build kube-apiserver and etcd with, and no KUBEBUILDER_ASSETS"
         )
+    return program, _go_version(program)
+
+
+@functools.cache
+def _go_version(program: str) -> str:
     module = TOOLS / "kubernetes"
     answer = subprocess.run(
         [program, "env", "GOVERSION"],
@@ -144,7 +150,7 @@ def go() -> tuple[str, str]:
         raise AssetsUnavailable(
             f"building the control plane needs Go {wanted} or later, found {version}"
         )
-    return program, version
+    return version
 
 
 def _build(flags: list[str], folder: Path, package: str, target: Path, duration: str) -> None:

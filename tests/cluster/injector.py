@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .client import Client
+from .objects import made
 from .pki import Authority
 from .webhook import CONFIGURATIONS
 
@@ -57,11 +58,10 @@ def late_injector(api: Client, folder: Path, namespace: str) -> Iterator[None]:
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    configuration = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": "zzz-late-injector"},
-        "webhooks": [
+    configuration = made(
+        "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration",
+        "zzz-late-injector",
+        webhooks=[
             {
                 "name": "late.example.com",
                 "clientConfig": {
@@ -82,7 +82,7 @@ def late_injector(api: Client, folder: Path, namespace: str) -> Iterator[None]:
                 "reinvocationPolicy": "Never",
             }
         ],
-    }
+    )
     api.expect("POST", CONFIGURATIONS, configuration)
     try:
         yield

@@ -12,6 +12,7 @@ import urllib3
 from tests.waiting import wait_until
 
 from .client import Client, RequestFailed
+from .objects import made
 
 LEASE_SECONDS = 10.0
 """How often a kubelet renews its Lease, by default."""
@@ -100,12 +101,7 @@ class Node:
             "PATCH", f"/api/v1/nodes/{self.name}/status", {"status": status}, STRATEGIC
         )
         spec = {"holderIdentity": self.name, "leaseDurationSeconds": 40, "renewTime": now}
-        lease = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": {"name": self.name},
-            "spec": spec,
-        }
+        lease = made("coordination.k8s.io/v1 Lease", self.name, spec=spec)
         self._api.expect("POST", LEASES, lease)
         for thread in self._threads:
             thread.start()
@@ -113,7 +109,6 @@ class Node:
         wait_until(
             lambda: not self._api.expect("GET", path)["spec"].get("taints"),
             "the node to lose its taints",
-            30,
         )
         return self
 

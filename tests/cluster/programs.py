@@ -85,17 +85,15 @@ CLAIM_PROGRAMS: Mapping[str, Program] = {
 
 SCHEMA_PROGRAMS: Mapping[str, Program] = {
     "definition": Program(
-        "definition",
-        "fabric-injector/tests/cluster/tools/definition",
-        "about 2 minutes on 2 cores",
-    ),
+        "definition", "fabric-injector/tests/cluster/tools/definition", "about 2 minutes on 2 cores"
+    )
 }
 """What judges the CustomResourceDefinition as the oldest Kubernetes does."""
 
 WORKFLOW_PROGRAMS: Mapping[str, Program] = {
     "actionlint": Program(
         "actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "some seconds"
-    ),
+    )
 }
 """What judges the workflows of .github."""
 
@@ -105,7 +103,7 @@ ALERT_PROGRAMS: Mapping[str, Program] = {
         "github.com/prometheus/prometheus/cmd/promtool",
         "about 2 minutes on 2 cores",
         "remove_all_sd",
-    ),
+    )
 }
 """What judges the alerts, without the clouds' service discovery."""
 
@@ -114,16 +112,16 @@ CERTIFICATE_PROGRAMS: Mapping[str, Program] = {
         "certmanager",
         "fabric-injector/tests/cluster/tools/certmanager",
         "about 3 minutes on 2 cores",
-    ),
+    )
 }
 """What keeps certificates where that is left to cert-manager."""
 
 CHART_PROGRAMS: Mapping[str, Program] = {
-    "helm": Program("helm", "helm.sh/helm/v4/cmd/helm", "about 3 minutes on 2 cores"),
+    "helm": Program("helm", "helm.sh/helm/v4/cmd/helm", "about 3 minutes on 2 cores")
 }
 """What renders the chart."""
 
 SIMULATION_PROGRAMS: Mapping[str, Program] = {
-    "kwok": Program("kwok", "sigs.k8s.io/kwok/cmd/kwok", "about 2 minutes on 2 cores"),
+    "kwok": Program("kwok", "sigs.k8s.io/kwok/cmd/kwok", "about 2 minutes on 2 cores")
 }
 """What plays the nodes of a job that is larger than this machine."""
