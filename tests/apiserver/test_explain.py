@@ -17,7 +17,6 @@ from tests.cluster.webhook import Webhook
 from tests.pods import load
 from tests.waiting import wait_until
 from tests.worlds import network
-from webhook import __version__
 from webhook.core import names
 
 from .conftest import PROFILES
@@ -137,45 +136,6 @@ def test_status_tells_the_same(explain: Explain, research: str) -> None:
         )
         told = ("level", "code", "subject")
         assert [job["first"][key] for key in told] == [first[key] for key in told]
-
-
-def test_the_document_names_members_and_findings(explain: Explain, research: str) -> None:
-    found = explain.document("job/bert", "-n", research)
-    assert set(found) == {"target", "namespace", "jobs", "members", "findings", "summary"}
-    assert (found["target"], found["namespace"], len(found["jobs"])) == ("job/bert", research, 1)
-    assert found["members"][0] == {
-        "pod": "bert-master-0",
-        "job": found["jobs"][0],
-        "role": "rank 0",
-        "phase": "Init",
-        "node": "node-1",
-        "address": "192.168.0.1",
-        "told": None,
-        "wait": found["members"][0]["wait"],
-        "profile": "rdma-shared",
-        "version": __version__,
-        "injected": [
-            "networks",
-            "devices",
-            "ipc-lock",
-            "shared-memory",
-            "rendezvous",
-            "environment",
-        ],
-        "kept": [],
-        "skipped": {},
-        "today": [],
-        "would_inject": [],
-        "networks": [{"interface": "net1", "network": NETWORK, "addresses": ["192.168.0.1"]}],
-        "lacks": ["master-addr:own", "local-addr:own"],
-    }
-    assert found["members"][0]["wait"].endswith(" d")
-    assert found["summary"]["fail"] == 1
-    assert set(found["findings"][0]) == {"level", "code", "topic", "subject", "message", "action"}
-    topics = {finding["topic"] for finding in found["findings"]}
-    assert topics == {"lease", "wait", "injection"}, (
-        "as injected, a pod gets nothing else in a second pass"
-    )
 
 
 def test_a_suspended_job_says_so_itself(

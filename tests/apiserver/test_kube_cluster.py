@@ -16,7 +16,6 @@ from tests.cluster.controlplane import MANIFESTS, ControlPlane
 from tests.cluster.relay import Relay
 from tests.waiting import wait_until
 from webhook.core import names
-from webhook.core.errors import Unavailable
 from webhook.core.model import Namespace, Object
 from webhook.kube import list_watch, reflector
 from webhook.kube.catalogue import NAMESPACES, NETWORKS
@@ -126,44 +125,6 @@ def forget(plane: ControlPlane) -> None:
             {"metadata": {"labels": {"tick": str(time.time_ns())}}},
         )
         time.sleep(COMPACTION_SECONDS)
-
-
-def test_says_that_it_cannot_know_what_it_may_not_read(plane: ControlPlane, space: str) -> None:
-    path = plane.kubeconfig(
-        plane.folder / "nobody.kubeconfig", plane.service_account_token(space, "default")
-    )
-    stranger = Cluster(connect({"KUBECONFIG": str(path)}))
-    with pytest.raises(
-        Unavailable, match=f'answered 403: .* cannot get resource .* in the namespace "{space}"'
-    ):
-        stranger.network(space, "rail-0")
-    stranger.start()
-    wait_until(lambda: "cannot list resource" in stranger.checks()["pods"], "the reason")
-    stranger.stop()
-
-
-def test_outlives_a_crash_of_the_api_server(
-    plane: ControlPlane, cluster: Cluster, space: str
-) -> None:
-    put_network(plane, space, "rail-0")
-    wait_until(lambda: (space, "rail-0") in cluster._networks.items, "the network")
-    wait_until(
-        lambda: ("", space) in cluster._namespaces.items,
-        "the namespace, which another watch brings",
-    )
-    plane.stop_apiserver(force=True)
-    try:
-        assert cluster.namespace(space)
-        assert cluster.network(space, "rail-0")
-        with pytest.raises(Unavailable):
-            cluster.network(space, "rail-1")
-    finally:
-        plane.start_apiserver()
-    delete_network(plane, space, "rail-0")
-    put_network(plane, space, "rail-1")
-    wait_until(lambda: (space, "rail-1") in cluster._networks.items, "the new network")
-    wait_until(lambda: (space, "rail-0") not in cluster._networks.items, "the end of the old one")
-    wait_until(lambda: not any(cluster.checks().values()), "the other watches too")
 
 
 def test_sees_what_was_deleted_in_a_time_that_is_forgotten(

@@ -22,6 +22,9 @@ CONTAINER: dict[str, Any] = {
 }
 
 
+RULE = {"resources": ["pods"], "operations": ["CREATE"]}
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -58,31 +61,20 @@ def late_injector(api: Client, folder: Path, namespace: str) -> Iterator[None]:
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    configuration = made(
-        "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration",
-        "zzz-late-injector",
-        webhooks=[
-            {
-                "name": "late.example.com",
-                "clientConfig": {
-                    "url": f"https://127.0.0.1:{server.server_port}/",
-                    "caBundle": base64.b64encode(authority.pem).decode(),
-                },
-                "rules": [
-                    {
-                        "apiGroups": [""],
-                        "apiVersions": ["v1"],
-                        "resources": ["pods"],
-                        "operations": ["CREATE"],
-                    }
-                ],
-                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-                "admissionReviewVersions": ["v1"],
-                "sideEffects": "None",
-                "reinvocationPolicy": "Never",
-            }
-        ],
-    )
+    entry = {
+        "name": "late.example.com",
+        "clientConfig": {
+            "url": f"https://127.0.0.1:{server.server_port}/",
+            "caBundle": base64.b64encode(authority.pem).decode(),
+        },
+        "rules": [{**RULE, "apiGroups": [""], "apiVersions": ["v1"]}],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "reinvocationPolicy": "Never",
+    }
+    kind = "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration"
+    configuration = made(kind, "zzz-late-injector", webhooks=[entry])
     api.expect("POST", CONFIGURATIONS, configuration)
     try:
         yield
