@@ -30,8 +30,7 @@ from tests.cluster.installation import ROUTED, Installation, own_address
 from tests.tiers import mark_tier
 
 FOLDER = Path(__file__).parent
-LONG = ("installed", "test_docs_commands", "test_users", "test_controller_leaders")
-"""Groups that begin first."""
+LONG = ("test_chart", "test_controller_leaders", "test_docs_commands", "test_users")
 NETWORK = {
     "apiVersion": "k8s.cni.cncf.io/v1",
     "kind": "NetworkAttachmentDefinition",
@@ -49,19 +48,10 @@ profiles:
 """
 
 
-@pytest.hookimpl(tryfirst=True)  # before that of pytest-xdist, which reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and give those of one GROUP, or of one module, to one worker."""
+    """Mark the tests of this folder, and let the longest modules begin first: a worker runs all of one."""
     mark_tier(items, FOLDER, "apiserver", 900)
-    ours = [item for item in items if item.path.is_relative_to(FOLDER)]
-    for item in ours:
-        item.add_marker(pytest.mark.xdist_group(group(item)))
-    items.sort(key=lambda item: item in ours and group(item) not in LONG)
-
-
-def group(item: pytest.Item) -> str:
-    """Give the GROUP of the test's module, else its name."""
-    return str(getattr(getattr(item, "module", None), "GROUP", item.path.stem))
+    items.sort(key=lambda item: item.path.is_relative_to(FOLDER) and item.path.stem not in LONG)
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,6 @@ from tests.waiting import wait_until
 
 from .conftest import PROFILES
 
-GROUP = "installed"
 CERTIFICATES = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
 CONFIGURATION = (
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"

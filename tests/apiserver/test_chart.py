@@ -29,7 +29,6 @@ from webhook.core.profiles.load import parse_configuration
 
 from .test_components import APPLY, with_components
 
-GROUP = "installed"
 CHART = MANIFESTS / "chart"
 VALUES = {
     "cert-manager": "certManager=true",
@@ -430,16 +429,16 @@ def test_an_uninstall_keeps_the_definition_and_the_admins_profiles(release: Rele
         spec={"networks": [{"network": "default/own"}]},
     )
     release.cluster.api.expect("POST", PROFILES, own)
-    release.put("upgrade", shipped="default/one")
+    assert release.run("uninstall").returncode == 0
+    assert release.profiles() == {"own": "default/own", "shipped": "default/one"}, (
+        "before an upgrade they stay, as the notes of the install say"
+    )
+    release.put("install", shipped="default/two")
+    assert release.profiles() == {"own": "default/own", "shipped": "default/two"}
+    release.put("upgrade", shipped="default/two")
     assert release.run("uninstall").returncode == 0
     assert release.profiles() == {"own": "default/own"}
     release.put("install", shipped="default/two")
-    assert release.profiles() == {"own": "default/own", "shipped": "default/two"}
-    assert release.run("uninstall").returncode == 0
-    assert release.profiles() == {"own": "default/own", "shipped": "default/two"}, (
-        "before an upgrade they stay, as the notes of the install say, and are taken over"
-    )
-    release.put("install", shipped="default/changed")
     release.put("upgrade", other="default/three")
     assert release.profiles() == {"own": "default/own", "other": "default/three"}
 

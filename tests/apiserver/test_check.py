@@ -84,21 +84,13 @@ def cluster(address: str, plane: ControlPlane) -> ControlPlane:
 
 
 def multus() -> dict[str, Any]:
-    labels = {"name": "multus"}
-    container = {
-        "name": "kube-multus",
-        "image": "ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot",
-        "args": ["--multus-conf-file=auto"],
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": "kube-multus-ds", "namespace": "kube-system"},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
-    }
+    labels, image = {"name": "multus"}, "ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot"
+    container = {"name": "kube-multus", "image": image, "args": ["--multus-conf-file=auto"]}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    found = made("apps/v1 DaemonSet", "kube-multus-ds", spec=spec)
+    found["metadata"]["namespace"] = "kube-system"
+    return found
 
 
 @pytest.fixture

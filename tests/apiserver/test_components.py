@@ -14,11 +14,9 @@ from tests import ROOT
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.installation import MANIFESTS, NAMESPACE, Installation, admit, injected, remove
 from tests.cluster.kustomize import render
-from tests.cluster.objects import account
+from tests.cluster.objects import account, pod
 from tests.waiting import wait_until
-from webhook.kube.webhook_configuration import KEEPERS, read_webhook_configuration
 
-GROUP = "installed"
 COMPONENTS = sorted(folder.name for folder in (MANIFESTS / "components").iterdir())
 OVERLAYS = sorted(folder.name for folder in (MANIFESTS / "overlays").iterdir())
 APPLY = ("apply", "--server-side", "--validate=strict", "--filename=-")
@@ -87,30 +85,6 @@ def test_overlays_and_components_are_accepted(
     assert all(each["metadata"]["labels"]["app.kubernetes.io/name"] for each in manifests)
 
 
-def test_cert_manager_keeps_what_the_webhook_mounts(tmp_path: Path) -> None:
-    text = with_components(tmp_path / "overlay", ["cert-manager"])
-    configuration = find(text, "MutatingWebhookConfiguration", "zz-fabric-injector")
-    (namespace, _, name) = configuration["metadata"]["annotations"][
-        "cert-manager.io/inject-ca-from"
-    ].partition("/")
-    certificate = find(text, "Certificate", name)
-    assert (namespace, certificate["spec"]["secretName"]) == (NAMESPACE, "fabric-injector-tls")
-    (entry,) = read_webhook_configuration(configuration).entries
-    assert certificate["spec"]["dnsNames"] == [entry.host]
-    assert read_webhook_configuration(configuration).keeper in KEEPERS.values()
-    deployment = find(text, "Deployment", "fabric-injector-controller")
-    command, *options = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
-    assert (command, options[-1]) == ("control", "--certificates=none")
-    signer = find(text, "Issuer", certificate["spec"]["issuerRef"]["name"])["spec"]["ca"][
-        "secretName"
-    ]
-    assert (
-        find(text, "Certificate", "fabric-injector-ca")["spec"]["secretName"]
-        == signer
-        != "fabric-injector-tls"
-    )
-
-
 def test_ignore_lets_pods_pass_and_the_api_server_counts_them(
     apply: Callable[[str], str], extended: ControlPlane, tmp_path: Path
 ) -> None:
@@ -144,18 +118,8 @@ def test_opt_in_reaches_labelled_pods_of_unlabelled_namespaces(
     api.ensure(account(), "kube-system")
     installation.stop("webhook")
     wait_until(lambda: admit(api, "unlabelled").status == 500, "the webhook to be away")
-    for labels, namespace in (
-        ({}, "unlabelled"),
-        ({"fabric-injector.io/profile": "none"}, "unlabelled"),
-    ):
-        pod = {
-            "metadata": {"generateName": "x-", "labels": labels},
-            "spec": {"containers": [{"name": "c", "image": "i"}]},
-        }
-        assert (
-            api.create({"apiVersion": "v1", "kind": "Pod", **pod}, namespace, dry_run=True).status
-            == 201
-        )
+    for labels in ({}, {"fabric-injector.io/profile": "none"}):
+        assert api.create(pod(labels=labels), "unlabelled", dry_run=True).status == 201
     assert admit(api, "kube-system").status == 201
 
 
@@ -176,8 +140,9 @@ def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None
     assert find(text, "ConfigMap", "fabric-injector-config")["data"] == {
         "config.yaml": "kind: Configuration\n"
     }
-    pod = find(text, "Deployment", "fabric-injector-webhook")["spec"]["template"]["spec"]
-    assert pod["containers"][0]["image"].startswith("registry.example.com/fabric-injector:")
+    deployment = find(text, "Deployment", "fabric-injector-webhook")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"].startswith("registry.example.com/fabric-injector:")
     assert find(text, "ServiceMonitor", "fabric-injector")
     kinds = [each["kind"] for each in yaml.safe_load_all(text)]
     assert (kinds[0], kinds[-1]) == ("Namespace", "MutatingWebhookConfiguration")

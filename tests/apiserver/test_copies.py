@@ -1,16 +1,14 @@
 """Copies of injected pods, made as users make them: none of them waits for an address that nobody publishes."""
 
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster.assets import binary
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.fixtures import NamespaceFactory, program
+from tests.cluster.processes import run_command
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from webhook.core import names, podspec
@@ -61,21 +59,9 @@ def test_kubectl_debug_makes_a_pod_that_starts(
     before = injected(api, where)
     assert wait.needs(before) == ["master-addr"]
     config = control_plane.kubeconfig(tmp_path / "config")
-    command = [
-        str(binary("kubectl")),
-        "--kubeconfig",
-        str(config),
-        "-n",
-        where,
-        "debug",
-        before["metadata"]["name"],
-    ]
+    command = [str(program("kubectl")), "-n", where, "debug", before["metadata"]["name"]]
     command += ["--copy-to=copy", "--container=pytorch", "--attach=false", "--", "sleep", "1d"]
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-    }  # kubectl keeps what it discovers there
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = run_command(command, config, HOME=str(tmp_path))  # where kubectl keeps what it discovers
     assert done.returncode == 0, done.stderr
     assert "is a copy of an injected pod" in done.stderr
     copy = api.expect("GET", f"/api/v1/namespaces/{where}/pods/copy")

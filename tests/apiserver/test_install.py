@@ -27,7 +27,7 @@ from tests.cluster.objects import account
 from tests.waiting import wait_until
 from webhook import __version__
 
-GROUP, LABELLED = "installed", "labelled"
+LABELLED = "labelled"
 
 
 def apply_command() -> tuple[str, ...]:

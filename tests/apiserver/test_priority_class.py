@@ -14,14 +14,7 @@ from tests.waiting import wait_until
 OURS = "fabric-injector"
 POLICY = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
 KEPT = "spec.priorityClassName: fabric-injector is kept for the injector's own pods"
-RULES = [
-    {
-        "apiGroups": [""],
-        "resources": ["pods", "pods/status", "pods/ephemeralcontainers", "events"],
-        "verbs": ["*"],
-    },
-    {"apiGroups": ["apps"], "resources": ["replicasets"], "verbs": ["*"]},
-]
+RULES = (":pods,pods/status,pods/ephemeralcontainers,events *", "apps:replicasets *")
 
 
 def pod(name: str | None = OURS, **spec: Any) -> dict[str, Any]:
@@ -66,13 +59,7 @@ def refused(answer: Response) -> bool:
 def tenant(kept: ControlPlane, namespace: NamespaceFactory) -> tuple[Client, str]:
     """Give a client that may do all with the pods of its own namespace, and that namespace."""
     where = namespace()
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "tenant"}}
-    assert kept.api.create({**role, "kind": "Role", "rules": RULES}, where).status == 201
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"}
-    subject = {"kind": "ServiceAccount", "name": "default", "namespace": where}
-    bound = {**role, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]}
-    assert kept.api.create(bound, where).status == 201
-    client = kept.client(kept.service_account_token(where, "default"))
+    client = kept.client(kept.allow(where, *RULES))
     wait_until(
         lambda: client.create(pod(None), where, dry_run=True).status == 201, "the role to count"
     )

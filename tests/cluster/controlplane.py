@@ -1,6 +1,5 @@
 """A real Kubernetes control plane on loopback: etcd, kube-apiserver and, on request, kube-controller-manager and kube-scheduler."""
 
-import re
 import secrets
 import subprocess
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from .assets import binary
 from .client import Client
 from .objects import account
 from .pki import Authority, new_key_pem, write_private
-from .processes import Server, free_port
+from .processes import Server, free_port, sum_of
 
 MANIFESTS = Path(__file__).parent / "manifests"
 BASE = Path(__file__).parents[2] / "manifests" / "base"
@@ -239,18 +238,7 @@ class ControlPlane:
 
     def metric(self, name: str, /, **labels: str) -> float:
         """Give the sum of one of the API server's own metrics over the series that carry these labels."""
-        lines = self.api.expect("GET", "/metrics").splitlines()
-        wanted = {f'{key}="{value}"' for key, value in labels.items()}
-        series = (
-            re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line)
-            for line in lines
-            if line.startswith(name)
-        )
-        return sum(
-            float(found[2])
-            for found in series
-            if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
-        )
+        return sum_of(self.api.expect("GET", "/metrics"), name, labels)
 
     def _write_keys(self) -> None:
         keys = Authority("control plane of the tests").write(self.folder / "pki", self._names)
