@@ -6,7 +6,6 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from webhook import __version__
@@ -59,12 +58,7 @@ class Builder:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove all containers and images."""
         for command in (("umount", "--all"), ("rm", "--all"), ("rmi", "--all", "--force")):
             with suppress(RuntimeError):

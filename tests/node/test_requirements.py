@@ -17,9 +17,9 @@ KILLED = """\
 import sys, time
 from pathlib import Path
 from tests.cluster.node.links import Links
-from tests.cluster.node.namespaces import Namespaces
+from tests.cluster.node.linux_namespaces import LinuxNamespaces
 folder = Path(sys.argv[1])
-with Links() as links, Namespaces(folder) as namespaces:
+with Links() as links, LinuxNamespaces(folder) as namespaces:
     namespaces.start(["sleep", "%s"], folder / "log")
     print(links.bridge, flush=True)
     time.sleep(60)

@@ -5,7 +5,6 @@ import subprocess
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Self
 
 from tests.cluster.node.links import Links
@@ -42,12 +41,7 @@ class Cards:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop answering."""
         self._server.shutdown()
         self._server.server_close()

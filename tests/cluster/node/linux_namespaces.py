@@ -4,7 +4,6 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.cluster.processes import Server
@@ -35,7 +34,7 @@ SYSCTLS = (
 CGROUPS = Path("/sys/fs/cgroup")
 
 
-class Namespaces:
+class LinuxNamespaces:
     """The namespaces, from entering the `with` block until it is left: then all processes in them are gone, and all mounts."""
 
     def __init__(self, folder: Path) -> None:
@@ -48,19 +47,9 @@ class Namespaces:
         settings = (Path("/proc/sys") / name for name in SYSCTLS)
         self._sysctls = {path: path.read_text() for path in settings if path.exists()}
         self._cgroups = set(_cgroups())
-        command = [
-            "unshare",
-            "--mount",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-            "sh",
-            "-c",
-            SCRIPT,
-        ]
+        options = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
         self._init = subprocess.Popen(
-            [*command, str(self._folder)],
+            ["unshare", *options, "sh", "-c", SCRIPT, str(self._folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -74,22 +63,14 @@ class Namespaces:
             raise NotReady(f"the node's namespaces: {answer or f'status {self._init.returncode}'}")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the first process of the process namespace, and with it every other; put the settings back."""
         self._end()
         for path, value in self._sysctls.items():
             path.write_text(value)
-        for group in sorted(
-            set(_cgroups()) - self._cgroups, reverse=True
-        ):  # those of a folder before the folder
-            with suppress(
-                OSError
-            ):  # it holds processes: those of another containerd of this machine
+        made = set(_cgroups()) - self._cgroups
+        for group in sorted(made, reverse=True):  # those of a folder before the folder
+            with suppress(OSError):  # it holds processes of another containerd of this machine
                 group.rmdir()
 
     def start(self, command: Sequence[str], log: Path) -> Server:
@@ -98,13 +79,11 @@ class Namespaces:
 
     def run(self, *command: str) -> str:
         """Run a command in them to its end, and give its output."""
-        done = subprocess.run(
-            [*self._enter(), *command], capture_output=True, text=True, timeout=120
-        )
+        entered = [*self._enter(), *command]
+        done = subprocess.run(entered, capture_output=True, text=True, timeout=300)
+        output = done.stdout + done.stderr
         if done.returncode != 0:
-            raise RuntimeError(
-                f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}"
-            )
+            raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{output}")
         return done.stdout
 
     def _enter(self) -> list[str]:
