@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from tests import ROOT
-
-from .conftest import program
+from tests.cluster.fixtures import program
 
 RULES = yaml.safe_load(
     (ROOT / "manifests/components/prometheus-rules/prometheus-rule.yaml").read_text()

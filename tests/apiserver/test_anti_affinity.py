@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.waiting import wait_until
-
-from .conftest import NamespaceFactory
 
 KEPT = "spec.affinity.podAntiAffinity: a required term whose labelSelector matches the pods of fabric-injector"
 NAME, COMPONENT, HASH = "app.kubernetes.io/name", "app.kubernetes.io/component", "pod-template-hash"

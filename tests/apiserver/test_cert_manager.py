@@ -11,12 +11,13 @@ import pytest
 from cryptography import x509
 
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import program
 from tests.cluster.installation import MANIFESTS, NAMESPACE, SECRET, Installation, injected, remove
 from tests.cluster.kustomize import render
 from tests.cluster.processes import Server
 from tests.waiting import wait_until
 
-from .conftest import PROFILES, program
+from .conftest import PROFILES
 
 CERTIFICATES = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
 CONFIGURATION = (

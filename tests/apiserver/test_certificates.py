@@ -20,6 +20,7 @@ from certs.rotation import Policy
 from tests.cluster.client import Client
 from tests.cluster.controller import ACCOUNT, Controller, own_token
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.mounts import SECRET, again_and_again, kubelet, secret
 from tests.cluster.pki import Authority
 from tests.cluster.webhook import CONFIGURATIONS, Webhook
@@ -27,8 +28,6 @@ from tests.waiting import wait_until
 from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 from webhook.core import names
 from webhook.kube.connection import connect
-
-from .conftest import NamespaceFactory
 
 CONFIGURATION = f"{CONFIGURATIONS}/{names.WEBHOOK_CONFIGURATION}"
 POLICY = Policy(settle=timedelta(seconds=2))
@@ -142,7 +141,7 @@ def traffic(api: Client, webhook: Webhook, namespace: str) -> Iterator[Traffic]:
 def test_rotates_three_times_without_a_failed_admission(
     api: Client, webhook: Webhook, sync: CertificateSync, namespace: NamespaceFactory
 ) -> None:
-    where = namespace({"fabric-injector.io/profile": "rdma-shared"})
+    where = namespace("shared")
     before = webhook.calls()
     with kubelet(api, webhook.tls_dir, 0.5), traffic(api, webhook, where) as seen:
         first = shown(webhook)

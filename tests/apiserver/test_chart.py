@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from tests import ROOT
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import program
 from tests.cluster.installation import MANIFESTS, NAMESPACE, install_yaml, remove
 from tests.cluster.kustomize import render
 from tests.manifests.chart_readme import examples_of, uncommented
@@ -24,7 +25,6 @@ from webhook.core.names import CONFIG_MAP
 from webhook.core.profiles import Allowed
 from webhook.core.profiles.load import parse_configuration
 
-from .conftest import program
 from .test_components import APPLY, with_components
 
 CHART = MANIFESTS / "chart"

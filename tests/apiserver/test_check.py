@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import unavailable
 from tests.cluster.installation import (
     MANIFESTS,
     NAMESPACE,
@@ -35,7 +36,7 @@ from webhook.diagnose.check.deployments import read_deployment
 from webhook.diagnose.check.privileges import Access, needed
 from webhook.diagnose.check.reachability import probe_pod
 
-from .conftest import NETWORK, PROFILES, unavailable
+from .conftest import NETWORK, PROFILES
 from .test_install import LABELLED
 
 DEVICE = "rdma/rdma_shared_device_a"

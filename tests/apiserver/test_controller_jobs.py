@@ -6,16 +6,15 @@ import pytest
 
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller
-from tests.cluster.jobs import LABELLED, NETWORK, Job, Told
+from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.jobs import NETWORK, Job, Told
 from tests.waiting import wait_until
 from webhook.core import names
-
-from .conftest import NamespaceFactory
 
 
 @pytest.fixture
 def job(api: Client, namespace: NamespaceFactory, controller: Controller) -> Job:
-    return Job(api, namespace(LABELLED))
+    return Job(api, namespace("shared"))
 
 
 @pytest.mark.parametrize("size", [2, 64])
@@ -82,7 +81,7 @@ def test_the_sandbox_of_rank_zero_rebuilt_at_another_address_is_told_to_all(job:
 
 def test_one_namespaces_rank_zero_is_not_anothers(job: Job, namespace: NamespaceFactory) -> None:
     job.create(2)
-    evil = Job(job.api, namespace(LABELLED))
+    evil = Job(job.api, namespace("shared"))
     evil.create(1)
     evil.attach(evil.master, "10.66.6.6")
     evil.wait_until_told("10.66.6.6")

@@ -9,11 +9,10 @@ import pytest
 
 from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.jobs import LABELLED, NETWORK, Job
+from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.jobs import NETWORK, Job
 from tests.waiting import wait_until
 from webhook.core import names
-
-from .conftest import NamespaceFactory
 
 MOST_SECONDS = 60
 """30 s until a rank 0 counts as missing, and 30 s for a hundred such jobs."""
@@ -86,9 +85,9 @@ def world(
 ) -> Iterator[World]:
     api = control_plane.api
     alone, late, fails, queued, unattached, sound = (
-        Job(api, namespace(LABELLED)) for _ in range(6)
+        Job(api, namespace("shared")) for _ in range(6)
     )
-    spaces = [namespace(LABELLED) for _ in range(JOBS // 2)] + [namespace(LABELLED)] * (JOBS // 2)
+    spaces = [namespace("shared") for _ in range(JOBS // 2)] + [namespace("shared")] * (JOBS // 2)
     missing, apart = (
         [Job(api, space, f"{name}-{number}") for number, space in enumerate(spaces)]
         for name in ("missing", "apart")

@@ -10,13 +10,12 @@ import pytest
 from tests.cluster.assets import binary
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
-from tests.worlds import network
 from webhook.core import names, podspec
 from webhook.core.injection import wait
 
-from .conftest import NamespaceFactory
 from .test_admission import create, manifest
 
 PROFILES = """
@@ -30,16 +29,6 @@ profiles:
     networks: [{network: default/rdma-net, resource: rdma/hca}]
     rendezvous: {waitImage: installed}
 """
-
-
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the network of the profiles before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api.ensure(network("default/rdma-net"))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
 
 
 def injected(api: Client, namespace: str, name: str = "kubeflow-pytorchjob-1") -> dict[str, Any]:
@@ -68,7 +57,7 @@ def test_kubectl_debug_makes_a_pod_that_starts(
     tmp_path: Path,
     profile: str,
 ) -> None:
-    where = namespace({names.PROFILE: profile})
+    where = namespace(profile)
     before = injected(api, where)
     assert wait.needs(before) == ["master-addr"]
     config = control_plane.kubeconfig(tmp_path / "config")
@@ -100,12 +89,12 @@ def test_copies_that_the_webhook_is_not_shown_are_refused_with_what_to_do(
     api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
     control_plane.ensure_shipped("admission-policy-copies")
-    where, elsewhere = namespace({names.PROFILE: "shared"}), namespace()
+    where, elsewhere = namespace("shared"), namespace()
     pod = injected(api, where)
     copies = (
         (saved(pod, **{names.PROFILE: names.PROFILE_NONE}), where),
         (saved(pod), elsewhere),
-        (saved(injected(api, namespace({names.PROFILE: "installed"}))), elsewhere),
+        (saved(injected(api, namespace("installed"))), elsewhere),
     )
     wait_until(
         lambda: api.create(copies[0][0], where, dry_run=True).status == 422,
@@ -119,7 +108,7 @@ def test_copies_that_the_webhook_is_not_shown_are_refused_with_what_to_do(
     assert wait.needs(create(api, saved(pod), where)) == ["master-addr"], (
         "a member of the job, as any other"
     )
-    written = create(api, manifest("pods/mpijob-worker-0.yaml"), namespace({names.PROFILE: "file"}))
+    written = create(api, manifest("pods/mpijob-worker-0.yaml"), namespace("file"))
     assert names.WAIT_CONTAINER in [one["name"] for one in written["spec"]["initContainers"]]
     create(api, saved(written), elsewhere)  # it waits for nothing
 
@@ -127,7 +116,7 @@ def test_copies_that_the_webhook_is_not_shown_are_refused_with_what_to_do(
 def test_a_pod_with_nccls_file_is_valid(
     api: Client, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
-    where = namespace({names.PROFILE: "file"})
+    where = namespace("file")
     for name in ("mpijob-worker-0", "kubeflow-pytorchjob-1"):
         pod = injected(api, where, name)
         [mount] = [

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import Webhook
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
 from tests.pods import FIXTURES
-from tests.worlds import network
 from webhook.cli.server_side import ask_server
-from webhook.core import names
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import judge
 from webhook.dry_run.returned import comparable
 from webhook.dry_run.templates import find_templates, parse_documents
 from webhook.kube.connection import Connection, connect
 from webhook.world.cluster import Cluster
-
-from .conftest import NamespaceFactory
 
 PROFILES = """
 profiles:
@@ -42,14 +38,6 @@ MANIFESTS: dict[str, Any] = {
         for path in sorted(FIXTURES.glob("torchx/*.yaml"))
     },
 }
-
-
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    api.ensure(network("default/rdma-net"))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +61,7 @@ def research(namespace: NamespaceFactory, webhook: Webhook, api: Client) -> str:
             "value": 0,
         }
     )
-    name = namespace({names.PROFILE: "shared"})
+    name = namespace("shared")
     api.ensure(
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer-sa"}}, name
     )

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tests.cluster.client import Client
+from tests.cluster.controller import ACCOUNT as CONTROLLER
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.waiting import wait_until
 from webhook.control.event_spam import REPEAT_SECONDS
 from webhook.control.events import EventRecorder, PodRef
 from webhook.kube.connection import connect
-
-from .conftest import CONTROLLER, NamespaceFactory
 
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bert-0"}}
 SPEC = {"containers": [{"name": "main", "image": "none"}]}

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.jobs import as_sent
 from tests.cluster.webhook import Webhook
 from tests.pods import load
@@ -19,7 +20,7 @@ from webhook import __version__
 from webhook.core import names
 from webhook.core.profiles.custom_resource import custom_resource_definition
 
-from .conftest import PROFILES, NamespaceFactory
+from .conftest import PROFILES
 
 NETWORK = "default/rdma-net-ipam"
 SYSTEM = "fabric-injector"
@@ -163,7 +164,7 @@ def explain(cluster: ControlPlane, webhook_command: list[str], tmp_path: Path) -
 @pytest.fixture(scope="module")
 def research(api: Client, cluster: ControlPlane, namespace: NamespaceFactory) -> str:
     """Give a namespace with two members of a job that waits for a controller."""
-    name = namespace({names.PROFILE: "rdma-shared"})
+    name = namespace("rdma-shared")
     job = Job(api, name)
     for number in range(2):
         job.wait(job.create(number), f"192.168.0.{number + 1}")
@@ -230,7 +231,7 @@ def test_the_document_names_members_and_findings(explain: Explain, research: str
 def test_a_suspended_job_says_so_itself(
     api: Client, explain: Explain, namespace: NamespaceFactory
 ) -> None:
-    name = namespace({names.PROFILE: "rdma-shared"})
+    name = namespace("rdma-shared")
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}
     spec = {"suspend": True, "template": template}
     path = f"/apis/batch/v1/namespaces/{name}/jobs"
@@ -291,7 +292,7 @@ def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
 def test_pods_that_admission_refused_are_told_by_their_owners_events(
     api: Client, explain: Explain, namespace: NamespaceFactory, controller_manager: ControlPlane
 ) -> None:
-    name = namespace({names.PROFILE: "rdma-shared", names.POD_SECURITY_ENFORCE: "baseline"})
+    name = namespace("rdma-shared", {names.POD_SECURITY_ENFORCE: "baseline"})
     template = as_sent(load("pods/indexed-job-0.yaml"))
     spec = {**template["spec"], "restartPolicy": "Never"}
     meta = {"labels": {names.PROFILE: "rdma-shared"}}

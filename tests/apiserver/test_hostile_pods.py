@@ -8,11 +8,11 @@ import pytest
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller, own_token
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.jobs import LABELLED, Job
+from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.jobs import Job
 from tests.waiting import wait_until
 from webhook.core import names
 
-from .conftest import NamespaceFactory
 from .hostile import SHAPES, create
 
 EXCESSIVE = ("annotations", "labels", "finalizers", "owners")
@@ -21,7 +21,7 @@ EXCESSIVE = ("annotations", "labels", "finalizers", "owners")
 @pytest.fixture
 def hostile(api: Client, namespace: NamespaceFactory) -> Iterator[str]:
     """Give a labelled namespace for hostile pods, which are deleted at the end: other tests share the API server."""
-    name = namespace(LABELLED)
+    name = namespace("shared")
     yield name
     path = f"/api/v1/namespaces/{name}/pods"
     api.expect("DELETE", f"{path}?gracePeriodSeconds=0")
@@ -52,7 +52,7 @@ def test_hostile_pods_in_both_kinds_of_namespaces_hold_up_nobody(
 ) -> None:
     own_token(control_plane)
     unlabelled = namespace()
-    victim = Job(api, namespace(LABELLED))
+    victim = Job(api, namespace("shared"))
     made = create(api, hostile, SHAPES.values(), of_each=2)
     assert made == 2 * len(SHAPES)
     create(api, unlabelled, [SHAPES["annotations"], SHAPES["one value"]], of_each=4)

@@ -11,6 +11,7 @@ import yaml
 from tests import ROOT
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import program
 from tests.cluster.installation import (
     NAMESPACE,
     POD,
@@ -24,8 +25,6 @@ from tests.cluster.installation import (
 )
 from tests.waiting import wait_until
 from webhook import __version__
-
-from .conftest import program
 
 LABELLED = "labelled"
 

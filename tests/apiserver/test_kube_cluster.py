@@ -14,6 +14,7 @@ import yaml
 
 from tests.cluster.assets import AssetsUnavailable, assets
 from tests.cluster.controlplane import MANIFESTS, ControlPlane
+from tests.cluster.fixtures import unavailable
 from tests.cluster.relay import Relay
 from tests.waiting import wait_until
 from webhook.core import names
@@ -25,8 +26,6 @@ from webhook.kube.connection import Connection, connect
 from webhook.kube.reflector import Reflector
 from webhook.world.cluster import Cluster
 from webhook.world.held import read_namespace
-
-from .conftest import unavailable
 
 COMPACTION_SECONDS = 1
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})

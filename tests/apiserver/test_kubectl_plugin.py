@@ -10,9 +10,8 @@ import yaml
 
 from tests.cluster.assets import binary
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from webhook import __version__
-
-from .conftest import NamespaceFactory
 
 BIN = Path(sys.executable).parent
 POD = {

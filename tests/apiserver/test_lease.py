@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from tests.cluster.client import Client
+from tests.cluster.controller import ACCOUNT as CONTROLLER
 from tests.cluster.controlplane import ControlPlane
 from tests.waiting import wait_until
 from webhook.kube.connection import Connection, connect
 from webhook.kube.lease import RENEW_DEADLINE_SECONDS, Leader
-
-from .conftest import CONTROLLER
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector"
 

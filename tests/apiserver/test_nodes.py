@@ -8,10 +8,9 @@ import pytest
 
 from tests.cluster.assets import AssetsUnavailable
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import unavailable
 from tests.cluster.installation import install_yaml
 from tests.cluster.nodes import Deployed, Node
-
-from .conftest import unavailable
 
 ZONE = "topology.kubernetes.io/zone"
 ROLLOUTS = 2

@@ -1,17 +1,15 @@
 """Pods that other policies of a namespace judge after us: LimitRange, ResourceQuota, PodSecurity, and plain validation."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cluster.client import Client, Response
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
-from tests.worlds import network
 from webhook.core import names
 
-from .conftest import NamespaceFactory
 from .test_admission import create, manifest
 
 PROFILES = """
@@ -33,16 +31,6 @@ profiles:
     resources: {hugepages-2Mi: 64Mi}
 """
 WHOLE = {"cpu": "4", "memory": "1Gi"}
-
-
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the network of the profiles before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api.ensure(network("default/rdma-net"))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
 
 
 def worker(resources: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -114,7 +102,7 @@ def limit(api: Client, namespace: str, **limits: Any) -> None:
 def test_a_limit_range_that_takes_the_training_container_takes_the_wait_container(
     api: Client, namespace: NamespaceFactory, webhook: Webhook, limits: Any, resources: Any
 ) -> None:
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     limit(api, where, **limits)
     left_alone = worker(resources)
     left_alone["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
@@ -129,7 +117,7 @@ def test_a_quota_counts_the_device_and_not_the_wait_container(
     api: Client, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
     """A quota that just fits the training container fits the injected pod; the second device is one too many."""
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     hard = {
         "requests.cpu": "4",
         "limits.cpu": "4",
@@ -182,16 +170,16 @@ def test_pod_security_meets_each_setting_of_the_profile(
     api: Client, namespace: NamespaceFactory, webhook: Webhook, level: str
 ) -> None:
     enforced = {"pod-security.kubernetes.io/enforce": level}
-    denied = secured(api, namespace({names.PROFILE: "shared", **enforced}))
+    denied = secured(api, namespace("shared", enforced))
     assert (denied.status, "podSecurity: skip or ignore in profile shared" in denied.message) == (
         422,
         True,
     )
-    skipped = secured(api, namespace({names.PROFILE: "skip", **enforced}))
+    skipped = secured(api, namespace("skip", enforced))
     assert skipped.status == 201, skipped.message
     assert skipped.json["spec"]["containers"][0]["securityContext"] == PASSES
     assert skipped.json["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] == "1"
-    ignored = secured(api, namespace({names.PROFILE: "ignore", **enforced}))
+    ignored = secured(api, namespace("ignore", enforced))
     assert (ignored.status, f'violates PodSecurity "{level}' in ignored.message) == (403, True)
     assert names.WAIT_CONTAINER not in ignored.message
 
@@ -203,7 +191,7 @@ def test_a_windows_pod_is_valid_when_it_leaves_us(
     pod["spec"]["os"] = {"name": "windows"}
     pod["spec"]["containers"][0].pop("securityContext", None)
     pod["spec"].pop("securityContext", None)
-    created = create(api, pod, namespace({names.PROFILE: "shared"}))
+    created = create(api, pod, namespace("shared"))
     assert "initContainers" not in created["spec"]
     assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
 
@@ -211,7 +199,7 @@ def test_a_windows_pod_is_valid_when_it_leaves_us(
 def test_the_most_that_a_profile_may_say_is_valid(
     api: Client, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
-    created = create(api, plain(profile="most"), namespace({names.PROFILE: "shared"}), dry_run=True)
+    created = create(api, plain(profile="most"), namespace("shared"), dry_run=True)
     limits = created["spec"]["containers"][0]["resources"]["limits"]
     assert limits == {"rdma/hca": "9223372036854775", "nvidia.com/hostdev": "9223372036854775"}
 
@@ -226,5 +214,5 @@ def test_names_at_their_limits_are_valid(
     pod["spec"]["containers"][0]["name"] = long
     pod["metadata"]["labels"][names.PROFILE] = "hugepages"
     pod["spec"]["containers"][0]["resources"] = {"limits": {**WHOLE, "hugepages-2Mi": "2Mi"}}
-    created = create(api, pod, namespace({names.PROFILE: "shared"}, name="t" * 63))
+    created = create(api, pod, namespace("shared", name="t" * 63))
     assert created["metadata"]["annotations"][names.CONTAINER] == long

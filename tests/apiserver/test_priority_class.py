@@ -6,10 +6,9 @@ import pytest
 
 from tests.cluster.client import Client, Response
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.installation import shipped
 from tests.waiting import wait_until
-
-from .conftest import NamespaceFactory
 
 OURS = "fabric-injector"
 KEPT = "spec.priorityClassName: fabric-injector is kept for the injector's own pods"

@@ -4,7 +4,6 @@ import base64
 import copy
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -12,13 +11,13 @@ import pytest
 
 from tests import pods
 from tests.cluster.client import Client, Response
+from tests.cluster.controller import ACCOUNT as CONTROLLER
 from tests.cluster.controlplane import ACCESS, ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
 from tests.waiting import wait_until
-from tests.worlds import network
 from webhook.core import names
 
-from .conftest import CONTROLLER, NamespaceFactory
 from .hostile import SHAPES, create
 
 PROFILES = "profiles: {shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
@@ -34,15 +33,6 @@ POD: dict[str, Any] = {
     "metadata": {"generateName": "plain-"},
     "spec": {"containers": [{"name": "main", "image": "none"}]},
 }
-
-
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the network of the profile before the webhook starts."""
-    api.ensure(network("default/rdma-net"))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +60,7 @@ def injected(
         "annotations": {"example.com/note": "x"},
         "finalizers": ["example.com/keep"],
     }
-    answer = api.create(pod, namespace({"fabric-injector.io/profile": "shared"}))
+    answer = api.create(pod, namespace("shared"))
     assert answer.status == 201, answer.message
     created: dict[str, Any] = answer.json
     assert names.JOB in created["metadata"]["labels"]

@@ -13,13 +13,12 @@ import yaml
 
 from tests.cluster.client import Client
 from tests.cluster.controlplane import BASE, ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.service import Service
 from tests.cluster.traffic import POD, Traffic
 from tests.cluster.webhook import default_configuration
 from tests.waiting import wait_until
 from webhook.core import names
-
-from .conftest import NamespaceFactory
 
 PROFILE = {"fabric-injector.io/profile": "train"}
 JOB_PODS = 300
@@ -55,7 +54,7 @@ def service(
 
 @pytest.fixture
 def labelled(namespace: NamespaceFactory) -> str:
-    return namespace(PROFILE)
+    return namespace("train")
 
 
 @pytest.mark.timeout(240)
@@ -134,7 +133,7 @@ def test_a_killed_replica_costs_only_what_it_was_asked_and_every_pod_of_a_job_ex
             "template": {"spec": {**POD["spec"], "restartPolicy": "Never"}},
         },
     }
-    where = namespace(PROFILE)
+    where = namespace("train")
     pods = f"/api/v1/namespaces/{where}/pods"
     victim = service.replicas[0]
     with Traffic(api, labelled) as traffic:

@@ -14,6 +14,7 @@ from tests.cluster.assets import AssetsUnavailable
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.crds import KUEUE, crd_files
+from tests.cluster.fixtures import NamespaceFactory, unavailable
 from tests.cluster.installation import MANIFESTS
 from tests.cluster.jobs import as_sent
 from tests.pods import FIXTURES, load
@@ -21,8 +22,6 @@ from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 from webhook.core.profiles.custom_resource import custom_resource_definition
-
-from .conftest import NamespaceFactory, unavailable
 
 SYSTEM = "fabric-injector"
 PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
@@ -113,9 +112,7 @@ def user(
     webhook_command: list[str],
 ) -> User:
     folder = tmp_path_factory.mktemp("user")
-    return User(
-        cluster, namespace({names.PROFILE: "shared"}), request.param, folder, webhook_command
-    )
+    return User(cluster, namespace("shared"), request.param, folder, webhook_command)
 
 
 def test_without_the_switch_a_user_is_told_what_to_ask_for(user: User) -> None:

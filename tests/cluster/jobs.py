@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.waiting import wait_until
-from tests.worlds import network
 from webhook.core import names
 
 from .client import Client
@@ -25,15 +23,6 @@ profiles:
     rendezvous: {addressSource: gke}
   claim: {rendezvous: {addressSource: claim, network: rails@net1}}
 """
-
-
-def write_profiles(api: Client, folder: Path) -> Path:
-    """Write a file with these profiles, and make the network, which must be there before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api.ensure(network(NETWORK))
-    path = folder / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
 
 
 class Told(NamedTuple):
