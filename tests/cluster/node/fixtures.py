@@ -1,31 +1,33 @@
-"""Fixtures of the tiers whose pods run: a conftest imports what it needs, and says in `tier` which.
+"""Fixtures of the tiers whose pods run: a conftest imports what it needs, and its `tier` says which.
 
 def test_pod(namespace, webhook, controller):
     pods = namespace("rdma-shared").start(*jobs.pytorchjob())
     reports = [pod.report() for pod in pods]
 """
 
-import os
-import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn, Protocol
-from uuid import uuid4
+from typing import NamedTuple, Protocol
 
 import pytest
 
-from tests.cluster.assets import AssetsUnavailable, assets, claim_assets, node_assets
+from tests.cluster import fixtures
+from tests.cluster.assets import assets, claim_assets, node_assets
 from tests.cluster.controller import ACCOUNT, Controller
+from tests.cluster.fixtures import built, ended_by_sigterm, unavailable
 from tests.cluster.installation import apply_profiles
-from tests.cluster.operators.torch_image import NoWheel
-from tests.cluster.webhook import Webhook, installed_command
+from tests.cluster.operators.torch_image import NoWheel, torch_archive
+from tests.cluster.webhook import Webhook
 from tests.installed import not_installed
-from webhook.core.names import PROFILE
 from webhook.core.profiles.custom_resource import custom_resource_definition
 
+from .containerd import Containerd
 from .namespace import Namespace
 from .node import Node
 from .requirements import not_possible
+
+BringTorch = Callable[[Containerd, str], str]
+"""Brings the image with this version of torch to a node; gives its name."""
 
 
 class Tier(NamedTuple):
@@ -49,27 +51,6 @@ class NamespaceFactory(Protocol):
         """Create it."""
 
 
-def unavailable(reason: str) -> NoReturn:
-    """Skip with the reason, but fail under CI=true, where what can be installed must be."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-@contextmanager
-def building(config: pytest.Config) -> Iterator[None]:
-    """Let what is built or downloaded in the block say so; skip with the reason where it cannot be."""
-    capture = config.pluginmanager.getplugin("capturemanager")
-    assert capture is not None
-    try:
-        with capture.global_and_fixture_disabled():
-            yield
-    except NoWheel as problem:
-        pytest.skip(str(problem))
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
-
-
 @pytest.fixture(scope="session")
 def node(
     pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, tier: Tier
@@ -79,34 +60,25 @@ def node(
         pytest.skip(reason)
     if reason := not_installed(tier.target):
         unavailable(reason)
-    with building(pytestconfig):
-        assets()
-        node_assets()
-        containerd = claim_assets()["containerd"].parent if tier.with_claims else None
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        folder = tmp_path_factory.mktemp("node")
-        garbage = tier.collects_garbage
-        with Node(folder, collects_garbage=garbage, containerd=containerd) as running:
-            yield running
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    built(pytestconfig, assets)
+    built(pytestconfig, node_assets)
+    containerd = None
+    if tier.with_claims:
+        containerd = built(pytestconfig, claim_assets)["containerd"].parent
+    folder, garbage = tmp_path_factory.mktemp("node"), tier.collects_garbage
+    with (
+        ended_by_sigterm(),
+        Node(folder, collects_garbage=garbage, containerd=containerd) as running,
+    ):
+        yield running
 
 
 @contextmanager
 def _namespaces(node: Node) -> Iterator[NamespaceFactory]:
-    made: list[Namespace] = []
-
-    def create(profile: str | None, labels: dict[str, str] | None = None) -> Namespace:
-        own = {} if profile is None else {PROFILE: profile}
-        name = f"test-{uuid4().hex[:8]}"
-        node.control_plane.create_namespace(name, own | (labels or {}))
-        made.append(Namespace(node, name))
-        return made[-1]
-
-    yield create
-    for each in made:
-        each.remove()
+    make = fixtures.NamespaceFactory(node.control_plane)
+    yield lambda profile, labels=None: Namespace(node, make(profile, labels))
+    for name in make.made:
+        Namespace(node, name).remove()
 
 
 @pytest.fixture
@@ -124,17 +96,8 @@ def lasting_namespace(node: Node) -> Iterator[NamespaceFactory]:
 
 
 @pytest.fixture(scope="session")
-def command() -> list[str]:
-    """Give the command that is installed beside this Python."""
-    found = installed_command()
-    if found is None:
-        unavailable("fabric-injector is not installed in this Python environment")
-    return found
-
-
-@pytest.fixture(scope="session")
 def webhook(
-    node: Node, tier: Tier, command: list[str], tmp_path_factory: pytest.TempPathFactory
+    node: Node, tier: Tier, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Webhook]:
     """Run the real server for all tests, registered, with the privileges of its own account."""
     plane, folder = node.control_plane, tmp_path_factory.mktemp("webhook")
@@ -144,17 +107,17 @@ def webhook(
         apply_profiles(plane, tier.profiles)
     else:
         file.write_text(tier.profiles)
-    with Webhook(plane, folder, file, command) as running:
+    with Webhook(plane, folder, file, webhook_command) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def controller_process(
-    node: Node, command: list[str], tmp_path_factory: pytest.TempPathFactory
+    node: Node, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Controller]:
     """Run the real controller for all tests, with the privileges of its own account."""
     folder = tmp_path_factory.mktemp("controller")
-    with Controller(node.control_plane, folder, command, ACCOUNT[0]) as running:
+    with Controller(node.control_plane, folder, webhook_command, ACCOUNT[0]) as running:
         yield running
 
 
@@ -165,3 +128,21 @@ def controller(controller_process: Controller) -> Controller:
         controller_process.start()
     controller_process.wait_until_leading(120)
     return controller_process
+
+
+@pytest.fixture(scope="session")
+def bring_torch(pytestconfig: pytest.Config) -> BringTorch:
+    """Give a function that brings torch to a node once; skip where it cannot be had."""
+    brought: set[tuple[Containerd, str]] = set()
+
+    def bring(containerd: Containerd, version: str) -> str:
+        name = f"fabric-injector.test/torch:{version}"
+        if (containerd, name) not in brought:
+            try:
+                containerd.import_images(built(pytestconfig, torch_archive, name, version))
+            except NoWheel as problem:
+                pytest.skip(str(problem))
+            brought.add((containerd, name))
+        return name
+
+    return bring

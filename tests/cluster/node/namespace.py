@@ -3,7 +3,6 @@
 import json
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 from tests.cluster.client import RequestFailed
 from tests.cluster.webhook import installed_command
@@ -81,14 +80,17 @@ class Namespace:
         pods = (Pod(self.api, each) for space in spaces for each in space.items("pods"))
         return "\n".join(pod.describe() for pod in pods)
 
-    def command(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        """Run `fabric-injector` in it, with the text as its input."""
+    def program(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run `fabric-injector`, with the text as its input."""
         program = installed_command()
         assert program is not None
+        command = [*program, *words]
+        return subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
+
+    def command(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run `fabric-injector` in the namespace, as its user."""
         options = ("--namespace", self.name, f"--kubeconfig={self.kubeconfig}")
-        return subprocess.run(
-            [*program, *words, *options], input=text, capture_output=True, text=True, timeout=300
-        )
+        return self.program(*words, *options, text=text)
 
     def document(self, *words: str, text: str = "") -> Object:
         """Give the JSON of a command that finds something or nothing."""

@@ -16,8 +16,8 @@ from .images import archive
 from .kubelet import NAME, kubelet
 from .kubeproxy import kube_proxy
 from .links import Links
-from .names import names
 from .linux_namespaces import LinuxNamespaces
+from .names import names
 
 
 class Node:
