@@ -10,17 +10,19 @@ from datetime import UTC, datetime, timedelta
 
 from tests.cluster.node import jobs
 from tests.cluster.node.cni import copy_network
-from tests.cluster.node.images import NO_SHELL
-from tests.cluster.node.pods import Pod, container_state
-from tests.waiting import wait_until
+from tests.cluster.node.images import DASH, NO_SHELL
+from tests.cluster.node.pods import Pod, container_state, unschedulable
+from tests.cluster.operators.manifests import container, indexed_job, torchrun, volcano_job
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 
-from . import manifests
-from .site import SECONDS, Site
+from .site import Site
 
 JOB = "job/ddp"
+TRAINER = container(
+    torchrun("${JOB_COMPLETION_INDEX:-$VC_TASK_INDEX}"), image=DASH, MASTER_ADDR="ddp-0.ddp"
+)
 PYTORCHJOB = "job/bert"
 YOUNG = timedelta(seconds=31)
 """For so long pods may lack others, or what the controller tells, because they are just being made."""
@@ -62,9 +64,9 @@ class Situation:
 
     def submit(self, site: Site, size: int = 2) -> str:
         """Create the job ddp, and return once its controller was refused a pod."""
-        make = manifests.volcano_job if self.system == "Volcano" else manifests.batch_job
-        site.give(make(size))
-        site.wait_for_event("Job", "rror creating")
+        make = volcano_job if self.system == "Volcano" else indexed_job
+        site.submit(make(TRAINER, size=size))
+        site.wait_for_warning("Job", "rror creating")
         return JOB
 
 
@@ -89,70 +91,58 @@ def quota_refuses_after_the_webhook_came_back(site: Site, situation: Situation) 
     site.stop_webhook()
     situation.submit(site)
     site.start_webhook()
-    site.wait_for_event("Job", "exceeded quota")
+    site.wait_for_warning("Job", "exceeded quota")
     return JOB
 
 
 def _quota(site: Site, devices: int) -> None:
-    hard = {f"requests.{DEVICE}": str(devices)}
-    site.give(
-        {
-            "apiVersion": "v1",
-            "kind": "ResourceQuota",
-            "metadata": {"name": "devices"},
-            "spec": {"hard": hard},
-        }
-    )
-    path = f"/api/v1/namespaces/{site.name}/resourcequotas/devices"
-    wait_until(
-        lambda: "used" in site.api.expect("GET", path).get("status", {}),
-        "the quota to be counted",
-        SECONDS,
-    )
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "devices"}}
+    site.submit({**quota, "spec": {"hard": {f"requests.{DEVICE}": str(devices)}}})
+
+    def is_counted() -> bool:
+        return all("used" in each.get("status", {}) for each in site.items("resourcequotas"))
+
+    site.wait(is_counted, "the quota to be counted")
 
 
 def network_is_gone(site: Site, situation: Situation) -> str:
     """It is deleted between admission and the node: the pods are held back meanwhile."""
     copy_network(site.api, f"{site.name}/own-net")
-    pods = _gated(site)
+    made = jobs.holding()
+    for manifest in made:
+        manifest["spec"]["schedulingGates"] = [{"name": "fabric-injector.test/gate"}]
+    pods = site.start(*made)
     path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{site.name}/network-attachment-definitions/own-net"
     site.api.expect("DELETE", path)
-    _ungate(site, pods)
-    site.wait_for_event("Pod", "own-net")
+    for pod in pods:
+        site.api.expect("PATCH", pod.path, {"spec": {"schedulingGates": []}})
+    site.wait_for_warning("Pod", "own-net")
     return PYTORCHJOB
 
 
 def no_address_is_left(site: Site, situation: Situation) -> str:
     """The network has one address, and the job two pods."""
     copy_network(site.api, f"{site.name}/own-net", addresses=1)
-    pods = jobs.start_pods(site.api, [*manifests.pytorchjob()], site.name)
-    site.wait_for_event("Pod", "no IP addresses available")
-    wait_until(
-        lambda: any(pod.fabric_address() for pod in pods), "the pod that has the address", SECONDS
-    )
+    pods = site.start(*jobs.holding())
+    site.wait_for_warning("Pod", "no IP addresses available")
+    site.wait(lambda: any(pod.fabric_address() for pod in pods), "the pod that has the address")
     return PYTORCHJOB
 
 
 def devices_are_taken(site: Site, situation: Situation) -> str:
     """Each pod takes 60 of the 100 devices of a node, and there are three pods on two nodes."""
-    site.give(manifests.batch_job(3))
+    site.submit(indexed_job(TRAINER, size=3))
     pods = site.wait_for_pods(3)
-    wait_until(
-        lambda: any(_unschedulable(pod) for pod in pods), "the scheduler to find no node", SECONDS
+    site.wait(
+        lambda: any(unschedulable(pod.get()) for pod in pods), "the scheduler to find no node"
     )
-    wait_until(
-        lambda: sum(bool(pod.fabric_address()) for pod in pods) == 2,
-        "two pods that have theirs",
-        SECONDS,
-    )
+    have = "two pods that have theirs"
+    site.wait(lambda: sum(bool(pod.fabric_address()) for pod in pods) == 2, have)
     return JOB
 
 
 def image_has_no_shell(site: Site, situation: Situation) -> str:
-    pods = jobs.start_pods(
-        site.api, [*manifests.pytorchjob(image=NO_SHELL, command=["python", "train.py"])], site.name
-    )
-    for pod in pods:
+    for pod in site.start(*jobs.holding(image=NO_SHELL, command=["python", "train.py"])):
         pod.wait(_wait_cannot_start, "its wait step to be refused by the runtime")
     return PYTORCHJOB
 
@@ -161,10 +151,9 @@ def rank_zeros_sandbox_is_rebuilt(site: Site, situation: Situation) -> str:
     """As by a reboot of its node: rank 0 has another address, and the worker's process runs on with the former one."""
     master, worker = _trained(site)
     before = master.fabric_address()
-    site.containerd(master).kill_sandbox(master.uid)
-    master.wait(
-        lambda _: master.fabric_address() not in ("", before), "another address of its new sandbox"
-    )
+    site.node.containerds[master.get()["spec"]["nodeName"]].kill_sandbox(master.uid)
+    new = "its new sandbox's address"
+    master.wait(lambda _: master.fabric_address() not in ("", before), new)
     worker.wait_for_annotation(names.MASTER_ADDR, master.fabric_address())
     master.wait(lambda pod: _restarted(pod, "pytorch"), "its training container in the new sandbox")
     return PYTORCHJOB
@@ -173,11 +162,11 @@ def rank_zeros_sandbox_is_rebuilt(site: Site, situation: Situation) -> str:
 def rank_zero_has_moved(site: Site, situation: Situation) -> str:
     """It is made anew, on the other node, and the worker's process runs on."""
     master, worker = _trained(site)
-    manifest, _ = manifests.pytorchjob()
+    manifest, _ = jobs.holding()
     before, there = master.fabric_address(), master.get()["spec"]["nodeName"]
     manifest["spec"]["affinity"] = _not_on(there)
     master.delete()
-    [moved] = jobs.start_pods(site.api, [manifest], site.name)
+    [moved] = site.start(manifest)
     moved.wait_until_running("pytorch")
     assert moved.get()["spec"]["nodeName"] != there
     assert moved.fabric_address() not in ("", before)
@@ -195,40 +184,40 @@ def rank_zero_is_missing(site: Site, situation: Situation) -> str:
 
 def rank_zero_never_came(site: Site, situation: Situation) -> str:
     """The worker alone is made, and waits."""
-    [worker] = jobs.start_pods(site.api, [manifests.pytorchjob()[1]], site.name)
+    [worker] = site.start(jobs.holding()[1])
     worker.wait_until_running(names.WAIT_CONTAINER)
     _grow_old(worker)
     return PYTORCHJOB
 
 
 def rank_zero_came_before_the_label(site: Site, situation: Situation) -> str:
-    master, worker = manifests.pytorchjob()
-    [first] = jobs.start_pods(site.api, [master], site.name)
+    master, worker = jobs.holding()
+    [first] = site.start(master)
     first.wait_until_running("pytorch")
     site.label("shared")
-    wait_until(
-        lambda: (
-            names.JOB in site.api.create(worker, site.name, dry_run=True).json["metadata"]["labels"]
-        ),
-        "the webhook to know the label",
-    )
-    [late] = jobs.start_pods(site.api, [worker], site.name)
+
+    def is_known() -> bool:
+        asked = site.api.create(worker, site.name, dry_run=True).json
+        return names.JOB in asked["metadata"]["labels"]
+
+    site.wait(is_known, "the webhook to know the label")
+    [late] = site.start(worker)
     late.wait_for_annotation(names.WAIT_ENDS)
     return PYTORCHJOB
 
 
 def wait_is_over(site: Site, situation: Situation) -> str:
     """The worker alone is made; its time is up, and it is not started again."""
-    _, worker = manifests.pytorchjob()
+    _, worker = jobs.holding()
     worker["spec"]["restartPolicy"] = "Never"
-    [pod] = jobs.start_pods(site.api, [worker], site.name)
-    pod.wait(lambda found: found["status"]["phase"] == "Failed", "the end of its wait")
+    [pod] = site.start(worker)
+    pod.wait_for_end("Failed")
     return PYTORCHJOB
 
 
 def controller_is_dead(site: Site, situation: Situation) -> str:
     site.kill_controller()
-    pods = jobs.start_pods(site.api, [*manifests.pytorchjob()], site.name)
+    pods = site.start(*jobs.holding())
     for pod in pods:
         pod.wait_until_running(names.WAIT_CONTAINER)
     site.wait_for_stale_lease()
@@ -256,44 +245,21 @@ def limit_range_refuses(site: Site, situation: Situation) -> str:
 
 def _trained(site: Site, **changes: object) -> list[Pod]:
     """Start a PyTorchJob, and return once both processes have met; rank 0 first."""
-    pods = jobs.start_pods(site.api, [*manifests.pytorchjob(**changes)], site.name)
+    pods = site.start(*jobs.holding(**changes))
     for pod in pods:
-        pod.wait_until_trained()
+        pod.report()
     return pods
 
 
 def _grow_old(pod: Pod) -> None:
     begun = datetime.fromisoformat(pod.created["metadata"]["creationTimestamp"])
-    wait_until(
-        lambda: datetime.now(UTC) - begun > YOUNG, f"{pod.name} to be older than {YOUNG}", 60
-    )
-
-
-def _gated(site: Site) -> list[Pod]:
-    made = [*manifests.pytorchjob()]
-    for manifest in made:
-        manifest["spec"]["schedulingGates"] = [{"name": "fabric-injector.test/gate"}]
-    return jobs.start_pods(site.api, made, site.name)
-
-
-def _ungate(site: Site, pods: list[Pod]) -> None:
-    for pod in pods:
-        site.api.expect("PATCH", pod.path, {"spec": {"schedulingGates": []}})
-
-
-def _unschedulable(pod: Pod) -> bool:
-    conditions = pod.get()["status"].get("conditions", [])
-    return any(
-        one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable" for one in conditions
-    )
+    pod.wait(lambda _: datetime.now(UTC) - begun > YOUNG, f"{YOUNG} to be its age")
 
 
 def _wait_cannot_start(pod: Object) -> bool:
     state = container_state(pod, names.WAIT_CONTAINER)
-    return "terminated" in state or state.get("waiting", {}).get("reason") in (
-        "CrashLoopBackOff",
-        "RunContainerError",
-    )
+    reason = state.get("waiting", {}).get("reason")
+    return "terminated" in state or reason in ("CrashLoopBackOff", "RunContainerError")
 
 
 def _restarted(pod: Object, container: str) -> bool:
@@ -305,23 +271,14 @@ def _restarted(pod: Object, container: str) -> bool:
 
 
 def _not_on(node: str) -> Object:
-    term = {
-        "matchExpressions": [
-            {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [node]}
-        ]
-    }
-    return {
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}
-        }
-    }
+    elsewhere = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [node]}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [elsewhere]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
 def _limit_range(site: Site, limits: Object) -> None:
-    spec = {"limits": [{"type": "Container", **limits}]}
-    site.give(
-        {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}, "spec": spec}
-    )
+    kind = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}}
+    site.submit({**kind, "spec": {"limits": [{"type": "Container", **limits}]}})
 
 
 _REFUSED = {

@@ -1,53 +1,50 @@
-"""The example that tests the fabric, as it is shipped, with torch and gloo on two nodes."""
+"""Jobs whose ranks are on two nodes: the example that tests the fabric, and one of `torchx run` with Volcano's own webhooks."""
 
-import json
-import subprocess
+import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests import ROOT
-from tests.cluster.assets import AssetsUnavailable
-from tests.cluster.client import Client
+from tests.cluster.node.fixtures import BringTorch, NamespaceFactory
 from tests.cluster.node.kubelet import NAME
-from tests.cluster.node.node import Node
+from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.pods import Pod, container_state
-from tests.cluster.operators.cluster import NEWEST
-from tests.cluster.operators.torch_image import NoWheel, torch_archive, torch_installed
-from tests.cluster.webhook import installed_command
-from tests.waiting import wait_until
+from tests.cluster.operators import programs, torchx
+from tests.cluster.operators.cluster import Cluster
+from tests.cluster.operators.expectations import assert_met_on_the_fabric
+from tests.cluster.operators.manifests import container, volcano_job
+from tests.cluster.operators.rows import NEWEST
+from tests.cluster.operators.volcano_pods import NAME as BEFORE_OURS
+from tests.cluster.operators.volcano_pods import POOL, TOLERATION, grouping
+from webhook.core import names
 from webhook.core.model import Object
 
-from .conftest import NamespaceFactory, unavailable
-
-pytestmark = pytest.mark.usefixtures("webhook", "controller", "second")
+SECOND = "another-node2"
+AFTER_OURS = "zzz-volcano-pods-mutate"
+CALLS = "apiserver_admission_webhook_admission_duration_seconds_count"
+WEBHOOKS = ("mutatejob.volcano.sh", "validatejob.volcano.sh", "mutatepod.volcano.sh")
 EXAMPLE = ROOT / "manifests" / "examples" / "fabric-test"
-IMAGE = f"fabric-injector.test/torch:{NEWEST}"
-SECOND = "fabric-test-2"
+pytestmark = pytest.mark.usefixtures("second")
 
 
 @pytest.fixture(scope="module")
-def second(node: Node) -> Iterator[None]:
-    """Run a second node, and bring torch to both; afterwards the cluster forgets it, so that no later pod is placed there."""
-    try:
-        image = torch_archive(IMAGE, torch_installed(NEWEST))
-    except NoWheel as problem:
-        pytest.skip(str(problem))
-    except AssetsUnavailable as problem:
-        unavailable(str(problem))
-    node.containerd.import_images(image)
-    with node.another(SECOND) as containerd:
-        containerd.import_images(image)
+def second(cluster: Cluster, bring_torch: BringTorch) -> Iterator[None]:
+    """Run a second node, and put both into Volcano's group; afterwards the cluster forgets it."""
+    nodes = "/api/v1/nodes"
+    with cluster.node.another(SECOND) as containerd:
+        bring_torch(containerd, NEWEST)
+        for each in (NAME, SECOND):
+            cluster.node.api.expect("PATCH", f"{nodes}/{each}", {"metadata": {"labels": POOL}})
         yield
-    node.api.expect("DELETE", f"/api/v1/nodes/{SECOND}")
+    cluster.node.api.expect("DELETE", f"{nodes}/{SECOND}")
 
 
-def test_of_an_injected_job_the_bytes_go_over_the_fabric(
-    node: Node, api: Client, namespace: NamespaceFactory, tmp_path: Path
+def test_of_an_injected_fabric_test_the_bytes_go_over_the_fabric(
+    cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     space = namespace("rdma-shared")
-    job, pods = run(node, api, space)
+    job, pods = run_example(cluster, space)
     logs = [pod.log("pytorch") for pod in pods]
     assert job["status"].get("succeeded") == 2, logs
     assert {pod.get()["spec"]["nodeName"] for pod in pods} == {NAME, SECOND}
@@ -55,43 +52,79 @@ def test_of_an_injected_job_the_bytes_go_over_the_fabric(
         assert f"rank {rank} of 2 by gloo: 640 MiB to send" in text
         assert "mean 1\n" in text
         assert "\nok: 100 % over the second network" in text
-    command = installed_command()
-    assert command is not None
-    kubeconfig = node.control_plane.kubeconfig(tmp_path / "kubeconfig")
-    words = ["explain", "job/fabric-test", "-n", space, "--logs", f"--kubeconfig={kubeconfig}"]
-    done = subprocess.run(
-        [*command, *words, "-o", "json"], capture_output=True, text=True, timeout=60
-    )
-    codes = {each["code"] for each in json.loads(done.stdout)["findings"]}
-    assert done.returncode == 0, done.stdout
+    codes = {each["code"]: each["level"] for each in space.explain("job/fabric-test", "--logs")}
+    assert "fail" not in codes.values(), codes
     assert "transport-untold" in codes, "gloo names no network in its log"
 
 
-def test_of_a_job_that_is_not_injected_they_do_not_and_it_fails(
-    node: Node, api: Client, namespace: NamespaceFactory
+def test_of_a_fabric_test_that_is_not_injected_they_do_not_and_it_fails(
+    cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
-    job, pods = run(node, api, namespace(None))
+    job, pods = run_example(cluster, namespace(None))
     assert job["status"]["failed"] >= 1
     for pod in pods:
         assert "\nFAILED: 0 % over the second network" in pod.log("pytorch")
         assert container_state(pod.get(), "pytorch")["terminated"]["exitCode"] == 1
 
 
-def run(node: Node, api: Client, space: str) -> tuple[Object, list[Pod]]:
-    """Apply the folder with the image that is here, wait until the Job is over, and give it with its pods, by rank."""
-    rendered = node.control_plane.kubectl("kustomize", str(EXAMPLE)).stdout.replace(
-        "pytorch/pytorch", IMAGE
-    )
-    node.control_plane.kubectl("apply", f"--namespace={space}", "--filename=-", input=rendered)
-    path = f"/apis/batch/v1/namespaces/{space}/jobs/fabric-test"
+def run_example(cluster: Cluster, space: Namespace) -> tuple[Object, list[Pod]]:
+    """Apply the example with the image that is here, wait until its Job is over, and give it with its pods, by rank."""
+    plane, image = cluster.node.control_plane, cluster.torch()
+    rendered = plane.kubectl("kustomize", str(EXAMPLE)).stdout.replace("pytorch/pytorch", image)
+    plane.kubectl("apply", f"--namespace={space.name}", "--filename=-", input=rendered)
 
     def is_over() -> bool:
-        conditions = api.expect("GET", path)["status"].get("conditions", [])
+        (job,) = space.items("jobs", "apis/batch/v1")
+        conditions = job["status"].get("conditions", [])
         return bool({"Complete", "Failed"} & {each["type"] for each in conditions})
 
-    wait_until(is_over, "the Job to be over", 240)
-    items = api.expect("GET", f"/api/v1/namespaces/{space}/pods")["items"]
-    pods = [
-        Pod(api, each, 0) for each in sorted(items, key=lambda each: str(each["metadata"]["name"]))
-    ]
-    return api.expect("GET", path), pods
+    space.wait(is_over, "the Job to be over")
+    pods = sorted(space.items("pods"), key=lambda each: str(each["metadata"]["name"]))
+    (job,) = space.items("jobs", "apis/batch/v1")
+    return job, [Pod(space.api, each) for each in pods]
+
+
+@pytest.mark.parametrize("configuration", [BEFORE_OURS, AFTER_OURS])
+def test_a_job_meets_across_nodes_and_ends_well(
+    cluster: Cluster, namespace: NamespaceFactory, configuration: str
+) -> None:
+    """The devices that are injected, of which no node has enough for both, let the scheduler part the ranks."""
+    cluster.install(programs.VOLCANO)
+    space, image = namespace("sixty"), cluster.torch()
+    with grouping(cluster.node, space.name, configuration):
+        before = calls(cluster)
+        printed = torchx.run(space, image)
+        reports = space.reports(2)
+        after = calls(cluster)
+    assert_met_on_the_fabric(reports)
+    assert all(now > then for now, then in zip(after, before, strict=True)), (before, after)
+    (group,) = space.items("podgroups", "apis/scheduling.volcano.sh/v1beta1")
+    counted = group["spec"].get("minResources", {})
+    assert not [each for each in counted if "rdma" in each], "read from the template"
+    pods = [report.pod.get() for report in reports]
+    assert {pod["spec"]["nodeName"] for pod in pods} == {NAME, SECOND}
+    for pod in pods:
+        assert pod["spec"]["schedulerName"] == "volcano"
+        assert pod["spec"]["nodeSelector"] == POOL
+        assert TOLERATION in pod["spec"]["tolerations"]
+        assert pod["metadata"]["annotations"][names.STATUS]
+        asked = cluster.reviews.pod(pod)["spec"].get("nodeSelector")
+        expected = POOL if configuration == BEFORE_OURS else None
+        assert asked == expected, "the order of the webhooks"
+    (handle,) = re.findall(r"kubernetes://torchx/\S+", printed)
+    space.wait(lambda: "SUCCEEDED" in torchx.status(space, handle), "the job to end well")
+
+
+def calls(cluster: Cluster) -> list[float]:
+    """Give how often each of Volcano's webhooks was called and let something pass."""
+    metric = cluster.node.control_plane.metric
+    return [metric(CALLS, name=each, rejected="false") for each in WEBHOOKS]
+
+
+def test_volcano_refuses_what_it_refuses(cluster: Cluster, namespace: NamespaceFactory) -> None:
+    """Its webhook for jobs is the real one: it counts the pods."""
+    cluster.install(programs.VOLCANO)
+    job = volcano_job(container("true"))
+    job["spec"]["minAvailable"] = 2
+    answer = cluster.node.api.create(job, namespace("sixty").name)
+    assert 'admission webhook "validatejob.volcano.sh" denied the request' in answer.message

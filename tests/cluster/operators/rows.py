@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from webhook.core.model import Object
 
-from .cluster import NEWEST
 from .manifests import (
     container,
     etcd,
@@ -15,10 +14,13 @@ from .manifests import (
     leader_worker_set,
     pods_of,
     pytorchjob,
+    torchrun,
     trainjob,
     volcano_job,
 )
 
+NEWEST = "2.15.0"
+"""The version of torch that runs all rows."""
 ADDRESS = "rank 0's address on the fabric"
 C10D = "rank 0's address on the fabric, where torch shows it"
 LEADER = "the leader's name, as LeaderWorkerSet writes it"
@@ -53,11 +55,6 @@ class Row(NamedTuple):
     versions: tuple[str, ...] = (NEWEST,)
 
 
-def torchrun(rank: str = "$JOB_COMPLETION_INDEX", host: str = "$MASTER_ADDR") -> str:
-    """Give a static start of two nodes."""
-    return f"torchrun --nnodes=2 --nproc-per-node=1 --node_rank={rank} --master_addr={host} --master_port=29500 train.py"
-
-
 NAME = "ddp-0.ddp"
 HEAD = "ddp-driver-0-0.ddp"
 DRIVER = container(torchrun("0"), MASTER_ADDR="localhost")
@@ -71,7 +68,7 @@ ALONE_FIRST = (
 def _of_server(kind: str) -> Row:
     """Give a LeaderWorkerSet whose programs bind to the leader's name, or register their own address, and train at that name."""
     one = container(f"python serve.py {kind} $LWS_LEADER_ADDRESS:6379 $LWS_WORKER_INDEX --nnodes 2")
-    return Row((leader_worker_set(one, one),), "ddp-0", (LEADER, LEADER), (NOTHING, NOTHING))
+    return Row((leader_worker_set(one),), "ddp-0", (LEADER, LEADER), (NOTHING, NOTHING))
 
 
 def _of_etcd(backend: str, rank_zero: str, master_addr: str) -> Row:
@@ -269,11 +266,7 @@ ROWS = {
     "etcd-v2": _of_etcd("etcd-v2", "ddp-0-", ADDRESS),
     "etcd": _of_etcd("etcd", "", LOCAL_ADDR),
     "KServe's look-up of the leader": Row(
-        (
-            leader_worker_set(
-                *[container(KSERVE + torchrun("$LWS_WORKER_INDEX", "$DP_ADDRESS"))] * 2
-            ),
-        ),
+        (leader_worker_set(container(KSERVE + torchrun("$LWS_WORKER_INDEX", "$DP_ADDRESS"))),),
         "ddp-0",
         (POD_IP, POD_IP),
         STAYS,
