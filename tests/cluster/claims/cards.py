@@ -3,48 +3,42 @@
 import json
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
+from typing import NamedTuple
 
 from tests.cluster.node.links import Links
 
 COUNT = 8
 
 
-class Cards:
-    """Interfaces of the machine, from entering the `with` block until it is left; `addresses` maps each one's name to its own, as CIDR.
+class Cards(NamedTuple):
+    """Interfaces of the machine, whose names begin with *prefix*.
 
-    An interface loses its addresses where it moves into a pod or back: DRANET asks the *url* for them, as its webhook for
-    clouds (pkg/cloudprovider/webhook).
+    *addresses* maps each one's name to its own, as CIDR. An interface loses its addresses where it
+    moves into a pod or back: DRANET asks the *url* for them, as its webhook for clouds
+    (pkg/cloudprovider/webhook).
     """
 
-    def __init__(self, links: Links) -> None:
-        """Prepare cards on the links' macvlan parent."""
-        self._links = links
-        self.prefix = links.macvlan_parent.removesuffix("v") + "c"
-        network = links.fabric.removesuffix(".0/24")
-        self.addresses: Mapping[str, str] = {
-            f"{self.prefix}{n}": f"{network}.{n + 200}/24" for n in range(COUNT)
-        }
+    prefix: str
+    addresses: Mapping[str, str]
+    url: str
 
-    def __enter__(self) -> Self:
-        """Make the interfaces, and answer; the links' end removes the interfaces."""
-        for name in self.addresses:
-            parent = ["link", self._links.macvlan_parent]
-            subprocess.run(
-                ["ip", "link", "add", *parent, name, "type", "macvlan", "mode", "bridge"],
-                check=True,
-            )
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self.addresses))
-        threading.Thread(target=self._server.serve_forever, name="cards", daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        """Stop answering."""
-        self._server.shutdown()
-        self._server.server_close()
+@contextmanager
+def running_cards(links: Links) -> Iterator[Cards]:
+    """Make the interfaces on the links' macvlan parent, which removes them, and answer."""
+    prefix, network = links.interface("c"), links.fabric.removesuffix(".0/24")
+    addresses = {f"{prefix}{n}": f"{network}.{n + 200}/24" for n in range(COUNT)}
+    macvlan = ("type", "macvlan", "mode", "bridge")
+    for name in addresses:
+        command = ["ip", "link", "add", "link", links.macvlan_parent, name, *macvlan]
+        subprocess.run(command, check=True)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(addresses)) as server:
+        threading.Thread(target=server.serve_forever, name="cards", daemon=True).start()
+        yield Cards(prefix, addresses, f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
 
 
 def _handler(addresses: Mapping[str, str]) -> type[BaseHTTPRequestHandler]:

@@ -16,6 +16,7 @@ from .cards import Cards
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 DRANET = "dra.net"
 TEST_DRIVER = "test-driver.cdi.k8s.io"
+SECONDS = 180
 
 
 class Driver:
@@ -34,11 +35,8 @@ class Driver:
     def __enter__(self) -> Self:
         """Start it, and return once its devices are published."""
         self.start()
-        wait_until(
-            lambda: len(self.devices()) == self._devices,
-            f"{self._devices} devices of {self.name}",
-            60,
-        )
+        wanted = f"{self._devices} devices of {self.name}"
+        wait_until(lambda: len(self.devices()) == self._devices, wanted, SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -47,29 +45,19 @@ class Driver:
 
     def start(self) -> None:
         """Start it, and return once it can serve pods."""
-        self._server = self._node.namespaces.start(
-            self._command, self._node.folder / f"{self.name}.log"
-        )
+        self._server = self._node.start(self._command, f"{self.name}.log")
         with self._server.starting():
-            self._server.wait_ready(lambda: self._told in self.log(), 60)
+            self._server.wait_ready(lambda: self._told in self._server.output(), SECONDS)
 
     def kill(self) -> None:
         """End it at once, as where its node's memory ends."""
         self._server.kill()
 
-    def log(self) -> str:
-        """Give what it has written since its last start."""
-        return self._server.output()
-
     def devices(self) -> list[Object]:
         """Give the devices of its ResourceSlices."""
         slices = self._node.api.expect("GET", SLICES)["items"]
-        return [
-            each
-            for one in slices
-            if one["spec"]["driver"] == self.name
-            for each in one["spec"].get("devices", [])
-        ]
+        specs = [one["spec"] for one in slices if one["spec"]["driver"] == self.name]
+        return [each for spec in specs for each in spec.get("devices", [])]
 
 
 def dranet(node: Node, cards: Cards) -> Driver:
@@ -85,16 +73,14 @@ def dranet(node: Node, cards: Cards) -> Driver:
         f"--webhook-url={cards.url}",
         "--v=4",
     ]
-    return Driver(
-        node, DRANET, command, len(cards.addresses), "Synchronized state with the runtime"
-    )
+    told = "Synchronized state with the runtime"
+    return Driver(node, DRANET, command, len(cards.addresses), told)
 
 
 def test_driver(node: Node, devices: int) -> Driver:
     """Prepare Kubernetes' own test driver with so many devices."""
-    node.namespaces.run(
-        "mkdir", "-p", f"/var/lib/kubelet/plugins/{TEST_DRIVER}"
-    )  # it makes only the folder above
+    # it makes only the folder above
+    node.run("mkdir", "-p", f"/var/lib/kubelet/plugins/{TEST_DRIVER}")
     command = [
         str(claim_assets()["dra-test-driver"]),
         "kubelet-plugin",
