@@ -30,12 +30,10 @@ def not_possible() -> str:
 
 
 class Image(NamedTuple):
-    """The image's name, its configuration as OCI writes it, its size, and that of the base in it."""
+    """The image's name, and its configuration as OCI writes it."""
 
     name: str
     configuration: dict[str, Any]
-    bytes: int
-    bytes_of_base: int
 
 
 class Builder:
@@ -70,24 +68,13 @@ class Builder:
         secret = self._folder / "pip.conf"
         secret.write_text(configuration)
         arguments = BASE_NAMES | {"VERSION": __version__, "REVISION": REVISION, "SOURCE": SOURCE}
-        self._run(
-            *(
-                "build",
-                "--isolation=chroot",
-                "--network=host",
-                "--layers=false",
-                f"--tag={NAME}:{__version__}",
-            ),
-            *(f"--build-arg={name}={value}" for name, value in arguments.items()),
-            f"--secret=id=pip.conf,src={secret}",
-            *(f"--volume={path}:{path}:ro" for path in certificates),
-            str(ROOT),
-        )
         name = f"{NAME}:{__version__}"
+        options = ["--isolation=chroot", "--network=host", "--layers=false", f"--tag={name}"]
+        options += [f"--build-arg={name}={value}" for name, value in arguments.items()]
+        options += [f"--volume={path}:{path}:ro" for path in certificates]
+        self._run("build", *options, f"--secret=id=pip.conf,src={secret}", str(ROOT))
         found = json.loads(self._run("inspect", "--type=image", name))
-        return Image(
-            name, found["OCIv1"]["config"], self._bytes(name), self._bytes(BASE_NAMES["BASE"])
-        )
+        return Image(name, found["OCIv1"]["config"])
 
     def mount(self, image: Image) -> Path:
         """Give a folder that holds the image's root file system."""
@@ -101,13 +88,6 @@ class Builder:
     def save_oci(self, image: Image, archive: Path) -> None:
         """Write the image as an OCI archive."""
         self._run("push", "--quiet", image.name, f"oci-archive:{archive}")
-
-    def _bytes(self, name: str) -> int:
-        container = self._run("from", "--pull-never", name)
-        mounted = Path(self._run("mount", container))
-        size = sum(path.lstat().st_size for path in mounted.rglob("*") if not path.is_dir())
-        self._run("rm", container)
-        return size
 
     def _run(self, *arguments: str) -> str:
         command = [*self._command, *arguments]

@@ -42,18 +42,12 @@ class Container:
             "noNewPrivileges": True,
         }
         spec["root"] = {"path": str(self._root), "readonly": True}
-        spec["linux"]["namespaces"] = [
-            one for one in spec["linux"]["namespaces"] if one["type"] != "network"
-        ]
-        spec["mounts"] = [
-            one for one in spec["mounts"] if one["destination"] in ("/proc", "/dev")
-        ] + [
-            {
-                "destination": inside,
-                "source": str(outside),
-                "type": "bind",
-                "options": ["rbind", "ro"],
-            }
+        own = [one for one in spec["linux"]["namespaces"] if one["type"] != "network"]
+        spec["linux"]["namespaces"] = own
+        kept = [one for one in spec["mounts"] if one["destination"] in ("/proc", "/dev")]
+        bound = {"type": "bind", "options": ["rbind", "ro"]}
+        spec["mounts"] = kept + [
+            {"destination": inside, "source": str(outside), **bound}
             for inside, outside in (mounts or {}).items()
         ]
         (bundle / "config.json").write_text(json.dumps(spec))

@@ -32,10 +32,7 @@ profiles:
     networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
     rendezvous: {waitImage: installed}
 """
-PRESETS = {
-    "nvidia-macvlan": "default/rdma-net-ipam",
-    "openshift-roce": "{namespace}/example-net",
-}
+PRESETS = {"nvidia-macvlan": "default/rdma-net-ipam", "openshift-roce": "{namespace}/example-net"}
 """The network that each preset names."""
 
 

@@ -1,22 +1,16 @@
-"""Jobs really run, and exchange their data on the secondary network: all are started at once.
+"""Jobs really run, and exchange their data on the secondary network: all are started at once."""
 
-A job in which shells do something else with rank 0's name is a line of SHELLS.
-"""
-
-import json
 from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
 import yaml
 
-from tests import pods as fixtures
 from tests.cluster.node import jobs
 from tests.cluster.node.expectations import EXCHANGED, IPC_LOCK, MIB, assert_on_the_fabric
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.images import ASH, BASH, DASH, NCCL_CONF
 from tests.cluster.node.namespace import Namespace
-from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Pod
 from tests.cluster.webhook import Webhook
 from webhook.core import names, podspec
@@ -67,20 +61,9 @@ SHELLS = {
     "the pod's name is compared with rank 0's": Row(
         "statefulset", f'[ "$POD_NAME" = "${{MASTER_ADDR%%.*}}" ] && R=0 || R=1; {TORCHRUN}'
     ),
-    "the hostname is compared with the first label of rank 0's name": Row(
-        "jobset",
-        f'H=${{MASTER_ADDR%%.*}}; if [[ $HOSTNAME == "$H" ]]; then R=0; else R=1; fi; {TORCHRUN}',
-    ),
-    "rank 0's name is a case": Row(
-        "pytorchjob", f'case $MASTER_ADDR in "$HOSTNAME"*) R=0 ;; *) R=1 ;; esac; {TORCHRUN}'
-    ),
     "rank 0's name is looked up until it is known": Row(
         "statefulset",
         f'until nslookup "$MASTER_ADDR"; do sleep 1; done; R=${{HOSTNAME##*-}}; {TORCHRUN}',
-    ),
-    "rank 0's name is looked up under another variable": Row(
-        "jobset",
-        f"H=$MASTER_ADDR; until getent hosts $H; do sleep 1; done; R=$JOB_COMPLETION_INDEX; {TORCHRUN}",
     ),
     "rank 0 tokenizes alone first": Row(
         "pytorchjob",
@@ -98,29 +81,6 @@ def batch_job(namespace: Namespace) -> list[Pod]:
     return namespace.wait_for_pods(2)
 
 
-def beside_a_host(namespace: Namespace) -> list[Pod]:
-    """Start a job whose rank 0 is on the node's network."""
-    master, worker = jobs.shells("pytorchjob", "sleep 600", "torchrun train.py")
-    master["spec"]["hostNetwork"] = True
-    return namespace.start(master, worker)
-
-
-def two_roles() -> list[Object]:
-    """Give a JobSet's only pod of role driver, whose command calls itself localhost, and its only worker, which names the driver."""
-    pods: list[Object] = []
-    for rank, role in enumerate(("driver", "workers")):
-        text = json.dumps(jobs.shells("jobset", f"R={rank}; {TORCHRUN}")[0])
-        pod = json.loads(text.replace("ddp-workers", f"ddp-{role}"))
-        told = {"replicatedjob-name": role, "global-replicas": "2"}
-        for marks in (pod["metadata"]["labels"], pod["metadata"]["annotations"]):
-            del marks["jobset.sigs.k8s.io/coordinator"]
-            marks |= {f"jobset.sigs.k8s.io/{key}": value for key, value in told.items()}
-        fixtures.drop_env(pod, "MASTER_ADDR")
-        fixtures.add_env(pod, "MASTER_ADDR", "ddp-driver-0-0.ddp" if rank else "localhost")
-        pods.append(pod)
-    return pods
-
-
 def shells(row: Row) -> list[Object]:
     """Give the pods of a row."""
     return jobs.shells(row.system, row.rank_zero, row.worker)
@@ -132,8 +92,6 @@ def master(**changes: object) -> Callable[[Namespace], list[Pod]]:
 
 
 JOBS: dict[str, tuple[str | None, Callable[[Namespace], list[Pod]]]] = {
-    "leader last": (SHARED, lambda namespace: namespace.start(two_roles()[1])),
-    "rank 0 on the host": (SHARED, beside_a_host),
     "torchx": (SHARED, lambda namespace: jobs.start(namespace, "torchx")),
     "pytorchjob": (SHARED, lambda namespace: jobs.start(namespace, "pytorchjob")),
     "jobset": (SHARED, lambda namespace: jobs.start(namespace, "jobset")),
@@ -153,7 +111,7 @@ JOBS: dict[str, tuple[str | None, Callable[[Namespace], list[Pod]]]] = {
         for name, row in SHELLS.items()
     },
 }
-"""The profile of each job's namespace, and how it is started. Of "leader last" only the worker is."""
+"""The profile of each job's namespace, and how it is started."""
 
 
 @pytest.fixture(scope="module")
@@ -287,36 +245,3 @@ def test_a_command_runs_as_before_and_trains_on_the_fabric(
         assert report.environment["MASTER_ADDR"] == report.master_addr == expected
         assert report.train["store"] == address
         assert_on_the_fabric(report)
-
-
-def test_a_worker_whose_leader_starts_only_after_it_is_given_the_leaders_name(
-    begun: dict[str, list[Pod]], node: Node
-) -> None:
-    """As a JobSet with startupPolicyOrder InOrder or dependsOn: the leader's pod is made once the worker runs."""
-    (worker,) = begun["leader last"]
-    space = Namespace(node, worker.namespace)
-    name = worker.environment()["MASTER_ADDR"]
-    assert name == worker.annotation(names.MASTER_ADDR) == "ddp-driver-0-0.ddp"
-    reports = [pod.report() for pod in (*space.start(two_roles()[0]), worker)]
-    assert [report.train["rank"] for report in reports] == [0, 1]
-    for report, host in zip(reports, ("localhost", name), strict=True):
-        assert report.master_addr == host
-        assert_on_the_fabric(report)
-    space.wait(lambda: space.events("MeetsByName"), "an Event that says so")
-    (told,) = space.events("MeetsByName")
-    assert "ddp-driver-0-0, has no live pod" in told["message"]
-
-
-def test_the_wait_for_a_rank_zero_that_is_left_alone_ends_with_the_cause(
-    begun: dict[str, list[Pod]],
-) -> None:
-    """No address of it will ever come: the worker's status says so, in place of a wait for half an hour."""
-    master, worker = begun["rank 0 on the host"]
-    statuses = worker.wait_for_end("Failed")["status"]["initContainerStatuses"]
-    (wait,) = (each for each in statuses if each["name"] == names.WAIT_CONTAINER)
-    assert wait["state"]["terminated"]["exitCode"] == 75
-    cause = worker.annotation(names.WAIT_ENDS)
-    assert cause in wait["state"]["terminated"]["message"]
-    assert master.name in cause
-    assert "the node's network" in cause
-    assert master.get()["status"]["phase"] == "Running", "what is left alone runs"

@@ -1,4 +1,4 @@
-"""Pods of one job that come and go at different times, wait again, and ask for more than there is."""
+"""Pods of one job that come and go at different times, and wait again."""
 
 import time
 
@@ -9,7 +9,6 @@ from tests.cluster.node import jobs
 from tests.cluster.node.expectations import assert_on_the_fabric
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.node import Node
-from tests.cluster.node.pods import unschedulable
 from webhook.core import names
 from webhook.core.model import Object
 
@@ -62,15 +61,6 @@ def test_a_late_worker_has_the_address_at_admission(
     assert late.created["metadata"]["annotations"][names.MASTER_ADDR] == address
     assert late.report().train["store"] == address
     assert first.report().train["rank"] == 0
-
-
-def test_a_pod_that_asks_for_more_devices_than_there_are_is_not_scheduled(
-    namespace: NamespaceFactory,
-) -> None:
-    """What the scheduler counts is what the webhook added."""
-    (pod,) = namespace("greedy").start(jobs.pytorchjob()[0])
-    found = pod.wait(unschedulable, "the scheduler's answer")
-    assert "Insufficient rdma/rdma_shared_device_a" in unschedulable(found)
 
 
 def test_the_address_of_an_earlier_sandbox_does_not_end_the_wait(

@@ -1,7 +1,6 @@
 """The node's cards, macvlan interfaces that DRANET moves into pods, and the service that tells DRANET each card's address."""
 
 import json
-import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,10 +30,8 @@ def running_cards(links: Links) -> Iterator[Cards]:
     """Make the interfaces on the links' macvlan parent, which removes them, and answer."""
     prefix, network = links.interface("c"), links.fabric.removesuffix(".0/24")
     addresses = {f"{prefix}{n}": f"{network}.{n + 200}/24" for n in range(COUNT)}
-    macvlan = ("type", "macvlan", "mode", "bridge")
     for name in addresses:
-        command = ["ip", "link", "add", "link", links.macvlan_parent, name, *macvlan]
-        subprocess.run(command, check=True)
+        links.add_macvlan(name)
     with ThreadingHTTPServer(("127.0.0.1", 0), _handler(addresses)) as server:
         threading.Thread(target=server.serve_forever, name="cards", daemon=True).start()
         yield Cards(prefix, addresses, f"http://127.0.0.1:{server.server_port}")

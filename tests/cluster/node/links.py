@@ -64,6 +64,11 @@ class Links:
         _ip("link", "set", outer, "up")
         _ip("link", "set", inner, "netns", str(pid))
 
+    def add_macvlan(self, name: str) -> None:
+        """Make one more interface, beside those of pods; it is removed with the links."""
+        parent = self.macvlan_parent
+        _ip("link", "add", "link", parent, "name", name, "type", "macvlan", "mode", "bridge")
+
     def _remove(self) -> None:
         for name in (self.bridge, self._proxy_outer, self.macvlan_parent):
             with suppress(subprocess.CalledProcessError):

@@ -51,9 +51,7 @@ def grouping(node: Node, namespace: str, name: str) -> Iterator[None]:
             )
             api.expect("DELETE", f"{CONFIGURATIONS}/{NAME}")
         wait_until(
-            lambda: _is_grouped(node, namespace),
-            "Volcano's webhook for pods to be called",
-            SECONDS,
+            lambda: _is_grouped(node, namespace), "Volcano's webhook for pods to be called", SECONDS
         )
         yield
     finally:
