@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tests import ROOT
 from tests.cluster.operators import programs, rows, torchx
-from tests.cluster.operators.cluster import NEWEST
 from tests.operators import test_torchx
 from tests.peer.suite import VERSION as PEER
 
@@ -30,13 +29,7 @@ def pinned(folder: str, module: str) -> str:
 
 def torch_versions() -> list[str]:
     """Return all versions of torch that any test of the operators runs, the oldest first."""
-    text = (ROOT / "tests/operators/test_torchx.py").read_text()
-    between = [
-        each
-        for listed in re.findall(r'parametrize\("version", \[("[^]]*)\]', text)
-        for each in listed.split(", ")
-    ]
-    found = {NEWEST, *test_torchx.VERSIONS, *rows.EVERY, *(each.strip('"') for each in between)}
+    found = {rows.NEWEST, *test_torchx.VERSIONS, *test_torchx.BETWEEN, *rows.EVERY}
     return sorted(found, key=lambda version: [int(part) for part in version.split(".")])
 
 
@@ -68,7 +61,7 @@ def _lines() -> Iterator[str]:
     yield ""
     yield f"torch {', '.join(torch_versions())}, from PyPI's wheels without CUDA. Not every system ran with every version: TorchX did,"
     yield "and the rows of [rows.py](../tests/cluster/operators/rows.py) in which the version matters ran with"
-    yield f"{', '.join(rows.EVERY)}; all others with {NEWEST}."
+    yield f"{', '.join(rows.EVERY)}; all others with {rows.NEWEST}."
     yield "torch 2.4 and 2.5 tell the ranks another name as `MASTER_ADDR`, and train over the second network all the same.\n"
     yield f"Volcano {programs.VOLCANO.version[1:]} is its own scheduler, controllers and admission webhooks, from the manifests"
     yield "that it ships; its certificate is made by the tests, since the Job that makes it runs a script of Volcano's image."
@@ -217,27 +210,27 @@ SYSTEMS = (
         "the same on two nodes, with Volcano's webhooks",
         f"{torchx.VERSION}, Volcano {programs.VOLCANO.version[1:]}",
         "controller",
-        "tests/operators/test_torchx_on_two_nodes.py",
+        "tests/operators/test_two_nodes.py",
     ),
     (
         "TorchX `dist.ddp` in MCAD's AppWrapper, also with TorchX' network option",
         f"{torchx.VERSION}, MCAD {programs.MCAD.version[1:]}",
         "controller",
-        "tests/operators/test_appwrapper.py",
+        "tests/operators/test_torchx.py",
     ),
     (
         "PyTorchJob, also elastic",
         programs.TRAINING_OPERATOR.version[1:],
         "controller",
-        "tests/operators/test_pytorchjob.py",
+        "tests/operators/test_systems.py",
     ),
-    ("JobSet", programs.JOBSET.version[1:], "controller", "tests/operators/test_jobset.py"),
-    ("LeaderWorkerSet", programs.LWS.version[1:], "controller", "tests/operators/test_lws.py"),
+    ("JobSet", programs.JOBSET.version[1:], "controller", "tests/operators/test_systems.py"),
+    ("LeaderWorkerSet", programs.LWS.version[1:], "controller", "tests/operators/test_systems.py"),
     (
         "indexed Job",
         f"Kubernetes {pinned('kubernetes', 'k8s.io/kubernetes')}",
         "controller",
-        "tests/operators/test_indexed_job.py",
+        "tests/operators/test_rows.py",
     ),
     (
         "PyTorchJob in a queue of Kueue",

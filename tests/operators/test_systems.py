@@ -1,4 +1,4 @@
-"""Jobs of operators, with their webhooks: they are decided as the dry run says, and meet again where a part is made anew."""
+"""Jobs of operators: decided as the dry run says, they meet again where a part is made anew."""
 
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.pods import Report
@@ -25,7 +25,7 @@ TRAINER = container("torchrun train.py", "pytorch")
 def test_a_jobset_meets_and_after_a_restart_meets_at_the_new_address(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
-    """All Jobs are made anew, while pods of the attempt before may still end: none of them gives its address to the new one."""
+    """All Jobs are made anew; pods of the attempt before give their address to none of them."""
     cluster.install(programs.JOBSET)
     space = namespace("rdma-shared")
     made = jobset(2, workers=container(torchrun(), MASTER_ADDR="ddp-workers-0-0.ddp"))
@@ -71,7 +71,7 @@ def test_each_group_of_a_leader_worker_set_meets_at_its_own_leader(
 def test_a_pytorchjob_comes_back_at_the_new_address_of_its_master(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
-    """The operator makes the master anew under its name; the worker's container starts again and reads the new address."""
+    """Its master is made anew under its name; the worker's container reads the new address."""
     cluster.install(programs.TRAINING_OPERATOR)
     space = namespace("rdma-shared")
     manifest = with_image(pytorchjob(Master=TRAINER, Worker=TRAINER), cluster.torch())

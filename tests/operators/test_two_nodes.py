@@ -1,4 +1,4 @@
-"""Jobs whose ranks are on two nodes: the example that tests the fabric, and one of `torchx run` with Volcano's own webhooks."""
+"""Jobs on two nodes: the example that tests the fabric; `torchx run` with Volcano's webhooks."""
 
 import re
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ def test_of_a_fabric_test_that_is_not_injected_they_do_not_and_it_fails(
 
 
 def run_example(cluster: Cluster, space: Namespace) -> tuple[Object, list[Pod]]:
-    """Apply the example with the image that is here, wait until its Job is over, and give it with its pods, by rank."""
+    """Run the example with the image that is here; give its Job and its pods, by rank."""
     plane, image = cluster.node.control_plane, cluster.torch()
     rendered = plane.kubectl("kustomize", str(EXAMPLE)).stdout.replace("pytorch/pytorch", image)
     plane.kubectl("apply", f"--namespace={space.name}", "--filename=-", input=rendered)
@@ -88,7 +88,7 @@ def run_example(cluster: Cluster, space: Namespace) -> tuple[Object, list[Pod]]:
 def test_a_job_meets_across_nodes_and_ends_well(
     cluster: Cluster, namespace: NamespaceFactory, configuration: str
 ) -> None:
-    """The devices that are injected, of which no node has enough for both, let the scheduler part the ranks."""
+    """No node has enough devices for both ranks: the scheduler parts them."""
     cluster.install(programs.VOLCANO)
     space, image = namespace("sixty"), cluster.torch()
     with grouping(cluster.node, space.name, configuration):

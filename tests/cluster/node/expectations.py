@@ -5,7 +5,7 @@ from .pods import Report
 MIB = 1 << 20
 EXCHANGED = 8 * MIB
 IDLE_BYTES = 1024
-"""What any interface carries: neighbour discovery and ARP. One piece of the data would be 64 KiB."""
+"""What any interface carries: neighbour discovery, ARP. One piece of the data would be 64 KiB."""
 IPC_LOCK = 1 << 14
 
 

@@ -1,4 +1,4 @@
-"""Fixtures of the tiers whose pods run: a conftest imports what it needs, and its `tier` says which.
+"""Fixtures of the tiers whose pods run: a conftest imports them, and its `tier` says with what.
 
 def test_pod(namespace, webhook, controller):
     pods = namespace("rdma-shared").start(*jobs.pytorchjob())

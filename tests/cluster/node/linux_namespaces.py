@@ -1,4 +1,4 @@
-"""The mount and process namespaces that the node's processes live in, so that nothing of theirs outlives the tests."""
+"""The namespaces that a node's processes live in, so that nothing of theirs outlives the tests."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,8 @@ SCRIPT = """\
 set -e
 for dir in var/lib var/log run; do
   mkdir -p "$0/upper/$dir" "$0/overlay/$dir"
-  mount -t overlay overlay -o "lowerdir=/$dir,upperdir=$0/upper/$dir,workdir=$0/overlay/$dir" "/$dir"
+  options="lowerdir=/$dir,upperdir=$0/upper/$dir,workdir=$0/overlay/$dir"
+  mount -t overlay overlay -o "$options" "/$dir"
 done
 mkdir -p "$0/kubelet" /var/lib/kubelet /run/netns
 mount --bind "$0/kubelet" /var/lib/kubelet
@@ -21,7 +22,7 @@ rm -rf /run/containerd /var/lib/cni
 echo ready
 exec cat
 """
-"""Writes to /var/lib, /var/log and /run stay in the folder. It ends when its standard input does: with the tests' process at last."""
+"""Writes below /var/lib, /var/log and /run stay in the folder. It ends with its standard input."""
 SYSCTLS = (
     "kernel/panic",
     "kernel/panic_on_oops",
@@ -30,12 +31,12 @@ SYSCTLS = (
     "vm/overcommit_memory",
     "vm/panic_on_oom",
 )
-"""What a kubelet sets for the whole machine at its start (pkg/kubelet/cm/container_manager_linux.go setupKernelTunables)."""
+"""What a kubelet sets for the whole machine (container_manager_linux.go setupKernelTunables)."""
 CGROUPS = Path("/sys/fs/cgroup")
 
 
 class LinuxNamespaces:
-    """The namespaces, from entering the `with` block until it is left: then all processes in them are gone, and all mounts."""
+    """They live until the `with` block is left: then their processes are gone, and their mounts."""
 
     def __init__(self, folder: Path) -> None:
         """Prepare namespaces whose private /var/lib, /var/log and /run lie in the folder."""
@@ -64,7 +65,7 @@ class LinuxNamespaces:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the first process of the process namespace, and with it every other; put the settings back."""
+        """End the first process, and with it every other; put the machine's settings back."""
         self._end()
         for path, value in self._sysctls.items():
             path.write_text(value)
@@ -101,6 +102,6 @@ class LinuxNamespaces:
 
 
 def _cgroups() -> Iterator[Path]:
-    """Give the cgroups in which a containerd puts pods that a kubelet does not place, in each hierarchy."""
+    """Give the cgroups of pods that no kubelet has placed, in each hierarchy."""
     for pattern in ("k8s.io", "k8s.io/*/", "*/k8s.io", "*/k8s.io/*/"):
         yield from (path for path in CGROUPS.glob(pattern) if path.is_dir())

@@ -1,4 +1,4 @@
-"""A namespace of the cluster: what is submitted to it, its pods, and what the command says of it."""
+"""A namespace of the cluster: what is submitted to it, its pods, and what our command says."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ class Namespace:
         return made
 
     def start(self, *manifests: Object) -> list[Pod]:
-        """Create pods, the last first, as the worker comes first in most jobs; give them in order."""
+        """Create pods, the last first, as workers come first in most jobs; give them in order."""
         made = [Pod(self.api, self.submit(each)) for each in reversed(manifests)]
         return made[::-1]
 
@@ -40,7 +40,7 @@ class Namespace:
         return [each for each in found if _lives(each.created)]
 
     def items(self, kind: str, api: str = "") -> list[Object]:
-        """Give all objects of a kind by its plural, of the core API or another: ``apis/batch/v1``."""
+        """Give all objects of a kind by its plural; *api*: such as ``apis/batch/v1``."""
         path = f"/{api}/namespaces/{self.name}" if api else self.path
         found: list[Object] = self.api.expect("GET", f"{path}/{kind}")["items"]
         return found
@@ -57,7 +57,7 @@ class Namespace:
     def reports(
         self, count: int, accept: Callable[[Report], bool] = lambda _: True
     ) -> list[Report]:
-        """Wait until as many pods tell that they have trained, and so; give what they tell, by rank."""
+        """Wait until as many pods tell of an acceptable training; give what they tell, by rank."""
         found: list[Report] = []
 
         def told() -> bool:
