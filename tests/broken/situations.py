@@ -50,14 +50,15 @@ profiles:
 class Situation:
     """One situation. *make* breaks it and returns the target of `explain`.
 
-    The first finding has this *code*, its subject and message contain what it *says*, its action what to *do*. *profile* and *labels*
-    are of the namespace; *system*: whose controller makes the job of `submit`, ``Job`` or ``Volcano``.
+    The first finding has this *code*, its subject and message contain what it *says*, its action
+    what to *do*: texts between `…`. *profile* and *labels* are of the namespace; *system*: whose
+    controller makes the job of `submit`, ``Job`` or ``Volcano``.
     """
 
     make: Callable[[Site, "Situation"], str]
     code: Code
-    says: tuple[str, ...]
-    do: tuple[str, ...]
+    says: str
+    do: str
     profile: str | None = "shared"
     labels: Mapping[str, str] = field(default_factory=dict)
     system: str = "Job"
@@ -285,34 +286,34 @@ _REFUSED = {
     "webhook down": Situation(
         webhook_is_down,
         Code.WEBHOOK_UNREACHABLE,
-        ("Job ddp", "webhook does not answer", "connection refused"),
-        ("fabric-injector check",),
+        "Job ddp … webhook does not answer … connection refused",
+        "fabric-injector check",
     ),
     "wrong profile": Situation(
         job_is_refused,
         Code.POD_DENIED,
-        ("Job ddp", "label fabric-injector.io/profile", "no profile is named 'shraed'"),
-        ("use one of", "shared"),
+        "Job ddp … label fabric-injector.io/profile … no profile is named 'shraed'",
+        "use one of … shared",
         profile="shraed",
     ),
     "quota": Situation(
         quota_is_used_up,
         Code.QUOTA_REFUSED,
-        ("Job ddp", "exceeded quota: devices", DEVICE, "limited"),
-        ("raise the ResourceQuota",),
+        f"Job ddp … exceeded quota: devices … {DEVICE} … limited",
+        "raise the ResourceQuota",
     ),
     "PodSecurity": Situation(
         job_is_refused,
         Code.POD_DENIED,
-        ("Job ddp", "IPC_LOCK", "pod-security.kubernetes.io/enforce: baseline", "refuses"),
-        ("label the namespace privileged", "podSecurity: skip"),
+        "Job ddp … IPC_LOCK … pod-security.kubernetes.io/enforce: baseline … refuses",
+        "label the namespace privileged … podSecurity: skip",
         labels={"pod-security.kubernetes.io/enforce": "baseline"},
     ),
     "PodSecurity, for the job's own pods": Situation(
         job_is_refused,
         Code.POD_SECURITY_REFUSED,
-        ("Job ddp", 'violates PodSecurity "restricted:latest"', "runAsNonRoot"),
-        ("label the namespace privileged", "correct what is named"),
+        'Job ddp … violates PodSecurity "restricted:latest" … runAsNonRoot',
+        "label the namespace privileged … correct what is named",
         profile="unprivileged",
         labels={"pod-security.kubernetes.io/enforce": "restricted"},
     ),
@@ -328,70 +329,68 @@ SITUATIONS: Mapping[str, Situation] = {
     "quota, after the webhook was down": Situation(
         quota_refuses_after_the_webhook_came_back,
         Code.QUOTA_REFUSED,
-        ("Job ddp", "exceeded quota: devices"),
-        ("raise the ResourceQuota",),
+        "Job ddp … exceeded quota: devices",
+        "raise the ResourceQuota",
     ),
     "network gone": Situation(
-        network_is_gone, Code.NETWORK_MISSING, ("own-net",), ("create",), profile="own"
+        network_is_gone, Code.NETWORK_MISSING, "own-net", "create", profile="own"
     ),
     "no address left": Situation(
         no_address_is_left,
         Code.ADDRESSES_EXHAUSTED,
-        ("own-net", "no"),
-        ("enlarge the range",),
+        "own-net … no",
+        "enlarge the range",
         profile="own",
     ),
     "devices taken": Situation(
         devices_are_taken,
         Code.RESOURCE_TAKEN,
-        (f"Insufficient {DEVICE}",),
-        ("free", DEVICE),
+        f"Insufficient {DEVICE}",
+        f"free … {DEVICE}",
         profile="many",
     ),
     "no shell": Situation(
-        image_has_no_shell, Code.CONTAINER_NOT_STARTING, ("wait step",), ("no sh", "waitImage")
+        image_has_no_shell, Code.CONTAINER_NOT_STARTING, "wait step", "no sh … waitImage"
     ),
     "sandbox rebuilt": Situation(
-        rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)
+        rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, "bert-worker-0", "restart"
     ),
-    "rank 0 moved": Situation(
-        rank_zero_has_moved, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)
-    ),
+    "rank 0 moved": Situation(rank_zero_has_moved, Code.ADDRESS_FORMER, "bert-worker-0", "restart"),
     "rank 0 missing": Situation(
-        rank_zero_is_missing, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)
+        rank_zero_is_missing, Code.RANK_ZERO_MISSING, "no rank-0 pod", "Events"
     ),
     "rank 0 never came": Situation(
-        rank_zero_never_came, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)
+        rank_zero_never_came, Code.RANK_ZERO_MISSING, "no rank-0 pod", "Events"
     ),
     "rank 0 before the label": Situation(
         rank_zero_came_before_the_label,
         Code.WEBHOOK_MISSED,
-        ("bert-master-0",),
-        ("restart the job",),
+        "bert-master-0",
+        "restart the job",
         profile=None,
     ),
     "wait over": Situation(
         wait_is_over,
         Code.WAIT_GAVE_UP,
-        ("bert-worker-0", "gave up"),
-        ("no pod bert-master-0",),
+        "bert-worker-0 … gave up",
+        "no pod bert-master-0",
         profile="impatient",
     ),
     "controller dead": Situation(
         controller_is_dead,
         Code.LEASE_STALE,
-        ("Lease", "was renewed last"),
-        ("is the controller running?",),
+        "Lease … was renewed last",
+        "is the controller running?",
     ),
-    "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, ("IPC_LOCK",), ("run as root",)),
+    "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, "IPC_LOCK", "run as root"),
     "LimitRange lowers memory": Situation(
-        limit_range_lowers_memory, Code.SHARED_MEMORY_BEYOND_LIMIT, ("128Mi",), ("memory limit",)
+        limit_range_lowers_memory, Code.SHARED_MEMORY_BEYOND_LIMIT, "128Mi", "memory limit"
     ),
     "LimitRange refuses": Situation(
         limit_range_refuses,
         Code.POD_REFUSED,
-        ("Job ddp", f"maximum {DEVICE} usage per Container is 8, but"),
-        ("LimitRange", "injected devices"),
+        f"Job ddp … maximum {DEVICE} usage per Container is 8, but",
+        "LimitRange … injected devices",
         profile="many",
     ),
 }

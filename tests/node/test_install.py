@@ -1,12 +1,10 @@
 """install.yaml as shipped, with the image from the Dockerfile, on a cluster that knows nothing of the injector yet."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cluster.fixtures import unavailable
 from tests.cluster.installation import NAMESPACE
 from tests.cluster.node import jobs
 from tests.cluster.node.cni import copy_network
@@ -17,8 +15,6 @@ from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Pod
 from tests.cluster.node.product import install, is_available, save_image, uninstall
-from tests.image import builder as images
-from tests.installed import not_installed
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Object
@@ -37,24 +33,14 @@ PRESETS = {"nvidia-macvlan": "default/rdma-net-ipam", "openshift-roce": "{namesp
 
 
 @pytest.fixture(scope="module")
-def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give the file of the image, under the name that install.yaml gives it."""
-    if reason := images.not_possible():
-        pytest.skip(reason)
-    if reason := not_installed("test-node"):
-        unavailable(reason)
-    archive = save_image(tmp_path_factory.mktemp("image"))
-    yield archive
-    archive.unlink()
-
-
-@pytest.fixture(scope="module")
-def product(node: Node, archive: Path) -> Iterator[Namespace]:
+def product(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
     """Install install.yaml, then the profiles, and wait for both Deployments; give their namespace.
 
     Other modules run programs of this checkout in its place.
     """
+    archive = save_image(tmp_path_factory.mktemp("image"))
     node.containerd.import_images(archive.read_bytes())
+    archive.unlink()
     install(node, PROFILES)
     yield Namespace(node, NAMESPACE)
     uninstall(node)
