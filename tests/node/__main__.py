@@ -15,7 +15,7 @@ from tests.cluster.assets import AssetsUnavailable, assets, binary, node_assets
 from tests.cluster.node import jobs
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
-from tests.cluster.node.product import install, save_image
+from tests.cluster.node.product import install
 from tests.cluster.node.requirements import not_possible
 from webhook.core.names import PROFILE
 
@@ -38,17 +38,13 @@ def main(once: bool) -> None:
         if reason := not_possible(folder / "try"):
             raise click.ClickException(f"a node cannot run here: {reason}")
         say(
-            "building what is not built yet: kube-apiserver, etcd, kubelet, Multus (once, about 15 minutes) ..."
+            "building what is not built yet: kube-apiserver, kubelet … (once, about 15 minutes) ..."
         )
         assets()
         node_assets()
-        say("building the image: about 2 minutes ...")
-        archive = save_image(folder)
         say("starting the node ...")
         with Node(folder / "cluster") as node:
-            node.containerd.import_images(archive.read_bytes())
-            archive.unlink()
-            say("installing fabric-injector ...")
+            say("building the image and installing fabric-injector: about 2 minutes ...")
             install(node, PROFILES)
             meet(node)
             if not once:

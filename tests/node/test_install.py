@@ -14,7 +14,7 @@ from tests.cluster.node.images import NO_SHELL
 from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Pod
-from tests.cluster.node.product import install, is_available, save_image, uninstall
+from tests.cluster.node.product import install, is_available, uninstall
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Object
@@ -33,14 +33,11 @@ PRESETS = {"nvidia-macvlan": "default/rdma-net-ipam", "openshift-roce": "{namesp
 
 
 @pytest.fixture(scope="module")
-def product(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
-    """Install install.yaml, then the profiles, and wait for both Deployments; give their namespace.
+def product(node: Node) -> Iterator[Namespace]:
+    """Install it, with the profiles; give the namespace of the Deployments.
 
     Other modules run programs of this checkout in its place.
     """
-    archive = save_image(tmp_path_factory.mktemp("image"))
-    node.containerd.import_images(archive.read_bytes())
-    archive.unlink()
     install(node, PROFILES)
     yield Namespace(node, NAMESPACE)
     uninstall(node)

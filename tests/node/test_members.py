@@ -1,4 +1,4 @@
-"""Pods of one job that come and go at different times, and wait again."""
+"""Pods of one job that come and go at different times."""
 
 import time
 
@@ -10,7 +10,6 @@ from tests.cluster.node.expectations import assert_on_the_fabric
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.node import Node
 from webhook.core import names
-from webhook.core.model import Object
 
 pytestmark = pytest.mark.usefixtures("webhook", "controller")
 STILL_WAITING_SECONDS = 2
@@ -86,24 +85,3 @@ def test_the_address_of_an_earlier_sandbox_does_not_end_the_wait(
     pod.wait(lambda _: pod.environment()["MASTER_ADDR"] != before, "its new environment")
     environment = pod.environment()
     assert environment["MASTER_ADDR"] == environment["PET_LOCAL_ADDR"] == pod.fabric_address()
-
-
-def test_a_wait_says_what_was_missing_when_its_time_is_up(
-    namespace: NamespaceFactory, controller: Controller
-) -> None:
-    """Without a controller nothing is published: an OnFailure pod waits again, and its status says why."""
-    controller.stop()
-    (pod,) = namespace("impatient").start(jobs.pytorchjob()[0])
-    pod.wait(lambda found: _last_end(found).get("exitCode") == 75, "the end of the wait's time")
-    message = _last_end(pod.get())["message"]
-    assert pod.get()["metadata"]["labels"][names.JOB] in message
-    assert "master-addr" in message
-    controller.start()
-    pod.wait_until_running("pytorch")
-    assert pod.environment()["MASTER_ADDR"] == pod.fabric_address()
-
-
-def _last_end(pod: Object) -> Object:
-    statuses = pod["status"].get("initContainerStatuses", [])
-    states = [one[state] for one in statuses for state in ("lastState", "state")]
-    return next((each["terminated"] for each in states if "terminated" in each), {})

@@ -1,7 +1,5 @@
 """Jobs in a queue of Kueue, by its own controller and webhooks: they wait whole, are admitted whole, and meet on the fabric."""
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.cluster.node.fixtures import NamespaceFactory
@@ -35,28 +33,13 @@ JOBSET = jobset(
 )
 
 
-def _is_pytorchjob_suspended(job: Object) -> bool:
-    return bool(job["spec"].get("runPolicy", {}).get("suspend"))
-
-
-def _is_jobset_suspended(job: Object) -> bool:
-    return bool(job["spec"].get("suspend"))
-
-
 @pytest.mark.parametrize(
-    ("made", "is_suspended", "quotas"),
-    [
-        (PYTORCHJOB, _is_pytorchjob_suspended, {CARD: "3", DEVICE: "1"}),
-        (JOBSET, _is_jobset_suspended, {CARD: "3"}),
-    ],
+    ("made", "quotas"),
+    [(PYTORCHJOB, {CARD: "3", DEVICE: "1"}), (JOBSET, {CARD: "3"})],
     ids=["PyTorchJob", "JobSet"],
 )
 def test_a_job_waits_for_quota_with_no_pod_and_then_meets(
-    cluster: Cluster,
-    namespace: NamespaceFactory,
-    made: Object,
-    is_suspended: Callable[[Object], bool],
-    quotas: dict[str, str],
+    cluster: Cluster, namespace: NamespaceFactory, made: Object, quotas: dict[str, str]
 ) -> None:
     """Cards for one job and a half: the second waits until the first is gone.
 
@@ -138,6 +121,12 @@ def test_a_pod_group_waits_until_its_queue_covers_the_injected_devices(
     assert checked(cluster, space, queue) == [str(Code.CLUSTER_QUEUE_COVERS)]
     assert counted(space) == {CARD: 2, DEVICE: 2}
     assert used(space, queue) == {CARD: "2", DEVICE: "2"}
+
+
+def is_suspended(job: Object) -> bool:
+    """Tell whether a JobSet, or a PyTorchJob by its policy, is to wait."""
+    spec = job["spec"]
+    return bool(spec.get("suspend") or spec.get("runPolicy", {}).get("suspend"))
 
 
 def install(cluster: Cluster) -> None:

@@ -1,7 +1,5 @@
 """The product on a node as administrators install it: the Dockerfile's image, install.yaml, profiles."""
 
-from pathlib import Path
-
 from tests.cluster.installation import NAMESPACE, apply_profiles, install_yaml, shipped
 from tests.image import builder as images
 
@@ -9,19 +7,17 @@ from .namespace import Namespace
 from .node import Node
 
 
-def save_image(folder: Path) -> Path:
-    """Build the image, and write it to a file of the folder under the name that install.yaml gives it."""
+def install(node: Node, profiles: str) -> None:
+    """Build the image, apply install.yaml, then the profiles; return once all is available."""
+    plane, folder = node.control_plane, node.folder / "image"
+    folder.mkdir()
     (deployment,) = shipped("Deployment", "fabric-injector-webhook")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    name = f"docker.io/library/{container['image']}"
     with images.Builder(folder) as builder:
-        return builder.save(
-            builder.build(), folder / "image.tar", f"docker.io/library/{container['image']}"
-        )
-
-
-def install(node: Node, profiles: str) -> None:
-    """Apply install.yaml, then the profiles; return once all replicas are available."""
-    plane = node.control_plane
+        archive = builder.save(builder.build(), folder / "image.tar", name)
+    node.containerd.import_images(archive.read_bytes())
+    archive.unlink()
     plane.kubectl("apply", "--server-side", "--validate=strict", f"--filename={install_yaml()}")
     apply_profiles(plane, profiles)
     node.operators.append(NAMESPACE)

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from tests.cluster.assets import binary
+from tests.cluster.node import jobs
 from tests.cluster.node.node import Node
 from tests.cluster.webhook import CONFIGURATIONS
 from tests.waiting import wait_until
@@ -39,20 +40,15 @@ def grouping(node: Node, namespace: str, name: str) -> Iterator[None]:
     try:
         group = {"resourceGroup": "training", "object": {"key": "namespace", "value": [namespace]}}
         groups = [{**group, "labels": POOL, "tolerations": [TOLERATION]}]
-        _serve(
-            node,
-            _with_pods(containers),
-            {"volcano-admission.conf": yaml.safe_dump({"resourceGroups": groups})},
-        )
+        configuration = yaml.safe_dump({"resourceGroups": groups})
+        _serve(node, _with_pods(containers), {"volcano-admission.conf": configuration})
         if name != NAME:
             signed = api.expect("GET", f"{CONFIGURATIONS}/{NAME}")["webhooks"]
-            api.expect(
-                "POST", CONFIGURATIONS, {**shipped, "metadata": {"name": name}, "webhooks": signed}
-            )
+            renamed = {**shipped, "metadata": {"name": name}, "webhooks": signed}
+            api.expect("POST", CONFIGURATIONS, renamed)
             api.expect("DELETE", f"{CONFIGURATIONS}/{NAME}")
-        wait_until(
-            lambda: _is_grouped(node, namespace), "Volcano's webhook for pods to be called", SECONDS
-        )
+        called = "Volcano's webhook for pods to be called"
+        wait_until(lambda: _is_grouped(node, namespace), called, SECONDS)
         yield
     finally:
         for each in {NAME, name}:
@@ -82,9 +78,8 @@ def _with_pods(containers: list[Object]) -> list[Object]:
 
 
 def _containers(node: Node) -> list[Object]:
-    found: list[Object] = node.api.expect("GET", DEPLOYMENT)["spec"]["template"]["spec"][
-        "containers"
-    ]
+    template = node.api.expect("GET", DEPLOYMENT)["spec"]["template"]
+    found: list[Object] = template["spec"]["containers"]
     return found
 
 
@@ -110,7 +105,5 @@ def _serve(node: Node, containers: list[Object], settings: dict[str, Any]) -> No
 
 
 def _is_grouped(node: Node, namespace: str) -> bool:
-    pod = {"containers": [container("true")]}
-    manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "asked"}, "spec": pod}
-    answer = node.api.create(manifest, namespace, dry_run=True)
+    answer = node.api.create(jobs.pod("asked", ["true"]), namespace, dry_run=True)
     return answer.status == 201 and answer.json["spec"].get("nodeSelector") == POOL
