@@ -60,7 +60,7 @@ sockets: $(STAMP) ## tests with real server processes on loopback
 test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to build/screenshots
 	@$(BIN)/pytest -q -m page
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
-	@$(BIN)/pytest -q -m apiserver
+	@$(BIN)/pytest -q -m apiserver tests/apiserver --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 test-image: $(STAMP) ## tests of the container image, built and run (needs root, buildah, mmdebstrap and runc)
 	@$(BIN)/pytest -q -m image
 test-node: $(STAMP) ## tests with pods that run: kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)

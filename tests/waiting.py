@@ -9,7 +9,7 @@ class NotReady(AssertionError):
 
 
 def wait_until(
-    condition: Callable[[], object], what: str, seconds: float = 20, interval: float = 0.1
+    condition: Callable[[], object], what: str, seconds: float = 60, interval: float = 0.1
 ) -> None:
     """Wait until *condition* gives something true; raise NotReady, which names *what*, where it does not in *seconds*.
 

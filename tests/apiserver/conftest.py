@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 fixtures are imported by name
 """Fixtures for tests against a real API server; tests/cluster/fixtures.py has those of all tiers."""
 
 import json
@@ -8,7 +9,7 @@ import pytest
 
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.crds import crd_files
-from tests.cluster.fixtures import (  # noqa: F401 fixtures
+from tests.cluster.fixtures import (
     NamespaceFactory,
     api,
     audit,
@@ -18,7 +19,7 @@ from tests.cluster.fixtures import (  # noqa: F401 fixtures
     installed,
     namespace,
     needed,
-    program,
+    plane,
     programs,
     unavailable,
     webhook,
@@ -29,6 +30,8 @@ from tests.cluster.installation import ROUTED, Installation, own_address
 from tests.tiers import mark_tier
 
 FOLDER = Path(__file__).parent
+LONG = ("installed", "test_docs_commands", "test_users", "test_controller_leaders")
+"""Groups that begin first."""
 NETWORK = {
     "apiVersion": "k8s.cni.cncf.io/v1",
     "kind": "NetworkAttachmentDefinition",
@@ -46,18 +49,35 @@ profiles:
 """
 
 
+@pytest.hookimpl(tryfirst=True)  # before that of pytest-xdist, which reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder."""
-    mark_tier(items, FOLDER, "apiserver")
+    """Mark the tests of this folder, and give those of one GROUP, or of one module, to one worker."""
+    mark_tier(items, FOLDER, "apiserver", 900)
+    ours = [item for item in items if item.path.is_relative_to(FOLDER)]
+    for item in ours:
+        item.add_marker(pytest.mark.xdist_group(group(item)))
+    items.sort(key=lambda item: item in ours and group(item) not in LONG)
+
+
+def group(item: pytest.Item) -> str:
+    """Give the GROUP of the test's module, else its name."""
+    return str(getattr(getattr(item, "module", None), "GROUP", item.path.stem))
 
 
 @pytest.fixture(scope="session")
-def cluster(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:  # noqa: F811
-    """A second cluster, for what is installed whole; namespaces `labelled` and `unlabelled`, and the profiles' network."""
+def address() -> str:
+    """Give an address of this machine that an endpoint may have."""
     try:
-        own_address()
+        return own_address()
     except OSError as error:
         unavailable(f"this machine has no address that an endpoint may have: {error}")
+
+
+@pytest.fixture(scope="session")
+def cluster(
+    address: str, programs: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ControlPlane]:
+    """A second cluster, for what is installed whole; namespaces `labelled` and `unlabelled`, and the profiles' network."""
     with ControlPlane(tmp_path_factory.mktemp("cluster"), ROUTED) as running:
         running.create_namespace("labelled", {"fabric-injector.io/profile": "rdma-shared"})
         running.create_namespace("unlabelled")
@@ -76,9 +96,7 @@ def extended(cluster: ControlPlane) -> ControlPlane:
 
 @pytest.fixture
 def installation(
-    cluster: ControlPlane,
-    webhook_command: list[str],  # noqa: F811
-    tmp_path: Path,
+    cluster: ControlPlane, webhook_command: list[str], tmp_path: Path
 ) -> Iterator[Installation]:
     """What is to run on the second cluster; nothing of it runs yet."""
     with Installation(cluster, tmp_path, webhook_command, PROFILES) as running:

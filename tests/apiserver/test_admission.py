@@ -13,6 +13,7 @@ from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.injector import late_injector
+from tests.cluster.objects import made
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from tests.worlds import network
@@ -89,7 +90,7 @@ def test_every_pod_is_created_and_holds_what_was_decided(
 ) -> None:
     """What the API server keeps is what the dry run tells: no field is lost in decoding, none is changed by defaulting."""
     where = namespace(profile)
-    wait_until(lambda: is_known(webhook, where), "the webhook to see the namespace", 10)
+    wait_until(lambda: is_known(webhook, where), "the webhook to see the namespace")
     told = ask(webhook, manifest(name), where)
     created = create(api, manifest(name), where)
     read = api.expect("GET", f"/api/v1/namespaces/{where}/pods/{created['metadata']['name']}")
@@ -186,16 +187,10 @@ def test_another_webhook_that_adds_a_container_makes_us_run_again(
 ) -> None:
     where = namespace("shared")
     with late_injector(api, tmp_path, where):
-        probe = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "x"},
-            "spec": {"containers": [{"name": "m", "image": "i"}]},
-        }
+        probe = made("v1 Pod", "x", spec={"containers": [{"name": "m", "image": "i"}]})
         wait_until(
             lambda: len(create(api, probe, where, dry_run=True)["spec"]["containers"]) == 2,
             "the late injector to be called",
-            15,
         )
         before = webhook.calls()
         created = create(api, manifest("pods/kubeflow-pytorchjob-1.yaml"), where)

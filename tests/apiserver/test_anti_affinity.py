@@ -6,6 +6,7 @@ import pytest
 
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.objects import account
 from tests.waiting import wait_until
 
 KEPT = "spec.affinity.podAntiAffinity: a required term whose labelSelector matches the pods of fabric-injector"
@@ -59,7 +60,6 @@ def tenant(installed: ControlPlane, namespace: NamespaceFactory) -> str:
     wait_until(
         lambda: installed.api.create(pod(term()), space, dry_run=True).status == 403,
         "the policy to count",
-        30,
     )
     return space
 
@@ -143,10 +143,7 @@ def test_a_term_of_the_pods_own_namespace_reaches_no_other(
 
 
 def test_our_own_namespace_may(installed: ControlPlane, tenant: str) -> None:
-    installed.api.ensure(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}},
-        "fabric-injector",
-    )
+    installed.api.ensure(account(), "fabric-injector")
     answer = installed.api.create(pod(term()), "fabric-injector", dry_run=True)
     assert KEPT not in answer.message
 

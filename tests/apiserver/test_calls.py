@@ -1,7 +1,6 @@
 """How often the API server calls the webhook for one pod, by its own counter: once, unless another webhook changes the pod after us."""
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +8,7 @@ import pytest
 from tests import pods
 from tests.cluster.client import Client
 from tests.cluster.fixtures import NamespaceFactory
-from tests.cluster.injector import late_injector
 from tests.cluster.webhook import Webhook
-from tests.waiting import wait_until
 from webhook.core import names
 
 from .test_admission import create, manifest, without_token
@@ -151,26 +148,3 @@ def test_a_copy_of_an_injected_pod_costs_one_call(
         again = create(api, pod, where, dry_run=True)
         assert calls.made() == 1
         assert wait_container(again) == wait_container(pod)
-
-
-def test_another_webhook_that_changes_the_pod_after_us_costs_a_second_call(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook, tmp_path: Path
-) -> None:
-    """Without it a container that is added late would be left as it is."""
-    where = namespace("train")
-    sent = [manifest(name) for name in pods.all_names()]
-    with late_injector(api, tmp_path, where):
-        wait_until(
-            lambda: (
-                len(create(api, plain(profile="train"), where, dry_run=True)["spec"]["containers"])
-                == 2
-            ),
-            "the late injector to be called",
-            15,
-        )
-        calls = Calls(webhook)
-        for pod in sent:
-            assert "late" in [
-                one["name"] for one in create(api, pod, where, dry_run=True)["spec"]["containers"]
-            ]
-        assert calls.made() == 2 * len(sent)

@@ -43,7 +43,6 @@ def test_a_member_that_waits_for_them_is_told_the_names_of_its_own_devices(job: 
     wait_until(
         lambda: job.annotations("train-1").get(names.NCCL_IB_HCA),
         "its devices, before rank 0 has an address",
-        30,
     )
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
@@ -97,7 +96,7 @@ def test_what_another_hand_wrote_is_put_right(job: Job) -> None:
     job.wait_until_told("10.1.0.1")
     job.annotate("train-1", {names.MASTER_ADDR: "10.66.6.6", names.MASTER_HOST: None})
     wait_until(
-        lambda: job.told()["train-1"] == Told("10.1.0.1", "10.1.0.1", None), "the right address", 30
+        lambda: job.told()["train-1"] == Told("10.1.0.1", "10.1.0.1", None), "the right address"
     )
 
 

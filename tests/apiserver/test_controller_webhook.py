@@ -83,7 +83,7 @@ def test_a_late_worker_is_told_at_admission(job: Job) -> None:
         ).json
         return bool(answer["metadata"]["annotations"].get(names.MASTER_ADDR) == "10.1.0.1")
 
-    wait_until(answered, "the webhook to know rank 0's address", 30)
+    wait_until(answered, "the webhook to know rank 0's address")
     late = create(job, pods.load(WORKER), name="bert-worker-9")
     assert late["metadata"]["annotations"][names.MASTER_HOST] == "10.1.0.1"
     job.attach(job.master, "10.1.0.5")

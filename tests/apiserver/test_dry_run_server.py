@@ -10,6 +10,7 @@ import pytest
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.objects import made
 from tests.cluster.webhook import Webhook
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
@@ -53,18 +54,9 @@ def connection(
 @pytest.fixture(scope="module")
 def research(namespace: NamespaceFactory, webhook: Webhook, api: Client) -> str:
     """Give a labelled namespace, with the account and the priority that a fixture names; the webhook runs."""
-    api.ensure(
-        {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": "high-prio"},
-            "value": 0,
-        }
-    )
+    api.ensure(made("scheduling.k8s.io/v1 PriorityClass", "high-prio", value=0))
     name = namespace("shared")
-    api.ensure(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer-sa"}}, name
-    )
+    api.ensure(made("v1 ServiceAccount", "trainer-sa"), name)
     return name
 
 

@@ -10,12 +10,13 @@ from tests.cluster.client import Client
 from tests.cluster.controller import ACCOUNT as CONTROLLER
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.objects import made
 from tests.waiting import wait_until
 from webhook.control.event_spam import REPEAT_SECONDS
 from webhook.control.events import EventRecorder, PodRef
 from webhook.kube.connection import connect
 
-POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bert-0"}}
+POD: dict[str, Any] = made("v1 Pod", "bert-0")
 SPEC = {"containers": [{"name": "main", "image": "none"}]}
 
 

@@ -11,15 +11,11 @@ import yaml
 from tests.cluster.assets import binary
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.objects import pod
 from webhook import __version__
 
 BIN = Path(sys.executable).parent
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "p"},
-    "spec": {"containers": [{"name": "m", "image": "i"}]},
-}
+POD = pod("p")
 
 
 @pytest.fixture(scope="module")

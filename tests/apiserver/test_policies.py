@@ -6,6 +6,7 @@ import pytest
 
 from tests.cluster.client import Client, Response
 from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.objects import made, pod
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from webhook.core import names
@@ -45,21 +46,14 @@ def plain(
     container: dict[str, Any] | None = None, profile: str = "shared", **spec: Any
 ) -> dict[str, Any]:
     """Give a pod of no training system that asks for a profile itself."""
-    main = {"name": "main", "image": "registry.example.com/i:1", **(container or {})}
-    metadata = {"generateName": "plain-", "labels": {names.PROFILE: profile}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": [main], **spec},
-    }
+    return pod(labels={names.PROFILE: profile}, container=container, **spec)
 
 
 def limit(api: Client, namespace: str, **limits: Any) -> None:
     """Make a LimitRange, and wait until it counts: the API server reads LimitRanges from a cache."""
     mark = {"ephemeral-storage": "1Gi"}
     limits["default"] = {**limits.get("default", {}), **mark}
-    body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}}
+    body = made("v1 LimitRange", "limits")
     spec = {"limits": [{"type": "Container", **limits}]}
     api.expect("POST", f"/api/v1/namespaces/{namespace}/limitranges", {**body, "spec": spec})
     probe = plain({"resources": {"limits": {"cpu": "1", "memory": "1Ti"}}})
@@ -72,7 +66,7 @@ def limit(api: Client, namespace: str, **limits: Any) -> None:
             or "ephemeral-storage" in answer.json["spec"]["containers"][0]["resources"]["limits"]
         )
 
-    wait_until(counts, "the LimitRange to count", 10)
+    wait_until(counts, "the LimitRange to count")
 
 
 @pytest.mark.parametrize(
@@ -124,24 +118,17 @@ def test_a_quota_counts_the_device_and_not_the_wait_container(
         "requests.memory": "1Gi",
         "limits.memory": "1Gi",
     }
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "quota"},
-        "spec": {"hard": {**hard, "requests.rdma/hca": "1"}},
-    }
-    made = api.expect("POST", f"/api/v1/namespaces/{where}/resourcequotas", quota)
-    made["status"] = {
-        "hard": made["spec"]["hard"],
-        "used": dict.fromkeys(made["spec"]["hard"], "0"),
-    }
-    api.expect("PUT", f"/api/v1/namespaces/{where}/resourcequotas/quota/status", made)
+    quota = made("v1 ResourceQuota", "quota", spec={"hard": {**hard, "requests.rdma/hca": "1"}})
+    counted = api.expect("POST", f"/api/v1/namespaces/{where}/resourcequotas", quota)
+    hard_all = counted["spec"]["hard"]
+    counted["status"] = {"hard": hard_all, "used": dict.fromkeys(hard_all, "0")}
+    api.expect("PUT", f"/api/v1/namespaces/{where}/resourcequotas/quota/status", counted)
 
     def is_enforced() -> bool:
         too_much = plain({"resources": {"limits": {"cpu": "5", "memory": "1Gi"}}})
         return "exceeded quota" in api.create(too_much, where, dry_run=True).message
 
-    wait_until(is_enforced, "the quota to count", 15)
+    wait_until(is_enforced, "the quota to count")
     create(api, worker({"limits": WHOLE}), where)
     used = api.expect("GET", f"/api/v1/namespaces/{where}/resourcequotas/quota")["status"]["used"]
     assert used == {**hard, "requests.rdma/hca": "1"}

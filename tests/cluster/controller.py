@@ -118,7 +118,7 @@ class Controller:
         """Tell whether it holds the Lease and may write."""
         return self.metric("fabric_injector_leader") == 1
 
-    def wait_until_leading(self, seconds: float = 30) -> None:
+    def wait_until_leading(self, seconds: float = 120) -> None:
         """Wait until it leads; a Lease whose holder was killed lasts 15 s."""
         wait_until(self.leads, "the controller to hold the Lease", seconds)
 

@@ -28,6 +28,7 @@ from .client import Client
 from .controller import ACCOUNT, Controller, leading_controller
 from .controlplane import ACCESS, ControlPlane
 from .jobs import PROFILES
+from .objects import made
 from .webhook import Webhook, installed_command
 
 Made = TypeVar("Made")
@@ -115,9 +116,22 @@ def namespace(control_plane: ControlPlane) -> NamespaceFactory:
 
 
 @pytest.fixture(scope="module")
-def audit(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Audit:
-    """Give the audit log of a control plane that the module starts with its flags."""
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    """Give the audit log of `plane`."""
     return Audit(tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture(scope="module")
+def plane(
+    request: pytest.FixtureRequest,
+    programs: None,
+    audit: Audit,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[ControlPlane]:
+    """Run a control plane of the module's own, with its FLAGS, for what changes it."""
+    flags = (*getattr(request.module, "FLAGS", ()), *audit.flags)
+    with ControlPlane(tmp_path_factory.mktemp("plane"), *flags) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -125,12 +139,11 @@ def installed(control_plane: ControlPlane) -> ControlPlane:
     """Install the shipped accounts, privileges and policies, and wait until they count."""
     control_plane.kubectl("apply", *(f"--filename={file}" for file in ACCESS))
     client = control_plane.client(control_plane.service_account_token(*ACCOUNT))
-    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "probe"}}
+    lease = made("coordination.k8s.io/v1 Lease", "probe")
     refused = "may create no Lease but fabric-injector"
     wait_until(
         lambda: refused in client.create(lease, ACCOUNT[0], dry_run=True).message,
         "the API server to enforce the admission policies",
-        60,
     )
     return control_plane
 

@@ -22,6 +22,7 @@ from webhook.core.profiles.objects import PLURAL
 from .client import Client, Response
 from .controlplane import ControlPlane
 from .kustomize import render
+from .objects import pod
 from .processes import Server, free_port
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
@@ -51,12 +52,7 @@ def shipped(
             yield manifest
 
 
-POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"generateName": "train-", "labels": {"fabric-injector.io/profile": "rdma-shared"}},
-    "spec": {"containers": [{"name": "train", "image": "train"}]},
-}
+POD: dict[str, Any] = pod(labels={"fabric-injector.io/profile": "rdma-shared"})
 
 
 def admit(api: Client, namespace: str) -> Response:
@@ -83,7 +79,7 @@ def remove(control_plane: ControlPlane, text: str) -> None:
     )
     control_plane.api.request("DELETE", SECRET)
     api = control_plane.api
-    wait_until(lambda: admit(api, "labelled").status == 201, "the webhook to be forgotten", 15)
+    wait_until(lambda: admit(api, "labelled").status == 201, "the webhook to be forgotten")
     definition = (
         f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.fabric-injector.io"
     )
@@ -150,7 +146,7 @@ class Installation:
     def start_controller(self) -> None:
         """Start the controller's container, and return once it has written certificates and caBundle."""
         self._start("controller")
-        wait_until(lambda: self.ca_bundle() != b"", "the controller to write the caBundle", 60)
+        wait_until(lambda: self.ca_bundle() != b"", "the controller to write the caBundle")
 
     def start_webhook(self) -> None:
         """Start the webhook's container, make it the Service's endpoint, and return once it is ready."""
@@ -161,7 +157,7 @@ class Installation:
         port = free_port()
         listen = (f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
         self._start("webhook", *listen)
-        wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready", 60)
+        wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready")
         self._set_endpoint(port)
 
     def mount_secret(self) -> None:

@@ -8,6 +8,7 @@ from tests.waiting import wait_until
 from webhook.core import names
 
 from .client import Client
+from .objects import made
 
 NETWORK = "default/rdma-net"
 LABELLED = {names.PROFILE: "shared"}
@@ -127,12 +128,7 @@ class Job:
 
     def bind(self, name: str, node: str = "node-1") -> None:
         """Put the pod on a node, as the scheduler does."""
-        binding = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": name},
-            "target": {"name": node},
-        }
+        binding = made("v1 Binding", name, target={"name": node})
         self.api.expect("POST", f"{self._pods}/{name}/binding", binding)
 
     def delete(self, name: str) -> None:

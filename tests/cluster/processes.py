@@ -26,6 +26,21 @@ def free_port() -> int:
     raise NotReady("no free port on 127.0.0.1")
 
 
+def run_command(
+    command: Sequence[str | Path], kubeconfig: Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end with this kubeconfig, nothing to read, and its output captured."""
+    found = {**os.environ, "KUBECONFIG": str(kubeconfig), "KUBERNETES_SERVICE_HOST": ""}
+    return subprocess.run(
+        command,
+        env=found | environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        stdin=subprocess.DEVNULL,
+    )
+
+
 class Server:
     """A process that runs in the background, with its output in a file."""
 

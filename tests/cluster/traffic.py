@@ -8,13 +8,9 @@ from typing import Any, NamedTuple, Self
 import urllib3
 
 from .client import Client
+from .objects import pod
 
-POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"generateName": "train-"},
-    "spec": {"containers": [{"name": "c", "image": "x"}]},
-}
+POD: dict[str, Any] = pod()
 
 
 class Failure(NamedTuple):

@@ -16,6 +16,7 @@ import yaml
 from tests.waiting import wait_until
 
 from .controlplane import BASE, ControlPlane
+from .objects import account
 from .pki import Authority
 from .processes import Server, free_port
 
@@ -93,7 +94,7 @@ class Webhook:
             self._stack.callback(self._unregister)
             self._register()
             self.start()
-            wait_until(self._is_called, "the API server to call the webhook", 15, interval=0.05)
+            wait_until(self._is_called, "the API server to call the webhook", interval=0.05)
             self._stack = self._stack.pop_all()
         return self
 
@@ -150,8 +151,7 @@ class Webhook:
         )
         probe = {"name": PROBE_NAMESPACE, "labels": {"fabric-injector.io/profile": "probe"}}
         self.control_plane.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": probe})
-        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
-        self.control_plane.api.ensure(account, PROBE_NAMESPACE)
+        self.control_plane.api.ensure(account(), PROBE_NAMESPACE)
 
     def _register(self) -> None:
         client = {
@@ -166,7 +166,7 @@ class Webhook:
     def _unregister(self) -> None:
         self.control_plane.api.request("DELETE", f"{CONFIGURATIONS}/{self.name}")
         wait_until(
-            lambda: not self._is_called(), "the API server to forget the webhook", 15, interval=0.05
+            lambda: not self._is_called(), "the API server to forget the webhook", interval=0.05
         )
 
     def _is_called(self) -> bool:
