@@ -1,4 +1,4 @@
-"""What the broken situations run with: a second node, all that is shipped for users' rights, and Volcano where it is asked for."""
+"""What the broken situations run with: a second node, and what is shipped for users' rights."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where a situation is made: a namespace of its own, with a user who looks at it with a user's rights."""
+"""Where a situation is made: a namespace of its own, with a user who looks at it."""
 
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-i
 
 
 class Site(Namespace):
-    """One namespace; leaving `with site.undo` starts again what was stopped. The command runs as its user."""
+    """A namespace whose user the command runs as; leaving `with site.undo` starts what was stopped."""
 
     def __init__(self, space: Namespace, webhook: Webhook, controller: Controller) -> None:
         """Make the user, and wait until the role is put together of what is shipped."""

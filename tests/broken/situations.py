@@ -1,7 +1,7 @@
 """The broken situations: how each is made, what `explain` must say of it first, and what to do.
 
-To add one, write a function that breaks something at a Site, waits until the cluster shows it, and returns what `explain` is asked for;
-and a line of SITUATIONS.
+To add one, write a function that breaks something at a Site, waits until the cluster shows it, and
+returns what `explain` is asked for; and a line of SITUATIONS.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ TRAINER = container(
 )
 PYTORCHJOB = "job/bert"
 YOUNG = timedelta(seconds=31)
-"""For so long pods may lack others, or what the controller tells, because they are just being made."""
+"""For so long pods may lack others, or what the controller tells, as they are just made."""
 DEVICE = "rdma/rdma_shared_device_a"
 PROFILES = f"""\
 profiles:
@@ -149,7 +149,7 @@ def image_has_no_shell(site: Site, situation: Situation) -> str:
 
 
 def rank_zeros_sandbox_is_rebuilt(site: Site, situation: Situation) -> str:
-    """As by a reboot of its node: rank 0 has another address, and the worker's process runs on with the former one."""
+    """As by a reboot: rank 0 has another address, and the worker runs on with the former one."""
     master, worker = _trained(site)
     before = master.fabric_address()
     site.node.containerds[master.get()["spec"]["nodeName"]].kill_sandbox(master.uid)
@@ -318,7 +318,7 @@ _REFUSED = {
         labels={"pod-security.kubernetes.io/enforce": "restricted"},
     ),
 }
-"""What keeps a controller from creating pods: each by kube-controller-manager's Job, and by Volcano, which tells it in another way."""
+"""What keeps a controller from creating pods: each by a Job, and by Volcano, which tells it otherwise."""
 
 SITUATIONS: Mapping[str, Situation] = {
     **{

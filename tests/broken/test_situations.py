@@ -1,4 +1,4 @@
-"""Each broken situation is named first, truly, and with what to do: by `explain`, and by `status`, run with a user's rights."""
+"""Each broken situation is named first and with what to do, by `explain` and `status`."""
 
 import pytest
 

@@ -73,7 +73,7 @@ def dranet(node: Node, cards: Cards) -> Iterator[Driver]:  # noqa: F811
 
 @pytest.fixture(scope="session")
 def test_driver(node: Node) -> Iterator[Driver]:  # noqa: F811
-    """Run Kubernetes' own test driver for all tests, and let its devices be the extended resource."""
+    """Run Kubernetes' own test driver; its devices are the extended resource."""
     extended = {"extendedResourceName": EXTENDED_RESOURCE}
     node.api.ensure(device_class(EXTENDED_CLASS, drivers.TEST_DRIVER, **extended))
     with drivers.test_driver(node, TEST_DEVICES) as running:

@@ -1,4 +1,4 @@
-"""Devices that a DeviceClass gives to pods that ask for an extended resource, which no node's status names."""
+"""Devices that a DeviceClass gives for an extended resource, which no node's status names."""
 
 from pathlib import Path
 
@@ -15,7 +15,8 @@ profiles:
   by-claim:
     networks: [{{network: default/rdma-net, resource: {EXTENDED_RESOURCE}}}]
   too-many:
-    networks: [{{network: default/rdma-net, resource: {EXTENDED_RESOURCE}, count: {TEST_DEVICES + 1}}}]
+    networks:
+      - {{network: default/rdma-net, resource: {EXTENDED_RESOURCE}, count: {TEST_DEVICES + 1}}}
   of-nobody:
     networks: [{{network: default/rdma-net, resource: example.com/nothing}}]
 """
@@ -39,7 +40,7 @@ def test_a_pod_that_asks_for_the_resource_gets_devices(
 
 @pytest.mark.usefixtures("test_driver")
 def test_check_counts_the_drivers_devices(namespace: NamespaceFactory, tmp_path: Path) -> None:
-    """What no node's status offers is no alarm where a driver publishes it, and still one where nobody does, or too few."""
+    """What no node offers is no alarm where a driver publishes it, but where nobody does, or too few."""
     (tmp_path / "profiles.yaml").write_text(PROFILES)
     document = namespace(None).document("check", f"--profiles={tmp_path / 'profiles.yaml'}")
     found = {

@@ -1,4 +1,4 @@
-"""What claims do late, again or never: templates, allocations, drivers, and a rank 0 that is made anew."""
+"""What claims do late, again or never: templates, allocations, drivers, a rank 0 made anew."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def failed(space: Namespace) -> list[Object]:
 def test_a_job_whose_template_comes_late_begins_once_it_is_there(
     namespace: NamespaceFactory,
 ) -> None:
-    """Before, `explain` names the template that lacks; no condition of the pods says anything, and no scheduler looks at them."""
+    """Before, `explain` names the template that lacks; no condition of the pods does."""
     space = namespace("own-claims")
     pods = space.start(*pytorchjob("late"))
 
@@ -69,7 +69,7 @@ def test_a_claim_that_is_never_allocated_is_named(namespace: NamespaceFactory) -
 def test_a_job_begins_once_its_driver_is_back_and_keeps_its_address_over_a_restart(
     namespace: NamespaceFactory, dranet: Driver
 ) -> None:
-    """The worker's pod cannot be prepared while the driver is away; rank 0's claim keeps what the driver told before."""
+    """The worker cannot be prepared while the driver is away; rank 0's claim keeps its address."""
     space = namespace("own-claims")
     create_template(space, template("card", "net1"))
     master, worker = pytorchjob("card")
@@ -89,7 +89,7 @@ def test_a_job_begins_once_its_driver_is_back_and_keeps_its_address_over_a_resta
 def test_rank_zero_made_anew_has_a_new_claim_and_tells_its_new_address(
     namespace: NamespaceFactory, node: Node
 ) -> None:
-    """It gets a card that was taken before; the worker that still runs is told, and meets it there once its container starts again."""
+    """It gets a card that was taken before; the worker is told, and meets it once it starts again."""
     space = namespace("own-claims")
     create_template(space, template("card", "net1"))
     (early,) = space.start(give(jobs.pod("early", ["sleep", "600"]), "card"))

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("dranet", "webhook", "controller")
 
 
 def test_claims_of_the_users(namespace: NamespaceFactory, torch: str) -> None:
-    """The profile says no more than where the address is told; template and references are the users'."""
+    """The profile says only where the address is told; template and references are the users'."""
     space = namespace("own-claims")
     create_template(space, template("card", "net1"))
     reports = [pod.report() for pod in space.start(*pytorchjob("card", image=torch))]

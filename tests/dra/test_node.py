@@ -1,4 +1,4 @@
-"""The node itself: a claim that a user wrote becomes an interface of the pod, and its status tells the address."""
+"""The node itself: a user's claim becomes an interface of the pod, and tells the address."""
 
 from tests.cluster.claims.cards import Cards
 from tests.cluster.claims.claims import create_template, give, network_data, template
@@ -9,7 +9,7 @@ from tests.cluster.node.pods import HOLD
 
 
 def test_the_drivers_devices_are_the_cards(dranet: Driver, cards: Cards) -> None:
-    """Each card that no pod has tells its name as an attribute, which a template may select by; nothing else of the machine is one."""
+    """Each card that no pod has tells its name as an attribute; nothing else of the machine is one."""
     names = {device["attributes"]["dra.net/ifName"]["string"] for device in dranet.devices()}
     assert names
     assert names <= set(cards.addresses)
@@ -18,7 +18,7 @@ def test_the_drivers_devices_are_the_cards(dranet: Driver, cards: Cards) -> None
 def test_a_pod_has_the_card_of_its_claim_as_an_interface(
     namespace: NamespaceFactory, dranet: Driver, cards: Cards
 ) -> None:
-    """And the claim's status says which interface it is, and its address; so it is for the next pod."""
+    """And the claim's status says which interface it is, and its address; so for the next pod."""
     space = namespace(None)
     create_template(space, template("one-card", "net1"))
     for number in range(2):

@@ -1,4 +1,4 @@
-"""Root file systems that an image is built on, made once from the distribution's packages and kept in the user's cache."""
+"""Root file systems that an image is built on, of the distribution's packages, in the user's cache."""
 
 import fcntl
 import hashlib

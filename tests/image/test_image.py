@@ -1,4 +1,4 @@
-"""The image from the Dockerfile: what is in it, what is not, and that it runs with nothing but what it needs."""
+"""The image from the Dockerfile: what is in it, what is not, and that it runs with what it needs."""
 
 import json
 import signal
@@ -91,7 +91,7 @@ def test_what_it_imports_is_compiled(container: Container) -> None:
 def test_serves_on_a_read_only_root_and_ends_by_sigterm(
     container: Container, tmp_path: Path
 ) -> None:
-    """It answers reviews and probes; not even a folder for temporary files is there to be written."""
+    """It answers reviews and probes, without even a folder for temporary files."""
     tls = tmp_path / "tls"
     tls.mkdir()
     make_throwaway(tls, now=datetime.now(UTC))

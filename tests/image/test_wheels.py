@@ -1,4 +1,4 @@
-"""The locked requirements are all there is to install, as wheels, on both processors that clusters have."""
+"""The locked requirements are all there is to install, as wheels, on both processors."""
 
 import re
 import subprocess

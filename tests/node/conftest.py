@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder; what installs and removes the product comes before what runs it."""
+    """Mark the tests; those that install and remove the product come before those that run it."""
     mark_tier(items, FOLDER, "node", 600)
     items.sort(key=lambda item: item.path != FOLDER / "test_install.py")
 

@@ -100,7 +100,7 @@ def rails(node: Node) -> Iterator[None]:
 
 @pytest.mark.usefixtures("rails")
 def test_nccl_and_ucx_are_pointed_at_the_pods_own_devices(namespace: NamespaceFactory) -> None:
-    """Multus takes ids from the kubelet and names from the device plugin's files, as with SR-IOV; the cards are made up."""
+    """Multus takes ids from the kubelet and names from the plugin's files, as with SR-IOV."""
     given = []
     for report in [pod.report() for pod in jobs.start(namespace("rails"), "torchx")]:
         # both are on one Ethernet here, where Linux answers on either for the other's address
@@ -142,7 +142,7 @@ def test_a_job_without_a_source_of_addresses_meets_on_the_pod_network_and_gets_t
 
 
 def test_a_job_meets_at_the_address_that_gke_tells(namespace: NamespaceFactory) -> None:
-    """In GKE's place Multus makes the interface, which the pod asks for itself, and the test writes the addresses."""
+    """In GKE's place Multus makes the interface, and the test writes the addresses."""
     manifests = jobs.pytorchjob()
     for manifest in manifests:
         manifest["metadata"].setdefault("annotations", {})[names.NETWORKS] = "default/rdma-net@eth1"

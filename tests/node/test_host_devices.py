@@ -1,4 +1,4 @@
-"""A job whose pods get whole cards, as by NVIDIA's HostDeviceNetwork: a device plugin counts them, host-device moves them in.
+"""A job whose pods get whole cards, as by NVIDIA's HostDeviceNetwork.
 
 The profile is that of the preset: only the network says which device it needs.
 """

@@ -1,4 +1,4 @@
-"""install.yaml as shipped, with the image from the Dockerfile, on a cluster that knows nothing of the injector yet."""
+"""install.yaml as shipped, with the Dockerfile's image, on a cluster that knows nothing of it."""
 
 from collections.abc import Callable, Iterator
 
@@ -117,7 +117,7 @@ def test_a_pod_of_an_image_without_a_shell_waits_in_the_image_that_is_installed(
 def test_a_preset_as_it_is_printed_and_applied_makes_a_job_meet_on_a_macvlan_network(
     product: Namespace, begun: dict[str, list[Pod]], preset: str
 ) -> None:
-    """Nothing of the preset is changed: the network has the name that stands there. No operator made it, and no card is under it."""
+    """Nothing of the preset is changed; no operator made its network, and no card is under it."""
     pods = begun[preset]
     spec: Object = yaml.safe_load(printed(product, preset))["spec"]
     resources = {network["resource"]: "1" for network in spec["networks"]}

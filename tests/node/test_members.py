@@ -18,7 +18,7 @@ STILL_WAITING_SECONDS = 2
 def test_a_new_master_under_the_same_name_reaches_the_workers(
     namespace: NamespaceFactory, node: Node
 ) -> None:
-    """Its address is another; the worker that still runs is told, and meets it there once its container starts again."""
+    """The worker that still runs is told its new address, and meets it there once it starts again."""
     space = namespace("rdma-shared")
     first, worker = space.start(*jobs.holding())
     worker.wait_until_running("pytorch")
@@ -65,7 +65,7 @@ def test_a_late_worker_has_the_address_at_admission(
 def test_the_address_of_an_earlier_sandbox_does_not_end_the_wait(
     namespace: NamespaceFactory, node: Node, controller: Controller
 ) -> None:
-    """After a node's reboot the same pod has another address and its annotations still the old one."""
+    """After a reboot the same pod has another address, and its annotations still the old one."""
     (pod,) = namespace("rdma-shared").start(jobs.pytorchjob()[0])
     before = pod.environment()["MASTER_ADDR"]
     assert before == pod.fabric_address()

@@ -1,4 +1,4 @@
-"""Jobs in a queue of Kueue, by its own controller and webhooks: they wait whole, are admitted whole, and meet on the fabric."""
+"""Jobs in a queue of Kueue: they wait whole, are admitted whole, and meet on the fabric."""
 
 import pytest
 
@@ -136,7 +136,7 @@ def install(cluster: Cluster) -> None:
 
 
 def make_queue(quotas: dict[str, str], *spaces: Namespace) -> str:
-    """Make a ClusterQueue with these quotas, and a LocalQueue of it in each namespace; give the name of queue and flavor."""
+    """Make a ClusterQueue with these quotas and its LocalQueues; give the name of queue and flavor."""
     name = spaces[0].name
     spec = {"namespaceSelector": {}, "resourceGroups": resource_groups(name, quotas)}
     for manifest in (_kind("ResourceFlavor", name, {}), _kind("ClusterQueue", name, spec)):

@@ -18,7 +18,8 @@ from webhook.core.model import Object
 
 MEMBERS = 12
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions"
-C10D = "torchrun --nnodes=12 --nproc-per-node=1 --rdzv_backend=c10d --rdzv_endpoint=ddp-0.ddp:29500 rank.py"
+RENDEZVOUS = "--rdzv_backend=c10d --rdzv_endpoint=ddp-0.ddp:29500"
+C10D = f"torchrun --nnodes=12 --nproc-per-node=1 {RENDEZVOUS} rank.py"
 TRAINER = container("torchrun train.py", "pytorch")
 JOB = pytorchjob(Master=TRAINER, Worker=TRAINER)
 
@@ -55,7 +56,7 @@ def make_network_of_twelve(node: Node) -> None:
 def test_a_sandbox_that_is_made_anew_gives_its_new_address_to_all_that_starts_after_it(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
-    """Rank 0's pod stays, as after its node's reboot; the worker's container starts again in place, and meets it there."""
+    """Rank 0's pod stays, as after its node's reboot; the worker starts again, and meets it there."""
     cluster.install(programs.TRAINING_OPERATOR)
     space = namespace("rdma-shared")
     space.submit(with_image(JOB, cluster.torch()))
@@ -70,7 +71,7 @@ def test_a_sandbox_that_is_made_anew_gives_its_new_address_to_all_that_starts_af
 def test_containers_that_start_again_in_place_meet_where_rank_zero_is(
     cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
-    """All containers of the worker are killed; rank 0's, which has lost its peer, starts again by itself."""
+    """The worker's containers are killed; rank 0's, which lost its peer, starts again by itself."""
     cluster.install(programs.TRAINING_OPERATOR)
     space = namespace("rdma-shared")
     space.submit(with_image(JOB, cluster.torch()))
@@ -90,9 +91,9 @@ def uids(reports: list[Report]) -> list[str]:
 def test_a_node_that_is_gone_takes_rank_zero_along_which_comes_back_on_another(
     cluster: Cluster, namespace: NamespaceFactory, bring_torch: BringTorch
 ) -> None:
-    """Its pod is collected once its Node is deleted, and made anew elsewhere; the worker, on a node of its own, meets it there.
+    """Its pod is collected once its Node is deleted, and made anew; the worker meets it there.
 
-    Until then the worker's container starts again and again with the former address, and gives up as soon as torchrun does.
+    Until then the worker starts again and again with the former address.
     """
     cluster.install(programs.TRAINING_OPERATOR)
     space, second_node = namespace("rdma-shared"), "node2"

@@ -1,4 +1,4 @@
-"""The jobs of rows.py, run: all members meet as before or at rank 0's address, none of them waits in vain, all train on the fabric."""
+"""The jobs of rows.py, run: all meet, none waits in vain, all train on the fabric."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Jobs that `torchx run` gives to Volcano, with its scheduler and webhooks, or wraps in an AppWrapper, which MCAD unwraps."""
+"""Jobs that `torchx run` gives to Volcano, or wraps in an AppWrapper, which MCAD unwraps."""
 
 import json
 
@@ -78,7 +78,7 @@ def test_a_job_whose_rank_zero_is_lost_meets_again_at_its_new_address(
 def test_a_job_in_an_appwrapper_meets_on_the_fabric(
     cluster: Cluster, namespace: NamespaceFactory, network: str
 ) -> None:
-    """TorchX' network option has the pods ask for the network themselves: they are given it once."""
+    """By TorchX' network option pods ask for the network themselves: they are given it once."""
     cluster.install(programs.MCAD)
     space = namespace("rdma-shared")
     settings = (f"network={network}",) if network else ()

@@ -1,4 +1,4 @@
-"""The DRA drivers of the node: DRANET, whose devices are the node's cards, and Kubernetes' own test driver."""
+"""The node's DRA drivers: DRANET, whose devices are its cards, and Kubernetes' test driver."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ class Driver:
     def __init__(
         self, node: Node, name: str, command: Sequence[str], devices: int, told: str
     ) -> None:
-        """Prepare one of this name that publishes so many devices, and that has *told* this when it can serve pods."""
+        """Prepare one that publishes so many devices, and has *told* this when it can serve pods."""
         self.name = name
         self._node = node
         self._command = command
@@ -61,7 +61,7 @@ class Driver:
 
 
 def dranet(node: Node, cards: Cards) -> Driver:
-    """Prepare DRANET; its only devices are the cards, for those of the machine itself are none of a test's business."""
+    """Prepare DRANET; its only devices are the cards, not those of the machine itself."""
     only_cards = f'attributes["dra.net/ifName"].StringValue.startsWith("{cards.prefix}")'
     command = [
         str(claim_assets()["dranet"]),

@@ -13,7 +13,7 @@ from .claims import claim_address, give
 
 
 def pytorchjob(template: str = "", **changes: Any) -> list[Object]:
-    """Give Master and Worker of a PyTorchJob that hold on once they have trained; with claims of the *template*, if it names one.
+    """Give Master and Worker of a PyTorchJob that hold on; with claims of the *template*, if any.
 
     *changes* are fields of their containers. A pod's claims are gone as soon as it has ended.
     """
@@ -27,7 +27,7 @@ def pytorchjob(template: str = "", **changes: Any) -> list[Object]:
 
 
 def assert_met_at_the_claims_address(reports: Sequence[Report]) -> str:
-    """Assert that MASTER_ADDR is the address of rank 0's claim on every rank, and that each waited for it; give the address."""
+    """Assert that each rank waited for the address of rank 0's claim and met there; give it."""
     address = claim_address(reports[0].pod)
     for rank, report in enumerate(reports):
         assert report.train["rank"] == rank

@@ -1,4 +1,4 @@
-"""Container images without a registry: programs of this machine with the libraries that they load, as one docker archive."""
+"""Container images without a registry: programs of this machine, as one docker archive."""
 
 import hashlib
 import io
@@ -29,7 +29,7 @@ class Image(NamedTuple):
 
 
 def layer(files: Mapping[str, Path | bytes], links: Mapping[str, str] | None = None) -> bytes:
-    """Give a layer with the files, executable and readable for all, the usual folders, and symbolic links name -> target."""
+    """Give a layer with the files, executable for all, the usual folders, and links name -> target."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for folder in FOLDERS:
@@ -44,7 +44,7 @@ def layer(files: Mapping[str, Path | bytes], links: Mapping[str, str] | None = N
 
 
 def with_libraries(*programs: Path) -> dict[str, Path]:
-    """Give the programs or extension modules, and the shared libraries that they load, by the paths that they have here."""
+    """Give the programs or modules, and the libraries that they load, by their paths here."""
     files = {str(program).lstrip("/"): program.resolve() for program in programs}
     for program in programs:
         listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True).stdout
@@ -54,7 +54,7 @@ def with_libraries(*programs: Path) -> dict[str, Path]:
 
 
 def python() -> tuple[dict[str, Path], str]:
-    """Give the files of the interpreter that runs this and its standard library, and the interpreter's path."""
+    """Give the files of this interpreter and its standard library, and the interpreter's path."""
     interpreter = Path(sys.executable).resolve()
     files = with_libraries(interpreter)
     compiled = f".{sys.implementation.cache_tag}.pyc"

@@ -1,4 +1,4 @@
-"""Multus as the node's only CNI configuration, which delegates eth0 to a bridge, and the networks that pods ask it for."""
+"""Multus as the node's only CNI configuration, with eth0 on a bridge, and the pods' networks."""
 
 import json
 from ipaddress import ip_network
@@ -29,7 +29,7 @@ class PluginConfiguration(NamedTuple):
 def configure(
     control_plane: ControlPlane, links: Links, folder: Path, addresses: Path
 ) -> PluginConfiguration:
-    """Write plugins and configuration into the folder, Multus' account and the networks into the cluster.
+    """Write configuration into the folder, Multus' account and the networks into the cluster.
 
     *addresses*: the folder in which all nodes write which addresses are in use.
     """
@@ -54,7 +54,7 @@ def configure(
 
 
 def copy_network(api: Client, copy: str, resource: str = "", *, addresses: int = 0) -> None:
-    """Make *copy*, ``namespace/name``, of rdma-net; *resource*: the device that it takes, as network operators write it there.
+    """Make *copy*, ``namespace/name``, of rdma-net; *resource*: the device that it takes.
 
     *addresses*: how many it gives, 0: as many as rdma-net.
     """
@@ -70,7 +70,7 @@ def copy_network(api: Client, copy: str, resource: str = "", *, addresses: int =
 
 
 def define(namespace: str, name: str, config: str, resource: str = "") -> dict[str, Any]:
-    """Give the network of this CNI configuration; *resource*: the device that it takes, as network operators write it there."""
+    """Give the network of this CNI configuration; *resource*: the device that it takes."""
     annotations = {RESOURCE_NAME: resource} if resource else {}
     metadata = {"name": name, "namespace": namespace, "annotations": annotations}
     kind = {"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition"}

@@ -59,7 +59,7 @@ class Containerd:
         return self._ctr("version").returncode == 0
 
     def runs(self, pod_uid: str, container: str) -> bool:
-        """Tell whether a container of the pod runs, as the node knows: a pod's status may be behind."""
+        """Tell whether a container of the pod runs; the pod's status may be behind."""
         named = self._find(pod_uid, f'labels."io.kubernetes.container.name"=={container}')
         rows = (line.split() for line in self._ctr("tasks", "ls").stdout.decode().splitlines()[1:])
         return any(row[0] in named and row[-1] == "RUNNING" for row in rows)
@@ -70,7 +70,7 @@ class Containerd:
             self._ctr("tasks", "kill", "--signal=SIGKILL", container)
 
     def kill_sandbox(self, pod_uid: str) -> None:
-        """Kill the sandbox of the pod, as a node's reboot does; the kubelet then makes a new one."""
+        """Kill the pod's sandbox, as a node's reboot does; the kubelet makes a new one."""
         (sandbox,) = self._find(pod_uid, 'labels."io.cri-containerd.kind"==sandbox')
         killed = self._ctr("tasks", "kill", "--signal=SIGKILL", sandbox)
         assert killed.returncode == 0, killed.stderr.decode()

@@ -52,7 +52,7 @@ def start(namespace: Namespace, system: str, name: str = "") -> list[Pod]:
 
 
 def pytorchjob(**changes: Any) -> list[Object]:
-    """Give Master and Worker of a PyTorchJob, without the init container that waits for the operator's name.
+    """Give Master and Worker of a PyTorchJob, without the init container that looks up a name.
 
     *changes* as those of `members`.
     """

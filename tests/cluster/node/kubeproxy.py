@@ -1,4 +1,4 @@
-"""kube-proxy in a network namespace of its own beside the pods, whose rules leave the machine's own as they are."""
+"""kube-proxy in a network namespace of its own: the machine's rules stay as they are."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

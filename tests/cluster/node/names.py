@@ -51,7 +51,7 @@ def _answer(api: Client, query: bytes) -> bytes:
 
 
 def _find(api: Client, labels: list[str]) -> str:
-    """Find the Service of NAME.NAMESPACE, or the pod of HOST[.SUBDOMAIN].NAMESPACE, below svc.cluster.local."""
+    """Find the Service of NAME.NAMESPACE, or the pod of HOST[.SUBDOMAIN].NAMESPACE."""
     if labels[-3:] != ["svc", "cluster", "local"] or len(labels) < 5:
         return ""
     path = f"/api/v1/namespaces/{labels[-4]}"

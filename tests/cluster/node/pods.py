@@ -91,7 +91,7 @@ class Pod:
         return pod
 
     def report(self) -> "Report":
-        """Wait until its training program has told what it found, and but where it holds, ended well."""
+        """Wait until its training program has told what it found, and ended well unless it holds."""
         containers = self.created["spec"]["containers"]
         if any(each["name"] == HOLD for one in containers for each in one.get("env", ())):
             self.wait(lambda _: "train" in self._lines(), "what its training program tells")

@@ -1,4 +1,4 @@
-"""The product on a node as administrators install it: the Dockerfile's image, install.yaml, profiles."""
+"""The product on a node as administrators install it: image, install.yaml, profiles."""
 
 from tests.cluster.installation import NAMESPACE, apply_profiles, install_yaml, shipped
 from tests.image import builder as images

@@ -1,4 +1,4 @@
-"""What a machine must allow so that a node with Multus and macvlan can run on it, and why this one does not."""
+"""What a machine must allow so that a node can run on it, and why this one does not."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def plugin_folder() -> Path | None:
 
 
 def not_possible(folder: Path) -> str:
-    """Say what this machine itself does not allow; empty where a node can run that keeps its data in the folder."""
+    """Say what this machine does not allow; empty where a node can run, with its data in the folder."""
     if not sys.platform.startswith("linux"):
         return f"pods need Linux, this is {sys.platform}"
     if os.geteuid() != 0:

@@ -1,4 +1,4 @@
-"""Sources and programs of the operators, from the Go module proxy or a clone, built once and kept in the user's cache."""
+"""Sources and programs of the operators, built once and kept in the user's cache."""
 
 import hashlib
 import json
@@ -12,11 +12,11 @@ from .programs import Operator
 
 FLAGS = ("-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w")
 SOURCES = "OPERATORS_SOURCES"
-"""Names a folder that may hold a checkout of an operator under the operator's name, for machines that cannot clone."""
+"""Names a folder with checkouts under the operators' names, for machines that cannot clone."""
 
 
 def built(operator: Operator) -> dict[str, Path]:
-    """Give the program of each Deployment of the operator, building what the cache lacks; AssetsUnavailable says why it cannot."""
+    """Give the program of each Deployment of the operator, built if need be; or AssetsUnavailable."""
     _, version = go()
     digest = hashlib.sha256(
         f"{version} {FLAGS} {operator.source}@{operator.version}".encode()

@@ -1,4 +1,4 @@
-"""An operator in the cluster as it ships: its manifests, accounts and webhooks, its program in a pod."""
+"""An operator as it ships: its manifests, accounts and webhooks, its program in a pod."""
 
 import base64
 import time
@@ -24,7 +24,7 @@ ADMISSION_OF_VOLCANO = "volcano-admission-service.volcano-system.svc"
 QUEUE = "/apis/scheduling.volcano.sh/v1beta1/queues/default"
 FIRST = ("Namespace", "CustomResourceDefinition")
 LEFT_OUT = ("Job", "APIService")
-"""Volcano's Job that makes a certificate by a script of its image; what Kueue would tell of its queues beside the API."""
+"""Volcano's Job that makes a certificate by a script; what Kueue tells beside the API."""
 
 
 class Installer:
@@ -36,7 +36,7 @@ class Installer:
         self._installed: set[str] = set()
 
     def install(self, operator: Operator) -> None:
-        """Install the operator unless it is there, and return once its pods are ready: its webhooks are then served."""
+        """Install the operator unless it is there; return once its webhooks are served."""
         if operator.name in self._installed:
             return
         programs = built(operator)
@@ -113,7 +113,7 @@ def _is_ready(space: Namespace, deployment: str) -> bool:
 
 
 def _is_served(space: Namespace, service: str) -> bool:
-    """Tell whether a Service accepts connections: a pod may be ready before its webhooks have a certificate."""
+    """Tell whether a Service accepts connections: pods are ready before they have a certificate."""
     _touch_pods(space)
     found = space.api.expect("GET", f"{space.path}/services/{service}")["spec"]
     with suppress(OSError):
@@ -123,7 +123,7 @@ def _is_served(space: Namespace, service: str) -> bool:
 
 
 def _touch_pods(space: Namespace) -> None:
-    """Let the kubelet look at the pods again: it brings a changed Secret, such as a new certificate, only then."""
+    """Let the kubelet look at the pods again: it brings a changed Secret only then."""
     for pod in space.pods():
         annotations = {"fabric-injector.test/round": str(time.monotonic())}
         space.api.request("PATCH", pod.path, {"metadata": {"annotations": annotations}})

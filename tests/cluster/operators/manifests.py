@@ -83,7 +83,7 @@ def last_after_first(jobset: Object) -> Object:
 
 
 def trainjob(one: Object) -> Object:
-    """Give the JobSet that Kubeflow Trainer makes of a TrainJob of two nodes, with its runtime torch-distributed."""
+    """Give the JobSet that Kubeflow Trainer makes of a TrainJob of two nodes, by torch-distributed."""
     index = "{metadata.annotations['batch.kubernetes.io/job-completion-index']}"
     settings = {
         "PET_NNODES": "2",
@@ -97,7 +97,7 @@ def trainjob(one: Object) -> Object:
 
 
 def pods_of(system: str) -> tuple[Object, ...]:
-    """Give the two pods of a job as the system makes them, which is not run here: those of tests/fixtures, with python programs."""
+    """Give two pods as a system makes them that is not run: those of tests/fixtures."""
     found = []
     for rank in range(2):
         pod = fixtures.load(f"pods/{system}-{rank}.yaml")

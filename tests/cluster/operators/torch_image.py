@@ -1,4 +1,4 @@
-"""An image with PyTorch, from PyPI's wheel, beside this Python and bash; without CUDA's libraries, which only a GPU needs."""
+"""An image with PyTorch, from PyPI's wheel, beside this Python and bash; without CUDA."""
 
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ PLACE = "opt/torch"
 
 
 class NoWheel(Exception):
-    """PyPI has no wheel of this version of torch for this Python and machine; the message names it."""
+    """PyPI has no wheel of this torch for this Python and machine; the message names it."""
 
 
 def torch_archive(name: str, version: str) -> bytes:

@@ -18,7 +18,7 @@ REQUIREMENTS = (f"torchx=={VERSION}", "kubernetes==36.0.3")
 
 
 def torchx() -> Path:
-    """Give the program, installed from PyPI into the user's cache; AssetsUnavailable where it cannot be."""
+    """Give the program, from PyPI, in the user's cache; AssetsUnavailable where it cannot be had."""
     folder = cache_folder() / "torchx" / f"{VERSION}-{sys.implementation.cache_tag}"
     program = folder / "bin" / "torchx"
     if not program.is_file():

@@ -1,4 +1,4 @@
-"""Volcano's webhook for pods, which its chart has and leaves switched off: it puts the pods of a namespace into a group of nodes."""
+"""Volcano's webhook for pods, which its chart leaves switched off: it gives them a group of nodes."""
 
 import subprocess
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ TOLERATION = {"key": "fabric-injector.test/reserved", "operator": "Exists", "eff
 
 @contextmanager
 def grouping(node: Node, namespace: str, name: str) -> Iterator[None]:
-    """Let it put the namespace's pods into the group; its configuration's *name* says when it is called."""
+    """Let it group the namespace's pods; the *name* of its configuration says when it is called."""
     api = node.api
     containers, settings = _containers(node), api.expect("GET", SETTINGS)["data"]
     shipped = _configuration()
