@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parent
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of this folder."""
-    mark_tier(items, FOLDER, "broken", 1200)
+    mark_tier(items, FOLDER, "broken", 1800)
 
 
 @pytest.fixture(scope="session")

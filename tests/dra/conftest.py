@@ -47,7 +47,7 @@ TEST_DEVICES = 4
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of this folder."""
-    mark_tier(items, FOLDER, "dra", 1200)
+    mark_tier(items, FOLDER, "dra", 1800)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests; those that install and remove the product come before those that run it."""
-    mark_tier(items, FOLDER, "node", 600)
+    mark_tier(items, FOLDER, "node", 1200)
     items.sort(key=lambda item: item.path != FOLDER / "test_install.py")
 
 

@@ -29,7 +29,7 @@ FOLDER = Path(__file__).parent
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of this folder, and run our controller for each of them."""
-    mark_tier(items, FOLDER, "operators", 1800)
+    mark_tier(items, FOLDER, "operators", 2400)
     for item in items:
         if item.path.is_relative_to(FOLDER):
             item.add_marker(pytest.mark.usefixtures("controller"))

@@ -10,7 +10,7 @@ from tests.waiting import NotReady, wait_until
 from webhook.core import names
 from webhook.core.model import Object
 
-SECONDS = 300
+SECONDS = 600
 """In which whatever a pod does is done, also where the machine is busy."""
 TOLD = re.compile(r'(?:\[\S*\]:)?(\{".*\})')
 """A line of a training program, before which torchrun --tee may write the rank."""
