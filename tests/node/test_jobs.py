@@ -87,7 +87,7 @@ def shells(row: Row) -> list[Object]:
 
 
 def master(**changes: object) -> Callable[[Namespace], list[Pod]]:
-    """Start a PyTorchJob's Master without a worker, which waits for its own address."""
+    """Give what starts a PyTorchJob's Master without a worker: it waits for its own address."""
     return lambda namespace: namespace.start(jobs.pytorchjob(**changes)[0])
 
 
