@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.controller import Controller
 from tests.cluster.fixtures import webhook_command  # noqa: F401 fixtures of these tests
 from tests.cluster.node.fixtures import (  # noqa: F401
     Tier,
@@ -28,11 +29,13 @@ FOLDER = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, and run our controller for each of them."""
+    """Mark the tests of this folder."""
     mark_tier(items, FOLDER, "operators", 2400)
-    for item in items:
-        if item.path.is_relative_to(FOLDER):
-            item.add_marker(pytest.mark.usefixtures("controller"))
+
+
+@pytest.fixture(autouse=True)
+def _controller(controller: Controller) -> None:  # noqa: F811
+    """Run our controller for every test."""
 
 
 @pytest.fixture(scope="session")
