@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tests import ROOT
 from tests.cluster.operators import programs, rows, torchx
-from tests.cluster.operators.cluster import NEWEST
 from tests.operators import test_torchx
 from tests.peer.suite import VERSION as PEER
 
@@ -45,7 +44,7 @@ def compatibility() -> str:
         torchx=torchx.VERSION,
         torch=", ".join(torch_versions()),
         torch_of_rows=", ".join(rows.EVERY),
-        newest_torch=NEWEST,
+        newest_torch=rows.NEWEST,
     )
 
 
@@ -66,7 +65,7 @@ def torch_versions() -> list[str]:
         for listed in re.findall(r'parametrize\("version", \[("[^]]*)\]', text)
         for each in listed.split(", ")
     ]
-    found = {NEWEST, *test_torchx.VERSIONS, *rows.EVERY, *(each.strip('"') for each in between)}
+    found = {rows.NEWEST, *test_torchx.VERSIONS, *rows.EVERY, *(each.strip('"') for each in between)}
     return sorted(found, key=lambda version: [int(part) for part in version.split(".")])
 
 

@@ -1,10 +1,9 @@
-"""The mount and process namespaces that the node's processes live in, so that nothing of theirs outlives the tests."""
+"""The namespaces that a node's processes live in, so that nothing of theirs outlives the tests."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.cluster.processes import Server
@@ -14,7 +13,8 @@ SCRIPT = """\
 set -e
 for dir in var/lib var/log run; do
   mkdir -p "$0/upper/$dir" "$0/overlay/$dir"
-  mount -t overlay overlay -o "lowerdir=/$dir,upperdir=$0/upper/$dir,workdir=$0/overlay/$dir" "/$dir"
+  options="lowerdir=/$dir,upperdir=$0/upper/$dir,workdir=$0/overlay/$dir"
+  mount -t overlay overlay -o "$options" "/$dir"
 done
 mkdir -p "$0/kubelet" /var/lib/kubelet /run/netns
 mount --bind "$0/kubelet" /var/lib/kubelet
@@ -22,7 +22,7 @@ rm -rf /run/containerd /var/lib/cni
 echo ready
 exec cat
 """
-"""Writes to /var/lib, /var/log and /run stay in the folder. It ends when its standard input does: with the tests' process at last."""
+"""Writes below /var/lib, /var/log and /run stay in the folder. It ends with its standard input."""
 SYSCTLS = (
     "kernel/panic",
     "kernel/panic_on_oops",
@@ -31,12 +31,12 @@ SYSCTLS = (
     "vm/overcommit_memory",
     "vm/panic_on_oom",
 )
-"""What a kubelet sets for the whole machine at its start (pkg/kubelet/cm/container_manager_linux.go setupKernelTunables)."""
+"""What a kubelet sets for the whole machine (container_manager_linux.go setupKernelTunables)."""
 CGROUPS = Path("/sys/fs/cgroup")
 
 
-class Namespaces:
-    """The namespaces, from entering the `with` block until it is left: then all processes in them are gone, and all mounts."""
+class LinuxNamespaces:
+    """They live until the `with` block is left: then their processes are gone, and their mounts."""
 
     def __init__(self, folder: Path) -> None:
         """Prepare namespaces whose private /var/lib, /var/log and /run lie in the folder."""
@@ -48,19 +48,9 @@ class Namespaces:
         settings = (Path("/proc/sys") / name for name in SYSCTLS)
         self._sysctls = {path: path.read_text() for path in settings if path.exists()}
         self._cgroups = set(_cgroups())
-        command = [
-            "unshare",
-            "--mount",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-            "sh",
-            "-c",
-            SCRIPT,
-        ]
+        options = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
         self._init = subprocess.Popen(
-            [*command, str(self._folder)],
+            ["unshare", *options, "sh", "-c", SCRIPT, str(self._folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -74,22 +64,14 @@ class Namespaces:
             raise NotReady(f"the node's namespaces: {answer or f'status {self._init.returncode}'}")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """End the first process of the process namespace, and with it every other; put the settings back."""
+    def __exit__(self, *_: object) -> None:
+        """End the first process, and with it every other; put the machine's settings back."""
         self._end()
         for path, value in self._sysctls.items():
             path.write_text(value)
-        for group in sorted(
-            set(_cgroups()) - self._cgroups, reverse=True
-        ):  # those of a folder before the folder
-            with suppress(
-                OSError
-            ):  # it holds processes: those of another containerd of this machine
+        made = set(_cgroups()) - self._cgroups
+        for group in sorted(made, reverse=True):  # those of a folder before the folder
+            with suppress(OSError):  # it holds processes of another containerd of this machine
                 group.rmdir()
 
     def start(self, command: Sequence[str], log: Path) -> Server:
@@ -98,13 +80,11 @@ class Namespaces:
 
     def run(self, *command: str) -> str:
         """Run a command in them to its end, and give its output."""
-        done = subprocess.run(
-            [*self._enter(), *command], capture_output=True, text=True, timeout=120
-        )
+        entered = [*self._enter(), *command]
+        done = subprocess.run(entered, capture_output=True, text=True, timeout=300)
+        output = done.stdout + done.stderr
         if done.returncode != 0:
-            raise RuntimeError(
-                f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}"
-            )
+            raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{output}")
         return done.stdout
 
     def _enter(self) -> list[str]:
@@ -122,6 +102,6 @@ class Namespaces:
 
 
 def _cgroups() -> Iterator[Path]:
-    """Give the cgroups in which a containerd puts pods that a kubelet does not place, in each hierarchy."""
+    """Give the cgroups of pods that no kubelet has placed, in each hierarchy."""
     for pattern in ("k8s.io", "k8s.io/*/", "*/k8s.io", "*/k8s.io/*/"):
         yield from (path for path in CGROUPS.glob(pattern) if path.is_dir())
