@@ -65,7 +65,12 @@ def torch_versions() -> list[str]:
         for listed in re.findall(r'parametrize\("version", \[("[^]]*)\]', text)
         for each in listed.split(", ")
     ]
-    found = {rows.NEWEST, *test_torchx.VERSIONS, *rows.EVERY, *(each.strip('"') for each in between)}
+    found = {
+        rows.NEWEST,
+        *test_torchx.VERSIONS,
+        *rows.EVERY,
+        *(each.strip('"') for each in between),
+    }
     return sorted(found, key=lambda version: [int(part) for part in version.split(".")])
 
 
