@@ -59,18 +59,7 @@ def pinned(folder: str, module: str) -> str:
 
 def torch_versions() -> list[str]:
     """Return all versions of torch that any test of the operators runs, the oldest first."""
-    text = (ROOT / "tests/operators/test_torchx.py").read_text()
-    between = [
-        each
-        for listed in re.findall(r'parametrize\("version", \[("[^]]*)\]', text)
-        for each in listed.split(", ")
-    ]
-    found = {
-        rows.NEWEST,
-        *test_torchx.VERSIONS,
-        *rows.EVERY,
-        *(each.strip('"') for each in between),
-    }
+    found = {rows.NEWEST, *test_torchx.VERSIONS, *test_torchx.BETWEEN, *rows.EVERY}
     return sorted(found, key=lambda version: [int(part) for part in version.split(".")])
 
 
