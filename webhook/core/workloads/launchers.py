@@ -481,8 +481,8 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
         for key in ("livenessProbe", "readinessProbe", "startupProbe")
         if key in container
     ]
-    if "lifecycle" in container:
-        hooks += (container["lifecycle"] or {}).values()
+    lifecycle = container.get("lifecycle") or {}
+    hooks += [lifecycle[event] for event in ("postStart", "preStop") if event in lifecycle]
     for hook in hooks:
         if hook and (run := hook.get("exec")):
             for text in run.get("command") or ():
