@@ -233,7 +233,7 @@ def test_passes_what_an_expression_may_hold(expression: Any) -> None:
     ids=str,
 )
 def test_passes_what_a_hook_may_be(hook: Any) -> None:
-    check_pod(pod(containers=[{"lifecycle": {"preStop": hook}}]))
+    check_pod(pod(containers=[{"lifecycle": {"preStop": hook, "stopSignal": "SIGUSR1"}}]))
 
 
 FIELDS = {
