@@ -19,9 +19,11 @@ from webhook.core.errors import MalformedReview
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.selection import MOST_ELEMENTS
 from webhook.core.pod_types import (
+    CONTAINERS,
     LABELS,
     LONGEST_LABEL,
     LONGEST_NAME,
+    NODE_VALUES,
     OWNERS,
     QUANTITIES,
     VOLUMES,
@@ -219,7 +221,7 @@ def _put(path: str, part: Callable[[int], object]) -> Callable[[Object, int], No
 
 
 BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
-    (_containers, bounds.CONTAINERS, "spec.containers and spec.initContainers holds {} containers, and at most 200"),
+    (_containers, CONTAINERS, "spec.containers and spec.initContainers holds {} containers, and at most 200"),
     (_variables, bounds.VARIABLES, "hold {} variables, and at most 2000"),
     (_words, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
     (_hooks, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
@@ -243,7 +245,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
      QUANTITIES, "spec.resourceClaims holds {} items, and at most 1000"),
     (_put("tolerations", lambda n: [{"key": f"k{i}", "operator": "Exists"} for i in range(n)]),
      1_000, "spec.tolerations holds {} items, and at most 1000"),
-    (_node_values, bounds.NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 10000"),
+    (_node_values, NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 10000"),
     (_annotations, bounds.BYTES, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
     *((make, LONGEST_NAME, f": {path} holds {{}} characters, and at most 4096") for make, path in (

@@ -16,9 +16,11 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.pod_check import find_fault
 from webhook.core.pod_types import (
+    CONTAINERS,
     LABELS,
     LONGEST_LABEL,
     LONGEST_NAME,
+    NODE_VALUES,
     OWNERS,
     QUANTITIES,
     VOLUMES,
@@ -30,8 +32,6 @@ from webhook.core.pod_types import (
     Spec,
 )
 
-CONTAINERS: Final = 200
-"""Containers and init containers together."""
 VARIABLES: Final = 2_000
 """Variables of all containers together; so are the next two."""
 WORDS: Final = 5_000
@@ -49,8 +49,6 @@ SIGNS: Final = 8_192
 """Quotes, separators, expansions and the like among them, each of which takes as long as ten plain
 words. Real scripts of 32 KB have 3,300."""
 _SIGNS: Final = b"\n'\"\\$`#;&|()<>{}"
-NODE_VALUES: Final = 10_000
-"""Expressions of the required node affinity, and their values."""
 FILES: Final = 2_000
 """Files of the downward API in all volumes together."""
 LONGEST_ANNOTATION: Final = 32_768

@@ -21,6 +21,10 @@ LABELS = 1_000
 OWNERS = 100
 VOLUMES = 500
 QUANTITIES = 1_000
+CONTAINERS = 200
+"""Containers and init containers, also together."""
+NODE_VALUES = 10_000
+"""Expressions of the required node affinity and their values, also together."""
 
 Name: TypeAlias = Annotated[str, Meta(max_length=LONGEST_NAME)]
 Label: TypeAlias = Annotated[str, Meta(max_length=LONGEST_LABEL)]
@@ -70,12 +74,15 @@ class _Claim(Read):
     resource_claim_template_name: Name | None = None
 
 
+Claims: TypeAlias = Annotated[list[_Claim], Meta(max_length=QUANTITIES)]
+
+
 class Resources(Read):
     """Read the resources of a container, or of the whole pod."""
 
     limits: Quantities | None = None
     requests: Quantities | None = None
-    claims: list[_Claim] | None = None
+    claims: Claims | None = None
 
 
 class _Capabilities(Read):
@@ -190,11 +197,11 @@ class _Expression(Read):
 
 
 class _NodeTerm(Read):
-    match_expressions: list[_Expression] | None = None
+    match_expressions: Annotated[list[_Expression], Meta(max_length=NODE_VALUES)] | None = None
 
 
 class _RequiredNodes(Read):
-    node_selector_terms: list[_NodeTerm] | None = None
+    node_selector_terms: Annotated[list[_NodeTerm], Meta(max_length=NODE_VALUES)] | None = None
 
 
 class _NodeAffinity(Read):
@@ -225,11 +232,11 @@ class Spec(Read):
     affinity: _Affinity | None = None
     tolerations: Annotated[list[_Toleration], Meta(max_length=1_000)] | None = None
     security_context: _SecurityContext | None = None
-    resource_claims: Annotated[list[_Claim], Meta(max_length=QUANTITIES)] | None = None
+    resource_claims: Claims | None = None
     resources: Resources | None = None
     volumes: Annotated[list[_Volume], Meta(max_length=VOLUMES)] | None = None
-    containers: list[Container] | None = None
-    init_containers: list[Container] | None = None
+    containers: Annotated[list[Container], Meta(max_length=CONTAINERS)] | None = None
+    init_containers: Annotated[list[Container], Meta(max_length=CONTAINERS)] | None = None
 
 
 class Pod(Read):
