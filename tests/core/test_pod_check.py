@@ -121,6 +121,8 @@ REFUSED: list[tuple[Any, str]] = [
         )
     ),
     ([], "pod: expected an object, found a list"),
+    ({"spec": {"hostname": ("no", "JSON")}}, "pod.spec.hostname: expected a string"),
+    ({"spec": {"nodeSelector": {1: "a"}}}, "pod.spec.nodeSelector: expected a string"),
     (None, "pod: expected an object, found nothing"),
     (at(ENV, {"name": "A", "value": 1}), f"pod.{ENV}.value: expected a string"),
     (at(ENV, {"name": "A", "valueFrom": []}), f"pod.{ENV}.valueFrom: expected an object"),

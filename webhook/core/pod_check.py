@@ -87,7 +87,10 @@ def find_fault(error: ValidationError, pod: object) -> Fault:
     if told["missing"]:
         steps.append((told["missing"], ""))
     most = int(told["most"] or 0)
-    path, found = _follow(pod, steps, lambda value: _is_meant(value, told, most)) or ("", None)
+    path, found = _follow(pod, steps, lambda value: _is_meant(value, told, most)) or (
+        told["path"] or "",
+        None,
+    )
     if told["missing"]:
         return Fault(path, STRING, None, 0)
     if told["key"]:
