@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import orjson
 import pytest
 
@@ -17,6 +18,17 @@ from webhook.core import bounds, names
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.selection import MOST_ELEMENTS
+from webhook.core.pod_types import (
+    CONTAINERS,
+    LABELS,
+    LONGEST_LABEL,
+    LONGEST_NAME,
+    NODE_VALUES,
+    OWNERS,
+    QUANTITIES,
+    VOLUMES,
+    Spec,
+)
 from webhook.core.profiles import Profiles
 from webhook.core.review import answer_review, decide
 from webhook.core.workloads import recognise
@@ -55,10 +67,10 @@ def _words(pod: Object, number: int) -> None:
 
 def _hooks(pod: Object, number: int) -> None:
     pod["spec"].pop("initContainers", None)
-    hooks: Object = {f"h{index}": {} for index in range(number - 4)}
-    first(pod).update(
-        command=["a", "b"], args=[], lifecycle={**hooks, "preStop": {"exec": {"command": ["a"]}}}
-    )
+    run = {"exec": {"command": ["a"]}}
+    hooks: Object = dict.fromkeys(("livenessProbe", "readinessProbe", "startupProbe"), run)
+    hooks["lifecycle"] = {"postStart": run, "preStop": {"exec": {"command": ["a"] * (number - 6)}}}
+    first(pod).update(hooks, command=["a", "b"], args=[])
 
 
 def _mounts(pod: Object, number: int) -> None:
@@ -106,10 +118,11 @@ def _pod_quantities(pod: Object, number: int) -> None:
 
 
 def _characters(pod: Object, number: int) -> None:
-    pod["spec"].pop("initContainers", None)
-    pod["spec"]["containers"] = [
-        {"name": "pytorch", "command": ["train"], "args": ["a" * (number - 12)]}
-    ]
+    """Make what is read of the spec so many bytes of JSON."""
+    containers = [{"name": "pytorch", "command": ["train"], "args": [""]}]
+    pod["spec"].update(containers=containers, initContainers=[])
+    read = msgspec.json.encode(msgspec.convert(pod["spec"], Spec))
+    containers[0]["args"] = ["a" * (number - len(read))]
 
 
 def _commands(pod: Object, number: int) -> None:
@@ -145,13 +158,11 @@ def _labels(pod: Object, number: int) -> None:
 
 
 def _label_characters(pod: Object, number: int) -> None:
+    """Make the labels so many bytes of JSON."""
     own = pod["metadata"]["labels"]
-    left = number - sum(len(key) + len(value) for key, value in own.items())
-    while left:
-        length = min(left, bounds.LONGEST_LABEL)
-        key = f"example.com/{len(own)}"
-        own[key] = "a" * (length - len(key))
-        left -= length
+    while (left := number - len(orjson.dumps(own))) > LONGEST_LABEL:
+        own[f"example.com/{len(own)}"] = "a" * (LONGEST_LABEL // 2)
+    own["k" * (left - 10)] = "a" * 4
 
 
 def _node_values(pod: Object, number: int) -> None:
@@ -183,10 +194,6 @@ def _interfaces(pod: Object, number: int) -> None:
     ]
 
 
-def _variable(pod: Object, number: int) -> None:
-    pods.add_env(pod, "V" * number, "x")
-
-
 def _pod_name(pod: Object, number: int) -> None:
     pod["metadata"]["name"] = "n" * number
 
@@ -196,7 +203,7 @@ def _owner_name(pod: Object, number: int) -> None:
 
 
 def _label(pod: Object, number: int) -> None:
-    pod["metadata"]["labels"]["a"] = "v" * (number - 1)
+    pod["metadata"]["labels"]["a"] = "v" * number
 
 
 def _put(path: str, part: Callable[[int], object]) -> Callable[[Object, int], None]:
@@ -213,128 +220,54 @@ def _put(path: str, part: Callable[[int], object]) -> Callable[[Object, int], No
     return put
 
 
-TEXT = "é" * 100
-"""Stands in each part whose characters are counted together, and nothing else does."""
-
-
-def _left(part: object, number: int) -> str:
-    """Return the rest of so many characters."""
-    return "é" * (number - json.dumps(part, ensure_ascii=False).count("é"))
-
-
-def _around_containers(pod: Object, number: int) -> None:
-    terms: list[Object] = [
-        {"matchExpressions": [{"key": TEXT}, {"values": [TEXT, TEXT]}]},
-        {"matchExpressions": []},
-    ]
-    files = [{"path": TEXT, "fieldRef": {"fieldPath": TEXT}}] * 2
-    parts: Object = {
-        "volumes": [
-            {"name": TEXT, "hostPath": {"path": TEXT}},
-            {"name": TEXT, "downwardAPI": {"items": files}},
-            {"name": TEXT},
-        ],
-        "nodeSelector": {TEXT: TEXT},
-        "tolerations": [{"key": TEXT}, {"value": TEXT}],
-        "affinity": {
-            "nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}
-            }
-        },
-        "resourceClaims": [{"name": TEXT}, {"name": TEXT}],
-    }
-    terms[1]["matchExpressions"] += [{"key": TEXT}, {"values": [_left([parts, TEXT], number)]}]
-    pod["spec"].update(parts)
-
-
-def _in_containers(pod: Object, number: int) -> None:
-    run = {"exec": {"command": [TEXT, TEXT]}}
-    container = {
-        "name": TEXT,
-        "image": TEXT,
-        "command": [TEXT, TEXT],
-        "args": [TEXT, TEXT],
-        "env": [
-            {"name": TEXT, "value": TEXT},
-            {"name": TEXT, "valueFrom": {"secretKeyRef": {"name": TEXT, "key": TEXT}}},
-            {
-                "name": TEXT,
-                "valueFrom": {"secretKeyRef": {"key": TEXT}, "configMapKeyRef": {"name": TEXT}},
-            },
-        ],
-        "volumeMounts": [{"name": TEXT, "mountPath": TEXT, "subPathExpr": TEXT}] * 2,
-        "readinessProbe": run,
-        "livenessProbe": run,
-        "lifecycle": {TEXT: run, TEXT[1:]: {}},
-        "volumeDevices": [{"devicePath": TEXT}] * 2,
-        "resources": {
-            "claims": [{"name": TEXT}] * 2,
-            "limits": {TEXT: TEXT, TEXT[1:]: 1},
-            "requests": {TEXT: TEXT, TEXT[1:]: 1},
-        },
-        "securityContext": {
-            "capabilities": {"add": [TEXT] * 2, "drop": [TEXT] * 2},
-            "seLinuxOptions": {TEXT: TEXT},
-            "seccompProfile": {TEXT: TEXT},
-        },
-    }
-    parts = {
-        "resources": {"limits": {TEXT: TEXT}, "requests": {TEXT: TEXT}},
-        "initContainers": [container, container],
-    }
-    pod["spec"].update(parts, containers=[{"name": "", "args": [_left(parts, number)]}])
-
-
 BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
-    (_containers, bounds.CONTAINERS, "spec.containers and spec.initContainers holds {} containers, and at most 200"),
+    (_containers, CONTAINERS, "spec.containers and spec.initContainers holds {} containers, and at most 200"),
     (_variables, bounds.VARIABLES, "hold {} variables, and at most 2000"),
     (_words, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
     (_hooks, bounds.WORDS, "hold {} words of command and args, and at most 5000"),
     (_mounts, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
     (_block_devices, bounds.MOUNTS, "hold {} volumeMounts, and at most 2000"),
-    (_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
-    (_pod_quantities, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
-    (_confinements, bounds.QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
+    (_quantities, QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
+    (_pod_quantities, QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
+    (_confinements, QUANTITIES, "hold {} resources, claims and capabilities, and at most 1000"),
     (_put("nodeSelector", lambda n: {f"example.com/l{i}": "a" for i in range(n)}),
-     bounds.LABELS, "spec.nodeSelector holds {} labels, and at most 1000"),
+     LABELS, "spec.nodeSelector holds {} items, and at most 1000"),
     (_files, bounds.FILES, "spec.volumes holds {} files of the downward API, and at most 2000"),
-    (_around_containers, bounds.CHARACTERS,
-     ": spec.volumes, tolerations, resourceClaims and what chooses its nodes holds {} characters, and at most 262144"),
-    (_in_containers, bounds.CHARACTERS, "its containers hold {} characters, and at most 262144"),
-    (_characters, bounds.CHARACTERS, "its containers hold {} characters, and at most 262144"),
+    (_characters, bounds.BYTES, ": spec holds {} bytes, and at most 262144"),
     (_commands, bounds.COMMANDS, "its containers hold {} characters of command and args, and at most 65536"),
     (_signs, bounds.SIGNS, "its containers hold {} quotes, separators and expansions in command and args, and at most 8192"),
     (_put("volumes", lambda n: [{"name": f"v{i}", "emptyDir": {}} for i in range(n)]),
-     bounds.VOLUMES, "spec.volumes holds {} volumes, and at most 500"),
-    (_owners, bounds.OWNERS, "metadata.ownerReferences holds {} owners, and at most 100"),
-    (_labels, bounds.LABELS, "metadata.labels holds {} labels, and at most 1000"),
-    (_label_characters, bounds.CHARACTERS, "metadata.labels holds {} characters, and at most 262144"),
+     VOLUMES, "spec.volumes holds {} items, and at most 500"),
+    (_owners, OWNERS, "metadata.ownerReferences holds {} items, and at most 100"),
+    (_labels, LABELS, "metadata.labels holds {} items, and at most 1000"),
+    (_label_characters, bounds.BYTES, "metadata.labels holds {} bytes, and at most 262144"),
     (_put("resourceClaims", lambda n: [{"name": f"c{i}"} for i in range(n)]),
-     bounds.QUANTITIES, "spec.resourceClaims holds {} claims, and at most 1000"),
+     QUANTITIES, "spec.resourceClaims holds {} items, and at most 1000"),
     (_put("tolerations", lambda n: [{"key": f"k{i}", "operator": "Exists"} for i in range(n)]),
-     bounds.TOLERATIONS, "spec.tolerations holds {} tolerations, and at most 1000"),
-    (_node_values, bounds.NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 10000"),
-    (_annotations, bounds.ALL_ANNOTATIONS, "metadata.annotations holds {} characters, and at most 262144"),
+     1_000, "spec.tolerations holds {} items, and at most 1000"),
+    (_node_values, NODE_VALUES, "spec.affinity.nodeAffinity holds {} expressions and values, and at most 10000"),
+    (_annotations, bounds.BYTES, "metadata.annotations holds {} characters, and at most 262144"),
     (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
-    *((make, bounds.LONGEST_NAME, f": {what} is {{}} characters long, and at most 4096") for make, what in (
-        (_put("containers.0.imagePullPolicy", lambda n: "i" * n), "the imagePullPolicy of a container"),
-        (_put("containers.0.name", lambda n: "c" * n), "the name of a container"),
-        (_put("containers.0.image", lambda n: "i" * n), "the image of a container"),
-        (_variable, "the name of a variable"),
-        (_put("containers.0.volumeMounts", lambda n: [{"name": "data", "mountPath": "/" * (n - 4)}]), "a volumeMount"),
-        (_put("containers.0.volumeDevices", lambda n: [{"name": "data", "devicePath": "/" * n}]), "a volumeDevice"),
-        (_put("containers.0.resources.limits", lambda n: {"r" * (n - 1): "1"}), "one of the limits of a container"),
+    *((make, LONGEST_NAME, f": {path} holds {{}} characters, and at most 4096") for make, path in (
+        (_put("containers.0.imagePullPolicy", lambda n: "i" * n), "spec.containers[0].imagePullPolicy"),
+        (_put("containers.0.name", lambda n: "c" * n), "spec.containers[0].name"),
+        (_put("containers.0.image", lambda n: "i" * n), "spec.containers[0].image"),
+        (_put("containers.0.env", lambda n: [{"name": "V" * n}]), "spec.containers[0].env[0].name"),
+        (_put("containers.0.volumeMounts", lambda n: [{"name": "data", "mountPath": "/" * n}]), "spec.containers[0].volumeMounts[0].mountPath"),
+        (_put("containers.0.volumeDevices", lambda n: [{"name": "data", "devicePath": "/" * n}]), "spec.containers[0].volumeDevices[0].devicePath"),
+        (_put("containers.0.resources.limits", lambda n: {"a": 1, "r" * n: "1"}), "spec.containers[0].resources.limits"),
+        (_put("containers.0.resources.limits", lambda n: {"a": "1", "r": "1" * n}), "spec.containers[0].resources.limits['r']"),
         (_put("hostname", lambda n: "h" * n), "spec.hostname"),
         (_put("subdomain", lambda n: "s" * n), "spec.subdomain"),
         (_put("restartPolicy", lambda n: "r" * n), "spec.restartPolicy"),
-        (_put("volumes", lambda n: [{"name": "v" * n}]), "the name of a volume"),
-        (_put("resourceClaims", lambda n: [{"name": "c" * n}]), "a name in spec.resourceClaims"),
-        (_put("containers.0.resources.claims", lambda n: [{"name": "c" * n}]), "the claim of a container"),
-        (_put("containers.0.securityContext", lambda n: {"capabilities": {"drop": ["C" * n]}}), "a capability of a container"),
+        (_put("volumes", lambda n: [{"name": "v" * n}]), "spec.volumes[0].name"),
+        (_put("resourceClaims", lambda n: [{"name": "c" * n}]), "spec.resourceClaims[0].name"),
+        (_put("containers.0.resources.claims", lambda n: [{"name": "c" * n}]), "spec.containers[0].resources.claims[0].name"),
+        (_put("containers.0.securityContext", lambda n: {"capabilities": {"drop": ["C" * n]}}), "spec.containers[0].securityContext.capabilities.drop[0]"),
     )),
-    (_pod_name, bounds.LONGEST_NAME, "metadata.name is {} characters long, and at most 4096"),
-    (_owner_name, bounds.LONGEST_LABEL, ": a field of metadata.ownerReferences is {} characters long, and at most 512"),
-    (_label, bounds.LONGEST_LABEL, ": a label is {} characters long, and at most 512"),
+    (_pod_name, LONGEST_NAME, "metadata.name holds {} characters, and at most 4096"),
+    (_owner_name, LONGEST_LABEL, ": metadata.ownerReferences[1].name holds {} characters, and at most 512"),
+    (_label, LONGEST_LABEL, ": metadata.labels['a'] holds {} characters, and at most 512"),
 ]  # fmt: skip
 
 
@@ -399,23 +332,12 @@ def _of_container(**part: object) -> Object:
 
 
 SEEN: dict[str, Callable[[int], Object]] = {
-    "a label": lambda number: {"metadata": {"labels": {"a" * 256: "b" * (number - 3840)}}},
+    "a label": lambda number: {"metadata": {"labels": {"a" * 100: "b" * (number - 3_684)}}},
     "an annotation": lambda number: {"metadata": {"annotations": {"a": "b" * (number - 1)}}},
-    "an owner": lambda number: {"metadata": {"ownerReferences": [{"kind": "k" * (number - 3584)}]}},
+    "an owner": lambda number: {"metadata": {"ownerReferences": [{"kind": "k" * number}]}},
     "a value": lambda number: _of_container(env=[{"name": "A", "value": "x" * (number - 1)}]),
     "a reference": lambda number: _of_container(
         env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "x" * number}}}]
-    ),
-    "fields of a reference": lambda number: _of_container(
-        env=[
-            {
-                "name": "A",
-                "valueFrom": {"fieldRef": {f"k{index}": None for index in range(number - 4086)}},
-            }
-        ]
-    ),
-    "references": lambda number: _of_container(
-        env=[{"name": "A", "valueFrom": {f"k{index}": None for index in range(number - 4086)}}]
     ),
     "an amount": lambda number: _of_container(
         resources={"limits": {"a": "1" * (number - 1)}, "requests": {}}
@@ -426,7 +348,7 @@ SEEN: dict[str, Callable[[int], Object]] = {
     "a command": lambda number: _of_container(command=["x", "y" * (number - 1)]),
     "args": lambda number: _of_container(args=["x"] * number),
 }
-"""Parts of a pod by how large they are, at most bounds.LONGEST_NAME."""
+"""Parts of a pod by how large they are, at most about LONGEST_NAME."""
 
 
 @pytest.mark.parametrize("make", SEEN.values(), ids=SEEN)
@@ -438,24 +360,21 @@ def test_what_is_too_long_is_not_seen_of_a_pod_beyond_a_bound(
         part = pod.get("metadata") or pod["spec"]["containers"][0]
         return json.dumps(part)[1:-1] in json.dumps(bounds.within(pod))
 
-    assert is_seen(bounds.LONGEST_NAME)
-    assert not is_seen(bounds.LONGEST_NAME + 1)
+    assert is_seen(4_000)
+    assert not is_seen(LONGEST_NAME + 1)
 
 
 def test_of_many_parts_the_first_are_seen_of_a_pod_beyond_a_bound() -> None:
-    many = {f"r{index}": "1" for index in range(2 * bounds.QUANTITIES)}
     container = {
         "env": [{"name": "A"}] * 5_000,
         "args": ["a"] * 10_000,
-        "resources": {"limits": many},
     }
-    volumes = [{"name": f"v{index}", "emptyDir": {}} for index in range(2 * bounds.VOLUMES)]
+    volumes = [{"name": f"v{index}", "emptyDir": {}} for index in range(2 * VOLUMES)]
     part = bounds.within({"spec": {"containers": [container] * 4, "volumes": volumes}})["spec"]
-    assert part["volumes"] == [{"name": f"v{index}"} for index in range(bounds.VOLUMES)]
+    assert part["volumes"] == [{"name": f"v{index}"} for index in range(VOLUMES)]
     seen = part["containers"]
     assert [len(each["env"]) for each in seen] == [bounds.VARIABLES // 4] * 4
     assert [len(each["args"]) for each in seen] == [bounds.WORDS // 4] * 4
-    assert [len(each["resources"]["limits"]) for each in seen] == [bounds.QUANTITIES // 4] * 4
 
 
 def test_of_many_commands_little_is_seen_of_a_pod_beyond_a_bound() -> None:
@@ -562,9 +481,9 @@ def test_a_step_stops_once_it_makes_too_many_changes(monkeypatch: pytest.MonkeyP
 
 
 def test_a_patch_of_too_many_bytes_is_denied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "PATCH_BYTES", 400_000)
+    monkeypatch.setattr(bounds, "PATCH_BYTES", 200_000)
     pod = pods.load(OURS)
-    first(pod)["securityContext"] = {"seLinuxOptions": {"k": "\x01" * 80_000}}
+    first(pod)["securityContext"] = {"seLinuxOptions": {"k": "\x01" * 40_000}}
     answer = answer_review(hostile.review(pod), PROFILES, WORLD)
     assert answer.verdict is not None
     assert (answer.verdict.reason, answer.verdict.operations) == (Reason.TOO_LARGE, [])
@@ -674,8 +593,8 @@ COUNTED = 3_000
 @pytest.mark.parametrize("build", list(_shapes()))
 def test_the_work_grows_no_faster_than_the_pod(build: Callable[[int], Object]) -> None:
     """Within the bounds, and far beyond them; the smaller one goes first, and fills what is remembered."""
-    some = _work(build(60), "full")
-    assert _work(build(180), "full") <= 3 * some + 200
+    some = _work(build(50), "full")
+    assert _work(build(150), "full") <= 3 * some + 200
     many = _work(build(6_000), "full")
     assert _work(build(12_000), "full") <= 2 * many + 200 + COUNTED
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
+import webhook.core
 from tests import pods
+from webhook.core import pod_types
 from webhook.core.errors import MalformedReview
 from webhook.core.pod_check import check_pod
 
@@ -80,8 +85,8 @@ spec.resourceClaims[0].name | ["a"] | a string, found a list
 spec.containers[0].resources.claims[0].name | 1 | a string, found a number
 spec.volumes[0].hostPath | [] | an object, found a list
 spec.volumes[0].hostPath.path | [] | a string, found a list
-spec.containers[0].securityContext.runAsUser | 9223372036854775808 | an integer, found a number
-spec.containers[0].securityContext.runAsUser | -9223372036854775809 | an integer, found a number
+spec.containers[0].securityContext.runAsUser | 9223372036854775808 | a number of at most 64 bits, found a number
+spec.containers[0].securityContext.runAsUser | -9223372036854775809 | a number of at most 64 bits, found a number
 spec.tolerations | {} | a list, found an object
 spec.tolerations[0] | "x" | an object, found a string
 spec.tolerations[0].key | 1 | a string, found a number
@@ -116,6 +121,8 @@ REFUSED: list[tuple[Any, str]] = [
         )
     ),
     ([], "pod: expected an object, found a list"),
+    ({"spec": {"hostname": ("no", "JSON")}}, "pod.spec.hostname: expected a string"),
+    ({"spec": {"nodeSelector": {1: "a"}}}, "pod.spec.nodeSelector: expected a string"),
     (None, "pod: expected an object, found nothing"),
     (at(ENV, {"name": "A", "value": 1}), f"pod.{ENV}.value: expected a string"),
     (at(ENV, {"name": "A", "valueFrom": []}), f"pod.{ENV}.valueFrom: expected an object"),
@@ -145,7 +152,7 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (
         at("spec.containers[0].resources.limits.cpu", 10**4300),
-        "limits['cpu']: expected a quantity of at most 64 bits, found a number",
+        "limits['cpu']: expected a number of at most 64 bits, found a number",
     ),
     (
         {"metadata": {"labels": {"a" * 3_000_000: 1}}},
@@ -228,4 +235,57 @@ def test_passes_what_an_expression_may_hold(expression: Any) -> None:
     ids=str,
 )
 def test_passes_what_a_hook_may_be(hook: Any) -> None:
-    check_pod(pod(containers=[{"lifecycle": {"preStop": hook}}]))
+    check_pod(pod(containers=[{"lifecycle": {"preStop": hook, "stopSignal": "SIGUSR1"}}]))
+
+
+FIELDS = {
+    "Container": """args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports
+        readinessProbe resizePolicy resources restartPolicy restartPolicyRules
+        securityContext startupProbe stdin stdinOnce terminationMessagePath
+        terminationMessagePolicy tty volumeDevices volumeMounts workingDir""",
+    "Metadata": """annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers
+        generateName generation labels managedFields name namespace ownerReferences
+        resourceVersion selfLink uid""",
+    "Spec": """activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy
+        enableServiceLinks ephemeralContainers hostAliases hostIPC hostNetwork hostPID
+        hostUsers hostname hostnameOverride imagePullSecrets initContainers nodeName
+        nodeSelector os overhead preemptionPolicy priority priorityClassName
+        readinessGates resourceClaims resources restartPolicy runtimeClassName
+        schedulerName schedulingGates securityContext serviceAccount serviceAccountName
+        setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds
+        tolerations topologySpreadConstraints volumes workloadRef""",
+    "_Variable": "name value valueFrom",
+    "_BlockDevice": "devicePath name",
+    "_Mount": """mountPath mountPropagation name readOnly recursiveReadOnly subPath subPathExpr""",
+}
+"""All fields of each part. Source: Kubernetes 1.36 API reference, core/v1 and meta/v1."""
+CHECKED_FOLDERS = ("core", "injection", "networks", "workloads")
+NAMED_FOR_ANOTHER_REASON = {
+    "_BlockDevice": {"name"},  # of everything else
+    "Container": {
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+    },  # of a container that is added
+    "Metadata": {
+        "deletionTimestamp",
+        "generation",
+        "uid",
+    },  # of a pod that the controller sees, of a profile, of an owner
+    "_Mount": {"readOnly", "subPath"},  # of a mount that is added
+}
+
+
+@pytest.mark.parametrize("part", FIELDS)
+def test_every_field_that_the_core_names_is_checked(part: str) -> None:
+    checked = {one.encode_name for one in fields(getattr(pod_types, part))}
+    others = set(FIELDS[part].split()) - checked - NAMED_FOR_ANOTHER_REASON.get(part, set())
+    assert checked <= set(FIELDS[part].split())
+    core = Path(webhook.core.__file__).parent
+    files = [path for path in core.rglob("*.py") if path.parent.name in CHECKED_FOLDERS]
+    named = {
+        node.value
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert sorted(others & named) == []

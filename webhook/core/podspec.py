@@ -12,8 +12,6 @@ _PUBLISHED: Final = f"metadata.annotations['{names.PREFIX}"
 _DEVICES = tuple(
     f"metadata.annotations['{key}']" for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES)
 )
-REFERENCES: Final = frozenset(("fieldRef", "configMapKeyRef", "secretKeyRef", "resourceFieldRef"))
-"""What a variable's valueFrom may hold."""
 _LONGEST_NAME: Final = 253
 """Source: k8s.io/apimachinery pkg/util/validation DNS1123SubdomainMaxLength."""
 

@@ -16,6 +16,7 @@ from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.planning import Skip, make_plan
+from webhook.core.pod_types import LONGEST_NAME
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 from webhook.core.review_request import is_new_pod, parse_review
@@ -252,7 +253,7 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
         verdict, patch = _denial([denied], subject), b""
     metadata = subject.get("metadata") or {}
     name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
-    name = name[: bounds.LONGEST_NAME]
+    name = name[:LONGEST_NAME]
     return Answer(_respond(uid, _response(verdict), patch), verdict, uid, namespace, name, dry_run)
 
 

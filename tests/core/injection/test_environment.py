@@ -10,6 +10,7 @@ from tests.core.builders import attachment, carry_out, message, outcomes, plan, 
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.injection.environment import disables_rdma, gloo_may_use, inject, nccl_may_use
 from webhook.core.model import Object, Outcome, Reason
+from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 DISAGREES = (Outcome.WARNED, Reason.DISAGREES)
 NCCL = {"name": "NCCL_SOCKET_IFNAME", "value": "=net1"}
@@ -124,3 +125,47 @@ def test_warns_of_a_job_that_turns_rdma_off(
         assert message(decisions, Outcome.WARNED) == (
             f"pod train-0: {entry['name']} of container trainer keeps NCCL from rdma/hca: it would use sockets; remove it"
         )
+
+
+LINES = {
+    "export NCCL_IB_DISABLE=1": "NCCL_IB_DISABLE of the command of container trainer keeps NCCL from",
+    "NCCL_NET=Socket torchrun t.py": "NCCL_NET of the command of container trainer keeps NCCL from",
+    "export NCCL_SOCKET_IFNAME=eth0": "NCCL_SOCKET_IFNAME of the command of container trainer rules out",
+    "export A=1 GLOO_SOCKET_IFNAME='eth0'": "GLOO_SOCKET_IFNAME of the command of container trainer rules",
+    "export NCCL_SOCKET_IFNAME=net1": "",
+    "export NCCL_SOCKET_IFNAME=$I": "",
+    "if false; then\n  export NCCL_IB_DISABLE=1\nfi": "",
+}
+"""Lines of a command, and what is warned of."""
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_of_the_command_brings_the_warning_that_a_variable_brings(line: str) -> None:
+    pod = _pod(NCCL, GLOO)
+    pod["spec"]["containers"][0]["command"] = ["bash", "-c", f"set -e\n{line}\ntorchrun t.py"]
+    _, decisions = carry_out(inject, pod, plan(pod, attachment(resource="rdma/hca")))
+    warned = [one.message for one in decisions if one.outcome is Outcome.WARNED]
+    assert len(warned) == bool(LINES[line])
+    assert all(LINES[line] in message for message in warned)
+
+
+@pytest.mark.parametrize(
+    ("address", "training_pod", "is_told"),
+    [
+        ("10.0.0.1", TrainingPod("jobset"), True),
+        ("head.example", TrainingPod("jobset", rendezvous=Rendezvous("j", "worker", "a-0")), True),
+        ("a-0.a", TrainingPod("jobset", rendezvous=Rendezvous("j", "worker", "a-0")), False),
+        ("localhost", TrainingPod("jobset"), False),
+        ("10.0.0.1", None, False),
+    ],
+)
+def test_an_address_in_the_command_is_the_users_own(
+    address: str, training_pod: TrainingPod | None, is_told: bool
+) -> None:
+    pod = _pod(NCCL, GLOO, command=["sh", "-c", f"MASTER_ADDR={address} python t.py"])
+    rendezvous = training_pod.rendezvous if training_pod else None
+    made = plan(pod, attachment(), training_pod=training_pod, rendezvous=rendezvous)
+    _, decisions = carry_out(inject, pod, made)
+    told = f"MASTER_ADDR of the command of container trainer names {address}: the user's own address is kept"
+    assert ((Outcome.SKIPPED, Reason.USER_VALUE) in outcomes(decisions)) is is_told
+    assert (told in [one.message for one in decisions]) is is_told

@@ -247,7 +247,13 @@ def test_an_endpoint_of_a_static_rendezvous_takes_the_form_for_before_a_port() -
 
 @pytest.mark.parametrize(
     "command",
-    [["bash", "/opt/train.sh"], ["./run.sh"], [], ["sh", "-c", "source env.sh; torchrun t.py"]],
+    [
+        ["bash", "/opt/train.sh"],
+        ["./run.sh"],
+        [],
+        ["sh", "-c", "source env.sh; torchrun t.py"],
+        ["python", "launch.py"],
+    ],
 )
 def test_what_cannot_be_seen_keeps_the_name_where_no_operator_wrote_the_variable(
     command: list[str],
@@ -266,7 +272,7 @@ def test_what_cannot_be_seen_keeps_the_name_where_no_operator_wrote_the_variable
         (None, "", "is_host=1"),
         (None, "join_timeout=1800", "join_timeout=1800,is_host=1"),
         ("timeout=60", "join_timeout=1800", "timeout=60,is_host=1"),
-        ("is_host=0", "", "is_host=0"),
+        ("timeout=9,is_host=0", "", "timeout=9,is_host=0"),
         (None, "is_host=0", None),  # the step of the environment writes the profile's own
     ],
 )
@@ -284,8 +290,27 @@ def test_rank_zero_hosts_the_store_that_a_script_out_of_sight_may_put_at_its_add
     assert meet(pod, profile=using)[0] == pod
     worker = set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "/opt/train.sh")
     assert "PET_RDZV_CONF" not in environment(meet(worker)[0])
-    in_sight = set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "torchrun", "t.py")
-    assert "PET_RDZV_CONF" not in environment(meet(in_sight)[0])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command", "expected"),
+    [
+        ("kubeflow-pytorchjob", "python launch.py", "is_host=1"),
+        ("kubeflow-pytorchjob", "torchrun t.py", "is_host=1"),
+        ("kubedl-pytorchjob", "torchrun t.py", "is_host=1"),
+        ("torch-on-k8s", "torchrun t.py", "is_host=1"),
+        ("kubeflow-pytorchjob", "torchrun --rdzv_backend=c10d --rdzv_endpoint=store:1 t.py", None),
+        ("volcano-pytorch", "torchrun t.py", None),
+        ("volcano-pytorch", "python launch.py", "is_host=1"),
+    ],
+)
+def test_rank_zero_of_a_torch_job_hosts_the_store_unless_another_pod_does(
+    pattern: str, command: str, expected: str | None
+) -> None:
+    before = set_command(pods.load(f"pods/{pattern}-0.yaml"), *command.split())
+    pod, _ = meet(before)
+    assert environment(pod)["MASTER_ADDR"] == "@master-addr"
+    assert environment(pod).get("PET_RDZV_CONF") == expected
 
 
 IN_LOOPS = [
@@ -430,12 +455,6 @@ def test_rank_zero_keeps_its_name_where_the_profile_says_so() -> None:
     assert environment(pod)["MASTER_ADDR"] == "bert-master-0"
     assert decisions[-1].message == "keeps the name of rank 0: profile rdma says rankZero: name"
     assert environment(worker)["MASTER_ADDR"] == "@master-addr"
-
-
-@pytest.mark.parametrize("value", ["join_timeout=1800", "timeout=900,is_host=0"])
-def test_the_users_configuration_of_torchrun_stays(value: str) -> None:
-    pod, _ = meet(add_env(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "PET_RDZV_CONF", value))
-    assert environment(pod)["PET_RDZV_CONF"] == value
 
 
 OWN_LOCAL: dict[str, Callable[[Object], Object]] = {

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.workloads.read_by_torch import COMMANDS
 from webhook.core.model import Object
 from webhook.core.workloads.launchers import (
     Use,
@@ -165,7 +166,7 @@ def test_null_probes_and_hooks_name_nothing() -> None:
     empty = {
         "livenessProbe": None,
         "startupProbe": {"exec": None},
-        "lifecycle": {"postStart": None},
+        "lifecycle": {"postStart": None, "stopSignal": "SIGUSR1"},
         "env": None,
     }
     assert use_of(running(TAKES_IT, **empty), "M") is Use.LAUNCHER
@@ -218,15 +219,33 @@ def test_tells_the_backend_by_which_agents_meet(text: str, backend: str) -> None
     assert meets_by(running(text)) == backend
 
 
+@pytest.mark.parametrize(("command", "read"), COMMANDS)
+def test_options_are_read_as_torch_reads_them(command: str, read: str) -> None:
+    """What stands beside each command was read by real shells and by torch 2.0, 2.3 and 2.15."""
+    container = running(command)
+    if read == "refused":
+        assert meets_by(container) == ""
+        assert given_variables(container) == set()
+        return
+    nodes, backend, address = read.split()
+    is_one = nodes in ("1", "1:1")
+    assert run_on_one_node([container]) is is_one
+    assert meets_by(container) == ("" if is_one else backend)
+    found = [
+        text.replace("${M}", "$M").replace("$M", "head") for text in given_addresses(container)
+    ]
+    assert found == ([] if address == "-" else [address])
+    assert given_variables(container) == (
+        {"M"} if "head" in address and backend == "static" else set()
+    )
+
+
 def test_a_variable_tells_the_backend_of_what_is_out_of_sight() -> None:
     env = [{"name": "PET_RDZV_BACKEND", "value": "c10d"}]
     assert [
-        meets_by(running(text, env=env)) for text in ("/start.sh", "torchrun t.py", "python t.py")
-    ] == [
-        "c10d",
-        "c10d",
-        "",
-    ]
+        meets_by(running(text, env=env))
+        for text in ("/start.sh", "torchrun t.py", "python t.py", "python -c 'import t'")
+    ] == ["c10d", "c10d", "c10d", ""]
     assert meets_by({"name": "image's own", "env": env}) == "c10d"
 
 
@@ -284,8 +303,17 @@ def test_takes_no_other_text_for_that_of_one_node(text: str) -> None:
 @pytest.mark.parametrize(
     ("container", "expected"),
     [
-        (running("cd /src && export A=1; exec python3 t.py"), True),
-        (running("pip install x && torchrun t.py"), True),
+        (running("cd /src && export A=1; exec torchrun t.py"), True),
+        (running("python -m pip install x && torchrun t.py"), True),
+        (
+            running(
+                "python3 -uc 'import t'; python --version; python -m torch.distributed.run t.py"
+            ),
+            True,
+        ),
+        (running("exec python3 t.py"), False),
+        (running("python -u -m pkg.launch"), False),
+        (running("A=1 python prepare.py && torchrun t.py"), False),
         (running("bash run.sh"), False),
         (running("./run.sh"), False),
         (running("python t.py; ping x"), False),

@@ -14,6 +14,7 @@ from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.injection import nccl_conf, wait
 from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.pod_types import CONTAINERS
 from webhook.core.workloads.addresses import Variables
 
 _REFERENCE = re.compile(r"\$\(([^()$]+)\)")
@@ -26,6 +27,8 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     A variable of an address gets rank 0's name back where the pod still holds that. Returns a warning, nothing for a pod that is not a
     copy. Raises Denied where another text of the container refers to a variable that cannot be given a value.
     """
+    if len(podspec.containers(draft.pod)) > CONTAINERS:  # each would be looked at
+        return ()
     restored, removed = [], []
     waits = bool(wait.needs(draft.pod))
     found = [_published(container) for container in podspec.containers(draft.pod)]

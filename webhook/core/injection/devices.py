@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from webhook.core import bounds, names, podspec
+from webhook.core import names, podspec
 from webhook.core.claim_templates import is_ours
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
@@ -18,6 +18,7 @@ from webhook.core.injection.quantities import count_devices
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
+from webhook.core.pod_types import QUANTITIES
 from webhook.core.podspec import claims, containers, limits, requests, running_containers
 from webhook.core.profiles import Profile
 from webhook.core.profiles.grammar import HUGE_PAGES
@@ -105,9 +106,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 def _read_added(pod: Object) -> dict[str, int]:
     """Read what an earlier pass added, ``rdma/a=2,rdma/b=1``; pieces without a number do not count."""
     added: dict[str, int] = {}
-    for piece in (
-        podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(",", bounds.QUANTITIES)
-    ):
+    for piece in podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(",", QUANTITIES):
         resource, _, amount = piece.partition("=")
         if amount.isascii() and amount.isdigit() and len(amount) < 20:
             added[resource] = int(amount)

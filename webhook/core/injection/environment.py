@@ -12,6 +12,8 @@ from webhook.core.injection.fixed_settings import JUDGED, fixed_setting
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers, env, names_devices
+from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
+from webhook.core.workloads.launchers import literal_variables
 
 STEP: Final = "environment"
 
@@ -20,6 +22,11 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Append the variables that the training container lacks; the user's own value wins, and is judged where it can be."""
     container = containers(draft.pod)[plan.container]
     there = {entry["name"]: entry for entry in env(container)}
+    in_text = literal_variables(container)
+    holds = {
+        **there,
+        **{name: {"value": in_text[name]} for name in _READ_OF_TEXT if name in in_text},
+    }
     wanted = dict(plan.profile.env)
     for (
         variable
@@ -32,11 +39,10 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if interface:
         for name, prefix, means in _SOCKETS:
             ours = wanted.setdefault(name, prefix + interface)
-            entry = there.get(name) or {"value": ours}
+            entry = holds.get(name) or {"value": ours}
             if not _may_mean(entry, interface, means):
-                judged.append(
-                    _disagrees(plan, name, prefix + interface, is_ours=entry.get("value") == ours)
-                )
+                where = _where(plan, name, in_text, is_ours=entry.get("value") == ours)
+                judged.append(_disagrees(plan, name, where, prefix + interface))
                 told.add(name)
     elif plan.host_network:
         if plan.profile.rendezvous.address_source != "multus":
@@ -49,12 +55,13 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     switches = [
         name
         for name in RDMA_SWITCHES
-        if name in there and disables_rdma(name, there[name].get("value") or "")
+        if name in holds and disables_rdma(name, holds[name].get("value") or "")
     ]
     if switches and plan.profile.ipc_lock and plan.fabric_resources:
-        judged += [_turned_off(plan, name) for name in switches]
-    if not (JUDGED.isdisjoint(there) and JUDGED.isdisjoint(plan.profile.env)):
-        judged += _judge_fixed(draft, plan, there, told)
+        judged += [_turned_off(plan, name, _where(plan, name, in_text)) for name in switches]
+    if not (JUDGED.isdisjoint(holds) and JUDGED.isdisjoint(plan.profile.env)):
+        judged += _judge_fixed(draft, plan, holds, in_text, told)
+    judged += _own_address(plan, in_text)
     added = [name for name in wanted if name not in there]
     found = []
     if added:
@@ -85,7 +92,11 @@ def _leave_out_interfaces(
 
 
 def _judge_fixed(
-    draft: Draft, plan: Plan, there: Mapping[str, Object], told: set[str]
+    draft: Draft,
+    plan: Plan,
+    there: Mapping[str, Object],
+    in_text: Mapping[str, str],
+    told: set[str],
 ) -> list[Decision]:
     """Judge what the container has or the profile gives it, but for the variables that are *told* of already."""
     env = plan.profile.env
@@ -104,11 +115,7 @@ def _judge_fixed(
             and "$(" not in value
             and (why := fixed_setting(plan, draft.pod, name, value))
         ):
-            where = (
-                f"profile {plan.profile.name}"
-                if env.get(name) == value
-                else f"container {plan.container_name}"
-            )
+            where = _where(plan, name, in_text, is_ours=env.get(name) == value)
             message = f"pod {plan.pod_name}: {name} of {where} {why}"
             judged.append(Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message))
     return judged
@@ -152,6 +159,9 @@ def disables_rdma(name: str, value: str) -> bool:
 
 RDMA_SWITCHES = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
 """Variables by which a job, often one that was written for another cluster, gives up the devices that it is given."""
+_ADDRESS: Final = "MASTER_ADDR"
+_READ_OF_TEXT = (*RDMA_SWITCHES, names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
+"""Variables that are judged too where a line of the command sets them."""
 _NUMBER: Final = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _SOCKETS: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
     (
@@ -169,15 +179,33 @@ def _may_mean(entry: Object, interface: str, means: Callable[[str, str], bool]) 
     return "$(" in value or means(value, interface)
 
 
-def _disagrees(plan: Plan, name: str, wanted: str, *, is_ours: bool) -> Decision:
-    where = f"profile {plan.profile.name}" if is_ours else f"container {plan.container_name}"
+def _where(plan: Plan, name: str, in_text: Mapping[str, str], *, is_ours: bool = False) -> str:
+    """Say where a variable has its value from; what the command sets outweighs all others."""
+    if name in in_text:
+        return f"the command of container {plan.container_name}"
+    return f"profile {plan.profile.name}" if is_ours else f"container {plan.container_name}"
+
+
+def _own_address(plan: Plan, in_text: Mapping[str, str]) -> list[Decision]:
+    """Say that an address which the command sets is kept, as one under env is; not rank 0's name."""
+    endpoint = split_endpoint(in_text.get(_ADDRESS, ""))
+    if endpoint is None or is_local(endpoint.host) or plan.training_pod is None:
+        return []
+    if plan.rendezvous and first_label(endpoint.host) == plan.rendezvous.rank_zero:
+        return []
+    where = _where(plan, _ADDRESS, in_text)
+    message = f"{_ADDRESS} of {where} names {endpoint.host}: the user's own address is kept"
+    return [Decision(STEP, Outcome.SKIPPED, Reason.USER_VALUE, message)]
+
+
+def _disagrees(plan: Plan, name: str, where: str, wanted: str) -> Decision:
     message = f"pod {plan.pod_name}: {name} of {where} rules out the rendezvous network's interface; write {wanted} or remove it"
     return Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message)
 
 
-def _turned_off(plan: Plan, name: str) -> Decision:
+def _turned_off(plan: Plan, name: str, where: str) -> Decision:
     message = (
-        f"pod {plan.pod_name}: {name} of container {plan.container_name} keeps NCCL from {', '.join(plan.fabric_resources)}: "
+        f"pod {plan.pod_name}: {name} of {where} keeps NCCL from {', '.join(plan.fabric_resources)}: "
         "it would use sockets; remove it"
     )
     return Decision(STEP, Outcome.WARNED, Reason.DISAGREES, message)

@@ -27,6 +27,7 @@ from webhook.core.workloads.launchers import (
     given_variables,
     is_in_sight,
     meets_at_static_endpoint,
+    meets_by,
     runs_again,
     runs_script,
     shows_torch_launcher,
@@ -38,6 +39,8 @@ STEP: Final = "rendezvous"
 _TORCHS_OWN = ("MASTER_ADDR", "PET_MASTER_ADDR")
 """Variables that torch reads as an address, whatever a command says."""
 _CONF: Final = "PET_RDZV_CONF"
+_OF_TORCH: Final = frozenset(("pytorchjob", "kubedl", "torch-on-k8s"))
+"""Systems whose jobs start torch alone, and give it MASTER_ADDR."""
 _NONE: frozenset[str] = frozenset()
 _KEPT: Final = frozenset((names.ENV_MASTER_NAME,))
 """Never moved, whatever a command does with it: it holds rank 0's name for a later pass."""
@@ -250,13 +253,15 @@ def _remember_name(draft: Draft, plan: Plan, rendezvous: Rendezvous, *, moved: b
 
 
 def _host_the_store(draft: Draft, plan: Plan) -> None:
-    """Tell torchrun on rank 0 to host the store of c10d, where a script out of sight may make MASTER_ADDR its endpoint.
+    """Tell torchrun on rank 0 to host the store of c10d, since a script may make MASTER_ADDR its endpoint.
 
     torchrun knows its own host by names and by the address of eth0 alone, so that nobody would host it. Static rendezvous ignores this.
+    A c10d endpoint in the command may be another pod's.
     Source: torch distributed/elastic/rendezvous/c10d_rendezvous_backend.py, _matches_machine_hostname.
     """
     container = draft.pod["spec"]["containers"][plan.container]
-    if is_in_sight(container) and not runs_script(container):
+    system = plan.training_pod.system if plan.training_pod else ""
+    if is_in_sight(container) and (system not in _OF_TORCH or meets_by(container) == "c10d"):
         return
     path = ("spec", "containers", plan.container, "env")
     for position, entry in enumerate(podspec.env(container)):

@@ -13,7 +13,13 @@ from typing import Final, NamedTuple
 
 from webhook.core import bounds, podspec
 from webhook.core.model import Object
-from webhook.core.workloads.shell import MOST_CHARACTERS, Words, characters_of, read_commands
+from webhook.core.workloads.shell import (
+    MOST_CHARACTERS,
+    Words,
+    characters_of,
+    literal_assignments,
+    read_commands,
+)
 
 _TORCH: Final = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DOTALL)
 _MODULE: Final = re.compile(
@@ -76,6 +82,15 @@ _LOOP: Final = frozenset(("while", "until", "for", "select"))
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
 
 
+_ABBREVIATED: Final = (
+    *("--nnodes", "--nproc-per-node", "--rdzv-backend", "--rdzv-endpoint", "--rdzv-id"),
+    *("--rdzv-conf", "--standalone", "--module", "--no-python", "--run-path", "--node-rank"),
+    *("--master-addr", "--master-port", "--local-addr", "--use-env", "--virtual-local-rank"),
+)
+"""Options of torchrun that matter here: argparse takes a prefix that is of one option alone."""
+_SHORTEST_PREFIX: Final = len("--x")
+_NOT_IN_SIGHT: Final = "$"
+"""Stands for a backend that an option may name which is not in sight, or not known."""
 _ENDPOINTS: Final = ("--main-process-ip", "--rdzv-endpoint")
 """Options that take an address where the backend is static; accelerate composes the endpoint from the first."""
 _ADDRESSES: Final = ("--master-addr", *_ENDPOINTS)
@@ -256,7 +271,7 @@ def run_on_one_node(containers: Iterable[Object]) -> bool:
 
 
 def is_in_sight(container: Object) -> bool:
-    """Tell whether all that a container runs is written in the pod: torch launchers and python programs, no shell's script file."""
+    """Tell whether all that a container runs is written in the pod: torch launchers, no script."""
     script = _script(container) if container.get("command") else None
     return (
         script is not None
@@ -267,7 +282,10 @@ def is_in_sight(container: Object) -> bool:
 
 
 def runs_script(container: Object) -> bool:
-    """Tell whether a file that is not written in the pod runs beside the launchers: it may look up or compare what they are given."""
+    """Tell whether a file that is not written in the pod runs beside the launchers.
+
+    It may look up or compare what they are given, or start launchers itself.
+    """
     script = _script(container)
     return script is not None and script.runs_file()
 
@@ -295,6 +313,8 @@ def _starts_nothing(words: Words, program: int) -> bool:
 
 def _runs_file(command: Command) -> bool:
     program = _program(command.words)
+    if _PYTHON.match(program) and command.options is None and _runs_python_file(command.words):
+        return True
     if _SCRIPT.match(program) and not _IN_SIGHT.match(program):
         return True
     return any(map(_SUBSTITUTED.search, command.words))
@@ -305,6 +325,22 @@ def _program(words: Words) -> str:
         if not _BEFORE.match(word):
             return word
     return "true"
+
+
+def _runs_python_file(words: Words) -> bool:
+    """Tell ``python t.py`` and ``python -m package``, whose texts are not in the pod, from others."""
+    arguments = iter(words)
+    for word in arguments:
+        if _PYTHON.match(word):
+            break
+    for word in arguments:
+        if not word.startswith("-"):
+            return True
+        if word.endswith("m"):  # -m, -um
+            return next(arguments, "") != "pip"
+        if word.endswith("c"):
+            return False
+    return False
 
 
 def runs_again(container: Object) -> bool:
@@ -416,6 +452,11 @@ def meets_by(container: Object) -> str:
     return "" if "$" in backend else backend
 
 
+def literal_variables(container: Object) -> dict[str, str]:
+    """Return the literal values that lines of the text set for what they start."""
+    return literal_assignments(tuple(podspec.argv(container)))
+
+
 def _names(container: Object, name: str) -> bool:
     for text in podspec.argv(container):  # noqa: SIM110  # any() would make a generator
         if name in text:
@@ -481,8 +522,8 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
         for key in ("livenessProbe", "readinessProbe", "startupProbe")
         if key in container
     ]
-    if "lifecycle" in container:
-        hooks += (container["lifecycle"] or {}).values()
+    lifecycle = container.get("lifecycle") or {}
+    hooks += [lifecycle[event] for event in ("postStart", "preStop") if event in lifecycle]
     for hook in hooks:
         if hook and (run := hook.get("exec")):
             for text in run.get("command") or ():
@@ -517,9 +558,11 @@ def _options(words: Words) -> dict[str, str] | None:
     if not index:
         return None
     options = {}
-    while index < len(words) and words[index].startswith("-"):
+    is_certain = True
+    while index < len(words) and words[index].startswith("-") and words[index] != "--":
         option, equals, value = words[index].partition("=")
-        option = option.replace("_", "-")
+        option = _spelt_out(option.replace("_", "-"))
+        is_certain = is_certain and (option in _ABBREVIATED or not option.startswith("--rdzv"))
         following = words[index + 1] if index + 1 < len(words) else "-"
         if not (
             equals
@@ -534,8 +577,18 @@ def _options(words: Words) -> dict[str, str] | None:
     if index < len(words) and words[index].startswith(
         ("$", "`")
     ):  # what it holds may be options, and name a backend
-        options.setdefault("--rdzv-backend", words[index])
+        options.setdefault("--rdzv-backend", _NOT_IN_SIGHT)
+    if not is_certain:
+        options["--rdzv-backend"] = _NOT_IN_SIGHT
     return options
+
+
+def _spelt_out(option: str) -> str:
+    """Return the option that torchrun takes this one for."""
+    if option in _ABBREVIATED or len(option) < _SHORTEST_PREFIX:
+        return option
+    meant = [one for one in _ABBREVIATED if one.startswith(option)]
+    return meant[0] if len(meant) == 1 else option
 
 
 def _says_one_node(options: dict[str, str]) -> bool:
