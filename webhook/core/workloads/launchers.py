@@ -580,3 +580,51 @@ def _taken(command: Command, *, is_static: bool) -> list[tuple[str, bool]]:
         (each["bare"] or each["braced"] or each["kubernetes"], each["port"] is not None)
         for each in matches
     ]
+
+
+_OF_SEVERAL: Final = frozenset(
+    (
+        *_ADDRESSES,
+        "--nnodes",
+        "--node-rank",
+        "--rdzv-backend",
+        "--rdzv-id",
+        "--rdzv-conf",
+        "--num-machines",
+        "--machine-rank",
+        "--config-file",
+        "--deepspeed-hostfile",
+    )
+)
+"""Options without which torchrun and accelerate run on one node."""
+_DEEPSPEED: Final = re.compile(r"(?:.*/)?deepspeed\Z|deepspeed\.launcher\.runner\Z", re.DOTALL)
+
+
+def launch_on_one_node(containers: Iterable[Object]) -> bool:
+    """Tell whether torch launchers are started, all of them on one node, and no other launcher."""
+    found = False
+    for container in containers:
+        script = _script(container)
+        if script is None:
+            return False
+        for command in script.commands:
+            if command.options is None:
+                if _is_of_several(command.words):
+                    return False
+            elif _says_one_node(command.options) or _is_on_one_by_default(container, command):
+                found = True
+            else:
+                return False
+    return found
+
+
+def _is_on_one_by_default(container: Object, command: Command) -> bool:
+    """Tell a launcher that is given no number of nodes; deepspeed may find a hostfile."""
+    if not _OF_SEVERAL.isdisjoint(command.options or ()):
+        return False
+    if any(map(_DEEPSPEED.match, command.words[: _options_at(command.words)])):
+        return False
+    if container.get("envFrom") or runs_script(container):
+        return False
+    told = [*podspec.argv(container), *(entry["name"] for entry in podspec.env(container))]
+    return not any("PET_" in text for text in told)
