@@ -196,17 +196,19 @@ def test_a_users_own_address_is_left_alone() -> None:
     assert member(pod).reason is Reason.USER_VALUE
 
 
+def python_job() -> Object:
+    return set_command(pods.load("pods/indexed-job-0.yaml"), "python", "t.py")
+
+
 SINGLE: dict[str, Callable[[], Object]] = {
     "pytorchjob-of-one": lambda: add_env(
         drop_env(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "PET_NNODES"), "PET_NNODES", "1"
     ),
-    "world-of-one": lambda: add_env(pods.load("pods/indexed-job-0.yaml"), "WORLD_SIZE", "1"),
+    "world-of-one": lambda: add_env(python_job(), "WORLD_SIZE", "1"),
     "one-node-of-eight-ranks": lambda: add_env(
-        add_env(pods.load("pods/indexed-job-0.yaml"), "WORLD_SIZE", "8"), "PET_NNODES", "1:1"
+        add_env(python_job(), "WORLD_SIZE", "8"), "PET_NNODES", "1:1"
     ),
-    "standalone-by-variable": lambda: add_env(
-        pods.load("pods/indexed-job-0.yaml"), "PET_STANDALONE", "1"
-    ),
+    "standalone-by-variable": lambda: add_env(python_job(), "PET_STANDALONE", "1"),
     "torchx-standalone": lambda: set_command(
         pods.load("pods/volcano-pod-1.yaml"), "torchrun", "--standalone", "t.py"
     ),
@@ -227,8 +229,9 @@ SINGLE: dict[str, Callable[[], Object]] = {
 
 @pytest.mark.parametrize("make", SINGLE.values(), ids=SINGLE)
 def test_a_job_on_one_node_needs_no_rendezvous(make: Callable[[], Object]) -> None:
-    assert member(make()).reason is Reason.SINGLE_NODE
-    assert member(make()).rendezvous is None
+    found = recognise(make())
+    assert found.reason is Reason.SINGLE_NODE
+    assert isinstance(found, NotTraining) or found.system == "torchx"
 
 
 @pytest.mark.parametrize("value", ["", "0", "False"])
@@ -289,15 +292,14 @@ def test_torchtune_gives_the_address_as_an_argument_which_stays() -> None:
         pods.load("pods/kubeflow-trainer-0.yaml"),
     )
     for pod in (worker, drop_env(zero, "PET_MASTER_ADDR")):
-        set_command(
+        found = set_command(
             pod,
             "tune",
             "run",
             "--rdzv_endpoint=llama-node-0-0.llama:29500",
             "full_finetune_distributed",
         )
-    assert member(worker).reason is Reason.NO_MASTER
-    assert (rendezvous(zero).role, rendezvous(zero).hosts) == ("master", frozenset())
+        assert (member(found).rendezvous, member(found).reason) == (None, Reason.NO_MASTER)
 
 
 def test_an_mpi_launcher_with_accelerators_is_a_rank_of_its_trainjob() -> None:
@@ -404,7 +406,6 @@ ALONE: dict[str, tuple[Callable[[], Object], Reason]] = {
         lambda: without_variables("pods/statefulset-1.yaml"),
         Reason.NOT_TRAINING,
     ),
-    "lws-without-address": (lambda: without_variables("pods/lws-1.yaml"), Reason.NOT_TRAINING),
     "kueue-group-without-address": (
         lambda: plain({"kueue.x-k8s.io/pod-group-name": "group"}),
         Reason.NOT_TRAINING,

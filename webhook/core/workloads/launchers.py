@@ -597,6 +597,8 @@ _OF_SEVERAL: Final = frozenset(
     )
 )
 """Options without which torchrun and accelerate run on one node."""
+_TORCHRUN_VARIABLE: Final = re.compile(r"PET_(?!LOCAL_ADDR|RDZV_CONF)")
+"""Those that may number nodes; the others may come of an earlier pass."""
 _DEEPSPEED: Final = re.compile(r"(?:.*/)?deepspeed\Z|deepspeed\.launcher\.runner\Z", re.DOTALL)
 
 
@@ -627,4 +629,4 @@ def _is_on_one_by_default(container: Object, command: Command) -> bool:
     if container.get("envFrom") or runs_script(container):
         return False
     told = [*podspec.argv(container), *(entry["name"] for entry in podspec.env(container))]
-    return not any("PET_" in text for text in told)
+    return not any(map(_TORCHRUN_VARIABLE.search, told))

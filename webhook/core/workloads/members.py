@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from webhook.core import podspec
-from webhook.core.accelerators import find_pod_accelerator
+from webhook.core import names, podspec
+from webhook.core.accelerators import find_pod_accelerator, may_have_accelerator
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
 from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
 from webhook.core.workloads.endpoint import first_label, is_local
 from webhook.core.workloads.launchers import serves_ssh, shows_torch_launcher
 from webhook.core.workloads.marks import find_mark, shows_member
-from webhook.core.workloads.nodes import is_single_node
+from webhook.core.workloads.nodes import Nodes, is_single_node, stays_on_one_node
 from webhook.core.workloads.training_pod import Job, NotTraining, Rendezvous, TrainingPod
+
+_ONE_NODE = "the job runs on one node: its ranks need no network to meet"
 
 
 def describe(pod: Object, job: Job) -> TrainingPod | NotTraining:
@@ -23,12 +25,36 @@ def describe(pod: Object, job: Job) -> TrainingPod | NotTraining:
     Rank 0 is the pod that the deciding variable names; the pod itself where that is ``localhost``
     and the system calls it rank 0; else the system's rule.
     """
+    if job.nodes is Nodes.ONE:
+        return NotTraining(Reason.SINGLE_NODE, _ONE_NODE, job.system)
     addresses = find_addresses(pod)
-    if job.kind and (why := _why_not_training(pod, job, addresses)):
+    found = _leave(pod, job, addresses) or _meet(pod, job, addresses)
+    if job.unsized and find_pod_accelerator(pod):
+        return replace(found, warning=_warning(job))
+    return found
+
+
+def _leave(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> NotTraining | None:
+    """Leave a pod alone that does not train on several nodes; a shared fact outweighs its text."""
+    is_counted = job.nodes is Nodes.SEVERAL and may_have_accelerator(pod)
+    if job.kind and not is_counted and (why := _why_not_training(pod, job, addresses)):
         return NotTraining(Reason.NOT_TRAINING, f"this pod of {job.kind} {why}", job.system)
-    if job.is_alone or is_single_node(pod):
-        message = "the job runs on one node: its ranks need no network to meet"
-        return _meets_nobody(job, Reason.SINGLE_NODE, message)
+    if job.nodes is Nodes.TEXT and stays_on_one_node(pod):
+        return NotTraining(Reason.SINGLE_NODE, _ONE_NODE, job.system)
+    return None
+
+
+def _warning(job: Job) -> str:
+    return (
+        f"this pod of {job.kind} does not show the size of its job ({job.unsized}): its own text "
+        "decides, and pods of another template may be decided otherwise; if they train together, "
+        f"give all of them the label {names.PROFILE}, or all {names.PROFILE}={names.PROFILE_NONE}"
+    )
+
+
+def _meet(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> TrainingPod:
+    if job.nodes is Nodes.MARKS and is_single_node(pod):
+        return _meets_nobody(job, Reason.SINGLE_NODE, _ONE_NODE)
     return _meets_at(pod, job, addresses) if addresses else _meets_by_rule(pod, job)
 
 
@@ -41,8 +67,10 @@ def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> Trai
         own, own_hosts = podspec.own_name(pod) or job.rank_zero, addresses * job.is_rank_zero
         return _member(job, own, own_hosts, is_master=True, is_certain=job.is_rank_zero)
     if is_local(host):
+        is_one = job.nodes is not Nodes.SEVERAL
+        reason = Reason.SINGLE_NODE if is_one else Reason.USER_VALUE
         message = f"{source} is {host}: the pod is a process group of its own"
-        return _meets_nobody(job, Reason.SINGLE_NODE, message)
+        return _meets_nobody(job, reason, message)
     if label in own_names or names_member(job, host):
         return _member(job, label, addresses, is_master=label in own_names)
     if leads:  # others may follow this pod, whatever its own template says

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, TypedDict
 
 from webhook.core import podspec
 from webhook.core.accelerators import find_pod_accelerator, find_tpu
@@ -17,6 +18,7 @@ from webhook.core.workloads import torchx
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.endpoint import first_label
 from webhook.core.workloads.members import describe
+from webhook.core.workloads.nodes import Nodes, as_told, of_number, told
 from webhook.core.workloads.training_pod import Job, NotTraining, TrainingPod
 
 BATCH: Final = "batch.kubernetes.io/"
@@ -97,6 +99,11 @@ class PodFacts:
         return NotTraining(Reason.ROLE, message, system)
 
 
+class _Size(TypedDict):
+    nodes: Nodes
+    unsized: str
+
+
 Found = Job | TrainingPod | NotTraining | None
 
 
@@ -130,6 +137,7 @@ def _replicas(
         rank_zero=f"{job}-{leader}",
         is_rank_zero=leads,
         by_operator=True,
+        nodes=as_told(it.pod, "PET_NNODES", "WORLD_SIZE", otherwise=Nodes.SEVERAL),
     )
 
 
@@ -151,7 +159,7 @@ def leaderworkerset(it: PodFacts) -> Found:
         rank_zero=f"{name}-{group}",
         is_rank_zero=it.labels.get(LWS + "worker-index") == "0",
         kind=f"LeaderWorkerSet {name}",
-        is_alone=it.annotations.get(LWS + "size") == "1",
+        nodes=of_number(it.annotations.get(LWS + "size"), Nodes.MARKS),
     )
 
 
@@ -178,12 +186,15 @@ def trainjob(it: PodFacts) -> Found:
     message = "the MPI launcher asks for no accelerator: it only starts the nodes"
     if container == "launcher" and (helper := it.helps("trainjob", message)):
         return helper
-    if not find_addresses(it.pod) and not any(
-        podspec.has_env(each, "PET_NNODES") for each in containers
-    ):
-        message = "the TrainJob's runtime names no torch address of rank 0"
-        return _without_ranks("trainjob", message, container)
-    return _of_jobset(it, "trainjob", container="node", by_operator=True)
+    job = _of_jobset(it, "trainjob")
+    job.container, job.by_operator, job.kind, job.unsized = "node", True, "", ""
+    job.nodes = as_told(it.pod, "PET_NNODES", "JAX_NUM_PROCESSES", otherwise=Nodes.MARKS)
+    if job.nodes is Nodes.ONE or find_addresses(it.pod):
+        return job
+    if any(podspec.has_env(each, "PET_NNODES") for each in containers):
+        return replace(job, rank_zero="", is_rank_zero=False, is_candidate=False)  # torchtune
+    message = "the TrainJob's runtime names no torch address of rank 0"
+    return _without_ranks("trainjob", message, container)
 
 
 def _made_by_trainer(pod: Object) -> bool:
@@ -205,9 +216,7 @@ def jobset(it: PodFacts) -> Found:
     return _of_jobset(it, "jobset") if JOBSET + "jobset-name" in it.labels else None
 
 
-def _of_jobset(
-    it: PodFacts, system: str, *, container: str | None = None, by_operator: bool = False
-) -> Job:
+def _of_jobset(it: PodFacts, system: str) -> Job:
     """Take for rank 0 the coordinator, else the first pod of the only role.
 
     Of several roles the first pod of each is a candidate.
@@ -215,22 +224,21 @@ def _of_jobset(
     labels, name = it.labels, it.labels[JOBSET + "jobset-name"]
     coordinator = first_label(labels.get(JOBSET + "coordinator", ""))
     is_first = labels.get(JOBSET + "job-index") == "0" == it.annotations.get(COMPLETION_INDEX)
-    replicas = labels.get(JOBSET + "global-replicas")
-    has_one_role = by_operator or (
-        replicas is not None and replicas == labels.get(JOBSET + "replicatedjob-replicas")
-    )
+    everywhere = labels.get(JOBSET + "global-replicas")
+    here = labels.get(JOBSET + "replicatedjob-replicas")
+    has_one_role = system == "trainjob" or (everywhere is not None and everywhere == here)
     return Job(
         system,
         name,
         labels.get(JOBSET + "jobset-uid") or name,
         numbered(name, ".+-[0-9]+-"),
         attempt=labels.get(JOBSET + "restart-attempt", ""),
-        container=container,
         rank_zero=coordinator,
         is_rank_zero=coordinator == it.name if coordinator else is_first and has_one_role,
         is_candidate=is_first and not coordinator,
-        by_operator=by_operator,
-        kind="" if by_operator else f"JobSet {name}",
+        kind=f"JobSet {name}",
+        nodes=Nodes.TEXT if has_one_role or everywhere is None else Nodes.SEVERAL,
+        unsized="" if everywhere else f"it has no label {JOBSET}global-replicas",
     )
 
 
@@ -326,6 +334,10 @@ def volcano(it: PodFacts) -> Found:
         return None
     task = it.labels.get(VOLCANO + "task-spec") or it.annotations.get(VOLCANO + "task-spec")
     index = it.labels.get(VOLCANO + "task-index") or it.name.rpartition("-")[2]
+    plugin = list(filter(_has_pytorch_plugin, podspec.containers(it.pod)))
+    is_rank = any(podspec.env_value(container, "RANK") for container in plugin)
+    tasks = _volcano_tasks(it.pod)
+    by_tasks = Nodes.SEVERAL if len(tasks) > 1 else Nodes.TEXT
     return Job(
         "volcano",
         job,
@@ -335,18 +347,30 @@ def volcano(it: PodFacts) -> Found:
         service=job,
         container=task or None,
         is_candidate=index == "0",
-        by_operator=any(map(_has_pytorch_plugin, podspec.containers(it.pod))),
-        kind=f"Volcano Job {job}",
+        by_operator=is_rank,
+        kind="" if is_rank else f"Volcano Job {job}",
+        nodes=as_told(it.pod, "WORLD_SIZE", otherwise=by_tasks) if plugin else by_tasks,
+        unsized="" if tasks else "its Volcano Job has no svc plugin",
     )
 
 
+def _volcano_tasks(pod: Object) -> set[str]:
+    """Return the tasks of the job, which the svc plugin names to every container."""
+    return {
+        name
+        for container in podspec.containers(pod)
+        for entry in podspec.env(container)
+        if (name := entry["name"]).startswith("VC_") and name.endswith("_HOSTS")
+    }
+
+
 def _has_pytorch_plugin(container: Object) -> bool:
-    """Tell the plugin by the variables that it gives every container: all of them, as literals.
+    """Tell the plugin by the variables that it gives every container, as literals.
 
     An earlier pass may have made MASTER_ADDR a fieldRef, and a user's own fieldRef would look the
     same to the next pass.
     """
-    if not all(podspec.env_value(container, one) for one in ("MASTER_PORT", "WORLD_SIZE", "RANK")):
+    if not all(podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE")):
         return False
     return any(
         entry.get("value") or podspec.field_path(entry)
@@ -408,6 +432,17 @@ def grove(it: PodFacts) -> Found:
         numbered(replica, ".+-"),
         is_candidate=it.name == f"{clique}-0",
         kind=f"PodCliqueSet {owner}",
+        **_size(it, "GROVE_PCSG_TEMPLATE_NUM_PODS"),
+    )
+
+
+def _size(it: PodFacts, variable: str) -> _Size:
+    """Say how many pods a group has; one of a single pod may still pass data to other groups."""
+    nodes = as_told(it.pod, variable, otherwise=Nodes.MARKS)
+    is_told = bool(told(it.pod, variable))
+    return _Size(
+        nodes=nodes if nodes is Nodes.SEVERAL else Nodes.MARKS,
+        unsized="" if is_told else f"it has no variable {variable}",
     )
 
 
@@ -430,10 +465,12 @@ def stormservice(it: PodFacts) -> Found:
             rank_zero=f"{podset}-0",
             is_rank_zero=leads,
             kind=kind,
+            **_size(it, "POD_GROUP_SIZE"),
         )
     is_first = bool(it.name) and it.labels.get(STORM + "role-replica-index") == "0"
     belongs = numbered(roleset, ".+-")
-    return Job("stormservice", roleset, roleset, belongs, is_candidate=is_first, kind=kind)
+    size = _size(it, "POD_GROUP_SIZE")
+    return Job("stormservice", roleset, roleset, belongs, is_candidate=is_first, kind=kind, **size)
 
 
 def indexed_job(it: PodFacts) -> Found:
@@ -489,8 +526,15 @@ def kueue_pod_group(it: PodFacts) -> Found:
         return name == group or name.startswith(group + "-")
 
     leads = it.labels.get(KUEUE + "pod-group-pod-index") == "0"
-    kind = f"pod group {group}"
-    return Job("kueue-pod-group", group, group, belongs, is_rank_zero=leads, kind=kind)
+    return Job(
+        "kueue-pod-group",
+        group,
+        group,
+        belongs,
+        is_rank_zero=leads,
+        kind=f"pod group {group}",
+        nodes=of_number(it.annotations.get(KUEUE + "pod-group-total-count"), Nodes.MARKS),
+    )
 
 
 SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from webhook.core.model import Reason
+from webhook.core.workloads.nodes import Nodes
 
 
 @dataclass(slots=True)
@@ -19,7 +20,8 @@ class Job:
     variable says it. *is_candidate*: the pod is the first of its role, and rank 0 if another pod
     says so. *by_operator*: the system itself writes the rendezvous variables, so that programs
     which nobody can see here read them. *kind*: a general-purpose workload, ``JobSet ddp``, of
-    which only pods that show training count. *names_own_pods*: databases, too, tell their pods
+    which only pods that show training count. *unsized*: why no pod of it shows on how many nodes it
+    runs, though its templates may differ. *names_own_pods*: databases, too, tell their pods
     the name of the first one, so that it is no mark of training.
     """
 
@@ -35,7 +37,8 @@ class Job:
     is_candidate: bool = False
     by_operator: bool = False
     kind: str = ""
-    is_alone: bool = False
+    nodes: Nodes = Nodes.TEXT
+    unsized: str = ""
     names_own_pods: bool = False
 
 
@@ -63,7 +66,7 @@ class TrainingPod:
 
     *container*: as of the Job. *rendezvous* is ``None`` where the ranks cannot or need not meet on
     the secondary network; *reason* and *message* then say why. Beside a rendezvous a *message* is
-    a warning: what keeps this pod from it.
+    a warning: what keeps this pod from it. *warning*: what may make other members differ.
     """
 
     system: str
@@ -71,12 +74,14 @@ class TrainingPod:
     rendezvous: Rendezvous | None = None
     reason: Reason = Reason.NO_PROCESS_GROUP
     message: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NotTraining:
-    """Say why a pod is left alone: it belongs to no known system, or needs no fabric."""
+    """Say why a pod is left alone; *warning*: what may make other members of its job differ."""
 
     reason: Reason
     message: str
     system: str = ""
+    warning: str = ""
