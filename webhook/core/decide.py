@@ -269,12 +269,13 @@ def _names_network(pod: Object, profile: Profile, namespace: Namespace) -> bool:
 def _leave(pod: Object, profile: Profile, job: NotTraining) -> Skip:
     """Skip a pod that is not known to train; with a warning where it may all the same."""
     how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
-    looks = looks_like_training(pod, job)
-    if not looks and not job.warning:
+    if looks := looks_like_training(pod, job):
+        alone = f"{names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+        message = f"{job.message}, though it {looks}; {how}, or {alone}"
+    elif job.warning:
+        message = f"{job.message}; {job.warning}"
+    else:
         return _skip(job.reason, f"{job.message}; {how}", job.system, profile.name)
-    message = f"{job.message}, though it {looks}" if looks else job.message
-    message = f"{message}; {job.warning}" if job.warning else message
-    message = f"{message}; {how}, or {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
     decision = Decision(STEP, Outcome.WARNED, job.reason, message)
     return Skip(decision, job.system, profile.name)
 

@@ -9,8 +9,8 @@ from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator, may_have_accelerator
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
-from webhook.core.workloads.addresses import RendezvousAddress, find_addresses
-from webhook.core.workloads.endpoint import first_label, is_local
+from webhook.core.workloads.addresses import RendezvousAddress, Variables, find_addresses
+from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
 from webhook.core.workloads.launchers import serves_ssh, shows_torch_launcher
 from webhook.core.workloads.marks import find_mark, shows_member
 from webhook.core.workloads.nodes import Nodes, is_single_node, stays_on_one_node
@@ -46,9 +46,9 @@ def _leave(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> NotTrai
 
 def _warning(job: Job) -> str:
     return (
-        f"this pod of {job.kind} does not show the size of its job ({job.unsized}): its own text "
-        "decides, and pods of another template may be decided otherwise; if they train together, "
-        f"give all of them the label {names.PROFILE}, or all {names.PROFILE}={names.PROFILE_NONE}"
+        f"no pod of {job.kind} shows the size of its job ({job.unsized}): its own text decides, "
+        "and pods of another template may be decided otherwise; if they train together, label all "
+        f"of them {names.PROFILE}, or all {names.PROFILE}={names.PROFILE_NONE}"
     )
 
 
@@ -126,6 +126,16 @@ def names_member(job: Job, host: str) -> bool:
     return job.belongs(label) or (bool(job.service) and domain.partition(".")[0] == job.service)
 
 
+def _takes_rank_zero(pod: Object, container: Object, job: Job) -> bool:
+    """Tell whether a variable of any name holds the pod that leads, as a JobSet's coordinator."""
+    variables = Variables(pod, container)
+    for entry in podspec.env(container):
+        endpoint = split_endpoint(variables.text(entry) or "")
+        if endpoint is not None and first_label(endpoint.host) == job.rank_zero:
+            return True
+    return False
+
+
 def _why_not_training(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> str:
     """Say why a pod of a general-purpose workload is not a training pod; empty where it is one.
 
@@ -137,6 +147,8 @@ def _why_not_training(pod: Object, job: Job, addresses: list[RendezvousAddress])
         if any(find_mark(one) or serves_ssh(one) for one in containers):
             return ""
         if any(names_member(job, one.host) for one in addresses):
+            return ""
+        if job.rank_zero and any(_takes_rank_zero(pod, one, job) for one in containers):
             return ""
         if not job.names_own_pods and any(shows_member(one, job.belongs) for one in containers):
             return ""
