@@ -267,7 +267,7 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
         f"single-node: the job runs on one node: {ALONE}",
     ),
     "torch-on-k8s, of one pod": (
-        lambda: add_env(pods.load("pods/torch-on-k8s-0.yaml"), "PET_NNODES", "1"),
+        lambda: add_env(pods.load("pods/torch-on-k8s-0.yaml"), "WORLD_SIZE", "1"),
         f"single-node: the job runs on one node: {ALONE}",
     ),
     "leaderworkerset": (

@@ -122,11 +122,11 @@ def _without_ranks(system: str, message: str, container: str | None = None) -> T
 
 
 def _replicas(
-    it: PodFacts, system: str, job: str, *, container: str, leads: bool, leader: str = "master-0"
+    it: PodFacts, system: str, job: str, *, container: str, leads: bool, sizes: tuple[str, ...]
 ) -> Job:
     """Describe a job whose pods are named ``<job>-master-0`` and ``<job>-worker-<n>``.
 
-    *leader*: who leads where no pod holds an address.
+    *sizes*: the variables by which the operator tells all of them how many nodes there are.
     """
     return Job(
         system,
@@ -134,10 +134,10 @@ def _replicas(
         it.uid or job,
         numbered(job, "[a-z]+-"),
         container=container,
-        rank_zero=f"{job}-{leader}",
+        rank_zero=f"{job}-master-0",
         is_rank_zero=leads,
         by_operator=True,
-        nodes=as_told(it.pod, "PET_NNODES", "WORLD_SIZE", otherwise=Nodes.SEVERAL),
+        nodes=as_told(it.pod, *sizes, otherwise=Nodes.SEVERAL),
     )
 
 
@@ -280,8 +280,10 @@ def kubeflow(it: PodFacts) -> Found:
         return _other_framework(it, "kubeflow", role, kind or operator)
     calls_itself_master = "master" in (labels.get(KUBEFLOW + "job-role"), labels.get("job-role"))
     leads = role == "master" or (role == "worker" and calls_itself_master)
-    # a job with a Master has its address on every pod
-    return _replicas(it, "pytorchjob", job, container="pytorch", leads=leads, leader="worker-0")
+    sizes = ("PET_NNODES", "WORLD_SIZE")  # the second counts processes where nprocPerNode is set
+    found = _replicas(it, "pytorchjob", job, container="pytorch", leads=leads, sizes=sizes)
+    found.rank_zero = f"{job}-worker-0"  # a job with a Master has its address on every pod
+    return found
 
 
 def _other_framework(
@@ -319,8 +321,8 @@ def torch_on_k8s(it: PodFacts) -> Found:
 def _with_aimaster(it: PodFacts, system: str, role: str, container: str) -> Found:
     if role == "aimaster":
         return NotTraining(Reason.ROLE, "the AIMaster is not a rank of the job", system)
-    leads = role == "master"
-    return _replicas(it, system, it.labels["job-name"], container=container, leads=leads)
+    job, leads, sizes = it.labels["job-name"], role == "master", ("WORLD_SIZE", "PET_NNODES")
+    return _replicas(it, system, job, container=container, leads=leads, sizes=sizes)
 
 
 def volcano(it: PodFacts) -> Found:
@@ -525,13 +527,14 @@ def kueue_pod_group(it: PodFacts) -> Found:
     def belongs(name: str) -> bool:
         return name == group or name.startswith(group + "-")
 
-    leads = it.labels.get(KUEUE + "pod-group-pod-index") == "0"
+    index = it.labels.get(KUEUE + "pod-group-pod-index")
     return Job(
         "kueue-pod-group",
         group,
         group,
         belongs,
-        is_rank_zero=leads,
+        is_rank_zero=index == "0",
+        is_candidate=index is None,
         kind=f"pod group {group}",
         nodes=of_number(it.annotations.get(KUEUE + "pod-group-total-count"), Nodes.MARKS),
     )
