@@ -240,21 +240,6 @@ def _launchers(container: Object) -> Iterator[tuple[dict[str, str], str]]:
             yield command.options, command.options.get("--rdzv-backend") or otherwise
 
 
-def run_on_one_node(containers: Iterable[Object]) -> bool:
-    """Tell whether torch launchers are started, and every one of them says that it runs on one node."""
-    found = False
-    for container in containers:
-        script = _script(container)
-        if script is None:
-            return False
-        for command in script.commands:
-            if command.options is not None:
-                if not _says_one_node(command.options):
-                    return False
-                found = True
-    return found
-
-
 def is_in_sight(container: Object) -> bool:
     """Tell whether all that a container runs is written in the pod: torch launchers and python programs, no shell's script file."""
     script = _script(container) if container.get("command") else None
@@ -602,8 +587,11 @@ _TORCHRUN_VARIABLE: Final = re.compile(r"PET_(?!LOCAL_ADDR|RDZV_CONF)")
 _DEEPSPEED: Final = re.compile(r"(?:.*/)?deepspeed\Z|deepspeed\.launcher\.runner\Z", re.DOTALL)
 
 
-def launch_on_one_node(containers: Iterable[Object]) -> bool:
-    """Tell whether torch launchers are started, all of them on one node, and no other launcher."""
+def run_on_one_node(containers: Iterable[Object], *, by_default: bool = False) -> bool:
+    """Tell whether torch launchers are started, and every one of them says that it runs on one node.
+
+    *by_default*: one that is given no number of nodes does too, and no other launcher is started.
+    """
     found = False
     for container in containers:
         script = _script(container)
@@ -611,9 +599,11 @@ def launch_on_one_node(containers: Iterable[Object]) -> bool:
             return False
         for command in script.commands:
             if command.options is None:
-                if _is_of_several(command.words):
+                if by_default and _is_of_several(command.words):
                     return False
-            elif _says_one_node(command.options) or _is_on_one_by_default(container, command):
+            elif _says_one_node(command.options) or (
+                by_default and _is_on_one_by_default(container, command)
+            ):
                 found = True
             else:
                 return False

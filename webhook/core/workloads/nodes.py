@@ -9,7 +9,7 @@ from enum import Enum
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads.launchers import launch_on_one_node, names_several_nodes
+from webhook.core.workloads.launchers import names_several_nodes, run_on_one_node
 from webhook.core.workloads.marks import names_several
 
 _ONE = ("1", "1:1")
@@ -59,4 +59,4 @@ def stays_on_one_node(pod: Object) -> bool:
     containers = podspec.containers(pod)
     if is_single_node(pod):
         return not any(map(names_several_nodes, containers))
-    return launch_on_one_node(containers) and not any(map(names_several, containers))
+    return run_on_one_node(containers, by_default=True) and not any(map(names_several, containers))

@@ -440,11 +440,11 @@ def grove(it: PodFacts) -> Found:
 
 def _size(it: PodFacts, variable: str) -> _Size:
     """Say how many pods a group has; one of a single pod may still pass data to other groups."""
-    nodes = as_told(it.pod, variable, otherwise=Nodes.MARKS)
-    is_told = bool(told(it.pod, variable))
+    values = told(it.pod, variable)
+    is_several = bool(values) and values != ["1"] * len(values)
     return _Size(
-        nodes=nodes if nodes is Nodes.SEVERAL else Nodes.MARKS,
-        unsized="" if is_told else f"it has no variable {variable}",
+        nodes=Nodes.SEVERAL if is_several else Nodes.MARKS,
+        unsized="" if values else f"it has no variable {variable}",
     )
 
 
