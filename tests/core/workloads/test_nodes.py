@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests import pods
 from tests.core.test_jobs import gains, judge, needs, nobody_waits_in_vain
 from tests.core.workloads.pairs import BY_TEXT, ONE_AND_TWO, draw
 from webhook.core import names
-from webhook.core.model import Outcome, Reason
+from webhook.core.model import Object, Outcome, Reason
+from webhook.core.workloads import TrainingPod, recognise
 from webhook.dry_run.judge import PodResult
 from webhook.dry_run.summary import summarise
 
@@ -57,3 +59,54 @@ def test_a_job_on_one_node_is_injected_where_its_label_asks_for_it(name: str) ->
         [found] = judge(asking)
         assert injected(found)
         assert needs(found.after) == set()
+
+
+def of_two_roles() -> Object:
+    """Return a pod of a JobSet of two roles, whose text shows nothing."""
+    pod = pods.set_command(pods.load("pods/jobset-1.yaml"), "./run.sh")
+    pod["metadata"]["labels"]["jobset.sigs.k8s.io/global-replicas"] = "2"
+    pod["spec"]["containers"][0] |= {"env": [], "resources": {"claims": [{"name": "cards"}]}}
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("template", "counts"), [("8-gpus", True), ("imex-channel", False), ("", False)]
+)
+def test_of_several_nodes_a_claim_that_may_be_of_an_accelerator_counts(
+    template: str, counts: bool
+) -> None:
+    pod = of_two_roles()
+    claim = {"name": "cards", "resourceClaimTemplateName": template}
+    pod["spec"]["resourceClaims"] = [claim] if template else []
+    assert isinstance(recognise(pod), TrainingPod) is counts
+
+
+COORDINATOR = "metadata.labels['jobset.sigs.k8s.io/coordinator']"
+
+
+@pytest.mark.parametrize(
+    ("path", "counts"), [(COORDINATOR, True), ("metadata.namespace", False), ("", False)]
+)
+def test_a_jobsets_coordinator_is_found_by_the_value_of_any_variable(
+    path: str, counts: bool
+) -> None:
+    pod = pods.set_command(pods.load("pods/jobset-1.yaml"), "python", "t.py")
+    entry = {"name": "HEAD", "valueFrom": {"fieldRef": {"fieldPath": path}}}
+    pod["spec"]["containers"][0]["env"] = [entry] if path else []
+    found = recognise(pod)
+    assert isinstance(found, TrainingPod) is counts
+    if isinstance(found, TrainingPod):
+        assert found.rendezvous is not None
+        assert found.rendezvous.rank_zero == "ddp-workers-0-0"
+
+
+def test_a_group_that_shows_no_size_and_calls_itself_one_node_is_injected_as_before() -> None:
+    pod = pods.add_env(pods.load("pods/lws-1.yaml"), "PET_NNODES", "1")
+    del pod["metadata"]["annotations"]["leaderworkerset.sigs.k8s.io/size"]
+    found = recognise(pod)
+    assert isinstance(found, TrainingPod)
+    assert (found.rendezvous, found.reason) == (None, Reason.SINGLE_NODE)
+
+
+def test_a_program_that_only_calls_itself_slurmd_is_no_node_of_slurm() -> None:
+    assert recognise(pods.plain({"app.kubernetes.io/name": "slurmd"})).system == ""
