@@ -187,7 +187,7 @@ def test_passes_the_address_to_torchtune_as_an_argument() -> None:
     assert env(pod, "PET_MASTER_ADDR") is None
     member = recognise(pod)
     assert isinstance(member, TrainingPod)
-    assert member.rendezvous is not None
+    assert member.rendezvous is None
 
 
 @pytest.mark.parametrize("form", ["podSpecOverrides", "podTemplateOverrides", "runtimePatches"])
