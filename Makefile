@@ -8,16 +8,17 @@ PIP = -m pip install --quiet --disable-pip-version-check
 IMAGE ?= fabric-injector
 ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
+PARALLEL := --numprocesses=auto --maxprocesses=8 --dist=worksteal
 # Folders of tests that need more than the core does: not collected for it, which every worker would do anew.
 FOLDERS := apiserver bench broken dra image node operators page peer sockets
-TESTS := check sockets test-page apiserver test-image test-node
+ALL := check sockets test-page apiserver test-image test-node
 
 .PHONY: setup $(shell sed -n 's/^\([a-z-]*\):.* ## .*/\1/p; s/^\([a-z-]*\):.* # .*/\1/p' $(MAKEFILE_LIST))
 help: # what make prints without a target; those with one # are for maintainers, CONTRIBUTING lists them
 	@awk -F':.* ## ' '/^[a-z-]+:.* ## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: # what the targets of this command line need of the machine, before any of them begins
-	@PYTHON="$(PYTHON)" sh tests/setup.sh $(patsubst test,$(TESTS),$(MAKECMDGOALS))
+	@PYTHON="$(PYTHON)" sh tests/setup.sh $(patsubst test,$(ALL),$(MAKECMDGOALS))
 $(STAMP): pyproject.toml | setup
 	@echo "making $(VENV): about a minute the first time" >&2
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
@@ -43,7 +44,7 @@ image: $(STAMP) ## build the container image with docker, podman or buildah (IMA
 	$(or $(ENGINE),$(error install and start docker, podman or buildah)) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
 	  $(foreach name,SOURCE BUILDER BASE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
 
-test: $(TESTS) ## all tests but the longer ones below (as root on Debian installs what it needs; SETUP=no forbids it)
+test: $(ALL) ## all tests but the longer ones below (as root on Debian installs what it needs; SETUP=no forbids it)
 check: format lint types layers core ## format, lint, types, import contracts, core: before each commit
 format: $(STAMP) # check the formatting
 	@$(BIN)/ruff format --check .
@@ -53,14 +54,14 @@ types: $(STAMP) # check the types
 	@$(BIN)/mypy
 layers: $(STAMP) # check the import contracts
 	@$(BIN)/lint-imports
-core: $(STAMP) ## tests that need Python, dash, bash and busybox
-	@$(BIN)/pytest -q -m core $(FOLDERS:%=--ignore=tests/%) --numprocesses=auto --maxprocesses=8 --dist=worksteal
+core: $(STAMP) ## tests that need Python, dash, bash and busybox (TESTS="tests/core/workloads …": these only)
+	@$(BIN)/pytest -q -m core $(or $(TESTS),$(FOLDERS:%=--ignore=tests/%) $(PARALLEL))
 sockets: $(STAMP) ## tests with real server processes on loopback
-	@$(BIN)/pytest -q -m sockets
-test-page: $(STAMP) ## tests of the page in a real Chromium; pictures go to build/screenshots
-	@$(BIN)/pytest -q -m page
+	@$(BIN)/pytest -q -m sockets tests/sockets $(PARALLEL)
+test-page: $(STAMP) ## tests of the page in a real Chromium
+	@$(BIN)/pytest -q -m page tests/page --ignore=tests/page/test_images.py $(PARALLEL)
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
-	@$(BIN)/pytest -q -m apiserver
+	@$(BIN)/pytest -q -m apiserver tests/apiserver --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 test-image: $(STAMP) ## tests of the container image, built and run (needs root, buildah, mmdebstrap and runc)
 	@$(BIN)/pytest -q -m image
 test-node: $(STAMP) ## tests with pods that run: kubelet, containerd, Multus (needs root; built once with Go, about 5 minutes)

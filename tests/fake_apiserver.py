@@ -16,6 +16,9 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from webhook.kube.connection import Connection
+from webhook.kube.credentials import Credentials
+
 NAMESPACES = "/api/v1/namespaces"
 PODS = "/api/v1/pods"
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
@@ -212,6 +215,10 @@ class FakeApiServer:
         self._server.shutdown()
         self._server.server_close()
 
+    def connection(self) -> Connection:
+        """Give a connection of ours to it, as nobody."""
+        return Connection(Credentials("test", self.url))
+
     def put(self, path: str, name: str, namespace: str = "", **parts: Any) -> dict[str, Any]:
         """Create or change an object; parts are fields of metadata, but `spec` and `status`."""
         with self._changed:
@@ -260,6 +267,13 @@ class FakeApiServer:
             self._version += 1
             self._oldest = self._version
             self._pages.clear()
+
+    def forget(self) -> None:
+        """Forget objects, requests and behaviours, as if nothing had been: another test begins."""
+        with self._changed:
+            self.refusal, self.clock = None, None
+            for held in (self.requests, self.groups, self._collections, self._next, self._pages):
+                held.clear()
 
     def end_watches(self) -> None:
         """End all watches as they end when their time is over."""

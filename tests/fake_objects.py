@@ -1,7 +1,5 @@
 """A Secret and two webhook configurations as the API server keeps them, without sockets; time is moved by the test."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import json

@@ -45,8 +45,8 @@ requirements() {
   need git git "operators broken image release-dry-run" 'name the commit'
   need etcd-server etcd operators "run torch's etcd rendezvous, whose API newer servers lack"
   need shellcheck shellcheck apiserver "judge the project's own scripts and those of its workflows"
-  need gcc gcc "test-node operators dra" 'compile stand-ins for CUDA'
-  need libc6-dev '/usr/include/stdlib.h' "test-node operators dra" 'compile'
+  need gcc gcc "operators dra" 'compile stand-ins for CUDA'
+  need libc6-dev '/usr/include/stdlib.h' "operators dra" 'compile'
 }
 
 say() { printf '%s\n' "$*" >&2; }

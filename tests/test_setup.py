@@ -1,7 +1,5 @@
 """tests/setup.sh on machines of every kind, which stand in a folder of stub programs; and who else must agree with it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -242,9 +240,7 @@ def test_says_at_once_which_tests_the_machine_cannot_run(machine: Machine, tmp_p
     assert machine.set_up("test-node", REASON="/sys/fs/cgroup has no cpuset") == (0, said)
 
 
-def test_a_tier_that_starts_without_make_is_told_the_same(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_tier_without_make_is_told_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not_installed("test-image").endswith(
         " buildah mmdebstrap runc"

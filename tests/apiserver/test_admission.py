@@ -11,13 +11,13 @@ import urllib3
 from tests import pods
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.injector import late_injector
+from tests.cluster.objects import made
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
-
-from .conftest import NamespaceFactory
 
 PROFILES = """
 profiles:
@@ -27,21 +27,6 @@ profiles:
   rails:
     networks: [{network: default/rail-0}, {network: default/rail-1}]
 """
-
-
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the networks of the profiles before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    for manifest in (
-        network("default/rdma-net"),
-        network("default/rail-0", "nvidia.com/r0"),
-        network("default/rail-1", "nvidia.com/r1"),
-    ):
-        api.ensure(manifest)
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
 
 
 def manifest(name: str) -> dict[str, Any]:
@@ -104,8 +89,8 @@ def test_every_pod_is_created_and_holds_what_was_decided(
     api: Client, namespace: NamespaceFactory, webhook: Webhook, name: str, profile: str
 ) -> None:
     """What the API server keeps is what the dry run tells: no field is lost in decoding, none is changed by defaulting."""
-    where = namespace({names.PROFILE: profile})
-    wait_until(lambda: is_known(webhook, where), "the webhook to see the namespace", 10)
+    where = namespace(profile)
+    wait_until(lambda: is_known(webhook, where), "the webhook to see the namespace")
     told = ask(webhook, manifest(name), where)
     created = create(api, manifest(name), where)
     read = api.expect("GET", f"/api/v1/namespaces/{where}/pods/{created['metadata']['name']}")
@@ -125,7 +110,7 @@ def test_pods_are_injected_from_the_first_moment_of_a_label(
 ) -> None:
     """A namespace that is younger than the webhook's cache is asked for, not skipped."""
     for _ in range(10):
-        where = namespace({names.PROFILE: "shared"})
+        where = namespace("shared")
         created = create(api, manifest("pods/jobset-1.yaml"), where)
         assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
 
@@ -133,7 +118,7 @@ def test_pods_are_injected_from_the_first_moment_of_a_label(
 def test_a_network_younger_than_the_cache_is_asked_for(
     api: Client, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     api.ensure(network(f"{where}/mine", "nvidia.com/mine"))
     pod = manifest("pods/jobset-1.yaml")
     pod["metadata"]["annotations"][names.NETWORKS] = "mine"
@@ -146,7 +131,7 @@ def test_a_network_younger_than_the_cache_is_asked_for(
 def test_a_dry_run_create_shows_the_change_and_makes_nothing(
     api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     pod = manifest("pods/kubeflow-pytorchjob-1.yaml")
     shown = create(api, pod, where, dry_run=True)
     assert shown["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
@@ -160,7 +145,7 @@ def test_a_dry_run_create_shows_the_change_and_makes_nothing(
 def test_a_denied_pod_tells_the_user_what_to_do(
     api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     pod = manifest("pods/statefulset-1.yaml")
     pod["metadata"]["annotations"] = {names.NETWORKS: "default/rdma-net,rail-9"}
     answer = api.create(pod, where)
@@ -184,7 +169,7 @@ def test_a_denied_pod_tells_the_user_what_to_do(
 def test_warnings_reach_the_user(
     api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     pod = manifest("pods/statefulset-1.yaml")
     pod["spec"]["containers"][0]["securityContext"] = {"runAsUser": 1000}
     answer = api.create(pod, where, dry_run=True)
@@ -200,18 +185,12 @@ def test_warnings_reach_the_user(
 def test_another_webhook_that_adds_a_container_makes_us_run_again(
     api: Client, namespace: NamespaceFactory, webhook: Webhook, tmp_path: Path
 ) -> None:
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     with late_injector(api, tmp_path, where):
-        probe = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "x"},
-            "spec": {"containers": [{"name": "m", "image": "i"}]},
-        }
+        probe = made("v1 Pod", "x", spec={"containers": [{"name": "m", "image": "i"}]})
         wait_until(
             lambda: len(create(api, probe, where, dry_run=True)["spec"]["containers"]) == 2,
             "the late injector to be called",
-            15,
         )
         before = webhook.calls()
         created = create(api, manifest("pods/kubeflow-pytorchjob-1.yaml"), where)
@@ -237,7 +216,7 @@ def test_labels_decide_what_reaches_us(
 ) -> None:
     pod = manifest("pods/statefulset-1.yaml")
     assert names.STATUS not in create(api, pod, namespace())["metadata"].get("annotations", {})
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     opted_out = copy.deepcopy(pod)
     opted_out["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
     mirror = manifest("pods/statefulset-0.yaml")

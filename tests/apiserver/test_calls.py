@@ -1,20 +1,16 @@
 """How often the API server calls the webhook for one pod, by its own counter: once, unless another webhook changes the pod after us."""
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests import pods
 from tests.cluster.client import Client
-from tests.cluster.injector import late_injector
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import Webhook
-from tests.waiting import wait_until
-from tests.worlds import network
 from webhook.core import names
 
-from .conftest import NamespaceFactory
 from .test_admission import create, manifest, without_token
 from .test_policies import limit, plain
 
@@ -37,16 +33,6 @@ LIMITS: dict[str, Any] = {
     "default": {"cpu": "2", "memory": "4Gi", "ephemeral-storage": "8Gi"},
     "defaultRequest": {"cpu": "1", "memory": "2Gi", "ephemeral-storage": "1Gi"},
 }
-
-
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the network of the profiles before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api.ensure(network("default/rdma-net", "rdma/hca"))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
 
 
 class Calls:
@@ -100,7 +86,7 @@ def test_every_pod_costs_one_call(
     limits: Any,
     spec: dict[str, Any],
 ) -> None:
-    where = namespace({names.PROFILE: profile})
+    where = namespace(profile)
     if limits:
         limit(api, where, **limits)
     create(api, plain(profile=profile), where, dry_run=True)  # the webhook knows the namespace
@@ -125,7 +111,7 @@ def test_every_pod_costs_one_call(
 def test_a_pod_that_mounts_a_token_itself_costs_one_call(
     api: Client, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
-    where = namespace({names.PROFILE: "train"})
+    where = namespace("train")
     pod = manifest("pods/kubeflow-pytorchjob-1.yaml")
     pod["spec"] = without_token(pod["spec"])
     sources = [{"serviceAccountToken": {"path": "token", "audience": "vault"}}]
@@ -146,7 +132,7 @@ def test_a_copy_of_an_injected_pod_costs_one_call(
     api: Client, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
     """Of one with a token in its wait container too, as it was injected by an earlier release."""
-    where = namespace({names.PROFILE: "train"})
+    where = namespace("train")
     first = create(api, manifest("pods/statefulset-1.yaml"), where, dry_run=True)
     for key in ("uid", "namespace", "creationTimestamp", "managedFields"):
         first["metadata"].pop(key, None)
@@ -162,26 +148,3 @@ def test_a_copy_of_an_injected_pod_costs_one_call(
         again = create(api, pod, where, dry_run=True)
         assert calls.made() == 1
         assert wait_container(again) == wait_container(pod)
-
-
-def test_another_webhook_that_changes_the_pod_after_us_costs_a_second_call(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook, tmp_path: Path
-) -> None:
-    """Without it a container that is added late would be left as it is."""
-    where = namespace({names.PROFILE: "train"})
-    sent = [manifest(name) for name in pods.all_names()]
-    with late_injector(api, tmp_path, where):
-        wait_until(
-            lambda: (
-                len(create(api, plain(profile="train"), where, dry_run=True)["spec"]["containers"])
-                == 2
-            ),
-            "the late injector to be called",
-            15,
-        )
-        calls = Calls(webhook)
-        for pod in sent:
-            assert "late" in [
-                one["name"] for one in create(api, pod, where, dry_run=True)["spec"]["containers"]
-            ]
-        assert calls.made() == 2 * len(sent)

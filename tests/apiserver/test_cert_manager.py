@@ -11,12 +11,14 @@ import pytest
 from cryptography import x509
 
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import program
 from tests.cluster.installation import MANIFESTS, NAMESPACE, SECRET, Installation, injected, remove
 from tests.cluster.kustomize import render
+from tests.cluster.objects import made
 from tests.cluster.processes import Server
 from tests.waiting import wait_until
 
-from .conftest import PROFILES, program
+from .conftest import PROFILES
 
 CERTIFICATES = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
 CONFIGURATION = (
@@ -52,18 +54,14 @@ def kept(
     install.write_text(render(MANIFESTS / "overlays" / "cert-manager"))
     cluster.kubectl("apply", "--server-side", "--validate=strict", f"--filename={install}")
     try:
-        wait_until(lambda: cluster.api.answers(SECRET), "cert-manager to make the certificate", 60)
+        wait_until(lambda: cluster.api.answers(SECRET), "cert-manager to make the certificate")
         with Installation(cluster, folder, webhook_command, PROFILES, install=install) as running:
             wait_until(
-                lambda: trusted(running) == authority(running),
-                "its CA injector to make it trusted",
-                60,
+                lambda: trusted(running) == authority(running), "its CA injector to make it trusted"
             )
             running.start_controller()
             running.start_webhook()
-            wait_until(
-                lambda: injected(running.api), "a pod to be injected by way of the Service", 60
-            )
+            wait_until(lambda: injected(running.api), "a pod to be injected by way of the Service")
             yield running
     finally:
         remove(cluster, install.read_text())
@@ -102,9 +100,7 @@ def renew(installation: Installation, certificate: str) -> None:
     )
     revision = found["status"]["revision"]
     wait_until(
-        lambda: installation.api.expect("GET", path)["status"]["revision"] > revision,
-        "the renewal",
-        60,
+        lambda: installation.api.expect("GET", path)["status"]["revision"] > revision, "the renewal"
     )
 
 
@@ -124,7 +120,7 @@ def test_no_pod_is_refused_while_the_serving_certificate_is_renewed(kept: Instal
     assert trusted(kept) == ca
     assert injected(kept.api), "before the kubelet has brought the new files"
     kept.mount_secret()
-    wait_until(lambda: reloads(kept) == 1, "the webhook to serve the new certificate", 60)
+    wait_until(lambda: reloads(kept) == 1, "the webhook to serve the new certificate")
     assert injected(kept.api)
 
 
@@ -137,12 +133,12 @@ def test_a_renewed_authority_is_trusted_from_the_next_serving_certificate_on(
     assert (authority(kept), trusted(kept)) == (ca, ca)
     assert injected(kept.api)
     renew(kept, "fabric-injector-tls")
-    wait_until(lambda: trusted(kept) == ca + authority(kept), "both authorities to be trusted", 60)
+    wait_until(lambda: trusted(kept) == ca + authority(kept), "both authorities to be trusted")
     assert authority(kept) != ca
     assert injected(kept.api), "before the kubelet has brought the new files"
     before = reloads(kept)
     kept.mount_secret()
-    wait_until(lambda: reloads(kept) > before, "the webhook to serve the new certificate", 60)
+    wait_until(lambda: reloads(kept) > before, "the webhook to serve the new certificate")
     assert injected(kept.api)
 
 
@@ -153,3 +149,14 @@ def reloads(installation: Installation) -> float:
     return sum(
         float(line.removeprefix(name)) for line in said.splitlines() if line.startswith(name)
     )
+
+
+def test_the_controller_has_lost_the_privilege(kept: Installation, cluster: ControlPlane) -> None:
+    """Nothing of Secret and configuration is left to its account, and its Lease stays."""
+    client = cluster.client(cluster.service_account_token(NAMESPACE, "fabric-injector-controller"))
+    lease = made("coordination.k8s.io/v1 Lease", "fabric-injector")
+    assert client.create(lease, NAMESPACE, dry_run=True).status in (201, 409)
+    created = made("v1 Secret", "fabric-injector-tls")
+    assert client.create(created, NAMESPACE, dry_run=True).status == 403
+    assert client.request("GET", SECRET).status == 403
+    assert client.request("PATCH", CONFIGURATION, {}).status == 403

@@ -6,6 +6,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from click.testing import CliRunner
 
 from tests import ROOT
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import program
 from tests.cluster.installation import MANIFESTS, NAMESPACE, install_yaml, remove
 from tests.cluster.kustomize import render
+from tests.cluster.objects import made
 from tests.manifests.chart_readme import examples_of, uncommented
 from tests.waiting import wait_until
 from webhook import __version__
@@ -24,7 +27,6 @@ from webhook.core.names import CONFIG_MAP
 from webhook.core.profiles import Allowed
 from webhook.core.profiles.load import parse_configuration
 
-from .conftest import program
 from .test_components import APPLY, with_components
 
 CHART = MANIFESTS / "chart"
@@ -74,11 +76,21 @@ def run(helm: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def template(helm: Path, *values: str, namespace: str = NAMESPACE) -> str:
-    settings = [f"--set={value}" for value in values]
-    done = run(
-        helm, "template", "fabric-injector", str(CHART), f"--namespace={namespace}", *settings
-    )
+def template(
+    helm: Path,
+    *settings: str,
+    values: str | dict[str, Any] = "",
+    namespace: str = NAMESPACE,
+    chart: Path = CHART,
+) -> str:
+    """Render the chart with the text or content of a values file, and with options of Helm."""
+    text = values if isinstance(values, str) else yaml.safe_dump(values)
+    options = [each if each.startswith("--") else f"--set={each}" for each in settings]
+    with NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(text)
+        file.flush()
+        options += [f"--values={file.name}", f"--namespace={namespace}"]
+        done = run(helm, "template", "fabric-injector", str(chart), *options)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -122,9 +134,7 @@ def test_a_packaged_chart_renders_the_same(helm: Path, tmp_path: Path) -> None:
     done = run(helm, "package", str(CHART), f"--destination={tmp_path}")
     assert done.returncode == 0, done.stderr
     (package,) = tmp_path.glob("*.tgz")
-    assert run(
-        helm, "template", "fabric-injector", str(package), f"--namespace={NAMESPACE}"
-    ).stdout == template(helm)
+    assert template(helm, chart=package) == template(helm)
 
 
 def test_every_component_has_its_value() -> None:
@@ -134,7 +144,7 @@ def test_every_component_has_its_value() -> None:
 @pytest.mark.parametrize("names", [*([name] for name in VALUES), list(VALUES)], ids="+".join)
 def test_values_do_what_components_do(helm: Path, tmp_path: Path, names: list[str]) -> None:
     rendered = as_shipped(template(helm, *(VALUES[name] for name in names)))
-    assert rendered == objects(with_components(tmp_path / "overlay", *names))
+    assert rendered == objects(with_components(tmp_path / "overlay", names))
 
 
 def test_the_port_is_closed_to_all_but_the_api_servers(
@@ -144,24 +154,15 @@ def test_the_port_is_closed_to_all_but_the_api_servers(
     manual = (ROOT / "docs/install.md").read_text()
     (printed,) = re.findall(r"^```yaml\n(patches:\n.*?)^```", manual, re.DOTALL | re.MULTILINE)
     overlay = tmp_path / "overlay"
-    with_components(overlay, "network-policy")
+    with_components(overlay, ["network-policy"])
     kustomization = yaml.safe_load((overlay / "kustomization.yaml").read_text()) | yaml.safe_load(
         printed
     )
     (overlay / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     patched = objects(render(overlay))
     (first, *_) = patched["NetworkPolicy", "fabric-injector-webhook"]["spec"]["ingress"]
-    values = tmp_path / "values.yaml"
-    values.write_text(yaml.safe_dump({"networkPolicy": True, "apiServers": first["from"]}))
-    done = run(
-        helm,
-        "template",
-        "fabric-injector",
-        str(CHART),
-        f"--namespace={NAMESPACE}",
-        f"--values={values}",
-    )
-    assert as_shipped(done.stdout) == patched
+    values = {"networkPolicy": True, "apiServers": first["from"]}
+    assert as_shipped(template(helm, values=values)) == patched
     assert [peer for peer in first["from"] if "ipBlock" in peer]
     open_to_all = objects(template(helm, "networkPolicy=true"))[
         "NetworkPolicy", "fabric-injector-webhook"
@@ -169,7 +170,7 @@ def test_the_port_is_closed_to_all_but_the_api_servers(
     assert "from" not in open_to_all["spec"]["ingress"][0], (
         "an empty list, too, would let in everybody"
     )
-    cluster.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    cluster.api.ensure(made("v1 Namespace", NAMESPACE))
     policy = yaml.safe_dump(patched["NetworkPolicy", "fabric-injector-webhook"])
     assert cluster.kubectl(*APPLY, "--dry-run=server", input=policy).stderr == ""
 
@@ -185,38 +186,18 @@ def test_lint_finds_nothing(helm: Path) -> None:
     assert "[WARNING]" not in done.stdout + done.stderr
 
 
-def rendered(
-    helm: Path, folder: Path, values: str, *arguments: str
-) -> subprocess.CompletedProcess[str]:
-    file = folder / "values.yaml"
-    file.write_text(values)
-    return run(
-        helm,
-        "template",
-        "x",
-        str(CHART),
-        f"--namespace={NAMESPACE}",
-        f"--values={file}",
-        *arguments,
-    )
-
-
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_an_example_works_when_uncommented_where_it_stands(
-    helm: Path, tmp_path: Path, number: int
-) -> None:
+def test_an_example_works_when_uncommented_where_it_stands(helm: Path, number: int) -> None:
     text = (CHART / "values.yaml").read_text()
     block = list(re.finditer(r"(?:^#(?!#).*\n)+", text, re.MULTILINE))[number]
     text = text[: block.start()] + uncommented(block[0]) + text[block.end() :]
-    done = rendered(helm, tmp_path, text)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert template(helm, values=text)
     assert contains(yaml.safe_load(text), yaml.safe_load(EXAMPLES[number]))
 
 
-def test_all_examples_work_together(helm: Path, tmp_path: Path) -> None:
-    done = rendered(helm, tmp_path, uncommented((CHART / "values.yaml").read_text()))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert objects(done.stdout)["FabricProfile", "rdma-shared"]["spec"] == PROFILE
+def test_all_examples_work_together(helm: Path) -> None:
+    found = template(helm, values=uncommented((CHART / "values.yaml").read_text()))
+    assert objects(found)["FabricProfile", "rdma-shared"]["spec"] == PROFILE
 
 
 def contains(whole: Any, part: Any) -> bool:
@@ -227,45 +208,30 @@ def contains(whole: Any, part: Any) -> bool:
     return bool(whole == part)
 
 
-def test_profiles_become_objects(helm: Path, tmp_path: Path) -> None:
+def test_profiles_become_objects(helm: Path) -> None:
     """Ordinary ones where the API knows them; before, by a hook that runs when it does, with what Helm knows its own by."""
-    values = yaml.safe_dump({"profiles": {"rdma-shared": PROFILE}})
+    values = {"profiles": {"rdma-shared": PROFILE}}
     for known in (True, False):
         versions = ["--api-versions=fabric-injector.io/v1alpha1/FabricProfile"] if known else []
-        found = objects(rendered(helm, tmp_path, values, *versions).stdout)[
-            "FabricProfile", "rdma-shared"
-        ]
+        found = objects(template(helm, *versions, values=values))["FabricProfile", "rdma-shared"]
         assert found["spec"] == PROFILE
         annotations = found["metadata"].get("annotations", {})
         assert ("post-install" in annotations.get("helm.sh/hook", "")) is not known
-        assert (annotations.get("meta.helm.sh/release-name") == "x") is not known
+        assert ("meta.helm.sh/release-name" in annotations) is not known
 
 
-def test_settings_become_the_configuration_that_both_mount(helm: Path, tmp_path: Path) -> None:
+def test_settings_become_the_configuration_that_both_mount(helm: Path) -> None:
     allowed = {"hostPaths": ["/sys", "/dev/"], "sidecarImages": ["example.com/*"]}
-    alone = objects(rendered(helm, tmp_path, yaml.safe_dump({"allowed": allowed})).stdout)
-    settings = parse_configuration(alone["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
-    assert settings.allowed == Allowed(("/sys", "/dev/"), ("example.com/*",))
-    values = yaml.safe_dump(
-        {
-            "multus": {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]},
-            "allowed": allowed,
-        }
-    )
-    found = objects(rendered(helm, tmp_path, values).stdout)
-    assert (
-        parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"]).allowed
-        == settings.allowed
-    )
-    multus = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"]).multus
-    assert (multus.namespace_isolation, list(multus.global_namespaces)) == (
-        True,
-        ["default", "fabric"],
-    )
+    multus = {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]}
+    for values in ({"allowed": allowed}, {"allowed": allowed, "multus": multus}):
+        found = objects(template(helm, values=values))
+        settings = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
+        assert settings.allowed == Allowed(("/sys", "/dev/"), ("example.com/*",))
+    assert settings.multus.namespace_isolation
+    assert list(settings.multus.global_namespaces) == ["default", "fabric"]
     for component in ("webhook", "controller"):
-        volumes = found["Deployment", f"fabric-injector-{component}"]["spec"]["template"]["spec"][
-            "volumes"
-        ]
+        deployment = found["Deployment", f"fabric-injector-{component}"]
+        volumes = at(deployment, "spec.template.spec.volumes")
         assert CONFIG_MAP in [each["configMap"]["name"] for each in volumes if "configMap" in each]
     assert ("ConfigMap", CONFIG_MAP) not in objects(template(helm)), "an admin's own stays as it is"
 
@@ -306,29 +272,9 @@ def test_lives_in_another_namespace_as_well(helm: Path) -> None:
     ("value", "named"),
     [
         ("webhok.replicas=3", "webhok"),
-        ("webhook.replicas=0", "/webhook/replicas"),
         ("webhook.replicas=many", "/webhook/replicas"),
-        ("failurePolicy=Perhaps", "/failurePolicy"),
-        ("image.pullPolicy=never", "/image/pullPolicy"),
-        ("profiles.shared.networks=x", "/profiles/shared/networks"),
-        (
-            "profiles.shared.networks[0].netwrk=x",
-            "/profiles/shared/networks/0': additional properties 'netwrk'",
-        ),
-        ("profiles.shared.rendezvous.waitImage=instaled", "/profiles/shared/rendezvous/waitImage"),
-        ("profiles.shared.env.FABRIC_INJECTOR_X=x", "/profiles/shared/env/FABRIC_INJECTOR_X"),
-        ("profiles.shared.nodeSelector.-=x", "/profiles/shared/nodeSelector"),
-        ("profiles.shared.allowedNamespaces=all", "/profiles/shared/allowedNamespaces"),
+        ("profiles.shared.networks[0].netwrk=x", "additional properties 'netwrk'"),
         ("profiles.Shared.ipcLock=true", "/profiles"),
-        ("profiles.none.ipcLock=true", "/profiles/none"),
-        ("profiles.profiles.shared.ipcLock=true", "/profiles/profiles"),
-        ("multus.defaultNetworks=-1", "/multus/defaultNetworks"),
-        ("image.digest=sha256:0", "/image/digest"),
-        ("metricsNamespaces=[]", "/metricsNamespaces"),
-        ("webhook.affinity.nodeAfinity.x=1", "/webhook/affinity"),
-        ("certManager=please", "/certManager"),
-        ("apiServers[0].ipBlock.cidr=192.0.2.10", "/apiServers/0/ipBlock/cidr"),
-        ("apiServers[0].address=192.0.2.10", "address"),
         ("apiServers[0].ipBlock.cidr=192.0.2.10/32", "/networkPolicy"),
     ],
 )
@@ -338,54 +284,60 @@ def test_refuses_values_that_mean_nothing(helm: Path, value: str, named: str) ->
     assert named in done.stderr
 
 
-def test_values_reach_the_pods(helm: Path) -> None:
+POD = "spec.template.spec"
+DIGEST = f"sha256:{'0' * 64}"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+WISH = f"{PREFERRED}[0].weight=1"
+REACHED: dict[tuple[str, str], dict[str, Any]] = {
+    ("Deployment", "fabric-injector-webhook"): {
+        "spec.replicas": 3,
+        f"{POD}.containers.0.image": f"registry.example/fabric-injector@{DIGEST}",
+        f"{POD}.containers.0.env.0.value": f"registry.example/fabric-injector@{DIGEST}",
+        f"{POD}.containers.0.args.-1": "--listen=[::]:8443",
+        f"{POD}.nodeSelector": {"kubernetes.io/os": "linux", "pool": "system"},
+        f"{POD}.tolerations.2": {"operator": "Exists"},
+        f"{POD}.imagePullSecrets": [{"name": "pull"}],
+        f"{POD}.priorityClassName": "system-cluster-critical",
+        f"{POD}.affinity.nodeAffinity.{PREFERRED}": [{"weight": 1}],
+        "spec.template.metadata.labels.team": "fabric",
+        "spec.template.metadata.annotations.note": "x",
+        "metadata.annotations.reloader": "x",
+    },
+    ("Deployment", "fabric-injector-controller"): {
+        f"{POD}.containers.0.image": "registry.example/fabric-injector:0.0.9",
+        f"{POD}.affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1}]}},
+    },
+    ("ServiceMonitor", "fabric-injector"): {"metadata.labels.release": "prometheus"},
+    ("PrometheusRule", "fabric-injector"): {"metadata.labels.role": "alerts"},
+}
+
+
+def at(found: Any, path: str) -> Any:
+    """Give what is at a path of keys and numbers."""
+    for key in path.split("."):
+        found = found[int(key) if isinstance(found, list) else key]
+    return found
+
+
+def test_values_reach_the_objects(helm: Path) -> None:
     found = objects(
         template(
             helm,
             "image.repository=registry.example/fabric-injector",
+            f"image.digest={DIGEST}",
             "image.pullSecrets={pull}",
-            "webhook.tag=0.0.9",
+            "controller.tag=0.0.9",
             "webhook.replicas=3",
             "webhook.nodeSelector.pool=system",
             "webhook.tolerations[0].operator=Exists",
             "webhook.extraArgs={--listen=[::]:8443}",
-            "priorityClassName=system-cluster-critical",
-        )
-    )
-    webhook, controller = (
-        found["Deployment", f"fabric-injector-{each}"]["spec"] for each in ("webhook", "controller")
-    )
-    pod = webhook["template"]["spec"]
-    assert webhook["replicas"] == 3
-    assert pod["containers"][0]["image"] == "registry.example/fabric-injector:0.0.9"
-    assert (
-        controller["template"]["spec"]["containers"][0]["image"]
-        == f"registry.example/fabric-injector:{__version__}"
-    )
-    assert pod["containers"][0]["args"][-1] == "--listen=[::]:8443"
-    assert pod["nodeSelector"] == {"kubernetes.io/os": "linux", "pool": "system"}
-    assert (pod["tolerations"][2:], pod["imagePullSecrets"]) == (
-        [{"operator": "Exists"}],
-        [{"name": "pull"}],
-    )
-    assert pod["priorityClassName"] == "system-cluster-critical"
-    assert ("PriorityClass", "fabric-injector") not in found
-    assert ("ValidatingAdmissionPolicy", "fabric-injector-priority") not in found
-
-
-def test_what_is_added_to_pods_and_monitors(helm: Path) -> None:
-    digest = f"sha256:{'0' * 64}"
-    found = objects(
-        template(
-            helm,
-            f"image.digest={digest}",
-            "controller.tag=0.0.9",
             "webhook.podLabels.team=fabric",
             "webhook.podLabels.app\\.kubernetes\\.io/component=other",
             "webhook.podAnnotations.note=x",
             "webhook.annotations.reloader=x",
-            "webhook.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight=1",
-            "controller.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight=1",
+            f"webhook.affinity.nodeAffinity.{WISH}",
+            f"controller.affinity.podAntiAffinity.{WISH}",
+            "priorityClassName=system-cluster-critical",
             "serviceMonitor=true",
             "serviceMonitorLabels.release=prometheus",
             "prometheusRule=true",
@@ -394,42 +346,21 @@ def test_what_is_added_to_pods_and_monitors(helm: Path) -> None:
             "metricsNamespaces={metrics,observability}",
         )
     )
-    webhook, controller = (
-        found["Deployment", f"fabric-injector-{each}"] for each in ("webhook", "controller")
-    )
-    template_ = webhook["spec"]["template"]
-    assert (
-        template_["metadata"]["labels"].items()
-        >= {"team": "fabric", "app.kubernetes.io/component": "webhook"}.items()
-    )
-    assert (
-        template_["metadata"]["annotations"]["note"]
-        == webhook["metadata"]["annotations"]["reloader"]
-        == "x"
-    )
-    (container,) = template_["spec"]["containers"]
-    assert container["image"] == container["env"][0]["value"] == f"fabric-injector@{digest}"
-    assert (
-        controller["spec"]["template"]["spec"]["containers"][0]["image"] == "fabric-injector:0.0.9"
-    )
-    preferred = "preferredDuringSchedulingIgnoredDuringExecution"
-    affinity = template_["spec"]["affinity"]
-    assert affinity["nodeAffinity"][preferred] == [{"weight": 1}]
-    assert len(affinity["podAntiAffinity"][preferred]) > 1, "our own wish stays"
-    assert controller["spec"]["template"]["spec"]["affinity"] == {
-        "podAntiAffinity": {preferred: [{"weight": 1}]}
-    }
-    assert (
-        found["ServiceMonitor", "fabric-injector"]["metadata"]["labels"]["release"] == "prometheus"
-    )
-    assert found["PrometheusRule", "fabric-injector"]["metadata"]["labels"]["role"] == "alerts"
+    told = {which: {path: at(found[which], path) for path in REACHED[which]} for which in REACHED}
+    assert told == REACHED
+    pod = found["Deployment", "fabric-injector-webhook"]["spec"]["template"]
+    assert pod["metadata"]["labels"]["app.kubernetes.io/component"] == "webhook"
+    ours = at(pod, f"spec.affinity.podAntiAffinity.{PREFERRED}")
+    assert len(ours) > 1, "our own wish stays"
+    assert ("PriorityClass", "fabric-injector") not in found
+    assert ("ValidatingAdmissionPolicy", "fabric-injector-priority") not in found
     for name in ("webhook", "controller"):
-        peers = found["NetworkPolicy", f"fabric-injector-{name}"]["spec"]["ingress"][-1]["from"]
-        allowed = [
-            each["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"]
-            for each in peers
-        ]
+        peers = at(found["NetworkPolicy", f"fabric-injector-{name}"], "spec.ingress.-1.from")
+        label = "kubernetes.io/metadata.name"
+        allowed = [each["namespaceSelector"]["matchLabels"][label] for each in peers]
         assert allowed == ["metrics", "observability"]
+    tagged = objects(template(helm, "webhook.tag=0.0.8"))["Deployment", "fabric-injector-webhook"]
+    assert at(tagged, f"{POD}.containers.0.image") == "fabric-injector:0.0.8"
 
 
 class Release:
@@ -462,8 +393,8 @@ def release(helm: Path, cluster: ControlPlane, tmp_path: Path) -> Iterator[Relea
     """Give a release that is not installed yet, on a cluster without the definition of FabricProfile."""
     api = cluster.api
     if api.request("DELETE", DEFINITION).status == 200:
-        wait_until(lambda: api.request("GET", DEFINITION).status == 404, "the definition to go", 30)
-        wait_until(lambda: api.request("GET", PROFILES).status == 404, "the API to go", 30)
+        wait_until(lambda: api.request("GET", DEFINITION).status == 404, "the definition to go")
+        wait_until(lambda: api.request("GET", PROFILES).status == 404, "the API to go")
     release = Release(helm, cluster, tmp_path)
     yield release
     release.run("uninstall", "--ignore-not-found")
@@ -476,45 +407,40 @@ def test_profiles_follow_the_values_through_the_life_of_a_release(release: Relea
     assert release.profiles() == {"first": "default/one", "second": "default/two"}
     release.put("upgrade", first="default/changed", third="default/three")
     assert release.profiles() == {"first": "default/changed", "third": "default/three"}
+    text = template(release.helm, "--no-hooks")
+    again = release.cluster.kubectl(*APPLY, "--dry-run=server", "--force-conflicts", input=text)
+    assert again.stderr == ""
     release.put("upgrade", first="default/again")
     assert release.profiles() == {"first": "default/again"}
     assert release.run("rollback", "2").returncode == 0
     assert release.profiles() == {"first": "default/changed", "third": "default/three"}
     assert release.run("rollback", "1").returncode == 0
     assert release.profiles().items() >= {"first": "default/one", "second": "default/two"}.items()
-    release.put("upgrade", first="default/again")
-    assert release.profiles() == {"first": "default/again"}
+    assert release.run("uninstall").returncode == 0
+    left = release.cluster.kubectl("get", "mutatingwebhookconfiguration", "--output=name").stdout
+    assert "zz-fabric-injector" not in left
 
 
 def test_an_uninstall_keeps_the_definition_and_the_admins_profiles(release: Release) -> None:
     release.put("install", shipped="default/one")
-    own = {
-        "apiVersion": "fabric-injector.io/v1alpha1",
-        "kind": "FabricProfile",
-        "metadata": {"name": "own"},
-        "spec": {"networks": [{"network": "default/own"}]},
-    }
+    own = made(
+        "fabric-injector.io/v1alpha1 FabricProfile",
+        "own",
+        spec={"networks": [{"network": "default/own"}]},
+    )
     release.cluster.api.expect("POST", PROFILES, own)
-    release.put("upgrade", shipped="default/one")
+    assert release.run("uninstall").returncode == 0
+    assert release.profiles() == {"own": "default/own", "shipped": "default/one"}, (
+        "before an upgrade they stay, as the notes of the install say"
+    )
+    release.put("install", shipped="default/two")
+    assert release.profiles() == {"own": "default/own", "shipped": "default/two"}
+    release.put("upgrade", shipped="default/two")
     assert release.run("uninstall").returncode == 0
     assert release.profiles() == {"own": "default/own"}
     release.put("install", shipped="default/two")
-    assert release.profiles() == {"own": "default/own", "shipped": "default/two"}
     release.put("upgrade", other="default/three")
     assert release.profiles() == {"own": "default/own", "other": "default/three"}
-
-
-def test_uninstalled_before_an_upgrade_the_profiles_stay_and_are_taken_over(
-    release: Release,
-) -> None:
-    """The notes of the install say so, and how to remove them."""
-    release.put("install", first="default/one", second="default/two")
-    assert release.run("uninstall").returncode == 0
-    assert release.profiles() == {"first": "default/one", "second": "default/two"}
-    release.put("install", first="default/changed")
-    assert release.profiles()["first"] == "default/changed"
-    release.put("upgrade", first="default/changed")
-    assert release.profiles() == {"first": "default/changed"}
 
 
 def test_the_account_of_helm_test_reads_all_but_the_secret(
@@ -522,8 +448,9 @@ def test_the_account_of_helm_test_reads_all_but_the_secret(
 ) -> None:
     """What `check` says it could not read is the certificates alone, and the pod passes PodSecurity's strictest level."""
     release.put("install", first="default/rdma-net-ipam")
-    done = run(release.helm, "template", "fabric-injector", str(CHART), f"--namespace={NAMESPACE}")
-    hooks = [each for each in yaml.safe_load_all(done.stdout) if each and of_the_test(each)]
+    hooks = [
+        each for each in yaml.safe_load_all(template(release.helm)) if each and of_the_test(each)
+    ]
     (pod,) = (each for each in hooks if each["kind"] == "Pod")
     for each in hooks:
         policy = each["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
@@ -551,32 +478,3 @@ def test_the_account_of_helm_test_reads_all_but_the_secret(
         ] != []
     finally:
         cluster.kubectl("delete", "--filename=-", input=text)
-
-
-def test_is_installed_by_helm_twice(helm: Path, cluster: ControlPlane) -> None:
-    """Installed and upgraded in place, on a real API server; the second time changes nothing."""
-    config = cluster.kubeconfig(cluster.folder / "helm.kubeconfig")
-    common = (
-        "upgrade",
-        "--install",
-        "fabric-injector",
-        str(CHART),
-        f"--namespace={NAMESPACE}",
-        f"--kubeconfig={config}",
-    )
-    for _ in range(2):
-        done = run(helm, *common, "--create-namespace", "--output=json")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["info"]["status"] == "deployed"
-    without_hooks = run(
-        helm, "template", "fabric-injector", str(CHART), f"--namespace={NAMESPACE}", "--no-hooks"
-    ).stdout
-    again = cluster.kubectl(*APPLY, "--dry-run=server", "--force-conflicts", input=without_hooks)
-    assert again.stderr == ""
-    done = run(
-        helm, "uninstall", "fabric-injector", f"--namespace={NAMESPACE}", f"--kubeconfig={config}"
-    )
-    assert done.returncode == 0, done.stderr
-    left = cluster.kubectl("get", "mutatingwebhookconfiguration", "--output=name").stdout
-    assert "zz-fabric-injector" not in left
-    remove(cluster, render(MANIFESTS / "overlays" / "default"))

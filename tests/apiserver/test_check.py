@@ -1,8 +1,6 @@
 """`fabric-injector check` on a cluster of its own: before installation, healthy, and with one thing broken at a time."""
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,20 +23,22 @@ from tests.cluster.installation import (
     own_address,
 )
 from tests.cluster.kustomize import render
-from tests.profile_objects import to_objects
+from tests.cluster.objects import made
+from tests.cluster.processes import run_command
 from tests.waiting import wait_until
 from webhook.cli import main
 from webhook.core import names
-from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.configuration import check_configuration
 from webhook.diagnose.check.deployments import read_deployment
 from webhook.diagnose.check.privileges import Access, needed
 from webhook.diagnose.check.reachability import probe_pod
 
-from .conftest import NETWORK, PROFILES, unavailable
+from .conftest import NETWORK, PROFILES
 from .test_install import LABELLED
 
 DEVICE = "rdma/rdma_shared_device_a"
+RBAC_BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+PROFILE = "/apis/fabric-injector.io/v1alpha1/fabricprofiles/rdma-shared"
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 Check = Callable[..., "Outcome"]
 
@@ -63,50 +63,34 @@ class Outcome:
         return [f"{each['subject']}: {each['message']}" for each in found]
 
 
+FLAGS = (ROUTED,)
+
+
 @pytest.fixture(scope="module")
-def cluster(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def cluster(address: str, plane: ControlPlane) -> ControlPlane:
     """A cluster with a network, a node that offers its device, and Multus on it, as far as objects go."""
-    try:
-        own_address()
-    except OSError as error:
-        unavailable(f"this machine has no address that an endpoint may have: {error}")
-    with ControlPlane(tmp_path_factory.mktemp("check"), ROUTED) as running:
-        api = running.api
-        api.ensure(NETWORK)
-        api.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpu-1"}})
-        offered = {DEVICE: "8", "pods": "110"}
-        ready = [{"type": "Ready", "status": "True"}]
-        status = {"capacity": offered, "allocatable": offered, "conditions": ready}
-        api.expect("PATCH", "/api/v1/nodes/gpu-1/status", {"status": status})
-        api.expect("PATCH", "/api/v1/nodes/gpu-1", {"spec": {"taints": None}})
-        api.ensure(multus())
-        daemon_set = "/apis/apps/v1/namespaces/kube-system/daemonsets/kube-multus-ds/status"
-        counts = {
-            "desiredNumberScheduled": 1,
-            "numberReady": 1,
-            "currentNumberScheduled": 1,
-            "numberMisscheduled": 0,
-        }
-        api.expect("PATCH", daemon_set, {"status": counts})
-        yield running
+    api, offered = plane.api, {DEVICE: "8", "pods": "110"}
+    api.ensure(NETWORK)
+    api.ensure(made("v1 Node", "gpu-1"))
+    ready = [{"type": "Ready", "status": "True"}]
+    status = {"capacity": offered, "allocatable": offered, "conditions": ready}
+    api.expect("PATCH", "/api/v1/nodes/gpu-1/status", {"status": status})
+    api.expect("PATCH", "/api/v1/nodes/gpu-1", {"spec": {"taints": None}})
+    api.ensure(multus())
+    daemon_set = "/apis/apps/v1/namespaces/kube-system/daemonsets/kube-multus-ds/status"
+    counts = {"desiredNumberScheduled": 1, "numberReady": 1, "currentNumberScheduled": 1}
+    api.expect("PATCH", daemon_set, {"status": {**counts, "numberMisscheduled": 0}})
+    return plane
 
 
 def multus() -> dict[str, Any]:
-    labels = {"name": "multus"}
-    container = {
-        "name": "kube-multus",
-        "image": "ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot",
-        "args": ["--multus-conf-file=auto"],
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": "kube-multus-ds", "namespace": "kube-system"},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
-    }
+    labels, image = {"name": "multus"}, "ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot"
+    container = {"name": "kube-multus", "image": image, "args": ["--multus-conf-file=auto"]}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    found = made("apps/v1 DaemonSet", "kube-multus-ds", spec=spec)
+    found["metadata"]["namespace"] = "kube-system"
+    return found
 
 
 @pytest.fixture
@@ -121,18 +105,6 @@ def check(cluster: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return run
 
 
-@pytest.fixture
-def profiles(tmp_path: Path) -> Callable[[str], Path]:
-    """Give a function that writes a profiles file."""
-
-    def write(text: str) -> Path:
-        path = tmp_path / "profiles.yaml"
-        path.write_text(text)
-        return path
-
-    return write
-
-
 @pytest.fixture(scope="module")
 def healthy(
     cluster: ControlPlane, webhook_command: list[str], tmp_path_factory: pytest.TempPathFactory
@@ -141,14 +113,7 @@ def healthy(
     api = cluster.api
     cluster.create_namespace(LABELLED, {names.PROFILE: "rdma-shared"})
     cluster.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
-    api.ensure(custom_resource_definition())
-    wait_until(
-        lambda: api.answers("/apis/fabric-injector.io/v1alpha1/fabricprofiles"),
-        "the CRD to be served",
-        30,
-    )
-    for profile in to_objects(PROFILES):
-        api.ensure(profile)
+    cluster.define_profiles(PROFILES)
     for name in ("webhook", "controller"):
         set_ready(api, name, 2)
     with Installation(
@@ -156,7 +121,7 @@ def healthy(
     ) as running:
         running.start_controller()
         running.start_webhook()
-        wait_until(lambda: injected(api), "a pod to be injected by way of the Service", 30)
+        wait_until(lambda: injected(api), "a pod to be injected by way of the Service")
         yield running
 
 
@@ -181,10 +146,9 @@ def existing(api: Client, manifest: dict[str, Any], namespace: str | None = None
         api.expect("DELETE", f"{collection}/{manifest['metadata']['name']}?gracePeriodSeconds=0")
 
 
-def test_before_installation_it_looks_at_the_cluster(
-    check: Check, profiles: Callable[[str], Path]
-) -> None:
-    found = check("--profiles", profiles(PROFILES))
+def test_before_installation_it_looks_at_the_cluster(check: Check, tmp_path: Path) -> None:
+    (tmp_path / "profiles.yaml").write_text(PROFILES)
+    found = check("--profiles", tmp_path / "profiles.yaml")
     assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
     assert any("is not installed yet" in line for line in found.told("ok", "installation"))
     assert found.told("ok", "devices") == [
@@ -193,40 +157,34 @@ def test_before_installation_it_looks_at_the_cluster(
     assert found.told("ok", "privileges") == ["you: may do all 16 things that installation takes"]
 
 
-def test_finds_a_healthy_installation_in_order(check: Check, healthy: Installation) -> None:
+TOPICS = (
+    "certificates clock configuration deployments devices injection injectors lease multus "
+    "namespaces networks privileges profiles reachability"
+)
+
+
+def test_finds_a_healthy_installation_in_order_and_creates_nothing(
+    check: Check, healthy: Installation
+) -> None:
+    def is_judged() -> bool:
+        conditions = healthy.api.expect("GET", PROFILE).get("status", {}).get("conditions", [])
+        return any(each["type"] == "Ready" for each in conditions)
+
+    wait_until(is_judged, "the controller to say whether the profile is ready", 120)
+    before = healthy.api.expect("GET", "/api/v1/pods")["metadata"]["resourceVersion"]
     found = check()
     assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
-    assert {each["topic"] for each in found.findings} >= {
-        "certificates",
-        "clock",
-        "configuration",
-        "deployments",
-        "devices",
-        "injection",
-        "injectors",
-        "lease",
-        "multus",
-        "namespaces",
-        "networks",
-        "privileges",
-        "profiles",
-        "reachability",
-    }
+    assert {each["topic"] for each in found.findings} >= set(TOPICS.split())
     assert found.told("ok", "reachability") == [
         f"the webhook, by a dry run of a pod in namespace {LABELLED} (nothing was created): is called, and injects"
     ]
-    assert any(
-        line.endswith(": 1 profile, valid: rdma-shared") for line in found.told("ok", "profiles")
-    )
-
-
-def test_creates_nothing(check: Check, healthy: Installation) -> None:
-    before = healthy.api.expect("GET", "/api/v1/pods")["metadata"]["resourceVersion"]
-    check()
-    listed = healthy.api.expect("GET", "/api/v1/pods")
-    assert [
-        each for each in listed["items"] if int(each["metadata"]["resourceVersion"]) > int(before)
-    ] == []
+    assert found.told("ok", "profiles") == [
+        "FabricProfiles: 1 profile, valid: rdma-shared",
+        "FabricProfiles: 1 profile ready, says the controller: rdma-shared",
+        "CustomResourceDefinition fabricprofiles.fabric-injector.io: is established, with the schema of this version",
+    ]
+    pods = healthy.api.expect("GET", "/api/v1/pods")["items"]
+    assert [pod for pod in pods if int(pod["metadata"]["resourceVersion"]) > int(before)] == []
 
 
 def test_finds_lost_privileges(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
@@ -265,39 +223,23 @@ def test_knows_the_overlay_that_leaves_certificates_to_cert_manager() -> None:
     assert finding.level == "ok"
 
 
+UNREAD = (
+    "CustomResourceDefinition, DeviceClasses, namespaces, profiles, networks, nodes, "
+    "DaemonSets for Multus, webhook configurations, Deployments, own pods, Services, certificates, "
+    "Lease, admission policies, bindings of admission policies, ResourceQuotas, pods"
+)
+
+
 def test_says_what_it_may_not_look_at(
     check: Check, healthy: Installation, cluster: ControlPlane
 ) -> None:
     name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
     found = check(token=cluster.service_account_token(name, "default"))
     assert (found.status, found.told("fail")) == (0, [])
-    queues = ("Kueue's queues", "Volcano's queues")  # where an earlier test installed them
-    unread = [
-        each["subject"]
-        for each in found.findings
-        if each["topic"] == "unread" and each["subject"] not in queues
-    ]
-    assert sorted(unread) == sorted(
-        [
-            "CustomResourceDefinition",
-            "DeviceClasses",
-            "namespaces",
-            "profiles",
-            "networks",
-            "nodes",
-            "DaemonSets, for Multus",
-            "webhook configurations",
-            "Deployments",
-            "own pods",
-            "Services",
-            "certificates",
-            "Lease",
-            "admission policies",
-            "bindings of admission policies",
-            "ResourceQuotas",
-            "pods",
-        ]
-    )
+    unread = {each["subject"] for each in found.findings if each["topic"] == "unread"}
+    assert unread - {"Kueue's queues", "Volcano's queues"} == {
+        each.replace(" for", ", for") for each in UNREAD.split(", ")
+    }
     assert found.told("ok") == ["this machine: agrees with the API server's clock"]
 
 
@@ -306,52 +248,27 @@ def test_reaches_the_webhook_by_proxy_where_it_may_create_no_pod(
 ) -> None:
     """A reader with services/proxy sees that it answers."""
     name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
-    rules = [
-        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]},
-        {
-            "apiGroups": ["authorization.k8s.io"],
-            "resources": ["subjectaccessreviews"],
-            "verbs": ["create"],
-        },
-    ]
-    reader = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": name},
-        "rules": rules,
-    }
-    binding = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": name},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": name}],
-    }
-    token = cluster.service_account_token(name, "default")
+    reading = ("*:* get list", "authorization.k8s.io:subjectaccessreviews create")
+    token = cluster.allow(name, *reading, everywhere=True)
     slices = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/fabric-injector-test"
     port = healthy.api.expect("GET", slices)["ports"][0]
     pod = probe_pod("none")
     pod["metadata"] = {"name": "webhook-0"}
     pod["spec"]["serviceAccountName"] = "fabric-injector-webhook"
     target = {"kind": "Pod", "name": "webhook-0", "namespace": NAMESPACE}
-    endpoints = {  # the proxy goes by these, which a controller writes beside the slices, and to addresses of pods alone
-        "apiVersion": "v1",
-        "kind": "Endpoints",
-        "metadata": {"name": "fabric-injector"},
-        "subsets": [{"addresses": [{"ip": own_address(), "targetRef": target}], "ports": [port]}],
-    }
-    with (
-        existing(healthy.api, reader),
-        existing(healthy.api, binding),
-        existing(healthy.api, endpoints, NAMESPACE),
-        existing(healthy.api, pod, NAMESPACE),
-    ):
+    endpoints = made(
+        "v1 Endpoints",
+        "fabric-injector",
+        subsets=[{"addresses": [{"ip": own_address(), "targetRef": target}], "ports": [port]}],
+    )
+    with existing(healthy.api, endpoints, NAMESPACE), existing(healthy.api, pod, NAMESPACE):
         status = {"podIP": own_address(), "podIPs": [{"ip": own_address()}], "phase": "Running"}
         healthy.api.expect(
             "PATCH", f"/api/v1/namespaces/{NAMESPACE}/pods/webhook-0/status", {"status": status}
         )
-        wait_until(lambda: cluster.client(token).answers("/api/v1/nodes"), "the role to count", 15)
+        wait_until(lambda: cluster.client(token).answers("/api/v1/nodes"), "the role to count")
         found = check(token=token)
+    cluster.api.expect("DELETE", f"{RBAC_BINDINGS}/of-{name}")
     assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
     (line,) = found.told("ok", "reachability")
     assert line.startswith(
@@ -367,10 +284,10 @@ def test_finds_a_stripped_ca_bundle_and_a_gone_controller(
     headers = {"Content-Type": "application/json-patch+json"}
     remove = [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]
     healthy.api.expect("PATCH", path, remove, headers)
-    wait_until(lambda: not injected(healthy.api), "the API server to know the configuration", 15)
+    wait_until(lambda: not injected(healthy.api), "the API server to know the configuration")
     found = check()
     healthy.start_controller()
-    wait_until(lambda: injected(healthy.api), "a pod to be injected again", 30)
+    wait_until(lambda: injected(healthy.api), "a pod to be injected again")
     assert found.status == 1
     assert found.told("fail", "certificates") == [
         "caBundle of pods.fabric-injector.io: is empty: API servers refuse the webhook, and every pod of a labelled namespace"
@@ -385,60 +302,13 @@ def test_finds_a_stripped_ca_bundle_and_a_gone_controller(
 def test_the_command_itself(
     healthy: Installation, cluster: ControlPlane, webhook_command: list[str], tmp_path: Path
 ) -> None:
-    """Text on standard output, nothing on standard error where that is no terminal, and status 2 where nothing can be looked at."""
-
-    def run(config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "KUBECONFIG": str(config)}
-        command = [*webhook_command, "check", *arguments]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-
-    config = cluster.kubeconfig(tmp_path / "kubeconfig")
-    done = run(config)
+    """Text on standard output, nothing on standard error, and status 2 where nothing can be looked at."""
+    done = run_command([*webhook_command, "check"], cluster.kubeconfig(tmp_path / "kubeconfig"))
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     head, *lines, summary = done.stdout.splitlines()
     assert head.startswith(f"cluster: server {cluster.url} of kubeconfig ")
     assert {line[:4] for line in lines} == {"ok  "}
     assert summary.startswith("0 failures, 0 warnings, ")
-    unknown = run(cluster.kubeconfig(tmp_path / "unknown", "not-a-token"))
+    stranger = cluster.kubeconfig(tmp_path / "unknown", "not-a-token")
+    unknown = run_command([*webhook_command, "check"], stranger)
     assert (unknown.returncode, "log in to the cluster again" in unknown.stderr) == (2, True)
-    assert run(tmp_path / "absent").returncode == 2
-    assert run(config, "--profiles", str(tmp_path / "absent.yaml")).returncode == 2
-    config.write_text(config.read_text().replace(cluster.url, "https://127.0.0.1:9"))
-    silent = run(config)
-    assert (silent.returncode, silent.stdout) == (2, "")
-    assert "Traceback" not in silent.stderr
-
-
-def test_follows_a_webhook_that_reads_objects(check: Check, healthy: Installation) -> None:
-    """The Deployment names no file: each object is judged by itself, and what the API server would refuse today is told."""
-    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/fabric-injector-webhook"
-    before = healthy.api.expect("GET", path)["spec"]["template"]["spec"]["containers"]
-    args = [each for each in before[0]["args"] if not each.startswith("--profiles=")]
-    strategic = {"Content-Type": "application/strategic-merge-patch+json"}
-
-    def give(arguments: list[str]) -> None:
-        body = {
-            "spec": {"template": {"spec": {"containers": [{"name": "webhook", "args": arguments}]}}}
-        }
-        assert healthy.api.request("PATCH", path, body, strategic).status == 200
-
-    profile = "/apis/fabric-injector.io/v1alpha1/fabricprofiles/rdma-shared"
-
-    def is_judged() -> bool:
-        conditions = healthy.api.expect("GET", profile).get("status", {}).get("conditions", [])
-        return any(each["type"] == "Ready" for each in conditions)
-
-    wait_until(is_judged, "the controller to say whether the profile is ready", seconds=60)
-    give(args)
-    try:
-        found = check()
-    finally:
-        give(before[0]["args"])
-    assert found.told("fail", "profiles") == []
-    assert found.told("ok", "profiles") == [
-        "FabricProfiles: 1 profile, valid: rdma-shared",
-        "FabricProfiles: 1 profile ready, says the controller: rdma-shared",
-        "CustomResourceDefinition fabricprofiles.fabric-injector.io: is established, with the schema of this version",
-    ]

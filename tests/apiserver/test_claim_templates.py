@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +10,14 @@ import pytest
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller, own_token
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.waiting import wait_until
 from webhook.control import claim_templates
 from webhook.control.claim_templates import ClaimTemplates
 from webhook.core import names
 from webhook.core.claim_templates import make_template, stored_spec, template_name, template_spec
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, parse_profiles
-from webhook.core.profiles.custom_resource import custom_resource_definition
-from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
+from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
@@ -43,24 +42,24 @@ PLAIN = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 
 @pytest.fixture(scope="module", params=["v1", "v1beta2"])
 def plane(
-    request: pytest.FixtureRequest, programs: None, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    control_plane: ControlPlane,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[ControlPlane]:
-    """Run a control plane that serves claims in one version alone."""
-    version = request.param
-    served = (
-        "resource.k8s.io/v1=true"
-        if version == "v1"
-        else "resource.k8s.io/v1=false,resource.k8s.io/v1beta2=true"
-    )
-    with ControlPlane(tmp_path_factory.mktemp("claims"), f"--runtime-config={served}") as plane:
+    """Give control planes that serve claims in one version each, the older one started for it."""
+    if request.param == "v1":
+        yield control_plane
+        return
+    served = "--runtime-config=resource.k8s.io/v1=false,resource.k8s.io/v1beta2=true"
+    with ControlPlane(tmp_path_factory.mktemp("claims"), served) as plane:
         groups = plane.api.expect("GET", "/apis/resource.k8s.io")["versions"]
-        assert [each["version"] for each in groups] == [version]
+        assert [each["version"] for each in groups] == [request.param]
         yield plane
 
 
 @pytest.fixture
 def path(plane: ControlPlane) -> str:
-    [served] = plane.api.expect("GET", "/apis/resource.k8s.io")["versions"]
+    served = plane.api.expect("GET", "/apis/resource.k8s.io")["preferredVersion"]
     return f"/apis/{served['groupVersion']}"
 
 
@@ -124,7 +123,7 @@ def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane, path: st
             answer.status == 403 and "no ResourceClaimTemplate but those" in answer.json["message"]
         )
 
-    wait_until(refused, "the policy to count", 30)
+    wait_until(refused, "the policy to count")
     foreign = [
         changed(name="fabric-nic"),
         changed(labels={}),
@@ -149,73 +148,26 @@ def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane, path: st
 
 
 def test_the_controller_keeps_them_by_objects_and_labels(
-    programs: None, tmp_path: Path, webhook_command: list[str]
+    controller_manager: ControlPlane, controller: Controller, namespace: NamespaceFactory
 ) -> None:
     """Run the process itself: Kubernetes makes a waiting pod's claim."""
-    with ControlPlane(tmp_path / "plane") as plane:
-        plane.start_controller_manager()
-        plane.api.ensure(custom_resource_definition())
-        spec = {
-            "claims": [
-                {"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.net"}]}
-            ]
-        }
-        body = {
-            "apiVersion": PROFILE_API_VERSION,
-            "kind": PROFILE_KIND,
-            "metadata": {"name": "cards"},
-            "spec": spec,
-        }
-        wait_until(
-            lambda: plane.api.request("POST", PROFILES, body).status in (201, 409),
-            "the definition",
-            30,
-        )
-        space, leases = (
-            plane.create_namespace("ml", {LABEL: "cards"}),
-            plane.create_namespace("leases"),
-        )
-        with Controller(plane, tmp_path / "controller", webhook_command, leases) as controller:
-            wait_until(
-                lambda: len(templates(plane.api, "/apis/resource.k8s.io/v1", space)) == 1,
-                "the template",
-                60,
-            )
-            [name] = templates(plane.api, "/apis/resource.k8s.io/v1", space)
-            pod: dict[str, Any] = {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {
-                    "name": "train-0",
-                    "labels": {"fabric-injector.io/claims": "referenced"},
-                },
-                "spec": {
-                    "containers": [
-                        {
-                            "name": "c",
-                            "image": "a/b",
-                            "resources": {"claims": [{"name": "fabric-nic"}]},
-                        }
-                    ],
-                    "resourceClaims": [{"name": "fabric-nic", "resourceClaimTemplateName": name}],
-                },
-            }
-            late = plane.create_namespace("late")
-            plane.api.expect("POST", f"/api/v1/namespaces/{late}/pods", pod)
-            claims = f"/apis/resource.k8s.io/v1/namespaces/{late}/resourceclaims"
-            wait_until(
-                lambda: len(plane.api.expect("GET", claims)["items"]) == 1,
-                "the claim of the pod",
-                60,
-            )
-            assert "Traceback" not in controller.output()
-
-
-def test_a_cluster_without_claims_keeps_working(programs: None, tmp_path: Path) -> None:
-    with ControlPlane(tmp_path / "plane", "--runtime-config=resource.k8s.io/v1=false") as plane:
-        assert plane.api.request("GET", "/apis/resource.k8s.io").status == 404
-        space = plane.create_namespace("ml")
-        kept = Keeper(plane)
-        kept.named = {space: "cards"}
-        assert kept.keeper.turn() == claim_templates.PERIOD_SECONDS
-        kept.connection.close()
+    api, group = controller_manager.api, "/apis/resource.k8s.io/v1"
+    controller_manager.define_profiles(
+        "profiles: {ours: {claims: [{name: nic, requests: [{name: r, deviceClassName: a.net}]}]}}"
+    )
+    space, late = namespace("ours"), namespace()
+    wait_until(lambda: len(templates(api, group, space)) == 1, "the template", 120)
+    [name] = templates(api, group, space)
+    resources = {"claims": [{"name": "fabric-nic"}]}
+    pod: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "train-0", "labels": {"fabric-injector.io/claims": "referenced"}},
+        "spec": {
+            "containers": [{"name": "c", "image": "a/b", "resources": resources}],
+            "resourceClaims": [{"name": "fabric-nic", "resourceClaimTemplateName": name}],
+        },
+    }
+    api.expect("POST", f"/api/v1/namespaces/{late}/pods", pod)
+    claims = f"{group}/namespaces/{late}/resourceclaims"
+    wait_until(lambda: len(api.expect("GET", claims)["items"]) == 1, "the claim of the pod", 120)

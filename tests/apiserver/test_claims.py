@@ -1,6 +1,5 @@
 """Addresses of claims behind a real API server; the test writes the claims' status in the place of scheduler and driver."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,24 +7,18 @@ import pytest
 from tests import pods
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller
-from tests.cluster.jobs import Job, Told, as_sent, write_profiles
+from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.jobs import Job, Told, as_sent
 from tests.cluster.webhook import Webhook
 from webhook.core import names
 
-from .conftest import NamespaceFactory
-
 CLAIMS = "/apis/resource.k8s.io/v1"
-
-
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_profiles(api, tmp_path_factory.mktemp("profiles"))
 
 
 @pytest.fixture
 def job(api: Client, namespace: NamespaceFactory, webhook: Webhook, controller: Controller) -> Job:
     """A PyTorchJob of two pods that ask for the template's claim."""
-    job = Job(api, namespace({names.PROFILE: "claim"}), "bert-master")
+    job = Job(api, namespace("claim"), "bert-master")
     for number in range(2):
         pod = as_sent(pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml"))
         pod["spec"]["resourceClaims"] = [{"name": "rails", "resourceClaimTemplateName": "rails"}]

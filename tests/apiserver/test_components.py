@@ -2,7 +2,8 @@
 
 import base64
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,10 @@ import yaml
 
 from tests import ROOT
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.installation import (
-    MANIFESTS,
-    NAMESPACE,
-    SECRET,
-    Installation,
-    admit,
-    injected,
-    remove,
-)
+from tests.cluster.installation import MANIFESTS, NAMESPACE, Installation, admit, injected, remove
 from tests.cluster.kustomize import render
+from tests.cluster.objects import account, pod
 from tests.waiting import wait_until
-from webhook.kube.webhook_configuration import KEEPERS, read_webhook_configuration
 
 COMPONENTS = sorted(folder.name for folder in (MANIFESTS / "components").iterdir())
 OVERLAYS = sorted(folder.name for folder in (MANIFESTS / "overlays").iterdir())
@@ -45,7 +38,11 @@ def apply(extended: ControlPlane) -> Iterator[Callable[[str], str]]:
         remove(extended, text)
 
 
-def with_components(folder: Path, *names: str) -> str:
+def render_overlay(name: str, _: Path) -> str:
+    return render(MANIFESTS / "overlays" / name)
+
+
+def with_components(folder: Path, names: Iterable[str]) -> str:
     """Render the base with these components, in this order, as somebody's own overlay would."""
     folder.mkdir()
     above = "/".join(".." for _ in folder.resolve().parts[1:])
@@ -68,149 +65,61 @@ def find(text: str, kind: str, name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_overlays_are_accepted(apply: Callable[[str], str], overlay: str) -> None:
-    text = render(MANIFESTS / "overlays" / overlay)
-    assert len(apply(text).splitlines()) == len(list(yaml.safe_load_all(text)))
+WAYS: dict[str, Callable[[Path], str]] = {
+    **{f"overlay {name}": partial(render_overlay, name) for name in OVERLAYS},
+    **{name: partial(with_components, names=[name]) for name in COMPONENTS},
+    "all": partial(with_components, names=COMPONENTS),
+}
 
 
-@pytest.mark.parametrize("names", [*([name] for name in COMPONENTS), COMPONENTS], ids="+".join)
-def test_components_are_accepted_alone_and_together(
-    extended: ControlPlane, tmp_path: Path, names: list[str]
+@pytest.mark.parametrize("way", WAYS)
+def test_overlays_and_components_are_accepted(
+    extended: ControlPlane, tmp_path: Path, way: str
 ) -> None:
-    text = with_components(tmp_path / "overlay", *names)
+    text = WAYS[way](tmp_path / "overlay")
     extended.api.ensure(find(text, "Namespace", NAMESPACE))
     done = extended.kubectl(*APPLY, "--dry-run=server", input=text)
     assert done.stderr == ""
-    assert len(done.stdout.splitlines()) == len(list(yaml.safe_load_all(text)))
-    assert all(
-        each["metadata"]["labels"]["app.kubernetes.io/name"] for each in yaml.safe_load_all(text)
-    )
-
-
-def test_cert_manager_keeps_what_the_webhook_mounts(tmp_path: Path) -> None:
-    text = with_components(tmp_path / "overlay", "cert-manager")
-    configuration = find(text, "MutatingWebhookConfiguration", "zz-fabric-injector")
-    (namespace, _, name) = configuration["metadata"]["annotations"][
-        "cert-manager.io/inject-ca-from"
-    ].partition("/")
-    certificate = find(text, "Certificate", name)
-    assert (namespace, certificate["spec"]["secretName"]) == (NAMESPACE, "fabric-injector-tls")
-    (entry,) = read_webhook_configuration(configuration).entries
-    assert certificate["spec"]["dnsNames"] == [entry.host]
-    assert read_webhook_configuration(configuration).keeper in KEEPERS.values()
-    deployment = find(text, "Deployment", "fabric-injector-controller")
-    command, *options = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
-    assert (command, options[-1]) == ("control", "--certificates=none")
-    signer = find(text, "Issuer", certificate["spec"]["issuerRef"]["name"])["spec"]["ca"][
-        "secretName"
-    ]
-    assert (
-        find(text, "Certificate", "fabric-injector-ca")["spec"]["secretName"]
-        == signer
-        != "fabric-injector-tls"
-    )
-
-
-def test_cert_manager_takes_the_privilege_from_the_controller(
-    apply: Callable[[str], str], extended: ControlPlane
-) -> None:
-    """Nothing of Secret and configuration is left to its account, and its Lease stays."""
-    apply(render(MANIFESTS / "overlays" / "cert-manager"))
-    client = extended.client(
-        extended.service_account_token(NAMESPACE, "fabric-injector-controller")
-    )
-    group = "/apis/admissionregistration.k8s.io/v1"
-    mutating = f"{group}/mutatingwebhookconfigurations/zz-fabric-injector"
-    lease = {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": "fabric-injector"},
-    }
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fabric-injector-tls"}}
-    wait_until(
-        lambda: client.create(lease, NAMESPACE, dry_run=True).status in (201, 409), "the role", 15
-    )
-    for (
-        what,
-        ask,
-    ) in (  # each kind of rule comes to the API server's authorizer by a watch of its own
-        ("to create the Secret", lambda: client.create(secret, NAMESPACE, dry_run=True)),
-        ("to read the Secret", lambda: client.request("GET", SECRET)),
-        ("to change the configuration", lambda: client.request("PATCH", mutating, {})),
-    ):
-        wait_until(lambda ask=ask: ask().status == 403, f"the refusal {what}", 15)  # type: ignore[misc]
+    manifests = list(yaml.safe_load_all(text))
+    assert len(done.stdout.splitlines()) == len(manifests)
+    assert all(each["metadata"]["labels"]["app.kubernetes.io/name"] for each in manifests)
 
 
 def test_ignore_lets_pods_pass_and_the_api_server_counts_them(
     apply: Callable[[str], str], extended: ControlPlane, tmp_path: Path
 ) -> None:
     """Nothing runs; by the series that the alert asks for."""
-    apply(with_components(tmp_path / "overlay", "failure-policy-ignore"))
+    apply(with_components(tmp_path / "overlay", ["failure-policy-ignore"]))
     name = {"name": "pods.fabric-injector.io"}
 
     def passed_over() -> bool:
         assert admit(extended.api, "labelled").status == 201
         return extended.metric("apiserver_admission_webhook_fail_open_count", **name) > 0
 
-    wait_until(passed_over, "the API server to know the configuration", 15)
+    wait_until(passed_over, "the API server to know the configuration")
     assert not injected(extended.api)
-
-
-def test_fail_refuses_pods_and_the_api_server_counts_them(
-    apply: Callable[[str], str], extended: ControlPlane
-) -> None:
-    """Nothing runs; by the series that the alerts ask for."""
-    apply(render(MANIFESTS / "overlays" / "default"))
-    wait_until(
-        lambda: admit(extended.api, "labelled").status == 500,
-        "the API server to know the configuration",
-        15,
-    )
-    series = {"name": "pods.fabric-injector.io", "type": "admit"}
-    count = "apiserver_admission_webhook_rejection_count"
-    assert extended.metric(count, **series, error_type="calling_webhook_error") > 0
-    assert (
-        extended.metric(
-            "apiserver_admission_webhook_admission_duration_seconds_bucket", **series, le="0.1"
-        )
-        >= 0
-    )
 
 
 def test_opt_in_reaches_labelled_pods_of_unlabelled_namespaces(
     apply: Callable[[str], str], extended: ControlPlane, installation: Installation, tmp_path: Path
 ) -> None:
     """And no others, and never kube-system; the controller keeps the caBundle of both entries."""
-    apply(with_components(tmp_path / "overlay", "pod-opt-in"))
+    apply(with_components(tmp_path / "overlay", ["pod-opt-in"]))
     installation.start_controller()
     installation.start_webhook()
     api = extended.api
     wait_until(
-        lambda: injected(api, "unlabelled"), "a pod of an unlabelled namespace to be injected", 30
+        lambda: injected(api, "unlabelled"), "a pod of an unlabelled namespace to be injected"
     )
     assert injected(api, "labelled")
     first, second = installation.configuration()["webhooks"]
     assert base64.b64decode(first["clientConfig"]["caBundle"]).startswith(b"-----BEGIN CERTIFICATE")
     assert first["clientConfig"] == second["clientConfig"]
-    api.ensure(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}},
-        "kube-system",
-    )
+    api.ensure(account(), "kube-system")
     installation.stop("webhook")
-    wait_until(lambda: admit(api, "unlabelled").status == 500, "the webhook to be away", 15)
-    for labels, namespace in (
-        ({}, "unlabelled"),
-        ({"fabric-injector.io/profile": "none"}, "unlabelled"),
-    ):
-        pod = {
-            "metadata": {"generateName": "x-", "labels": labels},
-            "spec": {"containers": [{"name": "c", "image": "i"}]},
-        }
-        assert (
-            api.create({"apiVersion": "v1", "kind": "Pod", **pod}, namespace, dry_run=True).status
-            == 201
-        )
+    wait_until(lambda: admit(api, "unlabelled").status == 500, "the webhook to be away")
+    for labels in ({}, {"fabric-injector.io/profile": "none"}):
+        assert api.create(pod(labels=labels), "unlabelled", dry_run=True).status == 201
     assert admit(api, "kube-system").status == 201
 
 
@@ -231,8 +140,9 @@ def test_the_manuals_own_overlay_renders(programs: None, tmp_path: Path) -> None
     assert find(text, "ConfigMap", "fabric-injector-config")["data"] == {
         "config.yaml": "kind: Configuration\n"
     }
-    pod = find(text, "Deployment", "fabric-injector-webhook")["spec"]["template"]["spec"]
-    assert pod["containers"][0]["image"].startswith("registry.example.com/fabric-injector:")
+    deployment = find(text, "Deployment", "fabric-injector-webhook")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"].startswith("registry.example.com/fabric-injector:")
     assert find(text, "ServiceMonitor", "fabric-injector")
     kinds = [each["kind"] for each in yaml.safe_load_all(text)]
     assert (kinds[0], kinds[-1]) == ("Namespace", "MutatingWebhookConfiguration")

@@ -20,18 +20,8 @@ from webhook.core.reconcile import Publication, Unit
 from webhook.kube.connection import connect
 
 COMPACTION_SECONDS = 1
-
-
-@pytest.fixture(scope="module")
-def plane(audit: Audit, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Run a control plane that is stopped and started, and that forgets its history within seconds."""
-    flags = (
-        f"--etcd-compaction-interval={COMPACTION_SECONDS}s",
-        "--watch-cache=false",
-        *audit.flags,
-    )
-    with ControlPlane(tmp_path_factory.mktemp("forgetful"), *flags) as plane:
-        yield plane
+FLAGS = (f"--etcd-compaction-interval={COMPACTION_SECONDS}s", "--watch-cache=false")
+"""The control plane is stopped and started, and forgets its history within seconds."""
 
 
 @pytest.fixture
@@ -107,7 +97,6 @@ def test_a_crash_of_the_api_server_is_outlived(
     wait_until(
         lambda: not controller.is_running() or job.told()["train-7"].master == "10.1.0.2",
         "the new address",
-        60,
     )
     if (
         not controller.is_running()

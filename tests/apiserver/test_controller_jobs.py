@@ -6,16 +6,15 @@ import pytest
 
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller
-from tests.cluster.jobs import LABELLED, NETWORK, Job, Told
+from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.jobs import NETWORK, Job, Told
 from tests.waiting import wait_until
 from webhook.core import names
-
-from .conftest import NamespaceFactory
 
 
 @pytest.fixture
 def job(api: Client, namespace: NamespaceFactory, controller: Controller) -> Job:
-    return Job(api, namespace(LABELLED))
+    return Job(api, namespace("shared"))
 
 
 @pytest.mark.parametrize("size", [2, 64])
@@ -44,7 +43,6 @@ def test_a_member_that_waits_for_them_is_told_the_names_of_its_own_devices(job: 
     wait_until(
         lambda: job.annotations("train-1").get(names.NCCL_IB_HCA),
         "its devices, before rank 0 has an address",
-        30,
     )
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
@@ -82,7 +80,7 @@ def test_the_sandbox_of_rank_zero_rebuilt_at_another_address_is_told_to_all(job:
 
 def test_one_namespaces_rank_zero_is_not_anothers(job: Job, namespace: NamespaceFactory) -> None:
     job.create(2)
-    evil = Job(job.api, namespace(LABELLED))
+    evil = Job(job.api, namespace("shared"))
     evil.create(1)
     evil.attach(evil.master, "10.66.6.6")
     evil.wait_until_told("10.66.6.6")
@@ -98,7 +96,7 @@ def test_what_another_hand_wrote_is_put_right(job: Job) -> None:
     job.wait_until_told("10.1.0.1")
     job.annotate("train-1", {names.MASTER_ADDR: "10.66.6.6", names.MASTER_HOST: None})
     wait_until(
-        lambda: job.told()["train-1"] == Told("10.1.0.1", "10.1.0.1", None), "the right address", 30
+        lambda: job.told()["train-1"] == Told("10.1.0.1", "10.1.0.1", None), "the right address"
     )
 
 

@@ -1,6 +1,5 @@
 """Webhook and controller together, behind a real API server: a whole job, late workers, and pods that lie about themselves."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,26 +7,20 @@ import pytest
 from tests import pods
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller
-from tests.cluster.jobs import NETWORK, Job, Told, as_sent, write_profiles
+from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.jobs import NETWORK, Job, Told, as_sent
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
 from webhook.core import names
-
-from .conftest import NamespaceFactory
 
 MASTER = "pods/kubeflow-pytorchjob-0.yaml"
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"
 
 
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_profiles(api, tmp_path_factory.mktemp("profiles"))
-
-
 @pytest.fixture
 def job(api: Client, namespace: NamespaceFactory, webhook: Webhook, controller: Controller) -> Job:
     """A PyTorchJob of two pods in a labelled namespace, as its operator creates them."""
-    job = Job(api, namespace({names.PROFILE: "shared"}), "bert-master")
+    job = Job(api, namespace("shared"), "bert-master")
     job.key = create(job, pods.load(MASTER))["metadata"]["labels"][names.JOB]
     assert create(job, pods.load(WORKER))["metadata"]["labels"][names.JOB] == job.key
     return job
@@ -61,7 +54,7 @@ def test_a_job_meets_on_the_secondary_network(job: Job, controller: Controller) 
 def test_a_job_of_gke_meets_at_the_address_that_pod_ips_tells(
     api: Client, namespace: NamespaceFactory, webhook: Webhook, controller: Controller
 ) -> None:
-    job = Job(api, namespace({names.PROFILE: "gke"}), "bert-master")
+    job = Job(api, namespace("gke"), "bert-master")
     stale = {names.GKE_POD_IPS: '[{"networkName":"rdma-0","ip":"10.66.6.6"}]'}
     master = create(job, pods.load(MASTER), annotations=stale)["metadata"]
     job.key = master["labels"][names.JOB]
@@ -90,7 +83,7 @@ def test_a_late_worker_is_told_at_admission(job: Job) -> None:
         ).json
         return bool(answer["metadata"]["annotations"].get(names.MASTER_ADDR) == "10.1.0.1")
 
-    wait_until(answered, "the webhook to know rank 0's address", 30)
+    wait_until(answered, "the webhook to know rank 0's address")
     late = create(job, pods.load(WORKER), name="bert-worker-9")
     assert late["metadata"]["annotations"][names.MASTER_HOST] == "10.1.0.1"
     job.attach(job.master, "10.1.0.5")
@@ -113,7 +106,7 @@ def test_labels_and_annotations_forged_in_another_namespace_redirect_nobody(
 ) -> None:
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
-    evil = Job(job.api, namespace({names.PROFILE: "shared"} if labelled else None), "bert-master")
+    evil = Job(job.api, namespace("shared" if labelled else None), "bert-master")
     evil.key = job.key
     labels = {names.JOB: job.key, names.RENDEZVOUS: "master"}
     kept = create(evil, pods.plain(labels), name="evil-0", annotations=FORGED)["metadata"]
@@ -144,7 +137,7 @@ def test_the_saved_manifest_of_a_live_pod_redirects_nobody(
     job.wait_until_told("10.1.0.1")
     manifest = saved(job, job.master)
     assert manifest["metadata"]["annotations"][names.MASTER_ADDR] == "10.1.0.1"
-    elsewhere = Job(job.api, namespace({names.PROFILE: "shared"}), "bert-master")
+    elsewhere = Job(job.api, namespace("shared"), "bert-master")
     moved = create(elsewhere, manifest)["metadata"]
     elsewhere.key = moved["labels"][names.JOB]
     assert {key for key in FORGED if moved["annotations"].get(key)} == {names.RENDEZVOUS_NETWORK}

@@ -1,22 +1,19 @@
 """Copies of injected pods, made as users make them: none of them waits for an address that nobody publishes."""
 
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster.assets import binary
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory, program
+from tests.cluster.processes import run_command
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
-from tests.worlds import network
 from webhook.core import names, podspec
 from webhook.core.injection import wait
 
-from .conftest import NamespaceFactory
 from .test_admission import create, manifest
 
 PROFILES = """
@@ -30,16 +27,6 @@ profiles:
     networks: [{network: default/rdma-net, resource: rdma/hca}]
     rendezvous: {waitImage: installed}
 """
-
-
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the network of the profiles before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api.ensure(network("default/rdma-net"))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
 
 
 def injected(api: Client, namespace: str, name: str = "kubeflow-pytorchjob-1") -> dict[str, Any]:
@@ -68,25 +55,13 @@ def test_kubectl_debug_makes_a_pod_that_starts(
     tmp_path: Path,
     profile: str,
 ) -> None:
-    where = namespace({names.PROFILE: profile})
+    where = namespace(profile)
     before = injected(api, where)
     assert wait.needs(before) == ["master-addr"]
     config = control_plane.kubeconfig(tmp_path / "config")
-    command = [
-        str(binary("kubectl")),
-        "--kubeconfig",
-        str(config),
-        "-n",
-        where,
-        "debug",
-        before["metadata"]["name"],
-    ]
+    command = [str(program("kubectl")), "-n", where, "debug", before["metadata"]["name"]]
     command += ["--copy-to=copy", "--container=pytorch", "--attach=false", "--", "sleep", "1d"]
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-    }  # kubectl keeps what it discovers there
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = run_command(command, config, HOME=str(tmp_path))  # where kubectl keeps what it discovers
     assert done.returncode == 0, done.stderr
     assert "is a copy of an injected pod" in done.stderr
     copy = api.expect("GET", f"/api/v1/namespaces/{where}/pods/copy")
@@ -100,17 +75,15 @@ def test_copies_that_the_webhook_is_not_shown_are_refused_with_what_to_do(
     api: Client, control_plane: ControlPlane, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
     control_plane.ensure_shipped("admission-policy-copies")
-    where, elsewhere = namespace({names.PROFILE: "shared"}), namespace()
+    where, elsewhere = namespace("shared"), namespace()
     pod = injected(api, where)
     copies = (
         (saved(pod, **{names.PROFILE: names.PROFILE_NONE}), where),
         (saved(pod), elsewhere),
-        (saved(injected(api, namespace({names.PROFILE: "installed"}))), elsewhere),
+        (saved(injected(api, namespace("installed"))), elsewhere),
     )
     wait_until(
-        lambda: api.create(copies[0][0], where, dry_run=True).status == 422,
-        "the policy to count",
-        30,
+        lambda: api.create(copies[0][0], where, dry_run=True).status == 422, "the policy to count"
     )
     for copy, target in copies:
         answer = api.create(copy, target)
@@ -119,20 +92,6 @@ def test_copies_that_the_webhook_is_not_shown_are_refused_with_what_to_do(
     assert wait.needs(create(api, saved(pod), where)) == ["master-addr"], (
         "a member of the job, as any other"
     )
-    written = create(api, manifest("pods/mpijob-worker-0.yaml"), namespace({names.PROFILE: "file"}))
+    written = create(api, manifest("pods/mpijob-worker-0.yaml"), namespace("file"))
     assert names.WAIT_CONTAINER in [one["name"] for one in written["spec"]["initContainers"]]
     create(api, saved(written), elsewhere)  # it waits for nothing
-
-
-def test_a_pod_with_nccls_file_is_valid(
-    api: Client, namespace: NamespaceFactory, webhook: Webhook
-) -> None:
-    where = namespace({names.PROFILE: "file"})
-    for name in ("mpijob-worker-0", "kubeflow-pytorchjob-1"):
-        pod = injected(api, where, name)
-        [mount] = [
-            one
-            for one in pod["spec"]["containers"][0]["volumeMounts"]
-            if one["mountPath"] == "/etc/nccl.conf"
-        ]
-        assert (mount["name"], mount["subPath"]) == (names.NCCL_CONF_VOLUME, "nccl.conf")

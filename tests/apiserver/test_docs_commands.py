@@ -6,11 +6,12 @@ from pathlib import Path
 
 from tests import pods
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import program
 from tests.cluster.jobs import as_sent
 from tests.docs.commands import blocks, bring, run, sandbox, wrong
 from webhook.core import names
 
-from .conftest import NETWORK, program
+from .conftest import NETWORK
 
 ORDER = ("README.md", "docs/install.md", "docs/check.md", "docs/operate.md")
 """Pages that install come first, the one that removes last; the others in between."""

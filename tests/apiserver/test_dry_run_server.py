@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.objects import made
 from tests.cluster.webhook import Webhook
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
 from tests.pods import FIXTURES
-from tests.worlds import network
 from webhook.cli.server_side import ask_server
-from webhook.core import names
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import judge
 from webhook.dry_run.returned import comparable
 from webhook.dry_run.templates import find_templates, parse_documents
 from webhook.kube.connection import Connection, connect
 from webhook.world.cluster import Cluster
-
-from .conftest import NamespaceFactory
 
 PROFILES = """
 profiles:
@@ -45,14 +42,6 @@ MANIFESTS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    api.ensure(network("default/rdma-net"))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
-
-
-@pytest.fixture(scope="module")
 def connection(
     control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Connection]:
@@ -65,18 +54,9 @@ def connection(
 @pytest.fixture(scope="module")
 def research(namespace: NamespaceFactory, webhook: Webhook, api: Client) -> str:
     """Give a labelled namespace, with the account and the priority that a fixture names; the webhook runs."""
-    api.ensure(
-        {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": "high-prio"},
-            "value": 0,
-        }
-    )
-    name = namespace({names.PROFILE: "shared"})
-    api.ensure(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer-sa"}}, name
-    )
+    api.ensure(made("scheduling.k8s.io/v1 PriorityClass", "high-prio", value=0))
+    name = namespace("shared")
+    api.ensure(made("v1 ServiceAccount", "trainer-sa"), name)
     return name
 
 

@@ -2,21 +2,18 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
+from tests.cluster import objects
 from tests.cluster.client import Client
+from tests.cluster.controller import ACCOUNT as CONTROLLER
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.waiting import wait_until
 from webhook.control.event_spam import REPEAT_SECONDS
 from webhook.control.events import EventRecorder, PodRef
 from webhook.kube.connection import connect
-
-from .conftest import CONTROLLER, NamespaceFactory
-
-POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bert-0"}}
-SPEC = {"containers": [{"name": "main", "image": "none"}]}
 
 
 class Recorder:
@@ -55,7 +52,7 @@ def recorder(installed: ControlPlane) -> Iterator[Callable[[], Recorder]]:
 @pytest.fixture
 def pod(api: Client, namespace: NamespaceFactory) -> PodRef:
     """Give a pod in a namespace of its own."""
-    metadata = api.create({**POD, "spec": SPEC}, namespace()).json["metadata"]
+    metadata = api.create(objects.pod("bert-0"), namespace()).json["metadata"]
     return PodRef(metadata["namespace"], metadata["name"], metadata["uid"])
 
 

@@ -1,7 +1,6 @@
 """``explain`` as a process, on jobs that a real API server keeps and the real webhook injected."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,17 @@ import pytest
 
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.jobs import as_sent
+from tests.cluster.objects import made
+from tests.cluster.processes import run_command
 from tests.cluster.webhook import Webhook
 from tests.pods import load
-from tests.profile_objects import to_objects
 from tests.waiting import wait_until
-from webhook import __version__
+from tests.worlds import network
 from webhook.core import names
-from webhook.core.profiles.custom_resource import custom_resource_definition
 
-from .conftest import PROFILES, NamespaceFactory
+from .conftest import PROFILES
 
 NETWORK = "default/rdma-net-ipam"
 SYSTEM = "fabric-injector"
@@ -29,38 +29,16 @@ OBJECTS = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
 @pytest.fixture(scope="module")
 def cluster(control_plane: ControlPlane, api: Client, webhook: Webhook) -> ControlPlane:
     """Install what `explain` reads besides the job: profiles, a network, a node, a Lease that nobody renews."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
-    api.ensure(custom_resource_definition())
-    wait_until(lambda: api.answers(OBJECTS), "the CRD to be served", 30)
-    for profile in to_objects(PROFILES):
-        api.ensure(profile)
-    lease = {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": "fabric-injector"},
-    }
-    spec = {
-        "holderIdentity": "c-1",
-        "leaseDurationSeconds": 15,
-        "renewTime": "2026-01-01T00:00:00.000000Z",
-    }
+    api.ensure(made("v1 Namespace", SYSTEM))
+    control_plane.define_profiles(PROFILES)
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+    renewed = {"leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
     api.request(
         "DELETE", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/fabric-injector"
     )
-    api.ensure({**lease, "spec": spec}, SYSTEM)
-    space, name = NETWORK.split("/")
-    ipam = json.dumps(
-        {"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "nv-ipam", "poolName": "p"}}
-    )
-    metadata = {"name": name, "namespace": space}
-    api.ensure(
-        {
-            "apiVersion": "k8s.cni.cncf.io/v1",
-            "kind": "NetworkAttachmentDefinition",
-            "metadata": metadata,
-            "spec": {"config": ipam},
-        }
-    )
+    spec = {"holderIdentity": "c-1", **renewed}
+    api.ensure({**lease, "metadata": {"name": "fabric-injector"}, "spec": spec}, SYSTEM)
+    api.ensure(network(NETWORK))
     offers = {
         "nvidia.com/gpu": "8",
         "rdma/rdma_shared_device_a": "64",
@@ -68,12 +46,9 @@ def cluster(control_plane: ControlPlane, api: Client, webhook: Webhook) -> Contr
         "memory": "1Ti",
         "pods": "110",
     }
-    api.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
-    status = {
-        "allocatable": offers,
-        "capacity": offers,
-        "conditions": [{"type": "Ready", "status": "True"}],
-    }
+    api.ensure(made("v1 Node", "node-1"))
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    status = {"allocatable": offers, "capacity": offers, **ready}
     api.expect("PATCH", "/api/v1/nodes/node-1/status", {"status": status})
     return control_plane
 
@@ -100,30 +75,13 @@ class Job:
     def wait(self, name: str, address: str) -> None:
         """Let Multus attach it, and its wait step run."""
         entry = {"name": NETWORK, "interface": "net1", "ips": [address]}
-        running = {
-            "name": names.WAIT_CONTAINER,
-            "image": "i",
-            "imageID": "",
-            "ready": False,
-            "restartCount": 0,
-        }
-        status = {
-            "phase": "Pending",
-            "conditions": [
-                {
-                    "type": "PodScheduled",
-                    "status": "True",
-                    "lastTransitionTime": "2026-01-01T00:00:00Z",
-                }
-            ],
-            "initContainerStatuses": [
-                {**running, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}
-            ],
-        }
-        body = {
-            "metadata": {"annotations": {names.NETWORK_STATUS: json.dumps([entry])}},
-            "status": status,
-        }
+        begun = "2026-01-01T00:00:00Z"
+        wait = {"name": names.WAIT_CONTAINER, "image": "i", "imageID": "", "ready": False}
+        running = {**wait, "restartCount": 0, "state": {"running": {"startedAt": begun}}}
+        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": begun}
+        status = {"phase": "Pending", "conditions": [scheduled], "initContainerStatuses": [running]}
+        noted = {"annotations": {names.NETWORK_STATUS: json.dumps([entry])}}
+        body = {"metadata": noted, "status": status}
         self.api.expect("PATCH", f"/api/v1/namespaces/{self.namespace}/pods/{name}/status", body)
 
 
@@ -137,15 +95,7 @@ class Explain:
         self, *arguments: str, token: str | None = None, command: str = "explain"
     ) -> subprocess.CompletedProcess[str]:
         config = self._cluster.kubeconfig(self._folder / f"kubeconfig-{token is None}", token)
-        environ = {**os.environ, "KUBECONFIG": str(config), "KUBERNETES_SERVICE_HOST": ""}
-        return subprocess.run(
-            [*self._command, command, *arguments],
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            stdin=subprocess.DEVNULL,
-        )
+        return run_command([*self._command, command, *arguments], config)
 
     def document(self, *arguments: str, token: str | None = None) -> dict[str, Any]:
         """Give what -o json prints."""
@@ -163,7 +113,7 @@ def explain(cluster: ControlPlane, webhook_command: list[str], tmp_path: Path) -
 @pytest.fixture(scope="module")
 def research(api: Client, cluster: ControlPlane, namespace: NamespaceFactory) -> str:
     """Give a namespace with two members of a job that waits for a controller."""
-    name = namespace({names.PROFILE: "rdma-shared"})
+    name = namespace("rdma-shared")
     job = Job(api, name)
     for number in range(2):
         job.wait(job.create(number), f"192.168.0.{number + 1}")
@@ -188,57 +138,14 @@ def test_status_tells_the_same(explain: Explain, research: str) -> None:
         assert [job["first"][key] for key in told] == [first[key] for key in told]
 
 
-def test_the_document_names_members_and_findings(explain: Explain, research: str) -> None:
-    found = explain.document("job/bert", "-n", research)
-    assert set(found) == {"target", "namespace", "jobs", "members", "findings", "summary"}
-    assert (found["target"], found["namespace"], len(found["jobs"])) == ("job/bert", research, 1)
-    assert found["members"][0] == {
-        "pod": "bert-master-0",
-        "job": found["jobs"][0],
-        "role": "rank 0",
-        "phase": "Init",
-        "node": "node-1",
-        "address": "192.168.0.1",
-        "told": None,
-        "wait": found["members"][0]["wait"],
-        "profile": "rdma-shared",
-        "version": __version__,
-        "injected": [
-            "networks",
-            "devices",
-            "ipc-lock",
-            "shared-memory",
-            "rendezvous",
-            "environment",
-        ],
-        "kept": [],
-        "skipped": {},
-        "today": [],
-        "would_inject": [],
-        "networks": [{"interface": "net1", "network": NETWORK, "addresses": ["192.168.0.1"]}],
-        "lacks": ["master-addr:own", "local-addr:own"],
-    }
-    assert found["members"][0]["wait"].endswith(" d")
-    assert found["summary"]["fail"] == 1
-    assert set(found["findings"][0]) == {"level", "code", "topic", "subject", "message", "action"}
-    topics = {finding["topic"] for finding in found["findings"]}
-    assert topics == {"lease", "wait", "injection"}, (
-        "as injected, a pod gets nothing else in a second pass"
-    )
-
-
 def test_a_suspended_job_says_so_itself(
     api: Client, explain: Explain, namespace: NamespaceFactory
 ) -> None:
-    name = namespace({names.PROFILE: "rdma-shared"})
+    name = namespace("rdma-shared")
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}
     spec = {"suspend": True, "template": template}
     path = f"/apis/batch/v1/namespaces/{name}/jobs"
-    api.expect(
-        "POST",
-        path,
-        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "su"}, "spec": spec},
-    )
+    api.expect("POST", path, made("batch/v1 Job", "su", spec=spec))
     first = explain.document("job/su", "-n", name)["findings"][0]
     assert (first["level"], first["code"], first["subject"]) == ("warn", "job-suspended", "Job su")
     shown = json.loads(explain("-n", name, "-o", "json", command="status").stdout)
@@ -250,23 +157,7 @@ def test_a_suspended_job_says_so_itself(
 def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
     api: Client, explain: Explain, research: str, cluster: ControlPlane
 ) -> None:
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": {"name": "reader"},
-    }
-    api.ensure(
-        {**role, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]},
-        research,
-    )
-    account = {"kind": "ServiceAccount", "name": "default", "namespace": research}
-    binding = {
-        **role,
-        "kind": "RoleBinding",
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
-    }
-    api.ensure({**binding, "subjects": [account]}, research)
-    token = cluster.service_account_token(research, "default")
+    token = cluster.allow(research, ":pods get list")
     found = explain.document("job/bert", "-n", research, token=token)
     unread = {finding["subject"] for finding in found["findings"] if finding["topic"] == "unread"}
     assert unread == {
@@ -278,9 +169,7 @@ def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
         f"network {NETWORK}",
     }
     assert found["findings"][0]["code"] == "controller-silent"
-    api.ensure(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nobody"}}, research
-    )
+    api.ensure(made("v1 ServiceAccount", "nobody"), research)
     done = explain(
         "job/bert", "-n", research, token=cluster.service_account_token(research, "nobody")
     )
@@ -291,14 +180,14 @@ def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
 def test_pods_that_admission_refused_are_told_by_their_owners_events(
     api: Client, explain: Explain, namespace: NamespaceFactory, controller_manager: ControlPlane
 ) -> None:
-    name = namespace({names.PROFILE: "rdma-shared", names.POD_SECURITY_ENFORCE: "baseline"})
+    name = namespace("rdma-shared", {names.POD_SECURITY_ENFORCE: "baseline"})
     template = as_sent(load("pods/indexed-job-0.yaml"))
     spec = {**template["spec"], "restartPolicy": "Never"}
     meta = {"labels": {names.PROFILE: "rdma-shared"}}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "bert"}}
+    job = made("batch/v1 Job", "bert")
     api.ensure({**job, "spec": {"template": {"metadata": meta, "spec": spec}}}, name)
     events = f"/api/v1/namespaces/{name}/events?fieldSelector=reason%3DFailedCreate"
-    wait_until(lambda: api.expect("GET", events)["items"], "the Job controller's Event", 60)
+    wait_until(lambda: api.expect("GET", events)["items"], "the Job controller's Event")
     done = explain("job/bert", "-n", name)
     assert done.returncode == 1, done.stderr
     first = done.stdout.splitlines()[0]

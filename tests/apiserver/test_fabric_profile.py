@@ -14,6 +14,7 @@ import yaml
 from tests.cluster.assets import binary
 from tests.cluster.client import Response
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.objects import account
 from tests.cluster.webhook import Webhook
 from tests.core.profiles.test_grammar import GRAMMAR_FAULTS
 from tests.core.profiles.test_messages import FIELD_FAULTS
@@ -47,7 +48,7 @@ def definition(control_plane: ControlPlane) -> ControlPlane:
     """Install the CRD, and wait until it is served."""
     plane = control_plane
     plane.api.ensure(custom_resource_definition())
-    wait_until(lambda: create(plane, {}).status == 201, "the CRD to be served", 30)
+    wait_until(lambda: create(plane, {}).status == 201, "the CRD to be served")
     return plane
 
 
@@ -60,9 +61,7 @@ def followed(
     definition.api.ensure(
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE, "labels": labels}}
     )
-    definition.api.ensure(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, SPACE
-    )
+    definition.api.ensure(account(), SPACE)
     with Webhook(definition, tmp_path / "webhook", None, webhook_command) as webhook:
         yield webhook
     definition.api.request("DELETE", f"{PATH}/shared")
@@ -156,7 +155,7 @@ def admitted(plane: ControlPlane) -> str:
 def test_the_webhook_follows_the_objects(followed: Webhook, definition: ControlPlane) -> None:
     api = definition.api
     wait_until(
-        lambda: "no profile is named 'shared'" in admitted(definition), "the label to be seen", 15
+        lambda: "no profile is named 'shared'" in admitted(definition), "the label to be seen"
     )
     body: dict[str, Any] = {
         "apiVersion": PROFILE_API_VERSION,
@@ -164,20 +163,17 @@ def test_the_webhook_follows_the_objects(followed: Webhook, definition: ControlP
         "metadata": {"name": "shared"},
     }
     api.expect("POST", PATH, {**body, "spec": {"pods": "all", "env": {"GIVEN": "one"}}})
-    wait_until(lambda: admitted(definition) == "one", "the new profile", 10)
+    wait_until(lambda: admitted(definition) == "one", "the new profile")
     api.expect("PATCH", f"{PATH}/shared", {"spec": {"env": {"GIVEN": "two"}}})
-    wait_until(lambda: admitted(definition) == "two", "the change", 10)
+    wait_until(lambda: admitted(definition) == "two", "the change")
     api.expect("DELETE", f"{PATH}/shared")
-    wait_until(
-        lambda: "it serves on until restart" in followed.output(), "the end of the object", 10
-    )
+    wait_until(lambda: "it serves on until restart" in followed.output(), "the end of the object")
     assert admitted(definition) == "two"
     followed.stop()
     followed.start()
     wait_until(
         lambda: "no profile is named 'shared'" in admitted(definition),
         "what is there after a restart",
-        15,
     )
 
 

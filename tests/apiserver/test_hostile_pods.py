@@ -8,12 +8,13 @@ import pytest
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller, own_token
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.jobs import LABELLED, Job
+from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.jobs import Job
+from tests.hostile.large import METADATA
 from tests.waiting import wait_until
 from webhook.core import names
 
-from .conftest import NamespaceFactory
-from .hostile import SHAPES, create
+from .hostile import create
 
 EXCESSIVE = ("annotations", "labels", "finalizers", "owners")
 
@@ -21,7 +22,7 @@ EXCESSIVE = ("annotations", "labels", "finalizers", "owners")
 @pytest.fixture
 def hostile(api: Client, namespace: NamespaceFactory) -> Iterator[str]:
     """Give a labelled namespace for hostile pods, which are deleted at the end: other tests share the API server."""
-    name = namespace(LABELLED)
+    name = namespace("shared")
     yield name
     path = f"/api/v1/namespaces/{name}/pods"
     api.expect("DELETE", f"{path}?gracePeriodSeconds=0")
@@ -52,17 +53,17 @@ def test_hostile_pods_in_both_kinds_of_namespaces_hold_up_nobody(
 ) -> None:
     own_token(control_plane)
     unlabelled = namespace()
-    victim = Job(api, namespace(LABELLED))
-    made = create(api, hostile, SHAPES.values(), of_each=2)
-    assert made == 2 * len(SHAPES)
-    create(api, unlabelled, [SHAPES["annotations"], SHAPES["one value"]], of_each=4)
-    members = victim.create(64)
+    victim = Job(api, namespace("shared"))
+    made = create(api, hostile, METADATA.values())
+    assert made == len(METADATA)
+    create(api, unlabelled, [METADATA["annotations"], METADATA["one value"]])
+    members = victim.create(16)
     with controller:
         controller.wait_until_leading()
         victim.attach(victim.master, "10.1.0.1")
-        victim.wait_until_told("10.1.0.1", members, 30)
+        victim.wait_until_told("10.1.0.1", members)
         assert controller.leads()
-        assert controller.metric("fabric_injector_pods_excessive") == 2 * len(EXCESSIVE)
+        assert controller.metric("fabric_injector_pods_excessive") == len(EXCESSIVE)
         assert controller.metric("fabric_injector_namespaces_passed_over") >= 1
         path = f"/api/v1/namespaces/{hostile}/events"
 
@@ -70,9 +71,9 @@ def test_hostile_pods_in_both_kinds_of_namespaces_hold_up_nobody(
             reasons = [event["reason"] for event in api.expect("GET", path)["items"]]
             return [reason for reason in reasons if reason == "ExcessiveMetadata"]
 
-        wait_until(told, "the Event", 30)
+        wait_until(told, "the Event")
         victim.attach(victim.master, "10.1.0.2")
-        victim.wait_until_told("10.1.0.2", members, 30)
+        victim.wait_until_told("10.1.0.2", members)
         assert told() == ["ExcessiveMetadata"]
         listed = api.expect("GET", f"/api/v1/namespaces/{unlabelled}/pods")["items"]
         assert "10.66.6.6" not in [

@@ -11,6 +11,7 @@ import yaml
 from tests import ROOT
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import program
 from tests.cluster.installation import (
     NAMESPACE,
     POD,
@@ -22,10 +23,9 @@ from tests.cluster.installation import (
     remove,
     shipped,
 )
+from tests.cluster.objects import account
 from tests.waiting import wait_until
 from webhook import __version__
-
-from .conftest import program
 
 LABELLED = "labelled"
 
@@ -34,10 +34,15 @@ def apply_command() -> tuple[str, ...]:
     return "apply", "--server-side", "--validate=strict", f"--filename={install_yaml()}"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def applied(cluster: ControlPlane) -> Iterator[Client]:
-    """Apply install.yaml, and remove all of it afterwards."""
-    cluster.kubectl(*apply_command())
+    """Apply install.yaml, which is accepted whole and without a warning, and remove all of it afterwards."""
+    done = cluster.kubectl(*apply_command())
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(list(yaml.safe_load_all(install_yaml().read_text())))
+    assert lines[0].startswith("namespace/")
+    assert lines[-1].startswith("mutatingwebhookconfiguration.")
     yield cluster.api
     remove(cluster, install_yaml().read_text())
 
@@ -69,19 +74,6 @@ def test_make_manifests_prints_it_with_the_image_that_is_named(programs: None) -
     assert done.stdout == install_yaml().read_text().replace(here, f": {image}:{__version__}\n")
 
 
-def test_is_accepted_whole_and_without_a_warning(cluster: ControlPlane) -> None:
-    done = cluster.kubectl(*apply_command())
-    assert done.stderr == ""
-    lines = done.stdout.splitlines()
-    assert len(lines) == len(list(yaml.safe_load_all(install_yaml().read_text())))
-    assert lines[0].startswith("namespace/")
-    assert lines[-1].startswith("mutatingwebhookconfiguration.")
-    again = cluster.kubectl(*apply_command(), "--dry-run=server")
-    assert again.stderr == ""
-    assert [line for line in again.stdout.splitlines() if "serverside-applied" not in line] == []
-    remove(cluster, install_yaml().read_text())
-
-
 def test_pods_of_both_deployments_pass_podsecurity_restricted(applied: Client) -> None:
     """As the ReplicaSet's controller creates them; the namespace enforces it."""
     for deployment in shipped("Deployment"):
@@ -100,26 +92,21 @@ def test_before_the_certificates_only_labelled_namespaces_wait(
     applied: Client, cluster: ControlPlane
 ) -> None:
     """The configuration is there, its caBundle is not, and nothing answers: what makes them come is not held up."""
-    applied.request(
-        "PATCH",
-        "/api/v1/namespaces/kube-system",
-        {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}},
-    )
-    applied.request(
-        "PATCH",
-        f"/api/v1/namespaces/{NAMESPACE}",
-        {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}},
-    )
-    applied.ensure(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}},
-        "kube-system",
-    )
-    wait_until(lambda: refused(applied), "the API server to know the configuration", 60)
+    label = {"metadata": {"labels": {"fabric-injector.io/profile": "x"}}}
+    for space in ("kube-system", NAMESPACE):
+        applied.expect("PATCH", f"/api/v1/namespaces/{space}", label)
+    applied.ensure(account(), "kube-system")
+    wait_until(lambda: refused(applied), "the API server to know the configuration")
     answer = admit(applied, LABELLED)
     assert (answer.status, "failed calling webhook" in answer.message) == (500, True), (
         answer.message
     )
     assert admit(applied, "unlabelled").status == admit(applied, "kube-system").status == 201
+    series = {"name": "pods.fabric-injector.io", "type": "admit"}
+    count = "apiserver_admission_webhook_rejection_count"  # which the alerts ask for
+    assert cluster.metric(count, **series, error_type="calling_webhook_error") > 0
+    bucket = "apiserver_admission_webhook_admission_duration_seconds_bucket"
+    assert cluster.metric(bucket, **series, le="0.1") >= 0
     for deployment in shipped("Deployment"):
         pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(deployment["spec"]["template"])}
         pod["metadata"]["generateName"] = "x-"
@@ -129,34 +116,6 @@ def test_before_the_certificates_only_labelled_namespaces_wait(
         "metadata": {"generateName": "x-", "labels": {"fabric-injector.io/profile": "none"}},
     }
     assert applied.create(opted_out, LABELLED, dry_run=True).status == 201
-
-
-def test_comes_up_by_itself_in_any_order(installation: Installation, applied: Client) -> None:
-    """The namespace was labelled first, the configuration came next, the certificates after it, the webhook last."""
-    wait_until(lambda: refused(applied), "the API server to know the configuration", 60)
-    installation.start_controller()
-    assert admit(applied, LABELLED).status == 500
-    installation.start_webhook()
-    wait_until(lambda: injected(applied), "a pod to be injected by way of the Service", 60)
-
-
-def test_applied_again_it_keeps_the_certificates(
-    installation: Installation, applied: Client, cluster: ControlPlane
-) -> None:
-    """By server-side apply, and by the older way too: nothing is changed, and no pod is refused."""
-    installation.start_controller()
-    installation.start_webhook()
-    wait_until(lambda: injected(applied), "a pod to be injected", 60)
-    before, secret = installation.configuration(), applied.expect("GET", SECRET)
-    assert cluster.kubectl(*apply_command()).stderr == ""
-    assert injected(applied)
-    assert installation.configuration()["webhooks"] == before["webhooks"]
-    assert installation.ca_bundle() != b""
-    for _ in range(2):
-        cluster.kubectl("apply", f"--filename={install_yaml()}")
-        assert installation.configuration()["webhooks"] == before["webhooks"]
-    assert applied.expect("GET", SECRET)["data"] == secret["data"]
-    assert injected(applied)
 
 
 def test_the_controller_can_be_upgraded_first(applied: Client, cluster: ControlPlane) -> None:
@@ -182,26 +141,30 @@ def test_the_controller_can_be_upgraded_first(applied: Client, cluster: ControlP
     assert [line for line in only if "webhook" in line.split()[0].partition("/")[2]] == []
 
 
-def test_uninstalled_configuration_first_it_holds_nobody_up(
+def test_comes_up_in_any_order_is_applied_again_and_goes_without_holding_anybody_up(
     installation: Installation, applied: Client, cluster: ControlPlane
 ) -> None:
-    """Pods are created from the first step on, and the configuration's end is no fault to those that still run."""
+    """The namespace was labelled first, the configuration came next, the certificates after it, the webhook last."""
+    wait_until(lambda: refused(applied), "the API server to know the configuration")
     installation.start_controller()
+    assert admit(applied, LABELLED).status == 500
     installation.start_webhook()
-    wait_until(lambda: injected(applied), "a pod to be injected", 60)
+    wait_until(lambda: injected(applied), "a pod to be injected by way of the Service")
+
+    before, secret = installation.configuration(), applied.expect("GET", SECRET)
+    for command in (apply_command(), ("apply", f"--filename={install_yaml()}")):
+        cluster.kubectl(*command)  # server-side, and the older way: no pod is refused
+        assert installation.configuration()["webhooks"] == before["webhooks"]
+        assert injected(applied)
+    assert installation.ca_bundle() != b""
+    assert applied.expect("GET", SECRET)["data"] == secret["data"]
+
     cluster.kubectl("delete", "mutatingwebhookconfiguration", "zz-fabric-injector")
-    wait_until(lambda: not injected(applied), "the webhook to be forgotten", 60)
+    wait_until(lambda: not injected(applied), "the webhook to be forgotten")
     assert admit(applied, LABELLED).status == 201
-    assert (
-        installation.status("webhook", "/readyz")
-        == installation.status("controller", "/readyz")
-        == 200
-    )
-    assert installation.stop("webhook") == installation.stop("controller") == 0
-    cluster.kubectl(
-        "delete",
-        "--wait=false",
-        "--filename=-",
-        input=without("Namespace", "MutatingWebhookConfiguration"),
-    )
+    for component in ("webhook", "controller"):
+        assert installation.status(component, "/readyz") == 200
+        assert installation.stop(component) == 0
+    rest = without("Namespace", "MutatingWebhookConfiguration")
+    cluster.kubectl("delete", "--wait=false", "--filename=-", input=rest)
     assert admit(applied, LABELLED).status == 201

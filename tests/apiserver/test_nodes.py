@@ -8,10 +8,9 @@ import pytest
 
 from tests.cluster.assets import AssetsUnavailable
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import unavailable
 from tests.cluster.installation import install_yaml
 from tests.cluster.nodes import Deployed, Node
-
-from .conftest import unavailable
 
 ZONE = "topology.kubernetes.io/zone"
 ROLLOUTS = 2
@@ -52,7 +51,6 @@ def roll(both: Both) -> list[list[str]]:
     return [each.wait() for each in both]
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     "labels",
     [({}, {}), ({ZONE: "a"}, {ZONE: "b"}), ({ZONE: "a"}, {})],
@@ -73,7 +71,6 @@ def test_replicas_stay_apart_through_rollouts(
             assert set(found) == {emptier.name, other.name}
 
 
-@pytest.mark.timeout(120)
 def test_one_node_is_enough(plane: ControlPlane, nodes: ExitStack, both: Both) -> None:
     only = nodes.enter_context(Node(plane.api, next(NUMBERS)))
     assert roll(both) == [[only.name] * 2] * 2

@@ -1,17 +1,16 @@
 """Pods that other policies of a namespace judge after us: LimitRange, ResourceQuota, PodSecurity, and plain validation."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cluster.client import Client, Response
+from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.objects import made, pod
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
-from tests.worlds import network
 from webhook.core import names
 
-from .conftest import NamespaceFactory
 from .test_admission import create, manifest
 
 PROFILES = """
@@ -35,16 +34,6 @@ profiles:
 WHOLE = {"cpu": "4", "memory": "1Gi"}
 
 
-@pytest.fixture(scope="module")
-def webhook_profiles(api: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the network of the profiles before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api.ensure(network("default/rdma-net"))
-    path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
-
-
 def worker(resources: dict[str, Any] | None = None) -> dict[str, Any]:
     """Give a pod that gets a wait container, its training container with these resources."""
     pod = manifest("pods/statefulset-1.yaml")
@@ -57,21 +46,14 @@ def plain(
     container: dict[str, Any] | None = None, profile: str = "shared", **spec: Any
 ) -> dict[str, Any]:
     """Give a pod of no training system that asks for a profile itself."""
-    main = {"name": "main", "image": "registry.example.com/i:1", **(container or {})}
-    metadata = {"generateName": "plain-", "labels": {names.PROFILE: profile}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": [main], **spec},
-    }
+    return pod(labels={names.PROFILE: profile}, container=container, **spec)
 
 
 def limit(api: Client, namespace: str, **limits: Any) -> None:
     """Make a LimitRange, and wait until it counts: the API server reads LimitRanges from a cache."""
     mark = {"ephemeral-storage": "1Gi"}
     limits["default"] = {**limits.get("default", {}), **mark}
-    body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}}
+    body = made("v1 LimitRange", "limits")
     spec = {"limits": [{"type": "Container", **limits}]}
     api.expect("POST", f"/api/v1/namespaces/{namespace}/limitranges", {**body, "spec": spec})
     probe = plain({"resources": {"limits": {"cpu": "1", "memory": "1Ti"}}})
@@ -84,7 +66,7 @@ def limit(api: Client, namespace: str, **limits: Any) -> None:
             or "ephemeral-storage" in answer.json["spec"]["containers"][0]["resources"]["limits"]
         )
 
-    wait_until(counts, "the LimitRange to count", 10)
+    wait_until(counts, "the LimitRange to count")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +96,7 @@ def limit(api: Client, namespace: str, **limits: Any) -> None:
 def test_a_limit_range_that_takes_the_training_container_takes_the_wait_container(
     api: Client, namespace: NamespaceFactory, webhook: Webhook, limits: Any, resources: Any
 ) -> None:
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     limit(api, where, **limits)
     left_alone = worker(resources)
     left_alone["metadata"]["labels"][names.PROFILE] = names.PROFILE_NONE
@@ -129,31 +111,24 @@ def test_a_quota_counts_the_device_and_not_the_wait_container(
     api: Client, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
     """A quota that just fits the training container fits the injected pod; the second device is one too many."""
-    where = namespace({names.PROFILE: "shared"})
+    where = namespace("shared")
     hard = {
         "requests.cpu": "4",
         "limits.cpu": "4",
         "requests.memory": "1Gi",
         "limits.memory": "1Gi",
     }
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "quota"},
-        "spec": {"hard": {**hard, "requests.rdma/hca": "1"}},
-    }
-    made = api.expect("POST", f"/api/v1/namespaces/{where}/resourcequotas", quota)
-    made["status"] = {
-        "hard": made["spec"]["hard"],
-        "used": dict.fromkeys(made["spec"]["hard"], "0"),
-    }
-    api.expect("PUT", f"/api/v1/namespaces/{where}/resourcequotas/quota/status", made)
+    quota = made("v1 ResourceQuota", "quota", spec={"hard": {**hard, "requests.rdma/hca": "1"}})
+    counted = api.expect("POST", f"/api/v1/namespaces/{where}/resourcequotas", quota)
+    hard_all = counted["spec"]["hard"]
+    counted["status"] = {"hard": hard_all, "used": dict.fromkeys(hard_all, "0")}
+    api.expect("PUT", f"/api/v1/namespaces/{where}/resourcequotas/quota/status", counted)
 
     def is_enforced() -> bool:
         too_much = plain({"resources": {"limits": {"cpu": "5", "memory": "1Gi"}}})
         return "exceeded quota" in api.create(too_much, where, dry_run=True).message
 
-    wait_until(is_enforced, "the quota to count", 15)
+    wait_until(is_enforced, "the quota to count")
     create(api, worker({"limits": WHOLE}), where)
     used = api.expect("GET", f"/api/v1/namespaces/{where}/resourcequotas/quota")["status"]["used"]
     assert used == {**hard, "requests.rdma/hca": "1"}
@@ -182,16 +157,16 @@ def test_pod_security_meets_each_setting_of_the_profile(
     api: Client, namespace: NamespaceFactory, webhook: Webhook, level: str
 ) -> None:
     enforced = {"pod-security.kubernetes.io/enforce": level}
-    denied = secured(api, namespace({names.PROFILE: "shared", **enforced}))
+    denied = secured(api, namespace("shared", enforced))
     assert (denied.status, "podSecurity: skip or ignore in profile shared" in denied.message) == (
         422,
         True,
     )
-    skipped = secured(api, namespace({names.PROFILE: "skip", **enforced}))
+    skipped = secured(api, namespace("skip", enforced))
     assert skipped.status == 201, skipped.message
     assert skipped.json["spec"]["containers"][0]["securityContext"] == PASSES
     assert skipped.json["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] == "1"
-    ignored = secured(api, namespace({names.PROFILE: "ignore", **enforced}))
+    ignored = secured(api, namespace("ignore", enforced))
     assert (ignored.status, f'violates PodSecurity "{level}' in ignored.message) == (403, True)
     assert names.WAIT_CONTAINER not in ignored.message
 
@@ -203,7 +178,7 @@ def test_a_windows_pod_is_valid_when_it_leaves_us(
     pod["spec"]["os"] = {"name": "windows"}
     pod["spec"]["containers"][0].pop("securityContext", None)
     pod["spec"].pop("securityContext", None)
-    created = create(api, pod, namespace({names.PROFILE: "shared"}))
+    created = create(api, pod, namespace("shared"))
     assert "initContainers" not in created["spec"]
     assert created["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
 
@@ -211,7 +186,7 @@ def test_a_windows_pod_is_valid_when_it_leaves_us(
 def test_the_most_that_a_profile_may_say_is_valid(
     api: Client, namespace: NamespaceFactory, webhook: Webhook
 ) -> None:
-    created = create(api, plain(profile="most"), namespace({names.PROFILE: "shared"}), dry_run=True)
+    created = create(api, plain(profile="most"), namespace("shared"), dry_run=True)
     limits = created["spec"]["containers"][0]["resources"]["limits"]
     assert limits == {"rdma/hca": "9223372036854775", "nvidia.com/hostdev": "9223372036854775"}
 
@@ -226,5 +201,5 @@ def test_names_at_their_limits_are_valid(
     pod["spec"]["containers"][0]["name"] = long
     pod["metadata"]["labels"][names.PROFILE] = "hugepages"
     pod["spec"]["containers"][0]["resources"] = {"limits": {**WHOLE, "hugepages-2Mi": "2Mi"}}
-    created = create(api, pod, namespace({names.PROFILE: "shared"}, name="t" * 63))
+    created = create(api, pod, namespace("shared", name="t" * 63))
     assert created["metadata"]["annotations"][names.CONTAINER] == long

@@ -6,21 +6,15 @@ import pytest
 
 from tests.cluster.client import Client, Response
 from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.installation import shipped
+from tests.cluster.objects import account, made
 from tests.waiting import wait_until
 
-from .conftest import NamespaceFactory
-
 OURS = "fabric-injector"
+POLICY = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
 KEPT = "spec.priorityClassName: fabric-injector is kept for the injector's own pods"
-RULES = [
-    {
-        "apiGroups": [""],
-        "resources": ["pods", "pods/status", "pods/ephemeralcontainers", "events"],
-        "verbs": ["*"],
-    },
-    {"apiGroups": ["apps"], "resources": ["replicasets"], "verbs": ["*"]},
-]
+RULES = (":pods,pods/status,pods/ephemeralcontainers,events *", "apps:replicasets *")
 
 
 def pod(name: str | None = OURS, **spec: Any) -> dict[str, Any]:
@@ -37,18 +31,18 @@ def pod(name: str | None = OURS, **spec: Any) -> dict[str, Any]:
 def kept(installed: ControlPlane, namespace: NamespaceFactory) -> ControlPlane:
     """Install class and policy, and wait until the policy counts."""
     where = namespace()
+    for path in ("ybindings/fabric-injector-priority", "ies/fabric-injector-priority"):
+        installed.api.request("DELETE", POLICY + path)  # which another module may have installed
     for each in shipped("PriorityClass"):
         installed.api.ensure(each)
     wait_until(
-        lambda: installed.api.create(pod(), where, dry_run=True).status == 201,
-        "the class to count",
-        15,
+        lambda: installed.api.create(pod(), where, dry_run=True).status == 201, "the class to count"
     )
     before = installed.api.create(pod(), where)  # of a release without the policy
     assert before.status == 201
     installed.ensure_shipped("priority-class")
     wait_until(
-        lambda: refused(installed.api.create(pod(), where, dry_run=True)), "the policy to count", 30
+        lambda: refused(installed.api.create(pod(), where, dry_run=True)), "the policy to count"
     )
     return installed
 
@@ -65,15 +59,9 @@ def refused(answer: Response) -> bool:
 def tenant(kept: ControlPlane, namespace: NamespaceFactory) -> tuple[Client, str]:
     """Give a client that may do all with the pods of its own namespace, and that namespace."""
     where = namespace()
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "tenant"}}
-    assert kept.api.create({**role, "kind": "Role", "rules": RULES}, where).status == 201
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"}
-    subject = {"kind": "ServiceAccount", "name": "default", "namespace": where}
-    bound = {**role, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]}
-    assert kept.api.create(bound, where).status == 201
-    client = kept.client(kept.service_account_token(where, "default"))
+    client = kept.client(kept.allow(where, *RULES))
     wait_until(
-        lambda: client.create(pod(None), where, dry_run=True).status == 201, "the role to count", 15
+        lambda: client.create(pod(None), where, dry_run=True).status == 201, "the role to count"
     )
     return client, where
 
@@ -115,26 +103,18 @@ def test_pods_that_a_controller_makes_of_a_tenants_template_may_not(
     client, where = tenant
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
     replicas = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
-    workload = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": "greedy"},
-        "spec": replicas,
-    }
+    workload = made("apps/v1 ReplicaSet", "greedy", spec=replicas)
     assert client.create(workload, where).status == 201
     events = f"/api/v1/namespaces/{where}/events?fieldSelector=reason=FailedCreate"
     wait_until(
         lambda: any(KEPT in each["message"] for each in client.expect("GET", events)["items"]),
         "the Event to tell",
-        30,
     )
     assert client.expect("GET", f"/api/v1/namespaces/{where}/pods")["items"] == []
 
 
 def test_our_own_pods_have_it(kept: ControlPlane) -> None:
-    kept.api.ensure(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, OURS
-    )
+    kept.api.ensure(account(), OURS)
     for deployment in shipped("Deployment"):
         template = deployment["spec"]["template"]
         created = kept.api.create(
@@ -151,23 +131,15 @@ def test_our_own_pods_have_it(kept: ControlPlane) -> None:
         assert created.json["spec"]["priority"] == 1_000_000_000
 
 
-@pytest.mark.parametrize(
-    "name", [None, "system-cluster-critical", "system-node-critical", "fabric-injector-2"]
-)
+@pytest.mark.parametrize("name", [None, "system-cluster-critical", "fabric-injector-2"])
 def test_pods_that_name_another_are_none_of_its_business(
     kept: ControlPlane, name: str | None
 ) -> None:
     """In system namespaces, where all that a cluster needs runs, and in any other."""
-    klass = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "fabric-injector-2"},
-    }
+    klass = made("scheduling.k8s.io/v1 PriorityClass", "fabric-injector-2")
     kept.api.ensure({**klass, "value": 1})
     for where in ("kube-system", "default"):
-        kept.api.ensure(
-            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, where
-        )
+        kept.api.ensure(account(), where)
         answer = kept.api.create(pod(name), where, dry_run=True)
         assert answer.status == 201, answer.message
 

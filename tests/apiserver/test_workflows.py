@@ -7,8 +7,7 @@ import subprocess
 import pytest
 
 from tests import ROOT
-
-from .conftest import program, unavailable
+from tests.cluster.fixtures import program, unavailable
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 SCRIPTS = (".ci/run", "tests/setup.sh")

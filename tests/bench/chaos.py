@@ -6,14 +6,13 @@ rank 0 is, and at no time may a pod have been told an address that its own job n
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import time
 from collections import Counter
 
 from tests.bench.churn import Churn
-from tests.bench.place import bench_place
+from tests.bench.place import COMMAND, bench_place, parser, print_table, say
 from tests.cluster.audit import Audit
 from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
@@ -28,20 +27,14 @@ SETTLE_SECONDS = 180.0
 
 def main() -> None:
     """Do it, and print what was done."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    made = parser(
+        __doc__,
+        kills=(50, "how many processes are killed"),
+        jobs=(64, "jobs of four pods"),
+        replicas=(3, "controllers, of which one leads"),
     )
-    parser.add_argument(
-        "--kills", type=int, default=50, help="how many processes are killed (default 50)"
-    )
-    parser.add_argument("--jobs", type=int, default=64, help="jobs of four pods (default 64)")
-    parser.add_argument(
-        "--replicas", type=int, default=3, help="controllers, of which one leads (default 3)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=None, help="repeat the choices of an earlier run"
-    )
-    options = parser.parse_args()
+    made.add_argument("--seed", type=int, help="repeat the choices of an earlier run")
+    options = made.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     chance = random.Random(seed)
     with bench_place("chaos") as (folder, stack):
@@ -49,10 +42,9 @@ def main() -> None:
         plane = stack.enter_context(ControlPlane(folder / "plane", *audit.flags))
         for namespace in (f"chaos-{number}" for number in range(NAMESPACES)):
             plane.create_namespace(namespace, LABELLED)
-        command = [sys.executable, "-m", "webhook"]
         replicas = [
             stack.enter_context(
-                Controller(plane, folder / f"controller-{number}", command, LEASE_NAMESPACE)
+                Controller(plane, folder / f"controller-{number}", COMMAND, LEASE_NAMESPACE)
             )
             for number in range(options.replicas)
         ]
@@ -72,7 +64,7 @@ def main() -> None:
         churn.join()
         ended = time.monotonic()
         wrong = settle(replicas, churn.addresses)
-        say_how_it_went(
+        print_table(
             f"chaos, seed {seed}: {len(jobs)} jobs of 4, {len(replicas)} controllers, {ended - begun:.0f} s",
             {
                 "killed": _listed(killed),
@@ -159,19 +151,6 @@ def judge(audit: Audit, jobs: list[Job]) -> dict[str, str]:
         "of these the same again": str(again),
         "of these an older address": str(older),
     }
-
-
-def say_how_it_went(title: str, lines: dict[str, str]) -> None:
-    """Print the table."""
-    print(f"\n{title}")
-    width = max(map(len, lines)) + 2
-    for name, value in lines.items():
-        print(f"  {name:<{width}}{value}", flush=True)
-
-
-def say(text: str) -> None:
-    """Tell how far the work is."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def _transitions(plane: ControlPlane) -> int:

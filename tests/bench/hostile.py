@@ -16,44 +16,35 @@ half of it places repeated. ``--worst`` lists the worst alone. At last the most 
 
 from __future__ import annotations
 
-import argparse
 import gc
 import re
 import resource
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 from random import Random
 from typing import NamedTuple, TypeAlias
 
 import orjson
 
-from certs.throwaway import make_throwaway
-from tests.core import hostile
-from tests.sockets.conftest import OBJECTS, PROFILES
+from tests import hostile
+from tests.bench.place import bench_folder, one_server, parser
+from tests.hostile import large
+from tests.pods import FIXTURES
 from tests.sockets.flood import flood, large_reviews, request
-from tests.sockets.server import Server
 from webhook.core.errors import WebhookError
 from webhook.core.review import answer_review
 from webhook.http.body import SMALL_BYTES
 from webhook.serve.process import YOUNG_OBJECTS
 
 BYTES = (100_000, 250_000, 500_000)
-SHAPES = 200
-SEED = 15
 ROUNDS = 5
 CONNECTIONS, FLOODS = 60, 5
-REVIEW = (
-    Path(__file__).parents[1]
-    / "fixtures/live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
-)
+REVIEW = FIXTURES / "live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
 SHORT = 500_000
 SHORT_ROUNDS = 20
 """Of a body below SHORT: its times are so small that the best of three is chance."""
-Shape: TypeAlias = tuple[str, hostile.Build]
+Shape: TypeAlias = tuple[str, large.Build]
 LIMITS = (1, 2, 3)
 BOUND = 3.0
 AGAIN = 3
@@ -98,33 +89,26 @@ class Figures(NamedTuple):
 
 def main() -> None:
     """Measure, and print a line for each shape."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    made = parser(
+        __doc__,
+        shapes=(200, "how many to measure, 0: all"),
+        seed=(15, "of the sample"),
+        worst=(0, "print so many of the worst alone"),
     )
-    parser.add_argument(
+    made.add_argument(
         "--pod", default="pods/kubeflow-pytorchjob-1.yaml", help="fixture to start from"
     )
-    parser.add_argument("--profile", default="full", choices=("full", "plain"))
-    parser.add_argument("--only", default="", help="regular expression of the shapes to measure")
-    parser.add_argument(
-        "--shapes", type=int, default=SHAPES, help=f"how many to measure, 0: all (default {SHAPES})"
-    )
-    parser.add_argument("--seed", type=int, default=SEED, help=f"of the sample (default {SEED})")
-    told = " ".join(map(str, BYTES))
-    parser.add_argument(
-        "--bytes", type=int, nargs="+", default=BYTES, help=f"sizes of a review (default {told})"
-    )
-    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst alone")
-    parser.add_argument("--no-flood", action="store_true", help="leave out the whole server")
-    options = parser.parse_args()
+    made.add_argument("--profile", default="full", choices=("full", "plain"))
+    made.add_argument("--only", default="", help="regular expression of the shapes to measure")
+    made.add_argument("--bytes", type=int, nargs="+", default=BYTES, help="sizes of a review")
+    made.add_argument("--no-flood", action="store_true", help="leave out the whole server")
+    options = made.parse_args()
     shapes = [
-        each
-        for each in hostile.shapes(hostile.rich(options.pod))
-        if re.search(options.only, each[0])
+        each for each in large.shapes(large.rich(options.pod)) if re.search(options.only, each[0])
     ]
     if options.shapes:
         shapes = sample(shapes, options.shapes, options.seed)
-    ordinary = hostile.review(hostile.rich(options.pod))
+    ordinary = hostile.review(large.rich(options.pod))
     exceeding = 0
     for size in options.bytes:
         found = measure_shapes(answering(options.profile), shapes, ordinary, size, options.worst)
@@ -141,9 +125,9 @@ def main() -> None:
 def sample(shapes: Sequence[Shape], count: int, seed: int) -> list[Shape]:
     """Draw so many shapes, half of them places that a text makes long, as far as there are so many."""
     random = Random(seed)
-    repeated = [each for each in shapes if each[0].split(" ", 1)[1] not in hostile.TEXTS]
+    repeated = [each for each in shapes if each[0].split(" ", 1)[1] not in large.TEXTS]
     drawn = random.sample(repeated, min(count // 2, len(repeated)))
-    long = [each for each in shapes if each[0].split(" ", 1)[1] in hostile.TEXTS]
+    long = [each for each in shapes if each[0].split(" ", 1)[1] in large.TEXTS]
     return drawn + random.sample(long, min(count - len(drawn), len(long)))
 
 
@@ -229,25 +213,20 @@ def answering(profile: str) -> Callable[[bytes], Cost]:
 
 def measure_server() -> None:
     """Print the most memory of a server after each flood of large bodies, and what it has then."""
-    with tempfile.TemporaryDirectory(prefix="fabric-injector-hostile-") as name:
-        folder = Path(name)
-        authority = make_throwaway(folder / "tls", now=datetime.now(UTC))
-        requests = [request(body) for body in large_reviews(REVIEW.read_bytes())]
-        options = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={folder / 'tls'}")
-        with Server(folder / "log", *options) as server:
-            for _ in range(FLOODS):
-                statuses = flood(server, authority, requests, CONNECTIONS)
-                answered = ", ".join(
-                    f"{count} x {status or 'none'}" for status, count in sorted(statuses.items())
-                )
-                print(
-                    f"{CONNECTIONS} connections x 3 MB: {answered}; most memory {server.peak_megabytes():.0f} MB, "
-                    f"now {server.resident_megabytes():.0f} MB",
-                    flush=True,
-                )
+    requests = [request(body) for body in large_reviews(REVIEW.read_bytes())]
+    with bench_folder("hostile") as folder, one_server(folder) as (server, authority):
+        for _ in range(FLOODS):
+            statuses = sorted(flood(server, authority, requests, CONNECTIONS).items())
+            answered = ", ".join(f"{count} x {status or 'none'}" for status, count in statuses)
+            most, now = server.peak_megabytes(), server.resident_megabytes()
+            print(
+                f"{CONNECTIONS} connections x 3 MB: {answered}; most memory {most:.0f} MB, "
+                f"now {now:.0f} MB",
+                flush=True,
+            )
 
 
-def sized(build: hostile.Build, size: int) -> bytes:
+def sized(build: large.Build, size: int) -> bytes:
     """Return the review of a pod of about *size* bytes."""
     one, many = (len(hostile.review(build(times))) for times in (1000, 3000))
     return hostile.review(build(max(1, int((size - one) / max((many - one) / 2000, 0.01)) + 1000)))

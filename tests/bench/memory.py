@@ -8,7 +8,6 @@ watch. Nothing is asserted but that the API server serves them all.
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import sys
@@ -20,11 +19,11 @@ from typing import Any
 
 import yaml
 
-from tests.bench import usage
-from tests.bench.admission import HERE, REVIEW
+from tests.bench.admission import network
+from tests.bench.client import HERE, REVIEW
 from tests.bench.minimal import patch_all
-from tests.bench.place import bench_place
-from tests.bench.rate import REPLICAS, prepare
+from tests.bench.place import COMMAND, bench_place, parser, say
+from tests.bench.usage import megabytes, processes
 from tests.cluster.client import Client
 from tests.cluster.controller import Controller
 from tests.cluster.controlplane import BASE, ControlPlane
@@ -34,8 +33,7 @@ from tests.waiting import wait_until
 from webhook.control.shares import MOST_AT_ONCE
 from webhook.core import names
 
-COMMAND = [sys.executable, "-m", "webhook"]
-NAMESPACE = REPLICAS[0]
+NAMESPACE = "one"
 MEMBERS = 64
 AT_ONCE = 50
 """Pods in a transaction: etcd takes 1.5 MiB."""
@@ -49,21 +47,14 @@ STORED = f"/registry/pods/{NAMESPACE}"
 
 def main() -> None:
     """Measure, and print what was found."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--pods", type=int, default=100_000, help="pods in all (default 100000)")
-    parser.add_argument(
-        "--changes",
-        type=int,
-        default=5_000,
-        help="pods that are changed during the watch (default 5000)",
-    )
-    options = parser.parse_args()
+    options = parser(
+        __doc__,
+        pods=(100_000, "pods in all"),
+        changes=(5_000, "pods that are changed during the watch"),
+    ).parse_args()
     with bench_place("memory") as (folder, stack):
         plane = stack.enter_context(ControlPlane(folder / "plane"))
         prepare(plane)
-        plane.create_namespace("lease")
         with running(plane, folder / "before"):
             report("no pods", "VmRSS")
             create(plane)
@@ -98,10 +89,14 @@ def running(plane: ControlPlane, folder: Path) -> Iterator[None]:
 
 def report(title: str, key: str) -> None:
     """Print this figure of the processes of both; all of the webhook's are in one container."""
-    webhook, controller = usage.megabytes("webhook", key), usage.megabytes("controller", key)
+    webhook, controller = (
+        sorted((megabytes(pid, key) for pid in processes(command)), reverse=True)
+        for command in ("serve", "control")
+    )
     each = " + ".join(f"{part:.0f}" for part in webhook)
     print(
-        f"{title:<32} webhook {sum(webhook):4.0f} MB ({each}), controller {sum(controller):4.0f} MB",
+        f"{title:<32} webhook {sum(webhook):4.0f} MB ({each}), "
+        f"controller {sum(controller):4.0f} MB",
         flush=True,
     )
 
@@ -195,9 +190,14 @@ def _base64(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def say(text: str) -> None:
-    """Tell how far the work is."""
-    print(text, file=sys.stderr, flush=True)
+def prepare(plane: ControlPlane) -> None:
+    """Make the networks of the profile, and the namespaces."""
+    plane.create_namespace("rails")
+    for number in (0, 1):
+        plane.api.ensure(network(number))
+    labels = {names.PROFILE: "two-rails", "pod-security.kubernetes.io/enforce": "privileged"}
+    plane.create_namespace(NAMESPACE, labels)
+    plane.create_namespace("lease")
 
 
 if __name__ == "__main__":

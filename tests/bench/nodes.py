@@ -1,26 +1,24 @@
-"""Where the replicas of install.yaml lie, and what the death of their node costs: ``python -m tests.bench.nodes``.
+"""Print what the death of a replica's node costs: ``python -m tests.bench.nodes``.
 
-A real scheduler and controller manager with their own defaults. The nodes have no more than a kubelet's Lease and status; behind the
-Service's real endpoints the webhook's processes run, and those of a dead node stand still: whoever calls them gets no answer. The exit
-status is 1 where replicas lay together or a create failed too late.
+install.yaml, and a real scheduler and controller manager with their own defaults. The nodes have no
+more than a kubelet's Lease and status; behind the Service's real endpoints the webhook's processes
+run, and those of a dead node stand still: whoever calls them gets no answer. The exit status is 1
+where a create failed too late.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from typing import Any
 
 import yaml
 
-from tests.bench.chaos import say, say_how_it_went
-from tests.bench.place import bench_place
+from tests.bench.place import COMMAND, bench_place, parser, print_table, say
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.installation import install_yaml
@@ -29,14 +27,7 @@ from tests.cluster.service import Service
 from tests.cluster.traffic import Traffic
 from tests.waiting import wait_until
 
-COMMAND = [sys.executable, "-m", "webhook"]
-COMPONENTS = ("webhook", "controller")
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/fabric-injector/endpointslices"
-ZONE = "topology.kubernetes.io/zone"
-ZONES: Mapping[str, list[dict[str, str]]] = {
-    "without zones": [{}, {}],
-    "in two zones": [{ZONE: "a"}, {ZONE: "b"}],
-}
 MOST_SECONDS = {1: 60.0, 2: 100.0}
 """After the death of a node with so many of the two replicas, until the last create fails."""
 QUIET_SECONDS = 20.0
@@ -46,23 +37,11 @@ THREADS = 40
 
 def main() -> None:
     """Do it, and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--rollouts",
-        type=int,
-        default=20,
-        help="of both Deployments, for each kind of nodes (default 20)",
-    )
-    parser.add_argument(
-        "--deaths",
-        type=int,
-        default=1,
-        help="of a node with one replica, and of one with both (default 1)",
-    )
-    parser.add_argument("--rate", type=float, default=30, help="creates a second (default 30)")
-    options = parser.parse_args()
+    options = parser(
+        __doc__,
+        deaths=(1, "of a node with one replica, and of one with both"),
+        rate=(30.0, "creates a second"),
+    ).parse_args()
     with bench_place("nodes") as (folder, stack):
         plane = stack.enter_context(ControlPlane(folder / "plane"))
         plane.start_controller_manager()
@@ -75,46 +54,15 @@ def main() -> None:
         plane.kubectl("apply", "--server-side", "--filename=-", input=yaml.safe_dump_all(shipped))
         numbers = itertools.count()
         lines, faults = {}, []
-        for kind, labels in ZONES.items():
-            together = count_together(plane.api, numbers, labels, options.rollouts)
-            lines[f"{options.rollouts} rollouts on two nodes {kind}"] = (
-                f"{together} with both replicas on one node"
-            )
-            faults += [kind] if together else []
-        with Node(plane.api, next(numbers)):
-            count = sum(len(roll(plane.api)) for _ in range(options.rollouts))
-        lines[f"{options.rollouts} rollouts on one node"] = f"{count // len(COMPONENTS)} completed"
         service = stack.enter_context(Service(plane, folder / "service", COMMAND, replicas=0))
         plane.create_namespace("create", {"fabric-injector.io/profile": "train"})
         for number in range(options.deaths):
             for replicas, told, seconds in deaths(service, numbers, options.rate):
                 lines[f"node with {replicas} of 2 replicas dies ({number + 1})"] = told
                 faults += [told] if seconds > MOST_SECONDS[replicas] else []
-    say_how_it_went("nodes: where the replicas lie, and what a node's death costs", lines)
+    print_table("nodes: what the death of a replica's node costs", lines)
     if faults:
         sys.exit(f"failed: {faults}")
-
-
-def roll(api: Client) -> list[list[str]]:
-    """Roll out both Deployments at once; give the nodes of each one's pods."""
-    both = [Deployed(api, component) for component in COMPONENTS]
-    for each in both:
-        each.begin()
-    return [each.wait(120) for each in both]
-
-
-def count_together(
-    api: Client, numbers: Iterator[int], labels: list[dict[str, str]], rollouts: int
-) -> int:
-    """Roll out on two nodes, one far larger than the other; count how often a Deployment's pods lay on one node."""
-    with ExitStack() as stack:
-        for each, cpu in zip(labels, ("64", "2"), strict=True):
-            stack.enter_context(Node(api, next(numbers), each, cpu))
-        together = 0
-        for number in range(rollouts):
-            together += sum(len(set(found)) == 1 for found in roll(api))
-            say(f"  {number + 1} of {rollouts} rollouts, {together} together")
-        return together
 
 
 def deaths(

@@ -1,18 +1,39 @@
-"""Give a bench with a real API server its programs and a folder."""
+"""What all benches share: their options, a folder, programs, one server of ours, and a table."""
 
+from __future__ import annotations
+
+import argparse
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
+from certs.throwaway import make_throwaway
+from tests.bench.client import Load
 from tests.cluster.assets import AssetsUnavailable, assets, binary
+from tests.sockets.conftest import OBJECTS, PROFILES
+from tests.sockets.server import Server
+
+COMMAND = [sys.executable, "-m", "webhook"]
+
+
+def parser(doc: str | None, **numbers: tuple[float, str]) -> argparse.ArgumentParser:
+    """Return a parser with an option for each number: its default, and what it means."""
+    made = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name, (default, told) in numbers.items():
+        text = f"{told} (default {default:g})"
+        made.add_argument(f"--{name}", type=type(default), default=default, help=text)
+    return made
 
 
 @contextmanager
 def bench_place(name: str, *programs: str) -> Iterator[tuple[Path, ExitStack]]:
-    """Have the control plane's *programs* and others at hand; give a folder that is removed afterwards, and what ends the servers.
+    """Have the control plane's *programs* and others at hand; give a folder, and what ends all.
 
     Exits with the reason where they cannot be built. SIGTERM stops what was started, as Ctrl-C does.
     """
@@ -23,8 +44,43 @@ def bench_place(name: str, *programs: str) -> Iterator[tuple[Path, ExitStack]]:
             binary(program)
     except AssetsUnavailable as problem:
         sys.exit(str(problem))
-    with (
-        tempfile.TemporaryDirectory(prefix=f"fabric-injector-{name}-") as folder,
-        ExitStack() as stack,
-    ):
-        yield Path(folder), stack
+    with bench_folder(name) as folder, ExitStack() as stack:
+        yield folder, stack
+
+
+@contextmanager
+def bench_folder(name: str) -> Iterator[Path]:
+    """Give a folder that is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix=f"fabric-injector-{name}-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def one_server(folder: Path) -> Iterator[tuple[Server, Path]]:
+    """Run a webhook on loopback; give it, and the file of its CA."""
+    authority = make_throwaway(folder / "tls", now=datetime.now(UTC))
+    options = f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={folder / 'tls'}"
+    with Server(folder / "log", *options) as server:
+        yield server, authority
+
+
+@contextmanager
+def one_loaded_server(name: str) -> Iterator[tuple[Server, Path, Load]]:
+    """Run a webhook that has been warmed up; give it, the file of its CA, and what asks it."""
+    with bench_folder(name) as folder, one_server(folder) as (server, authority):
+        load = Load(folder, authority)
+        load.run(server, 1)
+        yield server, authority, load
+
+
+def say(text: str) -> None:
+    """Tell how far the work is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_table(title: str, lines: Mapping[str, str]) -> None:
+    """Print what was found."""
+    print(f"\n{title}")
+    width = max(map(len, lines)) + 2
+    for name, value in lines.items():
+        print(f"  {name:<{width}}{value}", flush=True)

@@ -8,9 +8,7 @@ Nothing is asserted but that every member has the right address at the end, and 
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import statistics
 import sys
 import time
@@ -20,11 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.minimal import patch_all
-from tests.bench.place import bench_place
+from tests.bench.place import COMMAND, bench_place, parser, say
+from tests.bench.usage import cpu_seconds, processes
 from tests.bench.witness import Witness
 from tests.cluster.assets import binary
+from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
-from tests.cluster.processes import Server, free_port
+from tests.cluster.processes import Server
 from tests.waiting import wait_until
 from webhook.control.shares import MOST_AT_ONCE
 from webhook.core import names
@@ -35,73 +35,30 @@ FIRST = "10.9.0.1"
 """The address that KWOK gives to rank 0 (kwok.yaml)."""
 
 
-class Controller:
-    """Run `fabric-injector control` against the control plane."""
+def published(controller: Controller) -> float:
+    """Count its successful writes."""
+    return controller.metric("fabric_injector_addresses_published_total", result="published")
 
-    def __init__(self, plane: ControlPlane, folder: Path) -> None:
-        self._port = free_port()
-        self._command = [sys.executable, "-m", "webhook", "control", "--certificates=none"]
-        self._command.append(f"--metrics-listen=127.0.0.1:{self._port}")
-        self._environment = {
-            **os.environ,
-            "KUBECONFIG": str(plane.kubeconfig(folder / "controller.kubeconfig")),
-        }
-        self._log = folder / "controller.log"
-        self.start()
 
-    def start(self) -> None:
-        """Start it, and wait until it leads."""
-        self._server = Server(self._command, self._log, self._environment)
-        self._server.wait_ready(lambda: self.metric("fabric_injector_leader") == 1, 60)
-
-    def metric(self, name: str) -> float:
-        """Read one of its metrics, -1 where it does not answer."""
-        import urllib3
-
-        try:
-            text = urllib3.request(
-                "GET", f"http://127.0.0.1:{self._port}/metrics", timeout=2, retries=False
-            ).data.decode()
-        except urllib3.exceptions.HTTPError:
-            return -1.0
-        return next(
-            (float(line.split()[-1]) for line in text.splitlines() if line.startswith(name)), -1.0
-        )
-
-    def published(self) -> float:
-        """Count its successful writes."""
-        return self.metric('fabric_injector_addresses_published_total{result="published"}')
-
-    def cpu_seconds(self) -> float:
-        """Return the processor time that it has used."""
-        fields = (
-            Path(f"/proc/{self._server.process.pid}/stat").read_text().rpartition(")")[2].split()
-        )
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def stop(self) -> None:
-        """End it."""
-        self._server.stop()
+def controllers_seconds() -> float:
+    """Return the processor time that the controller has used."""
+    return sum(map(cpu_seconds, processes("control")))
 
 
 def main() -> None:
     """Measure, and print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--members", type=int, default=10_000, help="members of the large job (default 10000)"
-    )
-    parser.add_argument(
-        "--rounds", type=int, default=3, help="rounds, each beside one of the floor (default 3)"
-    )
-    options = parser.parse_args()
+    options = parser(
+        __doc__,
+        members=(10_000, "members of the large job"),
+        rounds=(3, "rounds, each beside one of the floor"),
+    ).parse_args()
     with bench_place("scale", "kwok") as (folder, stack):
         flags = ("--max-requests-inflight=800", "--max-mutating-requests-inflight=400")
         plane = stack.enter_context(ControlPlane(folder / "plane", *flags))
-        plane.create_namespace(LEASE_NAMESPACE)
-        controller = Controller(plane, folder)
-        stack.callback(controller.stop)
+        controller = stack.enter_context(
+            Controller(plane, folder / "controller", COMMAND, LEASE_NAMESPACE)
+        )
+        controller.wait_until_leading(60)
         stack.callback(start_kwok(plane, folder).stop)
         measure_job(
             plane, controller, f"one job of {options.members}", [options.members], options.rounds
@@ -150,7 +107,7 @@ def measure_job(
     values: dict[str, list[float]] = {"seconds": [], "floor": [], "cpu": []}
     for turn in range(rounds + 1):  # in the first, KWOK gives rank 0 its address
         address = f"10.{turn}.0.1" if turn else FIRST
-        before, cpu, begun = controller.published(), controller.cpu_seconds(), time.monotonic()
+        before, cpu, begun = published(controller), controllers_seconds(), time.monotonic()
         writes = witness.writes
         if turn:
             in_parallel(lambda job: report(plane, namespace, f"{job}-0", address), list(jobs))  # noqa: B023  # called at once
@@ -159,16 +116,17 @@ def measure_job(
                 lambda job: plane.api.expect("POST", path, manifest(f"{job}-0")), list(jobs)
             )
         seconds = witness.wait(address, len(pods), 300) - begun
-        cpu = controller.cpu_seconds() - cpu
+        cpu = controllers_seconds() - cpu
         time.sleep(1)  # the last answers reach it
-        extra = controller.published() - before - len(pods)
+        extra = published(controller) - before - len(pods)
         controller.stop()  # it shall not weigh on the floor
         floor = patch_all(
             plane.url, plane.ca, plane.token, namespace, pods, f"turn-{turn}", MOST_AT_ONCE
         )
         controller.start()
+        controller.wait_until_leading(60)
         time.sleep(1)
-        extra += controller.published()  # of a new process
+        extra += published(controller)  # of a new process
         if extra > 0 and turn:  # the first one warms up
             sys.exit(f"{extra:.0f} writes too many, {witness.writes - writes} of them seen")
         say(f"round {turn} of {rounds}: {seconds:.2f} s, floor {floor:.2f} s")
@@ -199,26 +157,20 @@ def measure_job(
 def manifest(name: str) -> dict[str, Any]:
     """Write a bare pod as the webhook leaves it."""
     job, _, rank = name.rpartition("-")
-    labels = {names.JOB: f"{job}-0123456789", names.RENDEZVOUS: "worker" if int(rank) else "master"}
+    status = {"profile": "rdma-shared", "injected": ["networks", "devices", "rendezvous"]}
     annotations = {
         names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any",
         names.WAITS_FOR: "master-addr" if int(rank) else "master-addr,local-addr",
         names.NETWORKS: "default/rdma-net",
         names.CONTAINER: "main",
-        names.STATUS: json.dumps(
-            {"profile": "rdma-shared", "injected": ["networks", "devices", "rendezvous"]}
-        ),
+        names.STATUS: json.dumps(status),
     }
-    spec = {
-        "containers": [{"name": "main", "image": "example.com/train:1"}],
-        "nodeName": f"kwok-{int(rank) % NODES}",
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": labels, "annotations": annotations},
-        "spec": spec,
-    }
+    role = "worker" if int(rank) else "master"
+    labels = {names.JOB: f"{job}-0123456789", names.RENDEZVOUS: role}
+    metadata = {"name": name, "labels": labels, "annotations": annotations}
+    container = {"name": "main", "image": "example.com/train:1"}
+    spec = {"containers": [container], "nodeName": f"kwok-{int(rank) % NODES}"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def report(plane: ControlPlane, namespace: str, pod: str, address: str) -> None:
@@ -249,11 +201,6 @@ def in_parallel(function: Callable[[str], object], items: Sequence[str]) -> None
     with ThreadPoolExecutor(16) as pool:
         for _ in pool.map(function, items):
             pass
-
-
-def say(text: str) -> None:
-    """Tell how far the work is."""
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

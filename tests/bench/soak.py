@@ -1,12 +1,11 @@
 """Rotate, roll out and end replicas while pods are created all the time, and count what failed: ``python -m tests.bench.soak``.
 
-Two replicas of the webhook behind a balancer of their own, a controller that leads, a real API server that calls. Then the p99 of
-one server beside connections that are silent and bodies that stall. The exit status is 1 if any admission failed.
+Two replicas of the webhook behind a balancer of their own, a controller that leads, a real API server
+that calls. The exit status is 1 if any admission failed.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -17,9 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench.chaos import say, say_how_it_went
-from tests.bench.place import bench_place
-from tests.bench.siege import measure_siege
+from tests.bench.place import COMMAND, bench_place, parser, print_table, say
 from tests.cluster.controller import ACCOUNT, Controller
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.mounts import kubelet, secret
@@ -28,29 +25,18 @@ from tests.cluster.traffic import Traffic
 from tests.waiting import wait_until
 
 HURRIED = [sys.executable, "-m", "tests.apiserver.hurried"]
-COMMAND = [sys.executable, "-m", "webhook"]
 KUBELET_SECONDS = 0.5
 
 
 def main() -> None:
     """Do it, and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--rotations", type=int, default=10, help="new CAs, each with a new leaf (default 10)"
-    )
-    parser.add_argument(
-        "--rollouts", type=int, default=5, help="replacements of both replicas (default 5)"
-    )
-    parser.add_argument(
-        "--ends", type=int, default=20, help="single replicas that get SIGTERM (default 20)"
-    )
-    parser.add_argument("--rate", type=float, default=50, help="admissions a second (default 50)")
-    parser.add_argument(
-        "--rounds", type=int, default=5, help="rounds beside stalled connections (default 5)"
-    )
-    options = parser.parse_args()
+    options = parser(
+        __doc__,
+        rotations=(10, "new CAs, each with a new leaf"),
+        rollouts=(5, "replacements of both replicas"),
+        ends=(20, "single replicas that get SIGTERM"),
+        rate=(50.0, "admissions a second"),
+    ).parse_args()
     with bench_place("soak") as (folder, stack):
         plane = stack.enter_context(ControlPlane(folder / "plane"))
         plane.create_namespace("soak", {"fabric-injector.io/profile": "train"})
@@ -69,8 +55,7 @@ def main() -> None:
             repeat(options.rollouts, lambda: expect_zero(*service.roll()))
         with report.phase("replicas that got SIGTERM", options.ends):
             repeat(options.ends, lambda: replace_one(service))
-    siege = measure_siege(options.rounds, 6.0) if options.rounds else {}
-    report.print(options.rate, siege)
+    report.print(options.rate)
     if traffic.failures:
         sys.exit(f"failed: {[each.why for each in traffic.failures[:5]]}")
 
@@ -96,20 +81,19 @@ class Report:
         seconds = time.monotonic() - begun
         self.lines[f"{count} x {what}"] = f"{failed} failed, {admitted} admitted in {seconds:.0f} s"
 
-    def print(self, rate: float, siege: dict[str, str]) -> None:
+    def print(self, rate: float) -> None:
         """Print all."""
         p50, p99 = (
             statistics.quantiles(self.traffic.seconds, n=100)[each] * 1000 for each in (49, 98)
         )
         load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-        say_how_it_went(
+        print_table(
             f"soak at {rate:g} admissions a second, {os.cpu_count()} processors, load average {load} at the end",
             self.lines
             | {
                 "failed admissions": f"{len(self.traffic.failures)} of {self.traffic.admitted + len(self.traffic.failures)}",
                 "creation as the client saw it": f"p50 {p50:.0f} ms, p99 {p99:.0f} ms",
-            }
-            | siege,
+            },
         )
 
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from tests.bench.large_cluster import managed, run, serve_apart
+from tests.bench.place import COMMAND, bench_folder, parser
+from tests.cli.dry_run_command import kubeconfig_of
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago, node
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
-from tests.served import as_served
+from tests.pods.served import as_served
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
@@ -30,21 +36,19 @@ _NUMBERED = ("RANK", "PET_NODE_RANK")
 
 def main() -> None:
     """Measure, and print the figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    made = parser(
+        __doc__,
+        members=(50, "pods of a job"),
+        jobs=(200, "jobs"),
+        rounds=(3, "how often it is measured"),
     )
-    parser.add_argument("--members", type=int, default=50, help="pods of a job (default 50)")
-    parser.add_argument("--jobs", type=int, default=200, help="jobs (default 200)")
-    parser.add_argument(
-        "--rounds", type=int, default=3, help="how often it is measured (default 3)"
-    )
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    made.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = made.parse_args()
     if options.serve:
         serve(options.members, options.jobs)
         return
     arguments = f"--members={options.members}", f"--jobs={options.jobs}"
-    with serve_apart(__spec__.name, *arguments) as (url, weight, folder):
+    with serve_apart(*arguments) as (url, weight, folder):
         (folder / "profiles.yaml").write_text(PROFILES)
         pods = options.members * options.jobs
         print(
@@ -61,6 +65,56 @@ def main() -> None:
             )
 
 
+@contextmanager
+def serve_apart(*arguments: str) -> Iterator[tuple[str, int, Path]]:
+    """Serve the cluster in a process; give the URL and the bytes of all pods, and an empty folder.
+
+    The memory of this process would count as the command's, which is forked from it.
+    """
+    command = [sys.executable, "-m", __spec__.name, "--serve", *arguments]
+    pipe = subprocess.PIPE
+    server = subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe)
+    with server, bench_folder("status") as folder:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        url, weight = server.stdout.readline().split()
+        yield url, int(weight), folder
+        server.stdin.close()
+
+
+def managed(pod: Object) -> Object:
+    """Return managedFields of the pod, which the API server sends along: each field by its path."""
+    return {
+        "manager": "m",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": _paths(pod),
+    }
+
+
+def _paths(value: object) -> Object:
+    if isinstance(value, list):
+        return {f'k:{{"name":"{number}"}}': _paths(each) for number, each in enumerate(value)}
+    return (
+        {f"f:{key}": _paths(each) for key, each in value.items()} if isinstance(value, dict) else {}
+    )
+
+
+def run(url: str, folder: Path, *command: str) -> tuple[float, float, float, Object]:
+    """Run the command; return seconds, processor seconds, most memory in MB, and the document."""
+    environ = {**os.environ, **kubeconfig_of(folder, url), "KUBERNETES_SERVICE_HOST": ""}
+    arguments = [*COMMAND, *command, f"--profiles={folder / 'profiles.yaml'}", "-o", "json"]
+    begin = time.monotonic()
+    with (folder / "answer").open("wb") as answer:
+        process = subprocess.Popen(arguments, env=environ, stdout=answer)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode in (0, 1)
+    found: Object = json.loads((folder / "answer").read_bytes())
+    return time.monotonic() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, found
+
+
 def serve(members: int, jobs: int) -> None:
     """Serve the cluster until standard input ends; tell the URL, and the bytes of all pods."""
     with FakeApiServer() as server:
@@ -74,20 +128,12 @@ def fill(server: FakeApiServer, members: int, jobs: int) -> int:
     scene = Scene(members - 1)
     for number in range(_SPACES):
         server.put(NAMESPACES, f"team-{number}", labels=scene.labels)
-    server.put(
-        NETWORKS,
-        "rdma-net",
-        "default",
-        spec={"config": json.dumps({"type": "macvlan", "ipam": {"type": "x"}})},
-    )
+    config = json.dumps({"type": "macvlan", "ipam": {"type": "x"}})
+    server.put(NETWORKS, "rdma-net", "default", spec={"config": config})
     for number in range(members * jobs // _ON_A_NODE + 1):
         each = node(f"node-{number}")
-        server.put(
-            NODES,
-            each["metadata"]["name"],
-            labels=each["metadata"]["labels"],
-            status=each["status"],
-        )
+        named = each["metadata"]
+        server.put(NODES, named["name"], labels=named["labels"], status=each["status"])
     lease = "/apis/coordination.k8s.io/v1/leases"
     assert scene.lease is not None
     server.put(lease, "fabric-injector", "fabric-injector", spec=scene.lease["spec"])

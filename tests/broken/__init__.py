@@ -1,1 +1,1 @@
-"""Broken situations on a real cluster of two nodes, and what `explain` and `status` say of each first: the table is situations.py."""
+"""Broken situations on two nodes, and what is said of each first: the table is situations.py."""

@@ -1,7 +1,7 @@
 """The broken situations: how each is made, what `explain` must say of it first, and what to do.
 
-To add one, write a function that breaks something at a Site, waits until the cluster shows it, and returns what `explain` is asked for;
-and a line of SITUATIONS.
+To add one, write a function that breaks something at a Site, waits until the cluster shows it, and
+returns what `explain` is asked for; and a line of SITUATIONS.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,20 +10,22 @@ from datetime import UTC, datetime, timedelta
 
 from tests.cluster.node import jobs
 from tests.cluster.node.cni import copy_network
-from tests.cluster.node.images import NO_SHELL
-from tests.cluster.node.pods import Pod, container_state
-from tests.waiting import wait_until
+from tests.cluster.node.images import DASH, NO_SHELL
+from tests.cluster.node.pods import Pod, container_state, unschedulable
+from tests.cluster.operators.manifests import container, indexed_job, torchrun, volcano_job
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 
-from . import manifests
-from .site import SECONDS, Site
+from .site import Site
 
 JOB = "job/ddp"
+TRAINER = container(
+    torchrun("${JOB_COMPLETION_INDEX:-$VC_TASK_INDEX}"), image=DASH, MASTER_ADDR="ddp-0.ddp"
+)
 PYTORCHJOB = "job/bert"
 YOUNG = timedelta(seconds=31)
-"""For so long pods may lack others, or what the controller tells, because they are just being made."""
+"""For so long pods may lack others, or what the controller tells, as they are just made."""
 DEVICE = "rdma/rdma_shared_device_a"
 PROFILES = f"""\
 profiles:
@@ -48,23 +50,24 @@ profiles:
 class Situation:
     """One situation. *make* breaks it and returns the target of `explain`.
 
-    The first finding has this *code*, its subject and message contain what it *says*, its action what to *do*. *profile* and *labels*
-    are of the namespace; *system*: whose controller makes the job of `submit`, ``Job`` or ``Volcano``.
+    The first finding has this *code*, its subject and message contain what it *says*, its action
+    what to *do*: texts between `…`. *profile* and *labels* are of the namespace; *system*: whose
+    controller makes the job of `submit`, ``Job`` or ``Volcano``.
     """
 
     make: Callable[[Site, "Situation"], str]
     code: Code
-    says: tuple[str, ...]
-    do: tuple[str, ...]
+    says: str
+    do: str
     profile: str | None = "shared"
     labels: Mapping[str, str] = field(default_factory=dict)
     system: str = "Job"
 
     def submit(self, site: Site, size: int = 2) -> str:
         """Create the job ddp, and return once its controller was refused a pod."""
-        make = manifests.volcano_job if self.system == "Volcano" else manifests.batch_job
-        site.give(make(size))
-        site.wait_for_event("Job", "rror creating")
+        make = volcano_job if self.system == "Volcano" else indexed_job
+        site.submit(make(TRAINER, size=size))
+        site.wait_for_warning("Job", "rror creating")
         return JOB
 
 
@@ -89,82 +92,69 @@ def quota_refuses_after_the_webhook_came_back(site: Site, situation: Situation) 
     site.stop_webhook()
     situation.submit(site)
     site.start_webhook()
-    site.wait_for_event("Job", "exceeded quota")
+    site.wait_for_warning("Job", "exceeded quota")
     return JOB
 
 
 def _quota(site: Site, devices: int) -> None:
-    hard = {f"requests.{DEVICE}": str(devices)}
-    site.give(
-        {
-            "apiVersion": "v1",
-            "kind": "ResourceQuota",
-            "metadata": {"name": "devices"},
-            "spec": {"hard": hard},
-        }
-    )
-    path = f"/api/v1/namespaces/{site.name}/resourcequotas/devices"
-    wait_until(
-        lambda: "used" in site.api.expect("GET", path).get("status", {}),
-        "the quota to be counted",
-        SECONDS,
-    )
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "devices"}}
+    site.submit({**quota, "spec": {"hard": {f"requests.{DEVICE}": str(devices)}}})
+
+    def is_counted() -> bool:
+        return all("used" in each.get("status", {}) for each in site.items("resourcequotas"))
+
+    site.wait(is_counted, "the quota to be counted")
 
 
 def network_is_gone(site: Site, situation: Situation) -> str:
     """It is deleted between admission and the node: the pods are held back meanwhile."""
     copy_network(site.api, f"{site.name}/own-net")
-    pods = _gated(site)
+    made = jobs.holding()
+    for manifest in made:
+        manifest["spec"]["schedulingGates"] = [{"name": "fabric-injector.test/gate"}]
+    pods = site.start(*made)
     path = f"/apis/k8s.cni.cncf.io/v1/namespaces/{site.name}/network-attachment-definitions/own-net"
     site.api.expect("DELETE", path)
-    _ungate(site, pods)
-    site.wait_for_event("Pod", "own-net")
+    for pod in pods:
+        site.api.expect("PATCH", pod.path, {"spec": {"schedulingGates": []}})
+    site.wait_for_warning("Pod", "own-net")
     return PYTORCHJOB
 
 
 def no_address_is_left(site: Site, situation: Situation) -> str:
     """The network has one address, and the job two pods."""
     copy_network(site.api, f"{site.name}/own-net", addresses=1)
-    pods = jobs.start_pods(site.api, [*manifests.pytorchjob()], site.name)
-    site.wait_for_event("Pod", "no IP addresses available")
-    wait_until(
-        lambda: any(pod.fabric_address() for pod in pods), "the pod that has the address", SECONDS
-    )
+    pods = site.start(*jobs.holding())
+    site.wait_for_warning("Pod", "no IP addresses available")
+    site.wait(lambda: any(pod.fabric_address() for pod in pods), "the pod that has the address")
     return PYTORCHJOB
 
 
 def devices_are_taken(site: Site, situation: Situation) -> str:
     """Each pod takes 60 of the 100 devices of a node, and there are three pods on two nodes."""
-    site.give(manifests.batch_job(3))
+    site.submit(indexed_job(TRAINER, size=3))
     pods = site.wait_for_pods(3)
-    wait_until(
-        lambda: any(_unschedulable(pod) for pod in pods), "the scheduler to find no node", SECONDS
+    site.wait(
+        lambda: any(unschedulable(pod.get()) for pod in pods), "the scheduler to find no node"
     )
-    wait_until(
-        lambda: sum(bool(pod.fabric_address()) for pod in pods) == 2,
-        "two pods that have theirs",
-        SECONDS,
-    )
+    have = "two pods that have theirs"
+    site.wait(lambda: sum(bool(pod.fabric_address()) for pod in pods) == 2, have)
     return JOB
 
 
 def image_has_no_shell(site: Site, situation: Situation) -> str:
-    pods = jobs.start_pods(
-        site.api, [*manifests.pytorchjob(image=NO_SHELL, command=["python", "train.py"])], site.name
-    )
-    for pod in pods:
+    for pod in site.start(*jobs.holding(image=NO_SHELL, command=["python", "train.py"])):
         pod.wait(_wait_cannot_start, "its wait step to be refused by the runtime")
     return PYTORCHJOB
 
 
 def rank_zeros_sandbox_is_rebuilt(site: Site, situation: Situation) -> str:
-    """As by a reboot of its node: rank 0 has another address, and the worker's process runs on with the former one."""
+    """As by a reboot: rank 0 has another address, and the worker runs on with the former one."""
     master, worker = _trained(site)
     before = master.fabric_address()
-    site.containerd(master).kill_sandbox(master.uid)
-    master.wait(
-        lambda _: master.fabric_address() not in ("", before), "another address of its new sandbox"
-    )
+    site.node.containerds[master.get()["spec"]["nodeName"]].kill_sandbox(master.uid)
+    new = "its new sandbox's address"
+    master.wait(lambda _: master.fabric_address() not in ("", before), new)
     worker.wait_for_annotation(names.MASTER_ADDR, master.fabric_address())
     master.wait(lambda pod: _restarted(pod, "pytorch"), "its training container in the new sandbox")
     return PYTORCHJOB
@@ -173,11 +163,11 @@ def rank_zeros_sandbox_is_rebuilt(site: Site, situation: Situation) -> str:
 def rank_zero_has_moved(site: Site, situation: Situation) -> str:
     """It is made anew, on the other node, and the worker's process runs on."""
     master, worker = _trained(site)
-    manifest, _ = manifests.pytorchjob()
+    manifest, _ = jobs.holding()
     before, there = master.fabric_address(), master.get()["spec"]["nodeName"]
     manifest["spec"]["affinity"] = _not_on(there)
     master.delete()
-    [moved] = jobs.start_pods(site.api, [manifest], site.name)
+    [moved] = site.start(manifest)
     moved.wait_until_running("pytorch")
     assert moved.get()["spec"]["nodeName"] != there
     assert moved.fabric_address() not in ("", before)
@@ -195,40 +185,40 @@ def rank_zero_is_missing(site: Site, situation: Situation) -> str:
 
 def rank_zero_never_came(site: Site, situation: Situation) -> str:
     """The worker alone is made, and waits."""
-    [worker] = jobs.start_pods(site.api, [manifests.pytorchjob()[1]], site.name)
+    [worker] = site.start(jobs.holding()[1])
     worker.wait_until_running(names.WAIT_CONTAINER)
     _grow_old(worker)
     return PYTORCHJOB
 
 
 def rank_zero_came_before_the_label(site: Site, situation: Situation) -> str:
-    master, worker = manifests.pytorchjob()
-    [first] = jobs.start_pods(site.api, [master], site.name)
+    master, worker = jobs.holding()
+    [first] = site.start(master)
     first.wait_until_running("pytorch")
     site.label("shared")
-    wait_until(
-        lambda: (
-            names.JOB in site.api.create(worker, site.name, dry_run=True).json["metadata"]["labels"]
-        ),
-        "the webhook to know the label",
-    )
-    [late] = jobs.start_pods(site.api, [worker], site.name)
+
+    def is_known() -> bool:
+        asked = site.api.create(worker, site.name, dry_run=True).json
+        return names.JOB in asked["metadata"]["labels"]
+
+    site.wait(is_known, "the webhook to know the label")
+    [late] = site.start(worker)
     late.wait_for_annotation(names.WAIT_ENDS)
     return PYTORCHJOB
 
 
 def wait_is_over(site: Site, situation: Situation) -> str:
     """The worker alone is made; its time is up, and it is not started again."""
-    _, worker = manifests.pytorchjob()
+    _, worker = jobs.holding()
     worker["spec"]["restartPolicy"] = "Never"
-    [pod] = jobs.start_pods(site.api, [worker], site.name)
-    pod.wait(lambda found: found["status"]["phase"] == "Failed", "the end of its wait")
+    [pod] = site.start(worker)
+    pod.wait_for_end("Failed")
     return PYTORCHJOB
 
 
 def controller_is_dead(site: Site, situation: Situation) -> str:
     site.kill_controller()
-    pods = jobs.start_pods(site.api, [*manifests.pytorchjob()], site.name)
+    pods = site.start(*jobs.holding())
     for pod in pods:
         pod.wait_until_running(names.WAIT_CONTAINER)
     site.wait_for_stale_lease()
@@ -256,44 +246,21 @@ def limit_range_refuses(site: Site, situation: Situation) -> str:
 
 def _trained(site: Site, **changes: object) -> list[Pod]:
     """Start a PyTorchJob, and return once both processes have met; rank 0 first."""
-    pods = jobs.start_pods(site.api, [*manifests.pytorchjob(**changes)], site.name)
+    pods = site.start(*jobs.holding(**changes))
     for pod in pods:
-        pod.wait_until_trained()
+        pod.report()
     return pods
 
 
 def _grow_old(pod: Pod) -> None:
     begun = datetime.fromisoformat(pod.created["metadata"]["creationTimestamp"])
-    wait_until(
-        lambda: datetime.now(UTC) - begun > YOUNG, f"{pod.name} to be older than {YOUNG}", 60
-    )
-
-
-def _gated(site: Site) -> list[Pod]:
-    made = [*manifests.pytorchjob()]
-    for manifest in made:
-        manifest["spec"]["schedulingGates"] = [{"name": "fabric-injector.test/gate"}]
-    return jobs.start_pods(site.api, made, site.name)
-
-
-def _ungate(site: Site, pods: list[Pod]) -> None:
-    for pod in pods:
-        site.api.expect("PATCH", pod.path, {"spec": {"schedulingGates": []}})
-
-
-def _unschedulable(pod: Pod) -> bool:
-    conditions = pod.get()["status"].get("conditions", [])
-    return any(
-        one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable" for one in conditions
-    )
+    pod.wait(lambda _: datetime.now(UTC) - begun > YOUNG, f"{YOUNG} to be its age")
 
 
 def _wait_cannot_start(pod: Object) -> bool:
     state = container_state(pod, names.WAIT_CONTAINER)
-    return "terminated" in state or state.get("waiting", {}).get("reason") in (
-        "CrashLoopBackOff",
-        "RunContainerError",
-    )
+    reason = state.get("waiting", {}).get("reason")
+    return "terminated" in state or reason in ("CrashLoopBackOff", "RunContainerError")
 
 
 def _restarted(pod: Object, container: str) -> bool:
@@ -305,62 +272,53 @@ def _restarted(pod: Object, container: str) -> bool:
 
 
 def _not_on(node: str) -> Object:
-    term = {
-        "matchExpressions": [
-            {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [node]}
-        ]
-    }
-    return {
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}
-        }
-    }
+    elsewhere = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [node]}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [elsewhere]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
 def _limit_range(site: Site, limits: Object) -> None:
-    spec = {"limits": [{"type": "Container", **limits}]}
-    site.give(
-        {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}, "spec": spec}
-    )
+    kind = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}}
+    site.submit({**kind, "spec": {"limits": [{"type": "Container", **limits}]}})
 
 
 _REFUSED = {
     "webhook down": Situation(
         webhook_is_down,
         Code.WEBHOOK_UNREACHABLE,
-        ("Job ddp", "webhook does not answer", "connection refused"),
-        ("fabric-injector check",),
+        "Job ddp … webhook does not answer … connection refused",
+        "fabric-injector check",
     ),
     "wrong profile": Situation(
         job_is_refused,
         Code.POD_DENIED,
-        ("Job ddp", "label fabric-injector.io/profile", "no profile is named 'shraed'"),
-        ("use one of", "shared"),
+        "Job ddp … label fabric-injector.io/profile … no profile is named 'shraed'",
+        "use one of … shared",
         profile="shraed",
     ),
     "quota": Situation(
         quota_is_used_up,
         Code.QUOTA_REFUSED,
-        ("Job ddp", "exceeded quota: devices", DEVICE, "limited"),
-        ("raise the ResourceQuota",),
+        f"Job ddp … exceeded quota: devices … {DEVICE} … limited",
+        "raise the ResourceQuota",
     ),
     "PodSecurity": Situation(
         job_is_refused,
         Code.POD_DENIED,
-        ("Job ddp", "IPC_LOCK", "pod-security.kubernetes.io/enforce: baseline", "refuses"),
-        ("label the namespace privileged", "podSecurity: skip"),
+        "Job ddp … IPC_LOCK … pod-security.kubernetes.io/enforce: baseline … refuses",
+        "label the namespace privileged … podSecurity: skip",
         labels={"pod-security.kubernetes.io/enforce": "baseline"},
     ),
     "PodSecurity, for the job's own pods": Situation(
         job_is_refused,
         Code.POD_SECURITY_REFUSED,
-        ("Job ddp", 'violates PodSecurity "restricted:latest"', "runAsNonRoot"),
-        ("label the namespace privileged", "correct what is named"),
+        'Job ddp … violates PodSecurity "restricted:latest" … runAsNonRoot',
+        "label the namespace privileged … correct what is named",
         profile="unprivileged",
         labels={"pod-security.kubernetes.io/enforce": "restricted"},
     ),
 }
-"""What keeps a controller from creating pods: each by kube-controller-manager's Job, and by Volcano, which tells it in another way."""
+"""What keeps a controller from creating pods: each by a Job, and by Volcano, which tells it otherwise."""
 
 SITUATIONS: Mapping[str, Situation] = {
     **{
@@ -371,70 +329,68 @@ SITUATIONS: Mapping[str, Situation] = {
     "quota, after the webhook was down": Situation(
         quota_refuses_after_the_webhook_came_back,
         Code.QUOTA_REFUSED,
-        ("Job ddp", "exceeded quota: devices"),
-        ("raise the ResourceQuota",),
+        "Job ddp … exceeded quota: devices",
+        "raise the ResourceQuota",
     ),
     "network gone": Situation(
-        network_is_gone, Code.NETWORK_MISSING, ("own-net",), ("create",), profile="own"
+        network_is_gone, Code.NETWORK_MISSING, "own-net", "create", profile="own"
     ),
     "no address left": Situation(
         no_address_is_left,
         Code.ADDRESSES_EXHAUSTED,
-        ("own-net", "no"),
-        ("enlarge the range",),
+        "own-net … no",
+        "enlarge the range",
         profile="own",
     ),
     "devices taken": Situation(
         devices_are_taken,
         Code.RESOURCE_TAKEN,
-        (f"Insufficient {DEVICE}",),
-        ("free", DEVICE),
+        f"Insufficient {DEVICE}",
+        f"free … {DEVICE}",
         profile="many",
     ),
     "no shell": Situation(
-        image_has_no_shell, Code.CONTAINER_NOT_STARTING, ("wait step",), ("no sh", "waitImage")
+        image_has_no_shell, Code.CONTAINER_NOT_STARTING, "wait step", "no sh … waitImage"
     ),
     "sandbox rebuilt": Situation(
-        rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)
+        rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, "bert-worker-0", "restart"
     ),
-    "rank 0 moved": Situation(
-        rank_zero_has_moved, Code.ADDRESS_FORMER, ("bert-worker-0",), ("restart",)
-    ),
+    "rank 0 moved": Situation(rank_zero_has_moved, Code.ADDRESS_FORMER, "bert-worker-0", "restart"),
     "rank 0 missing": Situation(
-        rank_zero_is_missing, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)
+        rank_zero_is_missing, Code.RANK_ZERO_MISSING, "no rank-0 pod", "Events"
     ),
     "rank 0 never came": Situation(
-        rank_zero_never_came, Code.RANK_ZERO_MISSING, ("no rank-0 pod",), ("Events",)
+        rank_zero_never_came, Code.RANK_ZERO_MISSING, "no rank-0 pod", "Events"
     ),
     "rank 0 before the label": Situation(
         rank_zero_came_before_the_label,
         Code.WEBHOOK_MISSED,
-        ("bert-master-0",),
-        ("restart the job",),
+        "bert-master-0",
+        "restart the job",
         profile=None,
     ),
     "wait over": Situation(
         wait_is_over,
         Code.WAIT_GAVE_UP,
-        ("bert-worker-0", "gave up"),
-        ("no pod bert-master-0",),
+        "bert-worker-0 … gave up",
+        "no pod bert-master-0",
         profile="impatient",
     ),
     "controller dead": Situation(
         controller_is_dead,
         Code.LEASE_STALE,
-        ("Lease", "was renewed last"),
-        ("is the controller running?",),
+        "Lease … was renewed last",
+        "is the controller running?",
     ),
-    "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, ("IPC_LOCK",), ("run as root",)),
+    "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, "IPC_LOCK", "run as root"),
     "LimitRange lowers memory": Situation(
-        limit_range_lowers_memory, Code.SHARED_MEMORY_BEYOND_LIMIT, ("128Mi",), ("memory limit",)
+        limit_range_lowers_memory, Code.SHARED_MEMORY_BEYOND_LIMIT, "128Mi", "memory limit"
     ),
     "LimitRange refuses": Situation(
         limit_range_refuses,
         Code.POD_REFUSED,
-        ("Job ddp", f"maximum {DEVICE} usage per Container is 8, but"),
-        ("LimitRange", "injected devices"),
+        f"Job ddp … maximum {DEVICE} usage per Container is 8, but",
+        "LimitRange … injected devices",
         profile="many",
     ),
 }

@@ -1,33 +1,43 @@
-"""Each broken situation is named first, truly, and with what to do: by `explain`, and by `status`, run with a user's rights."""
-
-from pathlib import Path
+"""Each broken situation is named first and with what to do, by `explain` and `status`."""
 
 import pytest
 
+from tests.cluster.controller import Controller
+from tests.cluster.node.fixtures import NamespaceFactory
+from tests.cluster.operators.cluster import Install
+from tests.cluster.operators.programs import VOLCANO
+from tests.cluster.webhook import Webhook
 from webhook.diagnose.explain.part import FINISHED
 
-from .site import Running, Site
+from .site import Site
 from .situations import SITUATIONS
 
 
+@pytest.mark.usefixtures("two_nodes")
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_the_situation_is_named_first(name: str, running: Running, tmp_path: Path) -> None:
+def test_the_situation_is_named_first(
+    name: str,
+    namespace: NamespaceFactory,
+    webhook: Webhook,
+    controller: Controller,
+    install: Install,
+) -> None:
     situation = SITUATIONS[name]
     if situation.system == "Volcano":
-        running.volcano()
-    site = Site(running, tmp_path, situation.profile, dict(situation.labels))
+        install(VOLCANO)
+    space = namespace(situation.profile, dict(situation.labels))
+    site = Site(space, webhook, controller)
     with site.undo:
         target = situation.make(site, situation)
-        found = site.explain(target)
-        screen = site.screen(target)
-        jobs = site.status()["jobs"]
+        found = site.document("explain", target)
+        screen = site.command("explain", target).stdout
+        jobs = site.document("status")["jobs"]
     first = found["findings"][0]
     assert first["code"] == str(situation.code), screen
     assert first["level"] in ("fail", "warn"), screen
-    assert [
-        word for word in situation.says if word not in f"{first['subject']}: {first['message']}"
-    ] == [], screen
-    assert [word for word in situation.do if word not in first["action"]] == [], screen
+    told = f"{first['subject']}: {first['message']}"
+    assert [text for text in situation.says.split(" … ") if text not in told] == [], screen
+    assert [text for text in situation.do.split(" … ") if text not in first["action"]] == [], screen
     members = found["members"]
     if members and all(each["phase"] in FINISHED for each in members):
         assert jobs == [], "status leaves out jobs without a live pod"

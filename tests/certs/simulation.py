@@ -1,7 +1,5 @@
 """A Secret and a caBundle with their history, seen as late as replicas and API servers may see them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

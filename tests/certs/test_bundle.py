@@ -1,7 +1,5 @@
 """A Secret that anybody may have written: whatever it holds can be read, and never half."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from itertools import permutations
@@ -16,6 +14,7 @@ from certs.bundle import Bundle, read_bundle
 from certs.issue import KeyPair, issue_authority, issue_serving
 from certs.pem import read_certificates, read_key, renewal_due
 from tests.certs.simulation import DAY, NAMES, NOW
+from tests.tables import table
 
 AUTHORITY = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)
 OTHER = issue_authority("fabric-injector CA", now=NOW, lifetime=365 * DAY)
@@ -50,42 +49,33 @@ def test_reads_a_whole_one() -> None:
     assert not bundle.settled
 
 
-@pytest.mark.parametrize(
-    ("change", "found"),
-    [
-        pytest.param({"tls.crt": b""}, (False, True, 1), id="no certificate"),
-        pytest.param(
-            {"tls.crt": LEAF.certificate[:300]}, (False, True, 1), id="half a certificate"
-        ),
-        pytest.param(
+@table(
+    "change, found",
+    {
+        "no certificate": ({"tls.crt": b""}, (False, True, 1)),
+        "half a certificate": ({"tls.crt": LEAF.certificate[:300]}, (False, True, 1)),
+        "CA as leaf": (
             {"tls.crt": AUTHORITY.certificate, "tls.key": AUTHORITY.key},
             (False, True, 1),
-            id="CA as leaf",
         ),
-        pytest.param({"tls.key": AUTHORITY.key}, (False, True, 1), id="another key"),
-        pytest.param({"ca.crt": OTHER.certificate}, (False, False, 1), id="another authority"),
-        pytest.param({"ca.crt": b"garbage"}, (False, False, 0), id="no authority"),
-        pytest.param({"ca.crt": LEAF.certificate}, (False, False, 0), id="a leaf as authority"),
-        pytest.param(
-            {"ca.key": b"-----BEGIN PRIVATE KEY-----"}, (True, False, 1), id="half a CA key"
-        ),
-        pytest.param({"ca.key": OTHER.key}, (True, False, 1), id="another CA's key"),
-        pytest.param(
+        "another key": ({"tls.key": AUTHORITY.key}, (False, True, 1)),
+        "another authority": ({"ca.crt": OTHER.certificate}, (False, False, 1)),
+        "no authority": ({"ca.crt": b"garbage"}, (False, False, 0)),
+        "a leaf as authority": ({"ca.crt": LEAF.certificate}, (False, False, 0)),
+        "half a CA key": ({"ca.key": b"-----BEGIN PRIVATE KEY-----"}, (True, False, 1)),
+        "another CA's key": ({"ca.key": OTHER.key}, (True, False, 1)),
+        "two": (
             {"ca.crt": b"# ours\n" + OTHER.certificate + b"\xff\n" + AUTHORITY.certificate},
             (True, True, 2),
-            id="two",
         ),
-        pytest.param({"ca.crt": AUTHORITY.certificate * 3}, (True, True, 1), id="one three times"),
-        pytest.param(
+        "one three times": ({"ca.crt": AUTHORITY.certificate * 3}, (True, True, 1)),
+        "record": (
             {"rotation.json": b'{"leavesEnd": [], "left": {}, "settled": "yes"}'},
             (True, True, 1),
-            id="record",
         ),
-    ],
+    },
 )
-def test_leaves_out_what_does_not_fit(
-    change: dict[str, bytes], found: tuple[bool, bool, int]
-) -> None:
+def test_leaves_out_misfits(change: dict[str, bytes], found: tuple[bool, bool, int]) -> None:
     assert parts(read_bundle({**WHOLE, **change})) == found
 
 

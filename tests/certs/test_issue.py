@@ -1,7 +1,5 @@
 """Certificates as clients judge them: strict verification, names, times and key usages."""
 
-from __future__ import annotations
-
 import ssl
 from datetime import UTC, datetime, timedelta
 
@@ -48,9 +46,7 @@ def verify(authority: KeyPair, serving: KeyPair, name: str, at: datetime) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_issues_what_a_strict_verifier_accepts(
-    authority: KeyPair, serving: KeyPair, name: str
-) -> None:
+def test_a_strict_verifier_accepts_it(authority: KeyPair, serving: KeyPair, name: str) -> None:
     verify(authority, serving, name, NOW)
 
 

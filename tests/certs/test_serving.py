@@ -1,7 +1,5 @@
 """Serving certificates: what is served while files are replaced, torn, broken or expired."""
 
-from __future__ import annotations
-
 import shutil
 import ssl
 import subprocess
@@ -190,9 +188,7 @@ def test_loads_no_cryptography_library() -> None:
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
 
 
-def test_is_trusted_by_who_trusts_its_authority_and_calls_its_name(
-    directory: Path, renewed: Path
-) -> None:
+def test_is_trusted_by_its_authority_and_its_name(directory: Path, renewed: Path) -> None:
     certificate = ServingCertificate(directory)
     own, other = (path.read_bytes() for path in (directory / "ca.crt", renewed / "ca.crt"))
     for ca_bundle in (own, other + own, b"# \xc3\xa4 \xff\n" + own):

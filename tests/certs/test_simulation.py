@@ -1,7 +1,5 @@
 """Rotation over simulated years: each certificate that may be served chains to each caBundle that may be seen."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from datetime import timedelta

@@ -49,12 +49,16 @@ def offline(folder: Path, *arguments: str, stdin: str | bytes | None = None) -> 
 
 
 def kubeconfig(folder: Path, server: FakeApiServer, namespace: str = "") -> dict[str, str]:
+    return kubeconfig_of(folder, server.url, namespace)
+
+
+def kubeconfig_of(folder: Path, url: str, namespace: str = "") -> dict[str, str]:
+    """Write a kubeconfig for the server at this URL; return the variable that names it."""
+    context = {"cluster": "c", "user": "u", "namespace": namespace}
     config = {
         "current-context": "c",
-        "contexts": [
-            {"name": "c", "context": {"cluster": "c", "user": "u", "namespace": namespace}}
-        ],
-        "clusters": [{"name": "c", "cluster": {"server": server.url}}],
+        "contexts": [{"name": "c", "context": context}],
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
         "users": [{"name": "u", "user": {"token": "secret-token"}}],
     }
     path = folder / "kubeconfig"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import click
-import pytest
 from click.testing import CliRunner
 
 from webhook.cli import imported, main
@@ -80,24 +80,32 @@ def each_command() -> list[tuple[str, ...]]:
     return found
 
 
-@pytest.mark.parametrize("words", each_command(), ids=" ".join)
-def test_help_and_completion_of_options_import_nothing_that_the_work_needs(
-    words: tuple[str, ...],
-) -> None:
-    script = (
-        "import sys; from click.shell_completion import ShellComplete; from webhook.cli import main\n"
-        f"words = {words!r}\n"
-        "main([*words, '--help'], standalone_mode=False)\n"
-        "print(*[item.value for item in ShellComplete(main, {}, 'fabric-injector', '').get_completions([*words], '--')])\n"
-        "print(*sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
-    )
-    assert done.stdout.startswith("Usage:")
-    *_, completed, modules = done.stdout.splitlines()
-    assert "--help" in completed.split()
-    assert [name for name in modules.split() if name.startswith(HEAVY)] == []
+LOOK = """
+import contextlib, io, json, os, sys
+from click.shell_completion import ShellComplete
+from webhook.cli import main
+
+for words in json.loads(sys.argv[1]):
+    if os.fork() == 0:  # nothing that another command has imported
+        with contextlib.redirect_stdout(io.StringIO()) as usage:
+            main([*words, "--help"], standalone_mode=False)
+        complete = ShellComplete(main, {}, "fabric-injector", "").get_completions([*words], "--")
+        told = usage.getvalue(), [item.value for item in complete], [*sys.modules]
+        print(json.dumps([words, *told]), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_help_and_completion_of_options_import_nothing_that_the_work_needs() -> None:
+    command = [sys.executable, "-c", LOOK, json.dumps(each_command())]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [tuple(words) for words, *_ in found] == each_command()
+    for words, usage, completed, modules in found:
+        assert usage.startswith("Usage:"), words
+        assert "--help" in completed, words
+        assert [name for name in modules if name.startswith(HEAVY)] == [], words
 
 
 def test_dry_run_offers_each_form_there_is() -> None:

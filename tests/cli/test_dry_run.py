@@ -8,161 +8,131 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import Result
 
 from tests.cli.dry_run_command import POD, PROFILES, TORCHX, call, offline
-from tests.dry_run.runs import OBJECTS
+from tests.dry_run.runs import OBJECTS, run
 from tests.profile_objects import to_objects
 from webhook.core import names
+from webhook.dry_run import RENDERERS
+
+JOB = ("-f", TORCHX, "-n", "research")
+NETWORK = next(each for each in OBJECTS if each["kind"] == "NetworkAttachmentDefinition")
 
 
-def test_prints_a_diff_without_colours(folder: Path) -> None:
-    result = offline(folder, "-f", TORCHX, "--namespace", "research")
-    assert result.exit_code == 0
-    assert "+    k8s.v1.cni.cncf.io/networks: default/rdma-net\n" in result.stdout
+def write(path: Path, *objects: Any) -> str:
+    """Write them as YAML; return the path."""
+    path.write_text(yaml.safe_dump_all(objects))
+    return str(path)
+
+
+def pods(result: Result) -> list[dict[str, Any]]:
+    """Return those of the document that was printed."""
+    found: list[dict[str, Any]] = json.loads(result.stdout)["pods"]
+    return found
+
+
+def configuration(**fields: Any) -> dict[str, Any]:
+    version = "config.fabric-injector.io/v1alpha1"
+    return {"apiVersion": version, "kind": "Configuration", **fields}
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_prints_each_form_without_colours(folder: Path, form: str) -> None:
+    result = offline(folder, *JOB, "-o", form)
+    assert (result.exit_code, result.stderr) == (0, "")
+    _, render = RENDERERS[form]
+    assert result.stdout == render(run())
     assert "\x1b" not in result.stdout
-    assert result.stderr == ""
 
 
-def test_prints_the_document(folder: Path) -> None:
-    result = offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "json")
-    document = json.loads(result.stdout)
-    assert [pod["name"] for pod in document["pods"]] == [
-        "train-t4rcs9x6sv1m-train-0-0",
-        "train-t4rcs9x6sv1m-train-1-0",
-    ]
-    assert all(pod["allowed"] for pod in document["pods"])
-
-
-def test_prints_patches_and_pods(folder: Path) -> None:
-    patches = json.loads(
-        offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "patch").stdout
-    )
-    assert all(entry["patch"] for entry in patches)
-    pods = list(
-        yaml.safe_load_all(
-            offline(folder, "-f", TORCHX, "--namespace", "research", "-o", "pod").stdout
-        )
-    )
-    assert [pod["metadata"]["labels"][names.RENDEZVOUS] for pod in pods] == ["master", "worker"]
+def test_prints_a_diff_unless_it_is_told_otherwise(folder: Path) -> None:
+    result = offline(folder, *JOB)
+    assert "+    k8s.v1.cni.cncf.io/networks: default/rdma-net\n" in result.stdout
 
 
 def test_reads_standard_input(folder: Path) -> None:
-    text = f"\n=== APPLICATION ===\n{{'a': 1}}\n\n=== SCHEDULER REQUEST ===\n{Path(TORCHX).read_text()}"
-    result = offline(folder, "-f", "-", "--namespace", "research", "-o", "json", stdin=text)
-    assert len(json.loads(result.stdout)["pods"]) == 2
+    head = "\n=== APPLICATION ===\n{'a': 1}\n\n=== SCHEDULER REQUEST ===\n"
+    given = ("-f", "-", "-n", "research", "-o", "json")
+    result = offline(folder, *given, stdin=head + Path(TORCHX).read_text())
+    assert len(pods(result)) == 2
 
 
 def test_reads_many_files(folder: Path) -> None:
-    result = offline(
-        folder,
-        "-f",
-        TORCHX,
-        str(folder / "pod.yaml"),
-        "-f",
-        str(folder / "pod.yaml"),
-        "--namespace",
-        "research",
-        "-o",
-        "json",
-    )
-    assert len(json.loads(result.stdout)["pods"]) == 4
+    pod = str(folder / "pod.yaml")
+    result = offline(folder, "-f", TORCHX, pod, "-f", pod, "-n", "research", "-o", "json")
+    assert len(pods(result)) == 4
 
 
 def test_reads_the_manifests_of_a_folder_as_kubectl_does(folder: Path) -> None:
     inside = folder / "all" / "inside"
     inside.mkdir(parents=True)
-    for place, name in (
-        (inside.parent, "b.yml"),
-        (inside.parent, "a.json"),
-        (inside, "c.yaml"),
-        (inside, "d.txt"),
-    ):
-        (place / name).write_text(json.dumps({**POD, "metadata": {"name": name[0]}}))
+    outside = inside.parent
+    for path in (outside / "b.yml", outside / "a.json", inside / "c.yaml", inside / "d.txt"):
+        path.write_text(json.dumps({**POD, "metadata": {"name": path.name[0]}}))
 
     def names_of(*arguments: str) -> list[str]:
         result = offline(folder, *arguments, "-n", "plain", "-o", "json")
         assert result.exit_code == 0
-        return [pod["name"] for pod in json.loads(result.stdout)["pods"]]
+        return [pod["name"] for pod in pods(result)]
 
-    assert names_of("-f", str(inside.parent)) == ["a", "b"]
-    assert names_of("-R", "-f", str(inside.parent)) == ["a", "b", "c"]
-    assert names_of("-f", str(inside.parent), "-f", str(inside / "d.txt")) == ["a", "b", "d"]
+    assert names_of("-f", str(outside)) == ["a", "b"]
+    assert names_of("-R", "-f", str(outside)) == ["a", "b", "c"]
+    assert names_of("-f", str(outside), "-f", str(inside / "d.txt")) == ["a", "b", "d"]
 
 
 @pytest.mark.parametrize("kind", ["Pod", "ConfigMap"])
 def test_refuses_a_manifest_of_another_namespace_in_kubectls_words(folder: Path, kind: str) -> None:
-    manifest = yaml.safe_dump_all(
-        [POD, {**POD, "kind": kind, "metadata": {"name": "q", "namespace": "plain"}}]
-    )
+    other = {**POD, "kind": kind, "metadata": {"name": "q", "namespace": "plain"}}
+    manifest = yaml.safe_dump_all([POD, other])
     result = offline(folder, "-f", "-", "-n", "research", stdin=manifest)
-    assert result.exit_code == 2
-    assert result.stdout == ""
+    assert (result.exit_code, result.stdout) == (2, "")
     assert (
-        f'{kind}/q: the namespace from the provided object "plain" does not match the namespace "research". '
-        "You must pass '--namespace=plain' to perform this operation."
+        f'{kind}/q: the namespace from the provided object "plain" does not match the namespace '
+        "\"research\". You must pass '--namespace=plain' to perform this operation."
     ) in " ".join(result.stderr.split())
     assert offline(folder, "-f", "-", "-n", "plain", stdin=manifest).exit_code == 0
 
 
 def test_finds_a_runtime_in_another_file(folder: Path) -> None:
-    runtime = {
-        "apiVersion": "trainer.kubeflow.org/v1alpha1",
-        "kind": "ClusterTrainingRuntime",
-        "metadata": {"name": "own"},
-    }
-    job = {
-        "apiVersion": "trainer.kubeflow.org/v1alpha1",
-        "kind": "TrainJob",
-        "metadata": {"name": "t"},
-    }
-    template = {"spec": {"template": {"spec": {"containers": [{"name": "node", "image": "own"}]}}}}
-    spec = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": template}]}}}
-    (folder / "runtime.yaml").write_text(yaml.safe_dump({**runtime, "spec": spec}))
-    (folder / "job.yaml").write_text(
-        yaml.safe_dump({**job, "spec": {"runtimeRef": {"name": "own"}}})
-    )
-    result = offline(
-        folder,
-        "-f",
-        str(folder / "job.yaml"),
-        "-f",
-        str(folder / "runtime.yaml"),
-        "--namespace",
-        "plain",
-        "-o",
-        "json",
-    )
-    [pod] = json.loads(result.stdout)["pods"]
-    assert pod["pod"]["spec"]["containers"][0]["image"] == "own"
+    group = {"apiVersion": "trainer.kubeflow.org/v1alpha1"}
+    pod = {"spec": {"template": {"spec": {"containers": [{"name": "node", "image": "own"}]}}}}
+    jobs = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": pod}]}}}
+    runtime = {"kind": "ClusterTrainingRuntime", "metadata": {"name": "own"}, "spec": jobs}
+    reference = {"runtimeRef": {"name": "own"}}
+    job = {"kind": "TrainJob", "metadata": {"name": "t"}, "spec": reference}
+    files = (write(folder / f"{each['kind']}.yaml", {**group, **each}) for each in (job, runtime))
+    given = [word for file in files for word in ("-f", file)]
+    [found] = pods(offline(folder, *given, "-n", "plain", "-o", "json"))
+    assert found["pod"]["spec"]["containers"][0]["image"] == "own"
 
 
 def test_ends_with_1_where_a_pod_is_denied(folder: Path) -> None:
-    result = offline(folder, "-f", TORCHX, "--namespace", "nowhere")
+    result = offline(folder, "-f", TORCHX, "-n", "nowhere")
     assert result.exit_code == 1
     assert "namespace nowhere does not exist" in result.stdout
 
 
 def test_ends_with_2_where_a_template_is_broken(folder: Path) -> None:
     broken = {**POD, "spec": {"containers": {"name": "m"}}}
-    (folder / "broken.yaml").write_text(yaml.safe_dump_all([broken, POD]))
-    result = offline(
-        folder, "-f", str(folder / "broken.yaml"), "--namespace", "plain", "-o", "json"
-    )
-    assert result.exit_code == 2
-    assert len(json.loads(result.stdout)["pods"]) == 1
+    file = write(folder / "broken.yaml", broken, POD)
+    result = offline(folder, "-f", file, "-n", "plain", "-o", "json")
+    assert (result.exit_code, len(pods(result))) == (2, 1)
     assert "Pod/p: pod.spec.containers: expected a list" in result.stderr
 
 
 def test_takes_the_last_of_a_key_that_is_written_twice_as_kubectl_does(folder: Path) -> None:
     text = (
-        "kind: ConfigMap\nmetadata: {name: x}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: plain}\nspec:\n"
-        "  containers:\n  - name: c\n    resources: {limits: {cpu: 1}}\n    image: i\n    resources: {limits: {cpu: 2}}\n"
+        "kind: ConfigMap\nmetadata: {name: x}\n---\napiVersion: v1\nkind: Pod\n"
+        "metadata: {name: p, namespace: plain}\nspec:\n  containers:\n  - name: c\n"
+        "    resources: {limits: {cpu: 1}}\n    image: i\n    resources: {limits: {cpu: 2}}\n"
     )
     result = offline(folder, "-f", "-", "-o", "json", stdin=text)
-    [pod] = json.loads(result.stdout)["pods"]
+    [pod] = pods(result)
     assert pod["pod"]["spec"]["containers"][0]["resources"]["limits"] == {"cpu": 2}
     assert pod["warnings"][0] == (
-        "standard input: line 12, column 5: spec.containers[0].resources: is written twice, also in line 10; the last one counts"
+        "standard input: line 12, column 5: spec.containers[0].resources: is written twice, also in "
+        "line 10; the last one counts"
     )
     assert result.exit_code == 0
     (folder / "profiles.yaml").write_text("profiles: {}\nprofiles: {}")
@@ -224,48 +194,27 @@ def test_ends_with_2_where_the_command_or_its_input_is_wrong(
     folder: Path, arguments: list[str], stdin: str | bytes | None, message: str
 ) -> None:
     result = offline(folder, *arguments, stdin=stdin)
-    assert result.exit_code == 2
+    assert (result.exit_code, result.stdout) == (2, "")
     assert message in " ".join(result.stderr.split())
-    assert result.stdout == ""
 
 
 def test_takes_the_profiles_among_the_objects(folder: Path) -> None:
-    profiles = to_objects(
-        (folder / "profiles.yaml").read_text().replace("rdma/hca", "rdma/as-object")
-    )
-    settings = {
-        "apiVersion": "config.fabric-injector.io/v1alpha1",
-        "kind": "Configuration",
-        "multus": {},
-    }
-    objects = [*yaml.safe_load_all((folder / "objects.yaml").read_text()), settings, *profiles]
-    (folder / "all.yaml").write_text(yaml.safe_dump_all(objects))
-    result = call("-f", TORCHX, "-n", "research", "--objects", str(folder / "all.yaml"))
+    profiles = to_objects(PROFILES.replace("rdma/hca", "rdma/as-object"))
+    objects = ("--objects", write(folder / "all.yaml", *OBJECTS, configuration(), *profiles))
+    result = call(*JOB, *objects)
     assert "rdma/as-object" in result.stdout
     assert result.stderr == ""
-    given = call(
-        "-f",
-        TORCHX,
-        "-n",
-        "research",
-        "--objects",
-        str(folder / "all.yaml"),
-        "--profiles",
-        str(folder / "profiles.yaml"),
-    )
-    assert "rdma/hca" in given.stdout
+    assert "rdma/hca" in call(*JOB, *objects, "--profiles", str(folder / "profiles.yaml")).stdout
     profiles[0]["spec"]["later"] = True
-    (folder / "all.yaml").write_text(yaml.safe_dump_all([*objects[:-1], *profiles]))
-    broken = call("-f", TORCHX, "-n", "research", "--objects", str(folder / "all.yaml"))
+    write(folder / "all.yaml", *OBJECTS, *profiles)
+    broken = call(*JOB, *objects)
     assert broken.exit_code == 2
     assert "--objects: FabricProfile rdma-shared: spec.later: is not a field" in broken.stderr
 
 
 def test_reads_a_file_of_objects(folder: Path) -> None:
-    profiles = to_objects((folder / "profiles.yaml").read_text())
-    (folder / "profiles.yaml").write_text(yaml.safe_dump_all(profiles))
-    result = offline(folder, "-f", TORCHX, "--profile", "rdma-shared")
-    assert "rdma/hca" in result.stdout
+    write(folder / "profiles.yaml", *to_objects(PROFILES))
+    assert "rdma/hca" in offline(folder, "-f", TORCHX, "--profile", "rdma-shared").stdout
 
 
 def test_names_every_fault_of_the_profiles(folder: Path) -> None:
@@ -276,13 +225,12 @@ def test_names_every_fault_of_the_profiles(folder: Path) -> None:
 
 
 def test_uses_the_sample_profiles_beside_objects(folder: Path) -> None:
-    result = call("-f", TORCHX, "--objects", str(folder / "objects.yaml"), "--namespace", "plain")
+    result = call("-f", TORCHX, "--objects", str(folder / "objects.yaml"), "-n", "plain")
     assert result.exit_code == 0
     assert "no --profiles: the sample profiles are used" in result.stderr
 
 
 def test_takes_every_option_from_the_environment(folder: Path) -> None:
-    prefix = "FABRIC_INJECTOR_DRY_RUN_"
     values = {
         "FILE": TORCHX,
         "PROFILES": str(folder / "profiles.yaml"),
@@ -291,9 +239,9 @@ def test_takes_every_option_from_the_environment(folder: Path) -> None:
         "PROFILE": "rdma-shared",
         "OUTPUT": "json",
     }
-    result = call(env={prefix + key: value for key, value in values.items()})
+    result = call(env={f"FABRIC_INJECTOR_DRY_RUN_{key}": value for key, value in values.items()})
     assert result.exit_code == 0
-    assert {pod["profile"] for pod in json.loads(result.stdout)["pods"]} == {"rdma-shared"}
+    assert {pod["profile"] for pod in pods(result)} == {"rdma-shared"}
 
 
 def test_shows_examples_in_its_help() -> None:
@@ -307,123 +255,80 @@ def test_shows_examples_in_its_help() -> None:
     )
 
 
-def half_injected() -> str:
-    """Return a Volcano Job whose rank 0, on the node's network, has no address that its worker waits for."""
-    own = {
-        "command": ["torchrun", "--nnodes=2", "--master_addr=$(HEAD)", "t.py"],
-        "env": [{"name": "HEAD", "value": "b-m-0.b"}],
-    }
-    limits = {"resources": {"limits": {"nvidia.com/gpu": 8}}}
-    spec = {"containers": [{"name": "c", "image": "i", **own, **limits}]}
-    tasks = [
-        {"name": "m", "replicas": 1, "template": {"spec": {**spec, "hostNetwork": True}}},
-        {"name": "w", "replicas": 1, "template": {"spec": spec}},
-    ]
-    job = {
-        "apiVersion": "batch.volcano.sh/v1alpha1",
-        "kind": "Job",
-        "metadata": {"name": "b"},
-        "spec": {"tasks": tasks},
-    }
-    return yaml.safe_dump(job)
+HALF_INJECTED = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: b}
+spec:
+  tasks:
+  - {name: m, replicas: 1, template: {spec: {hostNetwork: true, containers: [&c
+      {name: c, image: i, command: [torchrun, --nnodes=2, --master_addr=$(HEAD), t.py],
+       env: [{name: HEAD, value: b-m-0.b}], resources: {limits: {nvidia.com/gpu: 8}}}]}}}
+  - {name: w, replicas: 1, template: {spec: {containers: [*c]}}}
+"""
+"""Its rank 0, on the node's network, has no address that its worker waits for."""
 
 
 def test_a_job_that_cannot_meet_ends_with_status_3_unless_something_is_worse(folder: Path) -> None:
-    job = ("-f", "-", "--namespace", "research")
-    result = offline(folder, *job, stdin=half_injected())
+    def status(*more: str, options: tuple[str, ...] = ()) -> int:
+        text = "\n---\n".join([HALF_INJECTED, *more])
+        return offline(folder, "-f", "-", "-n", "research", *options, stdin=text).exit_code
+
+    result = offline(folder, "-f", "-", "-n", "research", stdin=HALF_INJECTED)
     assert "Job/b: 2 pods: 1 injected, 1 worker; cannot meet" in result.stdout
-    assert result.exit_code == 3
-    labelled = {**POD, "metadata": {"name": "p", "labels": {names.PROFILE: "absent"}}}
-    denied = f"---\n{json.dumps(labelled)}\n"
-    assert offline(folder, *job, stdin=half_injected() + denied).exit_code == 1
-    assert offline(folder, *job, stdin=half_injected() + denied + "---\n7\n").exit_code == 2
-    assert offline(folder, *job, stdin=half_injected() + "---\n7\n").exit_code == 2
-    assert (
-        offline(folder, *job, "-o", "json", "--require-injection", stdin=half_injected()).exit_code
-        == 3
-    )
-
-
-def allowing(folder: Path, file: str, path: str, *objects: object) -> None:
-    settings = {
-        "apiVersion": "config.fabric-injector.io/v1alpha1",
-        "kind": "Configuration",
-        "allowed": {"hostPaths": [path]},
-    }
-    (folder / file).write_text(yaml.safe_dump_all([settings, *objects]))
+    assert status() == 3
+    denied = json.dumps({**POD, "metadata": {"name": "p", "labels": {names.PROFILE: "absent"}}})
+    assert [status(denied), status(denied, "7"), status("7")] == [1, 2, 2]
+    assert status(options=("-o", "json", "--require-injection")) == 3
 
 
 @pytest.mark.parametrize("form", ["objects", "short"])
 def test_the_configuration_among_the_objects_counts_beside_profiles_without_one(
     folder: Path, form: str
 ) -> None:
-    short = (
-        PROFILES
-        + "    volumes: [{name: s, hostPath: {path: /sys}}]\n    mounts: [{name: s, mountPath: /hostsys}]\n"
-    )
+    given = "    volumes: [{name: s, hostPath: {path: /sys}}]\n"
+    short = f"{PROFILES}{given}    mounts: [{{name: s, mountPath: /hostsys}}]\n"
     objects = to_objects(short)
     (folder / "profiles.yaml").write_text(short if form == "short" else yaml.safe_dump_all(objects))
-    job = ("-f", TORCHX, "--namespace", "research")
-    assert offline(folder, *job).exit_code == 1
-    allowing(folder, "objects.yaml", "/sys", *OBJECTS)
-    result = offline(folder, *job)
+    assert offline(folder, *JOB).exit_code == 1
+    write(folder / "objects.yaml", configuration(allowed={"hostPaths": ["/sys"]}), *OBJECTS)
+    result = offline(folder, *JOB)
     assert (result.exit_code, result.stderr) == (0, "")
-    allowing(folder, "profiles.yaml", "/dev", *objects)
-    result = offline(folder, *job)
+    write(folder / "profiles.yaml", configuration(allowed={"hostPaths": ["/dev"]}), *objects)
+    result = offline(folder, *JOB)
     assert "hostPath /sys is not in allowed.hostPaths" in result.stdout
-    assert (
-        result.stderr
-        == f"the Configuration in --objects is not used: {folder / 'profiles.yaml'} has one itself\n"
-    )
+    has_one = f"{folder / 'profiles.yaml'} has one itself\n"
+    assert result.stderr == f"the Configuration in --objects is not used: {has_one}"
     assert result.exit_code == 1
 
 
-TWO_PROFILES = """
-profiles:
-  rdma: {networks: [{network: default/rdma-net, resource: rdma/hca}]}
-  typo: {networks: [{network: default/rdma-nett}]}
-"""
-NETWORK = next(each for each in OBJECTS if each["kind"] == "NetworkAttachmentDefinition")
-
-
-def space(name: str, **labels: str) -> dict[str, Any]:
-    return {"kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+def space(folder: Path, **labels: str) -> None:
+    """Write a cluster whose namespace has these labels."""
+    metadata = {"name": "research", "labels": labels}
+    write(folder / "objects.yaml", {"kind": "Namespace", "metadata": metadata}, NETWORK)
 
 
 def test_says_the_next_step_where_nothing_is_injected(folder: Path) -> None:
-    (folder / "objects.yaml").write_text(yaml.safe_dump_all([space("research"), NETWORK]))
-    result = offline(folder, "-f", TORCHX, "--namespace", "research")
-    assert result.exit_code == 0
-    assert (
-        result.stderr
-        == "next: kubectl label namespace research fabric-injector.io/profile=rdma-shared\n"
-    )
-    assert (
-        offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection").exit_code
-        == 1
-    )
-    (folder / "profiles.yaml").write_text(TWO_PROFILES)
-    told = offline(folder, "-f", TORCHX, "--namespace", "research").stderr
-    assert told.endswith("fabric-injector.io/profile=PROFILE; PROFILE is one of: rdma, typo\n")
+    space(folder)
+    step = "next: kubectl label namespace research fabric-injector.io/profile="
+    result = offline(folder, *JOB)
+    assert (result.exit_code, result.stderr) == (0, f"{step}rdma-shared\n")
+    assert offline(folder, *JOB, "--require-injection").exit_code == 1
+    two = "profiles:\n  rdma: {networks: [{network: default/rdma-net, resource: rdma/hca}]}\n"
+    (folder / "profiles.yaml").write_text(f"{two}  typo: {{networks: [{{network: a/b}}]}}\n")
+    assert offline(folder, *JOB).stderr == f"{step}PROFILE; PROFILE is one of: rdma, typo\n"
 
 
 def test_says_the_next_step_where_a_namespace_only_observes(folder: Path) -> None:
-    labels = {names.PROFILE: "rdma-shared", names.MODE: "observe"}
-    (folder / "objects.yaml").write_text(yaml.safe_dump_all([space("research", **labels), NETWORK]))
-    result = offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection")
-    assert (result.exit_code, result.stderr) == (
-        1,
-        "next: kubectl label namespace research fabric-injector.io/mode-\n",
-    )
+    space(folder, **{names.PROFILE: "rdma-shared", names.MODE: "observe"})
+    result = offline(folder, *JOB, "--require-injection")
+    step = "next: kubectl label namespace research fabric-injector.io/mode-\n"
+    assert (result.exit_code, result.stderr) == (1, step)
 
 
 def test_requires_an_injection(folder: Path) -> None:
-    result = offline(folder, "-f", TORCHX, "--namespace", "research", "--require-injection")
+    result = offline(folder, *JOB, "--require-injection")
     assert (result.exit_code, result.stderr) == (0, "")
-    (folder / "single.yaml").write_text(yaml.safe_dump(POD))
-    result = offline(
-        folder, "-f", str(folder / "single.yaml"), "--namespace", "research", "--require-injection"
-    )
-    assert (result.exit_code, result.stderr) == (1, ""), (
-        "it needs no fabric, and no label would change that"
-    )
+    single = ("-f", str(folder / "pod.yaml"), "-n", "research", "--require-injection")
+    result = offline(folder, *single)
+    assert (result.exit_code, result.stderr) == (1, ""), "no label would change that"

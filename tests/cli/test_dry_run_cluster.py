@@ -24,8 +24,7 @@ from webhook.core import names
 DEPLOYMENT = "/apis/apps/v1/namespaces/fabric-injector/deployments/fabric-injector-webhook"
 CONFIG_MAP = "/api/v1/namespaces/fabric-injector/configmaps/fabric-injector-config"
 NETWORK = {"config": '{"type": "macvlan", "ipam": {"type": "nv-ipam"}}'}
-
-
+RDMA_NET = f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net"
 REFUSED = [status(403, "no such right")] * 9
 
 
@@ -78,11 +77,8 @@ def test_reads_the_file_of_a_webhook_that_was_given_one(
 
 def deployment() -> dict[str, Any]:
     mounts = [{"name": "p", "mountPath": "/p"}]
-    container = {
-        "name": "webhook",
-        "args": ["serve", "--profiles=/p/f.yaml"],
-        "volumeMounts": mounts,
-    }
+    arguments = ["serve", "--profiles=/p/f.yaml"]
+    container = {"name": "webhook", "args": arguments, "volumeMounts": mounts}
     pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "mine"}}]}
     metadata = {"name": "fabric-injector-webhook", "namespace": "fabric-injector"}
     return {"metadata": metadata, "spec": {"template": {"spec": pod}}}
@@ -100,6 +96,14 @@ def deployment() -> dict[str, Any]:
             "answered 401: who are you; give --profiles FILE, or --server",
         ),
         (
+            status(403, "no such right"),
+            "answered 403: no such right; give --profiles FILE, or --server",
+        ),
+        (
+            status(403, "no such right"),
+            "ask for ClusterRole fabric-injector-profile-viewer",
+        ),
+        (
             lambda exchange: exchange.answer(200, {"items": 3}),
             "answered with no list: items is not a list",
         ),
@@ -110,77 +114,42 @@ def test_says_why_the_installed_profiles_cannot_be_used(
 ) -> None:
     put_cluster(server)
     group = {"preferredVersion": {"groupVersion": "fabric-injector.io/v1alpha1"}}
-    server.misbehave(
-        "get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group)
-    )
+    path = "/apis/fabric-injector.io"
+    server.misbehave("get", path, lambda exchange: exchange.answer(200, group))
     server.misbehave("list", FABRIC_PROFILES, answer)
     result = call("-f", TORCHX, env=kubeconfig(folder, server))
     assert result.exit_code == 2
     assert told in result.stderr
 
 
-def test_names_the_role_that_lets_profiles_be_read(folder: Path, server: FakeApiServer) -> None:
-    put_cluster(server)
-    group = {"preferredVersion": {"groupVersion": "fabric-injector.io/v1alpha1"}}
-    server.misbehave(
-        "get", "/apis/fabric-injector.io", lambda exchange: exchange.answer(200, group)
-    )
-    server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
-    result = call("-f", TORCHX, env=kubeconfig(folder, server))
-    assert result.exit_code == 2
-    assert "answered 403: no such right; give --profiles FILE, or --server" in result.stderr
-    assert "ask for ClusterRole fabric-injector-profile-viewer" in result.stderr
+def own_profiles(folder: Path) -> tuple[str, ...]:
+    return ("-f", TORCHX, "-n", "research", "--profiles", str(folder / "profiles.yaml"))
 
 
 def test_asks_the_cluster_about_namespaces_and_networks(
     folder: Path, server: FakeApiServer
 ) -> None:
     server.put(NAMESPACES, "research", labels={names.PROFILE: "rdma-shared"})
-    config = '{"type": "macvlan", "ipam": {"type": "nv-ipam"}}'
-    server.put(NETWORKS, "rdma-net", "default", spec={"config": config})
-    arguments = (
-        "-f",
-        TORCHX,
-        "--namespace",
-        "research",
-        "--profiles",
-        str(folder / "profiles.yaml"),
-        "-o",
-        "json",
-    )
-    result = call(*arguments, env=kubeconfig(folder, server))
+    server.put(NETWORKS, "rdma-net", "default", spec=NETWORK)
+    result = call(*own_profiles(folder), "-o", "json", env=kubeconfig(folder, server))
     assert result.exit_code == 0, result.output
     assert all(pod["patch"] for pod in json.loads(result.stdout)["pods"])
     assert {request.method for request in server.requests} == {"GET"}
 
 
 def test_says_when_the_cluster_cannot_be_asked(folder: Path, server: FakeApiServer) -> None:
-    server.misbehave("get", f"{NAMESPACES}/research", *[status(403, "no such right")] * 9)
-    arguments = (
-        "-f",
-        TORCHX,
-        "--namespace",
-        "research",
-        "--profiles",
-        str(folder / "profiles.yaml"),
-    )
-    result = call(*arguments, env=kubeconfig(folder, server))
+    server.misbehave("get", f"{NAMESPACES}/research", *REFUSED)
+    result = call(*own_profiles(folder), env=kubeconfig(folder, server))
     assert result.exit_code == 2
-    assert (
-        "answered 403: no such right; --server lets the cluster decide, with fewer rights"
-        in result.stderr
-    )
+    answer = "answered 403: no such right"
+    assert f"{answer}; --server lets the cluster decide, with fewer rights" in result.stderr
 
 
 def test_goes_on_without_a_network_that_may_not_be_read(
     folder: Path, server: FakeApiServer
 ) -> None:
     put_cluster(server)
-    server.misbehave(
-        "get",
-        f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net",
-        *REFUSED,
-    )
+    server.misbehave("get", RDMA_NET, *REFUSED)
     result = call("-f", TORCHX, "-o", "json", env=kubeconfig(folder, server, namespace="research"))
     assert result.exit_code == 0, result.output
     assert all("rdma/hca" in json.dumps(pod["pod"]) for pod in json.loads(result.stdout)["pods"])
@@ -198,8 +167,7 @@ def test_goes_on_without_no_network_that_cannot_be_read(
     folder: Path, server: FakeApiServer
 ) -> None:
     put_cluster(server)
-    path = f"{NETWORKS.replace('network-att', 'namespaces/default/network-att')}/rdma-net"
-    server.misbehave("get", path, *[status(500, "broken")] * 9)
+    server.misbehave("get", RDMA_NET, *[status(500, "broken")] * 9)
     result = call("-f", TORCHX, env=kubeconfig(folder, server, namespace="research"))
     assert result.exit_code == 2
     assert "answered 500: broken" in result.stderr

@@ -30,24 +30,12 @@ def admit(exchange: Exchange) -> None:
 
 def test_sends_each_pod_to_the_cluster(folder: Path, server: FakeApiServer) -> None:
     server.misbehave("POST", "/api/v1/namespaces/research/pods", admit, admit)
-    result = call(
-        "-f",
-        TORCHX,
-        "--namespace",
-        "research",
-        "--server",
-        "-o",
-        "json",
-        env=kubeconfig(folder, server),
-    )
+    job = ("-f", TORCHX, "-n", "research", "--server", "-o", "json")
+    result = call(*job, env=kubeconfig(folder, server))
     assert result.exit_code == 0, result.output
     first, _ = json.loads(result.stdout)["pods"]
-    assert (first["system"], first["job"], first["rendezvous"], first["profile"]) == (
-        "torchx",
-        "job-1",
-        "worker",
-        "rdma-shared",
-    )
+    told = [first[key] for key in ("system", "job", "rendezvous", "profile")]
+    assert told == ["torchx", "job-1", "worker", "rdma-shared"]
     assert first["warnings"] == ['say "no"', "twice"]
     [workload] = json.loads(result.stdout)["workloads"]
     assert (workload["source"], workload["roles"]) == ("Job/train-t4rcs9x6sv1m", {"worker": 2})
@@ -95,30 +83,29 @@ def test_takes_a_refusal_as_a_denial(
     assert message in result.stdout
 
 
-def test_an_account_that_may_create_no_pods_has_no_verdict(
-    folder: Path, server: FakeApiServer
-) -> None:
-    answer = 'pods "p" is forbidden: User "ann" cannot create resource "pods" in API group "" in the namespace "default"'
-    server.misbehave("POST", "/api/v1/namespaces/default/pods", status(403, answer))
-    result = call("-f", str(folder / "pod.yaml"), "--server", env=kubeconfig(folder, server))
-    assert result.exit_code == 2
-    assert (
-        f"{answer}; --server creates pods in a dry run, which needs the right to create them"
-        in result.stderr
-    )
+FORBIDDEN = (
+    'pods "p" is forbidden: User "ann" cannot create resource "pods" in API group "" in the '
+    'namespace "default"'
+)
 
 
 @pytest.mark.parametrize(
-    ("code", "message"),
-    [(401, "log in to the cluster again"), (500, "failed calling webhook")],
-    ids=str,
+    ("code", "answer", "message"),
+    [
+        (401, "who are you", "log in to the cluster again"),
+        (500, "failed calling webhook", "failed calling webhook"),
+        (
+            403,
+            FORBIDDEN,
+            f"{FORBIDDEN}; --server creates pods in a dry run, which needs the right to create them",
+        ),
+    ],
+    ids=["401", "500", "no right to create"],
 )
 def test_takes_no_answer_as_no_denial(
-    folder: Path, server: FakeApiServer, code: int, message: str
+    folder: Path, server: FakeApiServer, code: int, answer: str, message: str
 ) -> None:
-    server.misbehave(
-        "POST", "/api/v1/namespaces/default/pods", status(code, "failed calling webhook")
-    )
+    server.misbehave("POST", "/api/v1/namespaces/default/pods", status(code, answer))
     result = call("-f", str(folder / "pod.yaml"), "--server", env=kubeconfig(folder, server))
     assert result.exit_code == 2
     assert message in result.stderr

@@ -24,39 +24,26 @@ GROUPS = {
     "/apis/kubeflow.org": ["v2beta1", "v1"],
     "/apis/trainer.kubeflow.org": ["v1alpha1"],
 }
-COMMAND = [
-    "torchrun",
-    "--nnodes=2",
-    "--rdzv-backend=c10d",
-    "--rdzv-endpoint=$(MASTER_ADDR):29500",
-    "train.py",
-]
+RDZV = ("--rdzv-backend=c10d", "--rdzv-endpoint=$(MASTER_ADDR):29500")
+COMMAND = ["torchrun", "--nnodes=2", *RDZV, "train.py"]
+WEB = {"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}}
 
 
 def template(name: str = "pytorch", **changes: Any) -> dict[str, Any]:
-    container = {
-        "name": name,
-        "image": "i",
-        "command": COMMAND,
-        "resources": {"limits": {"nvidia.com/gpu": "8"}},
-    }
+    limits = {"limits": {"nvidia.com/gpu": "8"}}
+    container = {"name": name, "image": "i", "command": COMMAND, "resources": limits}
     return {"spec": {"containers": [container], **changes}}
 
 
 def pytorch_job(**changes: Any) -> dict[str, Any]:
-    types = {"Master": 1, "Worker": 3}
     pod = template(**changes)
-    return {
-        "pytorchReplicaSpecs": {
-            each: {"replicas": number, "template": pod} for each, number in types.items()
-        }
-    }
+    types = (("Master", 1), ("Worker", 3))
+    return {"pytorchReplicaSpecs": {name: {"replicas": n, "template": pod} for name, n in types}}
 
 
 def owned_by(version: str, kind: str, name: str) -> list[dict[str, Any]]:
-    return [
-        {"apiVersion": version, "kind": kind, "name": name, "uid": f"u-{name}", "controller": True}
-    ]
+    owner = {"apiVersion": version, "kind": kind, "name": name, "uid": f"u-{name}"}
+    return [{**owner, "controller": True}]
 
 
 @pytest.fixture
@@ -66,12 +53,7 @@ def cluster(server: FakeApiServer) -> FakeApiServer:
     server.put(NAMESPACES, "quiet", labels={names.PROFILE: names.PROFILE_NONE})
     server.groups.update(GROUPS)
     server.put(PYTORCH_JOBS, "bert", "research", spec=pytorch_job())
-    server.put(
-        DEPLOYMENTS,
-        "web",
-        "research",
-        spec={"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}},
-    )
+    server.put(DEPLOYMENTS, "web", "research", spec=WEB)
     server.put(PYTORCH_JOBS, "llama", "team", spec=pytorch_job())
     server.put(PYTORCH_JOBS, "opt", "quiet", spec=pytorch_job())
     return server
@@ -138,21 +120,10 @@ def test_what_a_workload_of_the_list_made_is_not_shown_again(
     for number in range(2):
         owner = owned_by("kubeflow.org/v1", "PyTorchJob", "bert")
         cluster.put(PODS, f"bert-worker-{number}", "research", spec=pod, ownerReferences=owner)
-    replica_set = {"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}}
-    cluster.put(
-        REPLICA_SETS,
-        "web-5",
-        "research",
-        spec=replica_set,
-        ownerReferences=owned_by("apps/v1", "Deployment", "web"),
-    )
-    cluster.put(
-        JOBS,
-        "old",
-        "research",
-        spec={"template": template()},
-        status={"conditions": [{"type": "Complete", "status": "True"}]},
-    )
+    owner = owned_by("apps/v1", "Deployment", "web")
+    cluster.put(REPLICA_SETS, "web-5", "research", spec=WEB, ownerReferences=owner)
+    ended = {"conditions": [{"type": "Complete", "status": "True"}]}
+    cluster.put(JOBS, "old", "research", spec={"template": template()}, status=ended)
     cluster.put(PODS, "system", "kube-system", spec=pod)
     for number in range(2):
         owner = owned_by("example.com/v1", "Trial", "tune")
@@ -181,12 +152,9 @@ def test_a_trainjob_is_completed_by_the_runtime_of_the_cluster(
     folder: Path, cluster: FakeApiServer
 ) -> None:
     node = {"name": "node", "template": {"spec": {"template": template("node")}}}
-    policy = {"numNodes": 5, "torch": {}}
-    cluster.put(
-        RUNTIMES,
-        "ours",
-        spec={"mlPolicy": policy, "template": {"spec": {"replicatedJobs": [node]}}},
-    )
+    jobs = {"spec": {"replicatedJobs": [node]}}
+    spec = {"mlPolicy": {"numNodes": 5, "torch": {}}, "template": jobs}
+    cluster.put(RUNTIMES, "ours", spec=spec)
     cluster.put(TRAIN_JOBS, "gpt", "research", spec={"runtimeRef": {"name": "ours"}})
     result = call("-A", env=kubeconfig(folder, cluster))
     [row] = [row for row in lines(result.stdout) if row[1] == "TrainJob/gpt"]

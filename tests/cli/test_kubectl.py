@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 import pytest
@@ -11,7 +10,14 @@ from click.testing import CliRunner
 
 from webhook.cli import imported, kubectl_plugin, main
 
-TALKERS = (("dry-run",), ("explain",), ("certs", "show"), ("certs", "rotate"))
+MEANINGS = {
+    ("dry-run",): "else the kubeconfig's",
+    ("explain",): "else the kubeconfig's",
+    ("certs", "show"): "in explain and dry-run",
+    ("certs", "rotate"): "in explain and dry-run",
+    ("check",): "else at all",
+}
+"""Commands that talk to a cluster, and what their help says of -n."""
 
 
 def test_usage_names_what_was_typed(
@@ -24,64 +30,25 @@ def test_usage_names_what_was_typed(
     assert capsys.readouterr().err.startswith("Usage: kubectl fabric-injector explain [OPTIONS]")
 
 
-@pytest.mark.parametrize("words", TALKERS, ids=" ".join)
-def test_commands_that_talk_to_a_cluster_share_kubectls_options(words: tuple[str, ...]) -> None:
-    spelled = {spelling for option in command_named(words).params for spelling in option.opts}
-    assert {"--kubeconfig", "--context", "--namespace", "-n"} <= spelled
-
-
-def command_named(words: tuple[str, ...]) -> click.Command:
-    found: click.Command = main
-    for word in words:
-        assert isinstance(found, click.Group)
-        found = imported(word) if found is main else found.commands[word]
-    return found
-
-
-@pytest.mark.parametrize("words", [*TALKERS, ("check",)], ids=" ".join)
-def test_the_installations_namespace_has_one_name_and_help_says_what_n_means(
-    words: tuple[str, ...],
+@pytest.mark.parametrize(("words", "meaning"), MEANINGS.items(), ids=map(" ".join, MEANINGS))
+def test_commands_that_talk_to_a_cluster_share_kubectls_options(
+    words: tuple[str, ...], meaning: str
 ) -> None:
-    spelled = {spelling: each for each in command_named(words).params for spelling in each.opts}
-    system = spelled["--system-namespace"]
+    """The installation's namespace has one name, in the environment too; help explains -n."""
+    command: click.Command = main
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = imported(word) if command is main else command.commands[word]
+    spelled = {spelling: each for each in command.params for spelling in each.opts}
+    assert {"--kubeconfig", "--context", "--namespace", "-n"} <= set(spelled)
+    system, named = spelled["--system-namespace"], spelled["-n"]
     assert isinstance(system, click.Option)
+    assert isinstance(named, click.Option)
+    assert meaning in str(named.help)
     if words == ("check",):
         assert "else fabric-injector" in str(system.help), "it finds the namespace"
     else:
         assert system.default == "fabric-injector"
-    told = spelled["-n"]
-    assert isinstance(told, click.Option)
-    is_same = told is system
-    meaning = (
-        "in explain and dry-run"
-        if is_same
-        else "else at all"
-        if words == ("check",)
-        else "else the kubeconfig's"
-    )
-    assert meaning in str(told.help)
-
-
-@pytest.mark.parametrize("words", [*TALKERS, ("check",)], ids=" ".join)
-def test_the_installations_namespace_has_one_name_in_the_environment_too(
-    words: tuple[str, ...],
-) -> None:
+    variable = "_".join(["FABRIC_INJECTOR", *words, "SYSTEM_NAMESPACE"]).upper().replace("-", "_")
     result = CliRunner().invoke(main, [*words, "--help"], terminal_width=200)
-    assert (
-        f"FABRIC_INJECTOR_{'_'.join(words).upper().replace('-', '_')}_SYSTEM_NAMESPACE"
-        in result.output
-    )
-
-
-@pytest.mark.parametrize("words", TALKERS, ids=" ".join)
-def test_a_kubeconfig_that_is_not_there_is_a_plain_error(
-    words: tuple[str, ...], tmp_path: Path
-) -> None:
-    (tmp_path / "pod.yaml").write_text(
-        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}"
-    )
-    given = ["-f", str(tmp_path / "pod.yaml"), "--server"] if words == ("dry-run",) else []
-    given += ["job/train"] if words == ("explain",) else []
-    result = CliRunner().invoke(main, [*words, *given, "--kubeconfig", str(tmp_path / "absent")])
-    assert result.exit_code == 2
-    assert f"no kubeconfig at {tmp_path / 'absent'}" in result.output
+    assert variable in result.output

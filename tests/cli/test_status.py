@@ -21,6 +21,7 @@ from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.finding import Finding
 from webhook.diagnose.status.jobs import keep_pod
 from webhook.diagnose.status.status import StatusReading, look_at_all
 
@@ -50,6 +51,13 @@ def reading(*scenes: Scene, **changes: Any) -> StatusReading:
     return StatusReading(NOW, **{**given, **changes})
 
 
+def first(now: StatusReading) -> Finding:
+    """Return the first finding of the only job."""
+    [job] = look_at_all(now)
+    assert job.first is not None
+    return job.first
+
+
 def test_a_claim_that_is_not_allocated() -> None:
     scene = ClaimScene()
     for pod in scene.pods.values():
@@ -59,24 +67,18 @@ def test_a_claim_that_is_not_allocated() -> None:
     for claim in scene.claims.values():
         claim["status"] = {}
     scene.changes["neighbours"] = None
-    [job] = look_at_all(reading(scene))
-    assert job.first is not None
-    assert job.first == explain(scene.reading).findings[0]
-    assert job.first.code is Code.CLAIM_UNALLOCATED
+    found = first(reading(scene))
+    assert found == explain(scene.reading).findings[0]
+    assert found.code is Code.CLAIM_UNALLOCATED
     scene.claims.clear()
-    [job] = look_at_all(reading(scene))
-    assert job.first is not None
-    assert job.first.code is Code.CLAIM_MISSING
+    assert first(reading(scene)).code is Code.CLAIM_MISSING
 
 
 def second(scene: Scene) -> Scene:
     """Return the same job under another name."""
-    text = (
-        json.dumps(scene.pods)
-        .replace("bert", "albert")
-        .replace('"uid-', '"uid-b')
-        .replace("3f0c7f2e", "4f0c7f2e")
-    )
+    text = json.dumps(scene.pods)
+    for old, new in (("bert", "albert"), ('"uid-', '"uid-b'), ("3f0c7f2e", "4f0c7f2e")):
+        text = text.replace(old, new)
     pods = json.loads(text)
     found = recognise(pods["albert-master-0"])
     assert isinstance(found, TrainingPod)
@@ -119,13 +121,8 @@ def is_not_indexed(scene: Scene) -> None:
     """A Job's pods have GPUs and start torchrun, and no rank: nothing is injected, which looks like a mistake."""
     scene.pods = {"bert-x7k2p": scene.created(1)}
     pod = scene.pods["bert-x7k2p"]
-    owner = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "name": "bert",
-        "uid": "u-job",
-        "controller": True,
-    }
+    owner: Object = {"apiVersion": "batch/v1", "kind": "Job", "name": "bert", "uid": "u-job"}
+    owner["controller"] = True
     labels = {"batch.kubernetes.io/job-name": "bert", "batch.kubernetes.io/controller-uid": "u-job"}
     pod["metadata"] |= {"name": "bert-x7k2p", "ownerReferences": [owner], "labels": labels}
     pod["spec"]["containers"][0] |= {"command": ["torchrun", "--nnodes=2", "train.py"], "env": []}
@@ -182,21 +179,11 @@ def is_suspended_by_kueue(scene: Scene) -> None:
     del scene.pods["bert-master-0"]["spec"]["nodeName"]
 
 
-TROUBLE = [
-    waits,
-    lacks_a_network,
-    is_unscheduled,
-    was_not_injected,
-    is_not_indexed,
-    is_missed_on_one_node,
-    observes,
-    drifts,
-    loses_rank_zero,
-    leads_nobody,
-    is_refused,
-    is_gated_by_kueue,
-    is_suspended_by_kueue,
-]
+TROUBLE = (
+    *(waits, lacks_a_network, is_unscheduled, was_not_injected, is_not_indexed),
+    *(is_missed_on_one_node, observes, drifts, loses_rank_zero, leads_nobody),
+    *(is_refused, is_gated_by_kueue, is_suspended_by_kueue),
+)
 
 
 @pytest.mark.parametrize("trouble", TROUBLE, ids=lambda each: each.__name__)
@@ -205,9 +192,8 @@ def test_tells_what_explain_tells_first(trouble: Any) -> None:
     trouble(scene)
     scene.changes["neighbours"] = None
     expected = explain(scene.reading).findings[0]
-    [job] = look_at_all(reading(scene))
     assert expected.level != "ok"
-    assert job.first == expected
+    assert first(reading(scene)) == expected
 
 
 def test_puts_jobs_in_trouble_first_and_leaves_out_those_that_are_over() -> None:
@@ -230,24 +216,21 @@ def test_leaves_out_what_asks_for_no_profile() -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("labels", "container"),
     [
-        pytest.param({"command": ["jupyter", "lab"]}, id="starts no launcher"),
-        pytest.param({"command": ["torchrun", "--standalone", "train.py"]}, id="on one node"),
-        pytest.param({"resources": {}}, id="without a GPU"),
-        pytest.param({names.PROFILE: names.PROFILE_NONE}, id="opted out"),
+        ({}, {"command": ["jupyter", "lab"]}),
+        ({}, {"command": ["torchrun", "--standalone", "train.py"]}),
+        ({}, {"resources": {}}),
+        ({names.PROFILE: names.PROFILE_NONE}, {}),
     ],
+    ids=["starts no launcher", "on one node", "without a GPU", "opted out"],
 )
-def test_leaves_out_what_does_not_look_as_if_it_trained(change: Object) -> None:
+def test_leaves_out_what_does_not_look_as_if_it_trained(labels: Object, container: Object) -> None:
     scene = Scene()
     is_not_indexed(scene)
     [pod] = scene.pods.values()
-    pod["metadata"]["labels"] |= {
-        key: value for key, value in change.items() if key == names.PROFILE
-    }
-    pod["spec"]["containers"][0] |= {
-        key: value for key, value in change.items() if key != names.PROFILE
-    }
+    pod["metadata"]["labels"] |= labels
+    pod["spec"]["containers"][0] |= container
     assert look_at_all(reading(scene)) == []
 
 
@@ -306,33 +289,27 @@ def test_lists_the_workloads_of_kueue_where_it_is_installed(profiles: Path) -> N
     connection = cluster(scene)
     group = {"preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta1"}}
     arguments = ("-A", "--profiles", str(profiles), "-o", "json")
-    absent = json.loads(invoke(connection, *arguments).stdout)
+
+    def problems() -> list[str]:
+        read = json.loads(invoke(connection, *arguments).stdout)
+        assert read["jobs"][0]["first"]["code"] == "scheduling-gated"
+        told = read["jobs"][0]["first"]["message"]
+        found = [each["problem"] for each in read["unread"] if each["what"] == "Kueue's Workloads"]
+        assert found or "resource rdma/hca unavailable in ClusterQueue" in told
+        return found
+
+    [absent] = problems()
+    assert "this cluster serves no kueue.x-k8s.io, and a pod has its gate" in absent
     connection.objects["/apis/kueue.x-k8s.io"] = group
-    without = json.loads(invoke(connection, *arguments).stdout)
+    [without] = problems()
+    assert "/apis/kueue.x-k8s.io/v1beta1 serves no workloads" in without
     connection.objects["/apis/kueue.x-k8s.io/v1beta1/workloads"] = scene.workloads
-    document = json.loads(invoke(connection, *arguments).stdout)
+    assert problems() == []
     connection.spoil = lambda request, *answer: (
         (403, b"{}") if request.endswith("/workloads") else answer
     )
-    refused = json.loads(invoke(connection, *arguments).stdout)
-    told = [
-        [each["problem"] for each in read["unread"] if each["what"] == "Kueue's Workloads"]
-        for read in (absent, without, document, refused)
-    ]
-    assert [
-        "this cluster serves no kueue.x-k8s.io, and a pod has its gate" in each for each in told[0]
-    ] == [True]
-    assert ["/apis/kueue.x-k8s.io/v1beta1 serves no workloads" in each for each in told[1]] == [
-        True
-    ]
-    assert told[2] == []
-    assert ["answered 403" in each for each in told[3]] == [True]
-    assert (
-        "resource rdma/hca unavailable in ClusterQueue" in document["jobs"][0]["first"]["message"]
-    )
-    assert {read["jobs"][0]["first"]["code"] for read in (absent, without, document, refused)} == {
-        "scheduling-gated"
-    }
+    [refused] = problems()
+    assert "answered 403" in refused
 
 
 def test_without_events_the_pods_tell() -> None:
@@ -378,16 +355,8 @@ def test_the_table_and_the_document(profiles: Path) -> None:
     connection = cluster(scene, second(Scene()))
     result = invoke(connection, "-A", "--profiles", str(profiles))
     lines = result.stdout.splitlines()
-    assert lines[0].split() == [
-        "NAMESPACE",
-        "JOB",
-        "PHASE",
-        "MEMBERS",
-        "WAITS",
-        "ADDRESS",
-        "FIRST",
-        "FINDING",
-    ]
+    head = ["NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS", "FIRST", "FINDING"]
+    assert lines[0].split() == head
     assert lines[1].startswith("research   bert    Running  3/4      -      -")
     assert "fail job bert-" in lines[1]
     assert "has no rank-0 pod" in lines[1]
@@ -405,12 +374,8 @@ def test_the_table_and_the_document(profiles: Path) -> None:
 def test_lists_each_kind_once(profiles: Path) -> None:
     connection = cluster(Scene(), second(Scene()))
     invoke(connection, "-A", "--profiles", str(profiles))
-    listed = [
-        request
-        for request in connection.asked
-        if request.split("?")[0].endswith(("/pods", "/nodes", "/events"))
-    ]
-    assert len(listed) == 3, connection.asked
+    paths = [request.split("?")[0] for request in connection.asked]
+    assert sum(each.endswith(("/pods", "/nodes", "/events")) for each in paths) == 3, paths
 
 
 @pytest.mark.parametrize(
@@ -431,10 +396,8 @@ def test_says_that_there_is_no_job(profiles: Path) -> None:
     scene.pods = {}
     result = invoke(cluster(scene), "-A", "--profiles", str(profiles))
     assert result.exit_code == 0
-    assert (
-        "no job in any namespace is injected, or trains where a profile is asked for"
-        in result.stdout
-    )
+    told = "no job in any namespace is injected, or trains where a profile is asked for"
+    assert told in result.stdout
 
 
 def test_says_that_the_only_job_has_ended(profiles: Path) -> None:
@@ -517,14 +480,8 @@ def test_a_watch_tells_changes_and_ends_with_the_last_look(profiles: Path) -> No
     scene = Scene()
     connection = cluster(scene)
     pods = connection.objects["/api/v1/pods"]
-    result, _ = watch(
-        connection,
-        profiles,
-        lambda: None,
-        lambda: pods.remove(scene.master),
-        pods.clear,
-        output="json",
-    )
+    between = (lambda: None, lambda: pods.remove(scene.master), pods.clear)
+    result, _ = watch(connection, profiles, *between, output="json")
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(line["name"], (line.get("first") or {}).get("code")) for line in lines[:2]] == [
         ("bert", None),
@@ -588,9 +545,7 @@ def test_what_time_alone_makes_a_fault(trouble: Callable[[Scene], None], code: C
     now = reading(scene, lease=None)
     [job] = look_at_all(now)
     assert job.first is None
-    [job] = look_at_all(now._replace(now=NOW + timedelta(minutes=10)))
-    assert job.first is not None
-    assert job.first.code is code
+    assert first(now._replace(now=NOW + timedelta(minutes=10))).code is code
 
 
 def test_programs_read_null_for_what_is_not_known() -> None:

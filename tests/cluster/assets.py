@@ -6,6 +6,7 @@ with ``--node`` the programs of a node too, with ``--claims`` those of a node wi
 """
 
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -17,33 +18,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .programs import (
-    ALERT_PROGRAMS,
-    CERTIFICATE_PROGRAMS,
-    CHART_PROGRAMS,
-    CLAIM_PROGRAMS,
-    NODE_PROGRAMS,
-    PROGRAMS,
-    SCHEMA_PROGRAMS,
-    SIMULATION_PROGRAMS,
-    WORKFLOW_PROGRAMS,
-    Program,
-)
+from .programs import CLAIMS, CONTROL_PLANE, NODE, PROGRAMS, Program
 
 TOOLS = Path(__file__).parent / "tools"
 NEEDED = ("etcd", "kube-apiserver")
 SECONDS_BETWEEN_REPORTS = 30
-ALL = {
-    **PROGRAMS,
-    **NODE_PROGRAMS,
-    **CLAIM_PROGRAMS,
-    **CHART_PROGRAMS,
-    **SCHEMA_PROGRAMS,
-    **WORKFLOW_PROGRAMS,
-    **ALERT_PROGRAMS,
-    **CERTIFICATE_PROGRAMS,
-    **SIMULATION_PROGRAMS,
-}
 
 
 class AssetsUnavailable(Exception):
@@ -58,7 +37,7 @@ def assets() -> Path:
     given = _given_folder()
     if given is not None:
         return given
-    return _built(*PROGRAMS)["etcd"].parent
+    return _built(*CONTROL_PLANE)["etcd"].parent
 
 
 def binary(name: str) -> Path:
@@ -71,12 +50,12 @@ def binary(name: str) -> Path:
 
 def node_assets() -> dict[str, Path]:
     """Give the path of each program of a node by its name, building those that neither place has."""
-    return {name: binary(name) for name in NODE_PROGRAMS}
+    return {name: binary(name) for name in NODE}
 
 
 def claim_assets() -> dict[str, Path]:
     """Give the path of each program of a node with claims by its name, building those that the cache lacks."""
-    return _built(*CLAIM_PROGRAMS)
+    return _built(*CLAIMS)
 
 
 def _given_folder() -> Path | None:
@@ -99,10 +78,10 @@ def cache_folder() -> Path:
 def _built(*names: str) -> dict[str, Path]:
     _, version = go()
     root = cache_folder() / "assets"
-    paths = {name: root / _key(version, ALL[name]) / name for name in names}
+    paths = {name: root / _key(version, PROGRAMS[name]) / name for name in names}
     for name, path in paths.items():
         if not path.is_file():
-            program = ALL[name]
+            program = PROGRAMS[name]
             build_once(
                 _flags(program), TOOLS / program.module, program.package, path, program.duration
             )
@@ -127,6 +106,11 @@ def go() -> tuple[str, str]:
         raise AssetsUnavailable(
             "no Go on PATH to build kube-apiserver and etcd with, and no KUBEBUILDER_ASSETS"
         )
+    return program, _go_version(program)
+
+
+@functools.cache
+def _go_version(program: str) -> str:
     module = TOOLS / "kubernetes"
     answer = subprocess.run(
         [program, "env", "GOVERSION"],
@@ -144,7 +128,7 @@ def go() -> tuple[str, str]:
         raise AssetsUnavailable(
             f"building the control plane needs Go {wanted} or later, found {version}"
         )
-    return program, version
+    return version
 
 
 def _build(flags: list[str], folder: Path, package: str, target: Path, duration: str) -> None:

@@ -112,7 +112,7 @@ class Client:
         """
         version, kind = manifest["apiVersion"], manifest["kind"]
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        wait_until(lambda: self._is_named(root, kind), f"discovery to name {kind} at {root}", 30)
+        wait_until(lambda: self._is_named(root, kind), f"discovery to name {kind} at {root}")
         resource = self._resources[root][kind]
         if not resource["namespaced"]:
             return f"{root}/{resource['name']}"

@@ -1,7 +1,5 @@
 """The controller's process, run against a real API server as a Deployment's container would run it."""
 
-import os
-import re
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,7 +13,7 @@ import yaml
 from tests.waiting import wait_until
 
 from .controlplane import BASE, ControlPlane
-from .processes import Server, free_port
+from .processes import Server, free_port, own_environment, status_of, sum_of, text_of
 
 ACCOUNT = ("fabric-injector", "fabric-injector-controller")
 
@@ -64,9 +62,7 @@ class Controller:
             f"--metrics-listen=127.0.0.1:{port}",
             *(options or ["--certificates=none"]),
         ]
-        dropped = ("KUBE", "FABRIC_INJECTOR_", "POD_NAME")
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
-        self._environment = {**kept, "KUBECONFIG": str(config)}
+        self._environment = own_environment(config)
         self._server: Server | None = None
 
     def __enter__(self) -> Self:
@@ -118,31 +114,19 @@ class Controller:
         """Tell whether it holds the Lease and may write."""
         return self.metric("fabric_injector_leader") == 1
 
-    def wait_until_leading(self, seconds: float = 30) -> None:
+    def wait_until_leading(self, seconds: float = 120) -> None:
         """Wait until it leads; a Lease whose holder was killed lasts 15 s."""
         wait_until(self.leads, "the controller to hold the Lease", seconds)
 
     def status(self, path: str) -> int | None:
         """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
-        with suppress(urllib3.exceptions.HTTPError):
-            return urllib3.request("GET", self.metrics_url + path, retries=False, timeout=5).status
-        return None
+        return status_of(self.metrics_url + path)
 
     def metric(self, name: str, /, **labels: str) -> float:
         """Give the sum of a metric over the series that carry these labels; 0 where nothing answers."""
-        try:
-            text = urllib3.request(
-                "GET", f"{self.metrics_url}/metrics", retries=False, timeout=5
-            ).data.decode()
-        except urllib3.exceptions.HTTPError:
-            return 0.0
-        wanted = {f'{key}="{value}"' for key, value in labels.items()}
-        series = (re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line) for line in text.splitlines())
-        return sum(
-            float(found[2])
-            for found in series
-            if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
-        )
+        with suppress(urllib3.exceptions.HTTPError):
+            return sum_of(text_of(f"{self.metrics_url}/metrics"), name, labels)
+        return 0.0
 
     def output(self) -> str:
         """Give all that was logged, over restarts too."""

@@ -1,6 +1,5 @@
 """A real Kubernetes control plane on loopback: etcd, kube-apiserver and, on request, kube-controller-manager and kube-scheduler."""
 
-import re
 import secrets
 import subprocess
 from collections.abc import Sequence
@@ -11,12 +10,16 @@ from typing import Any, Self
 
 import yaml
 
+from tests.profile_objects import to_objects
 from tests.waiting import wait_until
+from webhook.core.profiles.custom_resource import custom_resource_definition
+from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 
 from .assets import binary
 from .client import Client
+from .objects import account
 from .pki import Authority, new_key_pem, write_private
-from .processes import Server, free_port
+from .processes import Server, free_port, sum_of
 
 MANIFESTS = Path(__file__).parent / "manifests"
 BASE = Path(__file__).parents[2] / "manifests" / "base"
@@ -26,6 +29,8 @@ ACCESS = tuple(
 )
 """The shipped accounts, privileges and policies, without what runs under them."""
 NETWORKS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"
+PROFILES = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
+RBAC = "rbac.authorization.k8s.io"
 SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
@@ -149,18 +154,11 @@ class ControlPlane:
 
         *server*: the URL of the API server where it is not to be that on this machine.
         """
+        cluster = {"server": server or self.url, "certificate-authority": str(self.ca)}
         config = {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [
-                {
-                    "name": "test",
-                    "cluster": {
-                        "server": server or self.url,
-                        "certificate-authority": str(self.ca),
-                    },
-                }
-            ],
+            "clusters": [{"name": "test", "cluster": cluster}],
             "users": [{"name": "test", "user": {"token": token or self.token}}],
             "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
             "current-context": "test",
@@ -192,9 +190,7 @@ class ControlPlane:
         """Create the namespace with the labels, and its `default` ServiceAccount; give its name back."""
         metadata = {"name": name, "labels": labels or {}}
         self.api.expect("POST", "/api/v1/namespaces", {"metadata": metadata})
-        self.api.ensure(
-            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}, name
-        )
+        self.api.ensure(account(), name)
         return name
 
     def ensure_shipped(self, *files: str) -> None:
@@ -212,20 +208,37 @@ class ControlPlane:
             ]
         )
 
+    def allow(self, namespace: str, *rules: str, role: str = "", everywhere: bool = False) -> str:
+        """Let the namespace's `default` account do what rules say, or a ClusterRole; give its token.
+
+        A rule as ``apps:deployments,replicasets get list``. *everywhere*: in all namespaces.
+        """
+        group = {"apiVersion": f"{RBAC}/v1"}
+        kind, bound = ("ClusterRole" if role or everywhere else "Role"), {"name": role or namespace}
+        if rules:
+            self.api.ensure(
+                {**group, "kind": kind, "metadata": bound, "rules": [*map(_rule, rules)]}, namespace
+            )
+        binding = {
+            **group,
+            "kind": "ClusterRoleBinding" if everywhere else "RoleBinding",
+            "metadata": {"name": f"of-{namespace}"},
+            "roleRef": {"apiGroup": RBAC, "kind": kind, **bound},
+            "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": namespace}],
+        }
+        self.api.ensure(binding, namespace)
+        return self.service_account_token(namespace, "default")
+
+    def define_profiles(self, profiles: str = "profiles: {}") -> None:
+        """Install the kind FabricProfile, and those that the text of a profiles file describes."""
+        self.api.ensure(custom_resource_definition())
+        wait_until(lambda: self.api.answers(PROFILES), "the CRD to be served")
+        for manifest in to_objects(profiles):
+            self.api.ensure(manifest)
+
     def metric(self, name: str, /, **labels: str) -> float:
         """Give the sum of one of the API server's own metrics over the series that carry these labels."""
-        lines = self.api.expect("GET", "/metrics").splitlines()
-        wanted = {f'{key}="{value}"' for key, value in labels.items()}
-        series = (
-            re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line)
-            for line in lines
-            if line.startswith(name)
-        )
-        return sum(
-            float(found[2])
-            for found in series
-            if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
-        )
+        return sum_of(self.api.expect("GET", "/metrics"), name, labels)
 
     def _write_keys(self) -> None:
         keys = Authority("control plane of the tests").write(self.folder / "pki", self._names)
@@ -254,7 +267,13 @@ class ControlPlane:
         self.api.ensure(
             yaml.safe_load((MANIFESTS / "network-attachment-definition.yaml").read_text())
         )
-        wait_until(lambda: self.api.answers(NETWORKS), "the networks' CRD", 30)
+        wait_until(lambda: self.api.answers(NETWORKS), "the networks' CRD")
+
+
+def _rule(text: str) -> dict[str, list[str]]:
+    what, *verbs = text.split()
+    group, _, resources = what.partition(":")
+    return {"apiGroups": [group], "resources": resources.split(","), "verbs": verbs}
 
 
 def _as_flags(settings: dict[str, Any]) -> list[str]:

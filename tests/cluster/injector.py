@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .client import Client
+from .objects import made
 from .pki import Authority
 from .webhook import CONFIGURATIONS
 
@@ -19,6 +20,9 @@ CONTAINER: dict[str, Any] = {
     "image": "registry.example.com/late:1",
     "env": [{"name": "MASTER_ADDR", "value": "bert-master-0"}],
 }
+
+
+RULE = {"resources": ["pods"], "operations": ["CREATE"]}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -57,32 +61,20 @@ def late_injector(api: Client, folder: Path, namespace: str) -> Iterator[None]:
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    configuration = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": "zzz-late-injector"},
-        "webhooks": [
-            {
-                "name": "late.example.com",
-                "clientConfig": {
-                    "url": f"https://127.0.0.1:{server.server_port}/",
-                    "caBundle": base64.b64encode(authority.pem).decode(),
-                },
-                "rules": [
-                    {
-                        "apiGroups": [""],
-                        "apiVersions": ["v1"],
-                        "resources": ["pods"],
-                        "operations": ["CREATE"],
-                    }
-                ],
-                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-                "admissionReviewVersions": ["v1"],
-                "sideEffects": "None",
-                "reinvocationPolicy": "Never",
-            }
-        ],
+    entry = {
+        "name": "late.example.com",
+        "clientConfig": {
+            "url": f"https://127.0.0.1:{server.server_port}/",
+            "caBundle": base64.b64encode(authority.pem).decode(),
+        },
+        "rules": [{**RULE, "apiGroups": [""], "apiVersions": ["v1"]}],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "reinvocationPolicy": "Never",
     }
+    kind = "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration"
+    configuration = made(kind, "zzz-late-injector", webhooks=[entry])
     api.expect("POST", CONFIGURATIONS, configuration)
     try:
         yield

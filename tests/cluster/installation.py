@@ -3,7 +3,6 @@
 import atexit
 import base64
 import functools
-import os
 import shutil
 import socket
 import tempfile
@@ -12,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import urllib3
 import yaml
 
 from tests.profile_objects import to_objects
@@ -22,11 +20,14 @@ from webhook.core.profiles.objects import PLURAL
 from .client import Client, Response
 from .controlplane import ControlPlane
 from .kustomize import render
-from .processes import Server, free_port
+from .objects import pod
+from .processes import Server, free_port, own_environment, status_of, text_of
+from .webhook import CONFIGURATIONS
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 NAMESPACE = "fabric-injector"
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/fabric-injector-tls"
+APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 MOUNTED = "/etc/fabric-injector"
 ROUTED = "--enable-aggregator-routing=true"
 """Flag of an API server that calls a Service's endpoints itself, for want of a kube-proxy."""
@@ -51,12 +52,7 @@ def shipped(
             yield manifest
 
 
-POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"generateName": "train-", "labels": {"fabric-injector.io/profile": "rdma-shared"}},
-    "spec": {"containers": [{"name": "train", "image": "train"}]},
-}
+POD = pod(labels={"fabric-injector.io/profile": "rdma-shared"})
 
 
 def admit(api: Client, namespace: str) -> Response:
@@ -82,8 +78,10 @@ def remove(control_plane: ControlPlane, text: str) -> None:
         "delete", "--ignore-not-found", "--wait=false", "--filename=-", input=kept
     )
     control_plane.api.request("DELETE", SECRET)
+    who = {"annotations": {APPLIED: None}, "managedFields": [{}]}  # as if nobody had applied it
+    control_plane.api.request("PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": who})
     api = control_plane.api
-    wait_until(lambda: admit(api, "labelled").status == 201, "the webhook to be forgotten", 15)
+    wait_until(lambda: admit(api, "labelled").status == 201, "the webhook to be forgotten")
     definition = (
         f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.fabric-injector.io"
     )
@@ -150,7 +148,7 @@ class Installation:
     def start_controller(self) -> None:
         """Start the controller's container, and return once it has written certificates and caBundle."""
         self._start("controller")
-        wait_until(lambda: self.ca_bundle() != b"", "the controller to write the caBundle", 60)
+        wait_until(lambda: self.ca_bundle() != b"", "the controller to write the caBundle")
 
     def start_webhook(self) -> None:
         """Start the webhook's container, make it the Service's endpoint, and return once it is ready."""
@@ -161,7 +159,7 @@ class Installation:
         port = free_port()
         listen = (f"--listen=0.0.0.0:{port}", f"--dry-run-listen=127.0.0.1:{free_port()}")
         self._start("webhook", *listen)
-        wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready", 60)
+        wait_until(lambda: self.status("webhook", "/readyz") == 200, "the webhook to be ready")
         self._set_endpoint(port)
 
     def mount_secret(self) -> None:
@@ -186,12 +184,7 @@ class Installation:
 
     def status(self, component: str, path: str) -> int | None:
         """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
-        try:
-            return urllib3.request(
-                "GET", self._servers[component][1] + path, retries=False, timeout=5
-            ).status
-        except urllib3.exceptions.HTTPError:
-            return None
+        return status_of(self.url(component, path))
 
     def url(self, component: str, path: str) -> str:
         """Give the URL of a path on the metrics port."""
@@ -199,16 +192,11 @@ class Installation:
 
     def said(self, component: str, path: str) -> str:
         """Give the body of a GET on the metrics port."""
-        return urllib3.request(
-            "GET", self.url(component, path), retries=False, timeout=5
-        ).data.decode()
+        return text_of(self.url(component, path))
 
     def configuration(self) -> dict[str, Any]:
         """Give the live MutatingWebhookConfiguration."""
-        path = (
-            "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-fabric-injector"
-        )
-        found: dict[str, Any] = self.api.expect("GET", path)
+        found: dict[str, Any] = self.api.expect("GET", f"{CONFIGURATIONS}/zz-fabric-injector")
         return found
 
     def ca_bundle(self) -> bytes:
@@ -249,32 +237,27 @@ class Installation:
             for argument in container["args"]
         ]
         port = free_port()
-        dropped = ("KUBE", "FABRIC_INJECTOR_", "POD_NAME")
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
-        server = Server(
-            [*self._command, *mounted, *options, f"--metrics-listen=127.0.0.1:{port}"],
-            folder / "log",
-            {**kept, "KUBECONFIG": str(config)},
-        )
+        command = [*self._command, *mounted, *options, f"--metrics-listen=127.0.0.1:{port}"]
+        server = Server(command, folder / "log", own_environment(config))
         self._servers[component] = server, f"http://127.0.0.1:{port}"
         server.wait_ready(lambda: self.status(component, "/livez") == 200, 60)
 
     def _set_endpoint(self, port: int) -> None:
         """Do what the EndpointSlice controller does for the pods that the Service selects."""
         (service,) = shipped("Service", "fabric-injector")
+        labels = {"kubernetes.io/service-name": service["metadata"]["name"]}
+        port_name = service["spec"]["ports"][0]["name"]
         slices = {
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
             "metadata": {
                 "name": "fabric-injector-test",
                 "namespace": NAMESPACE,
-                "labels": {"kubernetes.io/service-name": service["metadata"]["name"]},
+                "labels": labels,
             },
             "addressType": "IPv4",
             "endpoints": [{"addresses": [own_address()], "conditions": {"ready": True}}],
-            "ports": [
-                {"name": service["spec"]["ports"][0]["name"], "port": port, "protocol": "TCP"}
-            ],
+            "ports": [{"name": port_name, "port": port, "protocol": "TCP"}],
         }
         path = self.api.path(slices)
         if self.api.request("PUT", f"{path}/fabric-injector-test", slices).status == 404:

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests import pods
 from tests.waiting import wait_until
-from tests.worlds import network
 from webhook.core import names
 
 from .client import Client
+from .objects import made
 
 NETWORK = "default/rdma-net"
 LABELLED = {names.PROFILE: "shared"}
@@ -25,15 +25,6 @@ profiles:
     rendezvous: {addressSource: gke}
   claim: {rendezvous: {addressSource: claim, network: rails@net1}}
 """
-
-
-def write_profiles(api: Client, folder: Path) -> Path:
-    """Write a file with these profiles, and make the network, which must be there before the webhook starts."""
-    api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api.ensure(network(NETWORK))
-    path = folder / "profiles.yaml"
-    path.write_text(PROFILES)
-    return path
 
 
 class Told(NamedTuple):
@@ -75,16 +66,13 @@ class Job:
     ) -> dict[str, Any]:
         """Create one pod; give it as it was created."""
         role = "master" if name == self.master else "worker"
-        labels = {names.JOB: self.key, names.RENDEZVOUS: role}
-        waits_for = "master-addr,local-addr" if role == "master" else "master-addr"
-        annotations = {
-            names.RENDEZVOUS_NETWORK: f"{NETWORK}@net1/{family}",
-            names.WAITS_FOR: waits_for,
-        }
-        metadata = {"name": name, "labels": labels, "annotations": annotations, **metadata}
-        container = {"name": "main", "image": "none", "resources": {"limits": limits or {}}}
-        spec = {"containers": [container], "restartPolicy": "OnFailure"}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        marks = pods.member_metadata(name, role, self.key, network=f"{NETWORK}@net1/{family}")
+        container = pods.minimal_container("main", resources={"limits": limits or {}})
+        pod = pods.minimal_pod(
+            container,
+            metadata={"namespace": self.namespace, **marks, **metadata},
+            restartPolicy="OnFailure",
+        )
         created: dict[str, Any] = self.api.expect("POST", self._pods, pod)
         return created
 
@@ -138,12 +126,7 @@ class Job:
 
     def bind(self, name: str, node: str = "node-1") -> None:
         """Put the pod on a node, as the scheduler does."""
-        binding = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": name},
-            "target": {"name": node},
-        }
+        binding = made("v1 Binding", name, target={"name": node})
         self.api.expect("POST", f"{self._pods}/{name}/binding", binding)
 
     def delete(self, name: str) -> None:

@@ -12,6 +12,7 @@ import urllib3
 from tests.waiting import wait_until
 
 from .client import Client, RequestFailed
+from .objects import made
 
 LEASE_SECONDS = 10.0
 """How often a kubelet renews its Lease, by default."""
@@ -82,38 +83,22 @@ class Node:
 
     def __enter__(self) -> Self:
         """Register the node, and return once pods may be bound to it."""
-        now, resources = _now(), {"cpu": self._cpu, "memory": "64Gi", "pods": "110"}
-        node = {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": self.name, "labels": self._labels},
-        }
-        self._api.expect("POST", "/api/v1/nodes", node)
-        ready = {
-            "type": "Ready",
-            "status": "True",
-            "reason": "KubeletReady",
-            "lastHeartbeatTime": now,
-        }
-        status = {"capacity": resources, "allocatable": resources, "conditions": [ready]}
-        self._api.expect(
-            "PATCH", f"/api/v1/nodes/{self.name}/status", {"status": status}, STRATEGIC
-        )
+        now, path = _now(), f"/api/v1/nodes/{self.name}"
+        resources = {"cpu": self._cpu, "memory": "64Gi", "pods": "110"}
+        node = {"metadata": {"name": self.name, "labels": self._labels}}
+        self._api.expect("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", **node})
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+        conditions = [{**ready, "lastHeartbeatTime": now}]
+        status = {"capacity": resources, "allocatable": resources, "conditions": conditions}
+        self._api.expect("PATCH", f"{path}/status", {"status": status}, STRATEGIC)
         spec = {"holderIdentity": self.name, "leaseDurationSeconds": 40, "renewTime": now}
-        lease = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": {"name": self.name},
-            "spec": spec,
-        }
+        lease = made("coordination.k8s.io/v1 Lease", self.name, spec=spec)
         self._api.expect("POST", LEASES, lease)
         for thread in self._threads:
             thread.start()
-        path = f"/api/v1/nodes/{self.name}"
         wait_until(
             lambda: not self._api.expect("GET", path)["spec"].get("taints"),
             "the node to lose its taints",
-            30,
         )
         return self
 
@@ -200,17 +185,16 @@ def _path(pod: Mapping[str, Any]) -> str:
 def _status(pod: Mapping[str, Any], address: str, *, ready: bool) -> dict[str, Any]:
     now = _now()
     condition = {"status": str(ready), "lastTransitionTime": now}
+    container = {"ready": ready, "started": True, "restartCount": 0}
     states = [
         {
-            "name": container["name"],
-            "image": container["image"],
-            "imageID": container["image"],
-            "ready": ready,
-            "started": True,
-            "restartCount": 0,
+            **container,
+            "name": each["name"],
+            "image": each["image"],
+            "imageID": each["image"],
             "state": {"running": {"startedAt": now}},
         }
-        for container in pod["spec"]["containers"]
+        for each in pod["spec"]["containers"]
     ]
     return {
         "phase": "Running",

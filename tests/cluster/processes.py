@@ -2,12 +2,15 @@
 
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import urllib3
 
 from tests.waiting import NotReady, wait_until
 
@@ -24,6 +27,52 @@ def free_port() -> int:
                 continue
             return port
     raise NotReady("no free port on 127.0.0.1")
+
+
+def run_command(
+    command: Sequence[str | Path], kubeconfig: Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end with this kubeconfig, nothing to read, and its output captured."""
+    found = {**os.environ, "KUBECONFIG": str(kubeconfig), "KUBERNETES_SERVICE_HOST": ""}
+    return subprocess.run(
+        command,
+        env=found | environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def sum_of(text: str, name: str, labels: Mapping[str, str]) -> float:
+    """Give the sum of a metric over the series that carry these labels, of what a process offers."""
+    wanted = {f'{key}="{value}"' for key, value in labels.items()}
+    lines = (line for line in text.splitlines() if line.startswith(name))
+    series = (re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line) for line in lines)
+    return sum(
+        float(found[2])
+        for found in series
+        if found and wanted <= set(re.findall(r'\w+="[^"]*"', found[1] or ""))
+    )
+
+
+def status_of(url: str) -> int | None:
+    """Give the status of a GET, such as of a probe's path; None if nothing answers."""
+    with suppress(urllib3.exceptions.HTTPError):
+        return urllib3.request("GET", url, retries=False, timeout=5).status
+    return None
+
+
+def text_of(url: str) -> str:
+    """Give the body of a GET, such as of /metrics."""
+    return urllib3.request("GET", url, retries=False, timeout=5).data.decode()
+
+
+def own_environment(kubeconfig: Path) -> dict[str, str]:
+    """Give this process's environment without settings of ours, and with this kubeconfig."""
+    dropped = ("KUBE", "FABRIC_INJECTOR_", "POD_NAME")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
+    return {**kept, "KUBECONFIG": str(kubeconfig)}
 
 
 class Server:

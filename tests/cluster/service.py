@@ -100,7 +100,7 @@ class Service:
         replica = self.prepare()
         replica.start()
         self.balancer.add(replica.port, replica.is_ready)
-        wait_until(lambda: self.balancer.serves(replica.port), "the new replica's endpoint", 30)
+        wait_until(lambda: self.balancer.serves(replica.port), "the new replica's endpoint")
         return replica
 
     def prepare(self) -> Replica:

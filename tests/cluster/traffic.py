@@ -3,18 +3,14 @@
 import threading
 import time
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import urllib3
 
 from .client import Client
+from .objects import pod
 
-POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"generateName": "train-"},
-    "spec": {"containers": [{"name": "c", "image": "x"}]},
-}
+POD = pod(container={"name": "train"})
 
 
 class Failure(NamedTuple):

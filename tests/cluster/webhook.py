@@ -1,7 +1,6 @@
 """The webhook's server process, run against a real API server with the privileges that it will have in a cluster."""
 
 import base64
-import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,14 +9,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import urllib3
 import yaml
 
 from tests.waiting import wait_until
 
 from .controlplane import BASE, ControlPlane
+from .objects import account, pod
 from .pki import Authority
-from .processes import Server, free_port
+from .processes import Server, free_port, own_environment, status_of, text_of
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 ACCOUNT = ("fabric-injector", "fabric-injector-webhook")
@@ -93,7 +92,7 @@ class Webhook:
             self._stack.callback(self._unregister)
             self._register()
             self.start()
-            wait_until(self._is_called, "the API server to call the webhook", 15, interval=0.05)
+            wait_until(self._is_called, "the API server to call the webhook", interval=0.05)
             self._stack = self._stack.pop_all()
         return self
 
@@ -120,16 +119,11 @@ class Webhook:
 
     def status(self, path: str) -> int | None:
         """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
-        try:
-            return urllib3.request("GET", self.metrics_url + path, retries=False, timeout=5).status
-        except urllib3.exceptions.HTTPError:
-            return None
+        return status_of(self.metrics_url + path)
 
     def metrics(self) -> str:
         """Give the server's own metrics as text."""
-        return urllib3.request(
-            "GET", self.metrics_url + "/metrics", retries=False, timeout=5
-        ).data.decode()
+        return text_of(self.metrics_url + "/metrics")
 
     def output(self) -> str:
         """Give all that the server has logged, over restarts too."""
@@ -150,8 +144,7 @@ class Webhook:
         )
         probe = {"name": PROBE_NAMESPACE, "labels": {"fabric-injector.io/profile": "probe"}}
         self.control_plane.api.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": probe})
-        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
-        self.control_plane.api.ensure(account, PROBE_NAMESPACE)
+        self.control_plane.api.ensure(account(), PROBE_NAMESPACE)
 
     def _register(self) -> None:
         client = {
@@ -166,22 +159,14 @@ class Webhook:
     def _unregister(self) -> None:
         self.control_plane.api.request("DELETE", f"{CONFIGURATIONS}/{self.name}")
         wait_until(
-            lambda: not self._is_called(), "the API server to forget the webhook", 15, interval=0.05
+            lambda: not self._is_called(), "the API server to forget the webhook", interval=0.05
         )
 
     def _is_called(self) -> bool:
         before = self.calls()
-        container = {"name": "probe", "image": "probe"}
-        pod = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"generateName": "probe-", "annotations": {"probe": "true"}},
-            "spec": {"containers": [container]},
-        }
-        self.control_plane.api.create(pod, PROBE_NAMESPACE, dry_run=True)
+        probe = pod(annotations={"probe": "true"})
+        self.control_plane.api.create(probe, PROBE_NAMESPACE, dry_run=True)
         return self.calls() > before
 
     def _server_environment(self) -> dict[str, str]:
-        dropped = ("KUBE", "FABRIC_INJECTOR_")
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
-        return {**kept, "KUBECONFIG": str(self._folder / "kubeconfig"), **self._environment}
+        return {**own_environment(self._folder / "kubeconfig"), **self._environment}

@@ -16,7 +16,7 @@ import jsonpatch
 import orjson
 import yaml
 
-from tests.core import forged
+from tests import hostile
 from tests.diagnose.explain.test_screens import SCENES
 from tests.worlds import network
 from webhook.core import names, podspec
@@ -36,7 +36,9 @@ class World:
     profile = ""
 
     def namespace(self, name: str) -> Namespace:
-        return Namespace(name, {names.PROFILE: self.profile, **forged.SPACES.get(self.profile, {})})
+        return Namespace(
+            name, {names.PROFILE: self.profile, **hostile.SPACES.get(self.profile, {})}
+        )
 
     fresh_namespace = namespace
 
@@ -53,7 +55,7 @@ class World:
 
 def read_profiles() -> Profiles:
     """Return the presets and the profiles of the tests, with a Configuration that allows what they give."""
-    written = yaml.safe_load(forged.PROFILES)
+    written = yaml.safe_load(hostile.PROFILES)
     for preset in read_presets():
         written["profiles"][preset.name] = preset.profile["spec"]
         for key, values in preset.allowed.items():

@@ -1,7 +1,5 @@
 """The controller's writes of certificates: in which order, by whom, and what is left alone."""
 
-from __future__ import annotations
-
 import logging
 from datetime import timedelta
 
@@ -61,7 +59,7 @@ def test_writes_nothing_when_nothing_is_due(cluster: Cluster, replica: Replica) 
     assert writes(cluster) == before
 
 
-def test_issues_a_certificate_before_there_is_a_configuration(
+def test_issues_before_there_is_a_configuration(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -125,16 +123,6 @@ def test_forgets_a_request_for_something_else(cluster: Cluster, replica: Replica
     assert cluster.objects[SECRET]["metadata"]["annotations"] == {}
 
 
-def test_repairs_a_deleted_secret(cluster: Cluster, replica: Replica) -> None:
-    (old,) = read_authorities(cluster.secret["ca.crt"])
-    del cluster.objects[SECRET]
-    replica.turn()
-    assert "tls.crt" not in cluster.secret
-    assert old in read_authorities(cluster.ca_bundles[0])
-    replica.run(3 * MINUTE)
-    assert signer_is_trusted(cluster)
-
-
 @pytest.mark.parametrize("ca_bundle", [b"", b"garbage"], ids=["stripped", "garbage"])
 def test_repairs_a_ca_bundle(cluster: Cluster, replica: Replica, ca_bundle: bytes) -> None:
     cluster.configure(cluster.ca_bundles[0], ca_bundle)
@@ -196,7 +184,7 @@ def test_two_controllers_race_for_the_first_secret(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("at", range(4))
-def test_never_takes_back_what_another_controller_published(
+def test_never_takes_back_what_others_published(
     cluster: Cluster, replica: Replica, at: int
 ) -> None:
     """A controller that stands still between any two of its requests, while another rotates, changes nothing."""
@@ -235,7 +223,7 @@ def test_counts_a_new_leader_s_time_anew(cluster: Cluster, replica: Replica) -> 
 @pytest.mark.parametrize(
     "error", [timedelta(minutes=-6), timedelta(hours=1)], ids=["late", "early"]
 )
-def test_issues_nothing_by_a_wrong_clock(
+def test_issues_nothing_by_odd_clocks(
     cluster: Cluster, caplog: pytest.LogCaptureFixture, error: timedelta
 ) -> None:
     cluster.clock_error = error
@@ -274,9 +262,7 @@ def test_issues_for_whom_the_configuration_calls(cluster: Cluster) -> None:
     assert len(replica.writes) == 2
 
 
-def test_runs_in_a_thread_until_it_is_stopped(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_runs_in_a_thread_until_stop(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     failures = [RequestFailed("GET answered 403: no", 403), ValueError("odd")]
 
     def fail_at_first(_method: str, _path: str) -> None:
@@ -307,9 +293,7 @@ def test_reads_a_configuration_that_holds_anything(obj: dict[str, object]) -> No
     assert all(not entry.ca_bundle for entry in read_webhook_configuration(obj).entries)
 
 
-def test_is_not_confused_by_authorities_of_somebody_else(
-    cluster: Cluster, replica: Replica
-) -> None:
+def test_is_not_confused_by_authorities_of_others(cluster: Cluster, replica: Replica) -> None:
     foreign = issue_authority("other", now=NOW, lifetime=365 * DAY).certificate
     cluster.configure(cluster.ca_bundles[0] + foreign, cluster.ca_bundles[0])
     replica.turn()

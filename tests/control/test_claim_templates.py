@@ -1,7 +1,5 @@
 """The keeper of ResourceClaimTemplates: what it makes, removes and leaves alone, and what it asks of the API server for it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,28 +18,17 @@ from tests.fake_apiserver import (
     status,
     text,
 )
-from tests.waiting import wait_until
+from tests.waiting import Clock, wait_until
 from webhook.control import claim_templates as module
 from webhook.control.claim_templates import UNNEEDED_SECONDS, ClaimTemplates
 from webhook.core.claim_templates import make_template, template_name, template_spec
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 
 GROUP = "/apis/resource.k8s.io"
 NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com"),))
 NAME = template_name(NIC)
 LABELS = {"app.kubernetes.io/managed-by": "fabric-injector", "fabric-injector.io/claim": "nic"}
-
-
-class Clock:
-    """A clock that the test sets."""
-
-    seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 class World:
@@ -55,7 +42,7 @@ class World:
         self.templates = CLAIM_TEMPLATES
         self.serve("v1")
         self.keeper = ClaimTemplates(
-            Connection(Credentials("test", server.url)),
+            server.connection(),
             lambda: self.leads,
             lambda: self.named,
             own_namespace="fabric-injector",
@@ -113,7 +100,7 @@ class World:
         return len(self.server.asked("PATCH", f"{GROUP}/v1/namespaces/{namespace}"))
 
     def pass_by(self, seconds: float) -> None:
-        self.clock.seconds += seconds
+        self.clock.now += seconds
         self.keeper.wake()
 
 
@@ -240,7 +227,7 @@ def test_leaves_alone_what_is_not_ours(world: World) -> None:
     assert world.there() == (before - {("ml", NAME)}) | {("new", NAME)}
 
 
-def test_one_that_cannot_be_made_holds_up_no_other_of_its_namespace(
+def test_one_that_cannot_be_made_holds_up_no_other(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.profiles(cards=cards(NIC, RAIL))
@@ -280,7 +267,7 @@ def test_one_whose_labels_somebody_removed_is_ours_again(world: World) -> None:
         )
 
 
-def test_keeps_what_pods_of_a_deleted_profile_and_of_one_that_cannot_be_used_need(
+def test_keeps_what_pods_of_a_deleted_or_unusable_profile_need(
     world: World,
 ) -> None:
     """A webhook serves on with the last content of either."""
@@ -336,9 +323,7 @@ def test_only_who_leads_asks_or_writes(world: World) -> None:
         wait_until(lambda: world.there() == {("ml", NAME)}, "the template")
 
 
-def test_a_cluster_without_claims_is_told_of_once(
-    server: FakeApiServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_tells_of_no_claims_once(server: FakeApiServer, caplog: pytest.LogCaptureFixture) -> None:
     server.misbehave("get", GROUP, *[text(404, NOT_INSTALLED)] * 9)
     world = World(server)
     world.profiles(cards=cards())

@@ -16,8 +16,6 @@ from webhook.control.events import PodRef
 from webhook.core import names
 from webhook.core.reconcile import Jobs
 from webhook.kube.catalogue import CLAIMS
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 from webhook.kube.resource import Key
 
 
@@ -28,7 +26,7 @@ class World:
         self.server = server
         self.leads = True
         server.put(NAMESPACES, "ml", labels={names.PROFILE: "shared"})
-        self.controller = Controller(Connection(Credentials("test", server.url)), self, self)
+        self.controller = Controller(server.connection(), self, self)
 
     def may_write(self) -> bool:
         return self.leads
@@ -58,9 +56,8 @@ class World:
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    with FakeApiServer() as server:
-        yield World(server)
+def world(server: FakeApiServer) -> World:
+    return World(server)
 
 
 @contextmanager
@@ -108,7 +105,7 @@ def test_begins_with_all_that_lacks_once_it_leads(world: World) -> None:
         wait_until(lambda: world.told().keys() == {"m-a", "w-1"}, "the addresses")
 
 
-def test_what_was_dropped_while_nobody_might_write_is_published_later(
+def test_what_nobody_might_write_is_published_later(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SWEEP_SECONDS", 0.05)
@@ -236,9 +233,7 @@ def test_nobody_asks_for_claims_while_no_pod_needs_them(world: World) -> None:
         assert asked_for_claims(world) == 0
 
 
-def test_a_cluster_without_claims_harms_nothing(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_claims_api_harms_nothing(world: World, caplog: pytest.LogCaptureFixture) -> None:
     put_pod(world, "m-claim", job="j-2")
     world.put("m", "10.0.0.1")
     with running(world):
@@ -247,7 +242,7 @@ def test_a_cluster_without_claims_harms_nothing(
         assert world.controller.checks() == {"namespaces": "", "pods": ""}
 
 
-def test_claims_that_may_not_be_listed_are_said_and_harm_nothing(
+def test_forbidden_claims_are_told_and_harm_nothing(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.server.groups[CLAIMS] = ["v1"]
@@ -259,11 +254,11 @@ def test_claims_that_may_not_be_listed_are_said_and_harm_nothing(
         wait_until(lambda: "watch of resourceclaims" in caplog.text, "the warning")
 
 
-def test_keeps_nothing_of_claims_that_tell_no_address_or_are_of_other_namespaces(
+def test_keeps_nothing_of_claims_without_address_or_elsewhere(
     server: FakeApiServer,
 ) -> None:
     told: list[Key] = []
-    watch = ClaimWatch(Connection(Credentials("test", server.url)), told.extend)
+    watch = ClaimWatch(server.connection(), told.extend)
     server.groups[CLAIMS] = ["v1"]
     world = World(server)
     put_claim(world, "gpu")

@@ -1,7 +1,5 @@
 """The status of FabricProfiles: who writes it and when, what is asked of the API server for it, and what fails alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -32,8 +30,6 @@ from webhook.core.cluster.profile_status import Content
 from webhook.core.errors import ProfilesError
 from webhook.core.profiles import ClusterSettings, Multus
 from webhook.core.profiles.load import read_profile
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 
 SHARED = {"networks": [{"network": "default/rdma", "resource": "rdma/hca"}]}
 CONFIG = json.dumps({"type": "macvlan"})
@@ -67,7 +63,7 @@ class World:
 
     def writer(self, **settings: Any) -> ProfileStatus:
         return ProfileStatus(
-            Connection(Credentials("test", self.server.url)),
+            self.server.connection(),
             self.may_write,
             lambda: self.named,
             ProfileReading(self.contents, lambda: self.settings),
@@ -271,7 +267,7 @@ def test_of_two_profiles_with_the_same_pod_labels_the_later_is_not_ready(world: 
     assert "a has the same" in world.writes("b")[0]["conditions"][0]["message"]
 
 
-def test_a_content_that_nobody_could_read_is_read_again(
+def test_what_nobody_could_read_is_read_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.put()
@@ -337,7 +333,7 @@ def test_a_status_that_somebody_else_changed_is_put_right(world: World) -> None:
 @pytest.mark.parametrize(
     "answer", [status(409, "modified"), status(503, "down"), status(429, "slow"), status(500, "x")]
 )
-def test_a_write_that_fails_is_tried_again(
+def test_a_failed_write_is_repeated(
     world: World, answer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", answer)
@@ -347,9 +343,7 @@ def test_a_write_that_fails_is_tried_again(
     assert world.told()["Ready"] == "True Usable"
 
 
-def test_one_profile_that_is_refused_or_gone_stops_no_other(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_refused_or_gone_stops_no_other(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", status(422, "no"))
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/b/status", status(404, "gone"))
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/c/status", *[status(503, "down")] * 100)
@@ -363,9 +357,7 @@ def test_one_profile_that_is_refused_or_gone_stops_no_other(
     assert "FabricProfile b" not in caplog.text
 
 
-def test_stops_looking_at_nodes_once_each_device_was_found(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stops_at_nodes_once_all_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "NODES_A_PAGE", 5)
     world.server.groups["/apis/resource.k8s.io"] = ["v1"]
     world.network()
@@ -443,7 +435,7 @@ def test_an_api_server_that_is_down_for_a_moment_changes_no_status(world: World)
     assert len(world.writes()) == 1
 
 
-def test_what_the_api_server_does_not_answer_for_long_is_unknown(
+def test_what_gets_no_answer_for_long_is_unknown(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PATIENCE", 1)

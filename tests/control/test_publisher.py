@@ -101,9 +101,7 @@ def test_writes_the_annotations_of_one_uid_and_says_so(server: FakeApiServer, wo
     assert len(world.queue) == 0
 
 
-def test_sends_nothing_where_nothing_lacks_and_where_it_may_not_write(
-    server: FakeApiServer, world: World
-) -> None:
+def test_sends_nothing_without_need_or_right(server: FakeApiServer, world: World) -> None:
     world.leads = False
     world.turn()
     world.leads, world.lacking = True, {}
@@ -113,7 +111,7 @@ def test_sends_nothing_where_nothing_lacks_and_where_it_may_not_write(
     assert len(world.queue) == 0
 
 
-def test_a_server_that_asks_to_wait_holds_all_and_adds_no_wait_of_our_own(
+def test_waits_as_long_as_the_server_asks_and_no_longer(
     server: FakeApiServer, world: World
 ) -> None:
     server.misbehave("PATCH", PATH, *[status(429, "slow down", Retry_After="3")] * 5)
@@ -130,18 +128,14 @@ def test_a_server_that_asks_to_wait_holds_all_and_adds_no_wait_of_our_own(
 @pytest.mark.parametrize(
     "headers", [{}, {"Retry_After": "Wed, 21 Oct 2026 07:28:00 GMT"}, {"Retry_After": "999999"}]
 )
-def test_a_wait_without_a_usable_time_is_bounded(
-    server: FakeApiServer, world: World, headers: dict[str, str]
-) -> None:
+def test_waits_within_bounds(server: FakeApiServer, world: World, headers: dict[str, str]) -> None:
     server.misbehave("PATCH", PATH, status(429, "slow down", **headers))
     world.turn()
     assert 1.0 <= world.waits_seconds <= 30.0
 
 
 @pytest.mark.parametrize("body", [invalid("metadata.uid"), None])
-def test_a_pod_that_is_gone_or_another_is_left(
-    server: FakeApiServer, world: World, body: object
-) -> None:
+def test_a_pod_gone_or_replaced_is_left(server: FakeApiServer, world: World, body: object) -> None:
     answer = (
         status(404, "not found") if body is None else lambda exchange: exchange.answer(422, body)
     )
@@ -161,7 +155,7 @@ def test_a_pod_that_is_gone_or_another_is_left(
         (503, Result.FAILED),
     ],
 )
-def test_a_failure_is_tried_again_ever_later(
+def test_repeats_failures_ever_later(
     server: FakeApiServer, world: World, code: int, result: Result
 ) -> None:
     server.misbehave("PATCH", PATH, *[status(code, "no")] * 12)
@@ -225,9 +219,7 @@ def test_a_write_without_an_answer_holds_its_namespace_and_no_other(
     assert world.queue.get() == (OTHER, 100.0)
 
 
-def test_writes_that_hang_in_two_namespaces_hold_up_no_other(
-    server: FakeApiServer, world: World
-) -> None:
+def test_hanging_writes_of_two_namespaces_hold_up_none(server: FakeApiServer, world: World) -> None:
     """Every one of the bad pods' writes hangs; those of another namespace are all told meanwhile."""
     released = threading.Event()
 
@@ -261,9 +253,7 @@ def test_writes_that_hang_in_two_namespaces_hold_up_no_other(
         world.publisher.stop()
 
 
-def test_threads_outlive_failures_that_nobody_thought_of(
-    server: FakeApiServer, world: World
-) -> None:
+def test_threads_outlive_failures_nobody_thought_of(server: FakeApiServer, world: World) -> None:
     server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
     world.failure = ZeroDivisionError("unexpected")
     world.publisher.start()

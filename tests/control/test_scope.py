@@ -12,8 +12,6 @@ from tests.waiting import wait_until
 from webhook.control.controller import Controller
 from webhook.control.scope import Scope
 from webhook.core import names
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 
 
 def metadata(namespace: str, **labels: str) -> dict[str, object]:
@@ -36,21 +34,9 @@ def test_a_pod_counts_where_the_webhook_is_called_for_it(pod_opt_in: bool) -> No
     assert scope.namespaces_passed_over() == 1
 
 
-def test_says_when_pods_that_count_now_were_passed_over() -> None:
-    scope = Scope()
-    assert not scope.set_labelled("early", True)
-    scope.counts(metadata("late"))
-    assert scope.set_labelled("late", True)
-    assert not scope.set_labelled("late", True)
-    assert not scope.set_labelled("late", False)
-    assert not scope.counts(metadata("late"))
-    assert scope.set_labelled("late", True)
-
-
 @pytest.fixture
-def world() -> Iterator[World]:
-    with FakeApiServer() as server:
-        yield World(server)
+def world(server: FakeApiServer) -> World:
+    return World(server)
 
 
 def put(world: World, name: str, namespace: str, address: str = "") -> None:
@@ -101,7 +87,7 @@ def test_a_job_is_served_to_its_end_where_the_label_is_removed_while_it_waits(wo
         )
 
 
-def test_publishes_nothing_while_it_is_not_known_which_namespaces_are_labelled(
+def test_publishes_nothing_while_the_labelled_namespaces_are_unknown(
     world: World,
 ) -> None:
     world.server.misbehave("list", NAMESPACES, *[status(403, "may not list namespaces")] * 2)
@@ -117,9 +103,7 @@ def test_publishes_nothing_while_it_is_not_known_which_namespaces_are_labelled(
 
 @contextmanager
 def opted_in(server: FakeApiServer, world: World) -> Iterator[Controller]:
-    controller = Controller(
-        Connection(Credentials("test", server.url)), world, world, pod_opt_in=True
-    )
+    controller = Controller(server.connection(), world, world, pod_opt_in=True)
     controller.start()
     yield controller
     controller.stop()

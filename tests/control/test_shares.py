@@ -5,7 +5,6 @@ from webhook.control.shares import (
     MOST_AT_ONCE,
     MOST_FAILING,
     MOST_REST_SECONDS,
-    MOST_SLOW,
     SLOW_SECONDS,
     Shares,
 )
@@ -58,17 +57,6 @@ def test_a_namespace_of_slow_writes_has_little_while_quick_ones_wait_and_else_it
     assert begun(found, "ml", 9.0) == MOST_AT_ONCE, "the last write was quick again"
 
 
-def test_all_that_are_slow_have_few_together_while_quick_ones_wait() -> None:
-    found = shares()
-    for number in range(20):
-        turn(found, f"slow-{number}", 0.0, failed=False, seconds=SLOW_SECONDS)
-    assert sum(begun(found, f"slow-{number}", 60.0) for number in range(20)) == MOST_SLOW
-    assert found.rest_seconds("slow-19", 60.0, quick_wait=False) == 0.0
-    assert begun(found, "quick", 60.0) == FIRST_AT_ONCE
-    found.end("slow-0", 60.0, failed=False)
-    assert begun(found, "slow-19", 60.0) == 1, "one of them is quick now"
-
-
 def test_a_namespace_rests_ever_longer_while_its_writes_fail_and_has_one_at_a_time_then() -> None:
     found, now, rests = shares(), 0.0, []
     for _ in range(7):
@@ -100,12 +88,6 @@ def test_all_that_fail_have_few_together_and_a_namespace_that_does_not_has_its_s
     assert begun(found, "good", 100.0) == FIRST_AT_ONCE
     found.end("bad-0", 100.0, failed=True)
     assert begun(found, "bad-19", 100.0) == 1
-
-
-def test_what_says_nothing_of_the_namespace_changes_nothing() -> None:
-    found = shares()
-    turn(found, "ml", 0.0)
-    assert begun(found, "ml") == FIRST_AT_ONCE
 
 
 def test_remembers_a_bounded_number_of_namespaces() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 import pytest
 
-from tests import pods
+from tests import hostile, pods
 from tests.calls import count_calls
-from tests.core import hostile
+from tests.hostile import large
 from webhook.core import bounds, names
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object, Outcome, Reason
@@ -649,7 +649,7 @@ def test_a_long_name_of_the_request_is_refused(key: str, most: int) -> None:
 
 def _shapes() -> Iterator[Any]:
     """Yield every list and map of a pod in which everything stands that is read, to be repeated."""
-    for name, build in hostile.shapes(hostile.rich()):
+    for name, build in large.shapes(large.rich()):
         if name.endswith(("distinct", "alike", "empty", "keys")) and not name.startswith(
             ("status", "spec/affinity")
         ):
@@ -684,14 +684,14 @@ def test_the_work_grows_no_faster_than_the_pod(build: Callable[[int], Object]) -
     ("name", "most"),
     [
         ("spec/containers distinct", 760),
-        ("spec/containers/0/env alike", 38),
+        ("spec/containers/0/env alike", 40),
         ("spec/containers/0/command alike", 9),
     ],
     ids=["containers that train", "variables", "words"],
 )
 def test_each_item_is_looked_at_a_few_times_only(name: str, most: int) -> None:
     """Calls in plain Python for each further item: what was found of one is not looked for again."""
-    build = dict(hostile.shapes(hostile.rich()))[name]
+    build = dict(large.shapes(large.rich()))[name]
     few, many = 20, 80
     for times in (few, many):  # which fills what is remembered
         _work(build(times), "full")
@@ -699,7 +699,7 @@ def test_each_item_is_looked_at_a_few_times_only(name: str, most: int) -> None:
 
 
 def test_every_text_that_is_told_is_short() -> None:
-    for name, build in hostile.shapes(hostile.rich()):
+    for name, build in large.shapes(large.rich()):
         if not name.endswith(" letters"):
             continue
         verdict = answer_review(hostile.review(build(300_000)), PROFILES, WORLD).verdict

@@ -12,7 +12,7 @@ import jsonpatch
 import pytest
 
 from tests import pods
-from tests.core.broken import broken, deep
+from tests.hostile.broken import broken, deep
 from tests.pods import plain
 from tests.worlds import namespace, network, profiles, world
 from webhook.core import names
@@ -692,13 +692,13 @@ def test_a_container_with_the_name_of_the_wait_step_is_denied_where_there_is_one
     assert container in verdict.pod["spec"][kind]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_no_broken_review_breaks_the_answer(seed: int) -> None:
     random = Random(seed)
     clusters = [world(profile=profile) for profile in ("shared", "rails", "everything")]
     samples = [json.loads(review(pods.load(name))) for name in pods.all_names()]
     outcomes = {"answered": 0, "malformed": 0}
-    for _ in range(400):
+    for _ in range(300):
         value, cluster = (
             broken(random.choice(samples), random, random.randint(1, 4)),
             random.choice(clusters),

@@ -6,6 +6,7 @@ import ast
 import json
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, get_type_hints
@@ -13,16 +14,16 @@ from typing import Any, get_type_hints
 import pytest
 
 import webhook.core
-from tests import pods
-from tests.core import broken, forged, hostile
+from tests import hostile, pods
+from tests.hostile import broken, forged, large
 from webhook.core import review_fields, review_request
 from webhook.core.errors import WebhookError
 from webhook.core.model import Object
 from webhook.core.review import Answer, answer_review
 from webhook.core.review_fields import decode_fields
 
-PROFILES = forged.profiles()
-WORLD = forged.world()
+PROFILES = hostile.profiles()
+WORLD = hostile.world()
 CORE = Path(webhook.core.__file__).parent
 FIELDS = {
     "Container": """args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe resizePolicy
@@ -88,31 +89,31 @@ def answered(body: bytes, *, whole: bool = False) -> Any:
 
 
 @pytest.mark.parametrize("name", pods.all_names())
-@pytest.mark.parametrize("space", list(forged.SPACES))
+@pytest.mark.parametrize("space", list(hostile.SPACES))
 def test_every_fixture_is_answered_as_when_read_whole(name: str, space: str) -> None:
     body = review(pods.load(name), space)
     assert decode_fields(body) is not None
     assert answered(body) == answered(body, whole=True)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_forged_and_broken_reviews_are_answered_as_when_read_whole(seed: int) -> None:
     random = Random(seed)
     samples = [
         *map(pods.load, pods.all_names()),
-        *map(hostile.rich, ("pods/jobset-1.yaml", "pods/kubeflow-pytorchjob-0.yaml")),
+        *map(large.rich, ("pods/jobset-1.yaml", "pods/kubeflow-pytorchjob-0.yaml")),
     ]
     kinds: Counter[Any] = Counter()
-    for _ in range(400):
+    for _ in range(300):
         pod = forged.forged(random.choice(samples), random, random.randint(0, 3))
-        asked = json.loads(review(pod, random.choice(list(forged.SPACES))))
+        asked = json.loads(review(pod, random.choice(list(hostile.SPACES))))
         if random.random() < 0.7:
             asked = broken.broken(asked, random, random.randint(1, 3))
         body = json.dumps(asked).encode()
         found = answered(body)
         assert found == answered(body, whole=True), body
         kinds[found[0] if found[0] in WebhookError.__subclasses__() else "answered"] += 1
-    assert kinds["answered"] > 50, kinds
+    assert kinds["answered"] > 40, kinds
     assert len(kinds) > 1, kinds
 
 
@@ -150,23 +151,22 @@ def test_what_is_left_out_is_what_no_one_reads() -> None:
     assert found["request"]["object"] == {"metadata": {"name": "a"}, "spec": {}}
 
 
+@cache
+def named_by_the_core() -> set[str]:
+    """Return every text that stands in a file that reads pods."""
+    wings = (CORE, *(CORE / wing for wing in ("injection", "networks", "workloads")))
+    trees = [ast.parse(path.read_text()) for wing in wings for path in wing.glob("*.py")]
+    return {
+        node.value
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
 @pytest.mark.parametrize("part", FIELDS)
 def test_every_field_that_the_core_names_is_decoded(part: str) -> None:
     decoded = set(get_type_hints(getattr(review_fields, part)))
     left_out = set(FIELDS[part].split()) - decoded - NAMED_FOR_ANOTHER_REASON.get(part, set())
     assert decoded <= set(FIELDS[part].split())
-    files = [
-        *CORE.glob("*.py"),
-        *(
-            path
-            for wing in ("injection", "networks", "workloads")
-            for path in (CORE / wing).glob("*.py")
-        ),
-    ]
-    named = {
-        node.value
-        for path in files
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-    assert sorted(left_out & named) == []
+    assert sorted(left_out & named_by_the_core()) == []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,18 +11,13 @@ from hypothesis import strategies as st
 
 from tests.diagnose.explain.test_screens import SCENES
 from tests.diagnose.scenes import NOW, PROFILES, Scene, ago
+from tests.hostile import places, replaced
+from tests.hostile.broken import ODD
 from tests.profile_objects import to_objects
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
-
-JUNK: tuple[Any, ...] = (
-    None, True, 0, -1, 1e308, "", "x", "{", "null",
-    '[1, {"name": 5, "ips": 7, "default": 3}]', "9" * 5000, "\x1b[2J\r\n\u202e", "\ud800",
-    [], [None], ["x"], [[]], [{}], {}, {"a": 1}, {"a": None}, {"x": {"y": []}},
-)  # fmt: skip
-"""What may stand in the place of any value: JSON of another shape, texts that are none, texts that a terminal obeys."""
 
 STATUSES = (403, 404, 410, 429, 500, 503, 200)
 """Answers in the place of any answer; the last with a body that is no JSON. None at all stands for silence."""
@@ -36,31 +30,6 @@ BODIES = (
     b'{"items": 5}',
     b"[" * 100000,
 )
-
-Place = tuple[str | int, ...]
-
-
-def places(value: Any, at: Place = ()) -> Iterator[Place]:
-    """Yield the place of each value, the outermost first."""
-    yield at
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, inner in items:
-        yield from places(inner, (*at, key))
-
-
-def broken(value: Any, at: Place, junk: Any) -> Any:
-    """Return a copy with *junk* at this place."""
-    if not at:
-        return copy.deepcopy(junk)
-    result = copy.copy(value)
-    result[at[0]] = broken(value[at[0]], at[1:], junk)
-    return result
 
 
 class HostileConnection(Connection):
@@ -173,11 +142,16 @@ def spoil_an_object(
     kind = data.draw(st.sampled_from(kinds))
     fitting = [path for path, value in connection.objects.items() if kind in path and value]
     path = data.draw(st.sampled_from(fitting or ["/api/v1/nodes"]))
+    spoil_a_path(connection, path, data)
+
+
+def spoil_a_path(connection: HostileConnection, path: str, data: st.DataObject) -> None:
+    """Put junk in one place of what this path holds; a list of objects stays one."""
     value = connection.objects[path]
     at = data.draw(
-        st.sampled_from([each for each in places(value) if each or not isinstance(value, list)])
+        st.sampled_from([at for at, _ in places(value) if at or not isinstance(value, list)])
     )
-    connection.objects[path] = broken(value, at, data.draw(st.sampled_from(JUNK)))
+    connection.objects[path] = replaced(value, at, data.draw(st.sampled_from(ODD)))
 
 
 def spoil_an_annotation(pod: Object, data: st.DataObject) -> None:
@@ -185,8 +159,8 @@ def spoil_an_annotation(pod: Object, data: st.DataObject) -> None:
     annotations = pod["metadata"]["annotations"]
     key = data.draw(st.sampled_from([names.NETWORK_STATUS, names.STATUS]))
     value = json.loads(annotations[key])
-    at = data.draw(st.sampled_from(list(places(value))))
-    annotations[key] = json.dumps(broken(value, at, data.draw(st.sampled_from(JUNK))))
+    at = data.draw(st.sampled_from([at for at, _ in places(value)]))
+    annotations[key] = json.dumps(replaced(value, at, data.draw(st.sampled_from(ODD))))
 
 
 def spoil_an_answer(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from click.testing import CliRunner
+
 from tests import ROOT
+from webhook.cli import main
 
 _BLOCK = re.compile(
     r"(?:^<!-- not-run: (?P<why>[^\n]+?) -->\n)?^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",
@@ -90,10 +95,19 @@ def bring(folder: Path, page: str) -> None:
 def run(
     command: str, folder: Path, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run one as a reader would, in bash; ``make`` is that of the repository, with what is installed already."""
+    """Run one as a reader would: what needs no shell in this process, the rest in bash.
+
+    ``make`` is that of the repository, with what is installed already.
+    """
+    ours = re.fullmatch(r"(?:\.venv/bin/)?fabric-injector ([^|<>&;$`\n]+?)(?: +#.*)?\n*", command)
+    if ours:
+        return _run_here(shlex.split(ours[1]), folder, environment)
     venv = Path(sys.executable).parents[1]
     path = f"{venv / 'bin'}:{os.environ['PATH']}"
-    make = f'make() {{ command make --no-print-directory -C "{ROOT}" VENV="{venv}" -o "{venv}/.installed" "$@"; }}'
+    make = (
+        f'make() {{ command make --no-print-directory -C "{ROOT}" VENV="{venv}" '
+        f'-o "{venv}/.installed" "$@"; }}'
+    )
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail\n{make}\n{command}"],
         cwd=folder,
@@ -102,6 +116,14 @@ def run(
         text=True,
         timeout=300,
     )
+
+
+def _run_here(
+    words: list[str], folder: Path, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(main, words, env=environment, catch_exceptions=False)
+    return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
 
 
 def wrong(command: str, done: subprocess.CompletedProcess[str]) -> str:

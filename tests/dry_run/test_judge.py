@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from tests.dry_run.runs import PROFILES, TORCHX, WORLD, document, run
-from tests.dry_run.templates.test_ignored import IGNORED
-from tests.dry_run.templates.test_kinds import SHOWN
+from tests.dry_run.templates.test_kinds import IGNORED, SHOWN
 from tests.pods import FIXTURES
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
@@ -26,37 +25,20 @@ def test_answers_the_document_of_the_interface() -> None:
     answer = document()
     assert list(answer) == ["pods", "ignored", "workloads"]
     master, worker = answer["pods"]
-    assert list(master) == [
-        "source",
-        "namespace",
-        "name",
-        "replicas",
-        "system",
-        "job",
-        "rendezvous",
-        "profile",
-        "allowed",
-        "message",
-        "decisions",
-        "warnings",
-        "patch",
-        "pod",
-    ]
+    keys = (
+        "source namespace name replicas system job rendezvous profile allowed message decisions "
+        "warnings patch pod"
+    )
+    assert list(master) == keys.split()
     assert master["source"] == "Job/train-t4rcs9x6sv1m spec.tasks[0].template"
     assert (master["namespace"], master["name"]) == ("research", "train-t4rcs9x6sv1m-train-0-0")
-    assert (master["system"], master["profile"], master["allowed"], master["message"]) == (
-        "torchx",
-        "rdma-shared",
-        True,
-        "",
-    )
+    judged = [master[key] for key in ("system", "profile", "allowed", "message")]
+    assert judged == ["torchx", "rdma-shared", True, ""]
     assert (master["rendezvous"], worker["rendezvous"]) == ("master", "worker")
     assert master["job"] == worker["job"] == master["pod"]["metadata"]["labels"][names.JOB]
     assert set(master["decisions"][0]) == {"step", "outcome", "reason", "message"}
-    assert {(each["step"], each["outcome"]) for each in master["decisions"]} >= {
-        ("networks", "injected"),
-        ("devices", "injected"),
-    }
+    outcomes = {each["step"]: each["outcome"] for each in master["decisions"]}
+    assert (outcomes["networks"], outcomes["devices"]) == ("injected", "injected")
     assert answer["ignored"] == []
     assert json.loads(json.dumps(answer)) == answer
 
@@ -91,7 +73,7 @@ def test_says_what_holds_no_template() -> None:
 
 def test_tells_a_broken_template_from_one_that_is_not_there() -> None:
     assert not run("kind: ConfigMap\nmetadata: {name: x}").is_broken
-    broken = run(json.dumps(IGNORED["containers are no list"][0]))
+    broken = run(json.dumps(IGNORED["containers are no list"]["manifest"]))
     assert broken.is_broken
     assert broken.pods == ()
 
@@ -123,10 +105,8 @@ def test_names_the_option_where_it_leaves_the_pod_alone() -> None:
 def test_says_where_to_write_a_profile_when_there_is_none() -> None:
     none = parse_profiles("profiles: {}")
     result = dry_run(TORCHX, namespace="research", profile=None, profiles=none, world=WORLD)
-    assert all(
-        pod.message.endswith("there is no profile for this namespace yet: write it")
-        for pod in result.pods
-    )
+    told = "there is no profile for this namespace yet: write it"
+    assert [pod.message.endswith(told) for pod in result.pods] == [True, True]
 
 
 def test_takes_a_namespace_that_does_not_exist_as_unlabelled_where_a_profile_is_named() -> None:
@@ -163,10 +143,8 @@ def test_tells_of_an_observed_namespace_without_changing_the_pod() -> None:
     assert pod.after == pod.before
     assert any("would be" in warning for warning in pod.warnings)
     text = render_diff(DryRun((pod,), ()))
-    assert (
-        "nothing is changed or denied, as label fabric-injector.io/mode of the namespace says; this would be:\n"
-        in text
-    )
+    label = "label fabric-injector.io/mode of the namespace"
+    assert f"nothing is changed or denied, as {label} says; this would be:\n" in text
     assert re.search(r"^  networks +injected  ", text, re.MULTILINE)
     assert "warning: " not in text
 
@@ -212,27 +190,16 @@ def test_injects_every_torchx_fixture(path: Path) -> None:
 def test_tells_that_the_webhook_may_never_see_the_pod(
     namespace: str, profile: str | None, is_told: bool
 ) -> None:
-    metadata = {"name": "p", "labels": {names.PROFILE: "rdma-shared"}}
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": [{"name": "main"}]},
-    }
+    labels = {names.PROFILE: "rdma-shared"}
+    pod = {**SHOWN["Pod"][0], "metadata": {"name": "p", "labels": labels}}
     [found] = run(json.dumps(pod), namespace, profile).pods
     assert found.profile == "rdma-shared"
-    told = [
-        warning
-        for warning in found.warnings
-        if "the webhook is called only if component pod-opt-in" in warning
-    ]
-    assert bool(told) is is_told
+    seldom = "the webhook is called only if component pod-opt-in"
+    assert any(seldom in warning for warning in found.warnings) is is_told
 
 
 def test_a_profile_that_is_named_on_the_workload_is_told_with_its_pods() -> None:
     made = yaml.safe_load(TORCHX)
     made["metadata"].setdefault("labels", {})[names.PROFILE] = "none"
-    for pod in run(json.dumps(made)).pods:
-        assert pod.warnings[0].startswith(
-            f"label {names.PROFILE} of the Job itself counts for nothing"
-        )
+    told = f"label {names.PROFILE} of the Job itself counts for nothing"
+    assert [pod.warnings[0].startswith(told) for pod in run(json.dumps(made)).pods] == [True, True]

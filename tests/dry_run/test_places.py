@@ -103,11 +103,8 @@ def line(source: str, *location: str | int, text: str = JOB, namespace: str = "m
     [
         (" spec.parts[0].template", ("spec", "containers", 0, "image"), 11),
         (" spec.parts[0].template", ("spec", "containers", 0), 10),
-        (
-            " spec.parts[0].template",
-            ("spec", "containers", 1),
-            9,
-        ),  # a container without a name is not found again
+        # a container without a name is not found again
+        (" spec.parts[0].template", ("spec", "containers", 1), 9),
         (" spec.parts[0].template", ("spec", "priority"), 8),
         (" spec.parts[0].template", (), 7),
         (" spec.parts[0]", (), 7),

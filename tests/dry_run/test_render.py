@@ -122,22 +122,10 @@ def test_tells_a_denial_once() -> None:
 
 def test_writes_warnings_once_and_what_was_ignored() -> None:
     pod = {"metadata": {"name": "p"}, "spec": {"containers": []}}
-    decision = Decision("devices", Outcome.WARNED, Reason.DRA_CLAIM, "a claim")
-    result = DryRun(
-        (
-            PodResult(
-                "Pod/p",
-                "ml",
-                pod,
-                pod,
-                True,
-                decisions=(decision,),
-                warnings=("a claim", "from elsewhere"),
-            ),
-        ),
-        (Ignored("ConfigMap/x", "holds no pod template"),),
-    )
-    assert render_diff(result) == (
+    decisions = (Decision("devices", Outcome.WARNED, Reason.DRA_CLAIM, "a claim"),)
+    told = ("a claim", "from elsewhere")
+    judged = PodResult("Pod/p", "ml", pod, pod, True, decisions=decisions, warnings=told)
+    assert render_diff(DryRun((judged,), (Ignored("ConfigMap/x", "holds no pod template"),))) == (
         "Pod/p: pod ml/p\nallowed\n  nothing is changed\n  devices  warned    a claim\nwarning: from elsewhere\n\n"
         "ConfigMap/x: holds no pod template\n"
     )
@@ -173,8 +161,6 @@ def test_lists_the_reasons_of_a_pod_that_is_denied_for_several() -> None:
     manifest["metadata"]["annotations"] = {names.CONTAINER: "absent", names.NETWORKS: "a/b/c"}
     lines = render_diff(run(json.dumps(manifest))).splitlines()
     assert lines[1] == "denied, for 2 reasons:"
-    assert [line.split()[:2] for line in lines[2:4]] == [
-        ["container", "denied"],
-        ["networks", "denied"],
-    ]
+    told = [line.split()[:2] for line in lines[2:4]]
+    assert told == [["container", "denied"], ["networks", "denied"]]
     assert all("pod p: annotation" in line for line in lines[2:4])

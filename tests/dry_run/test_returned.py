@@ -1,4 +1,4 @@
-"""A pod that the API server returned shows, beside the one that was sent, only what webhooks did."""
+"""A pod that the API server returned shows, beside the one sent, only what webhooks did."""
 
 from __future__ import annotations
 
@@ -6,107 +6,86 @@ import copy
 import json
 
 import pytest
+import yaml
 
 from tests.pods import all_names, load
 from webhook.core.model import Object
 from webhook.dry_run.returned import comparable
 
-SENT: Object = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "p", "namespace": "ml", "labels": {"a": "b"}},
-    "spec": {
-        "nodeSelector": {},
-        "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}],
-        "containers": [
-            {
-                "command": ["x"],
-                "name": "main",
-                "image": "i",
-                "ports": [{"containerPort": 1}],
-                "env": [
-                    {"name": "A", "value": ""},
-                    {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-                ],
-                "resources": {"limits": {"cpu": "2000m", "memory": "4096M"}},
-                "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],
-            }
-        ],
-        "tolerations": [{"key": "gpu", "operator": "Exists"}],
-    },
-}
-TOKEN = {"name": "kube-api-access-x7k2p"}
+SENT: Object = yaml.safe_load("""
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: ml, labels: {a: b}}
+spec:
+  nodeSelector: {}
+  volumes: [{name: shm, emptyDir: {medium: Memory}}]
+  containers:
+  - command: [x]
+    name: main
+    image: i
+    ports: [{containerPort: 1}]
+    env: [{name: A, value: ""}, {name: B, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
+    resources: {limits: {cpu: 2000m, memory: 4096M}}
+    volumeMounts: [{name: shm, mountPath: /dev/shm}]
+  tolerations: [{key: gpu, operator: Exists}]
+""")
+RETURNED = """
+kind: Pod
+apiVersion: v1
+metadata: {name: p, namespace: ml, labels: {a: b}}
+spec:
+  volumes:
+  - {name: shm, emptyDir: {medium: Memory}}
+  - {name: kube-api-access-x7k2p, projected: {defaultMode: 420}}
+  containers:
+  - name: main
+    image: i
+    command: [x]
+    ports: [{containerPort: 1, protocol: TCP}]
+    env:
+    - {name: A}
+    - {name: B, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}
+    resources: {limits: {cpu: "2", memory: 4096M}}
+    volumeMounts:
+    - {name: shm, mountPath: /dev/shm}
+    - {name: kube-api-access-x7k2p, readOnly: true, mountPath: /var/run}
+    terminationMessagePath: /dev/termination-log
+    terminationMessagePolicy: File
+    imagePullPolicy: Always
+  restartPolicy: Always
+  terminationGracePeriodSeconds: 30
+  dnsPolicy: ClusterFirst
+  serviceAccountName: default
+  serviceAccount: default
+  securityContext: {}
+  schedulerName: default-scheduler
+  tolerations:
+  - {key: gpu, operator: Exists}
+  - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}
+  - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 300}
+  priority: 0
+  enableServiceLinks: true
+  preemptionPolicy: PreemptLowerPriority
+"""
+"""The pod as an API server writes it: its order, its defaults, its quantities."""
 
 
-def returned() -> Object:
-    """Return the pod as an API server writes it: its order, its defaults, its quantities."""
-    tolerations = [
-        {"key": "gpu", "operator": "Exists"},
-        {
-            "key": "node.kubernetes.io/not-ready",
-            "operator": "Exists",
-            "effect": "NoExecute",
-            "tolerationSeconds": 300,
-        },
-        {
-            "key": "node.kubernetes.io/unreachable",
-            "operator": "Exists",
-            "effect": "NoExecute",
-            "tolerationSeconds": 300,
-        },
-    ]
-    container = {
-        "name": "main",
-        "image": "i",
-        "command": ["x"],
-        "ports": [{"containerPort": 1, "protocol": "TCP"}],
-        "env": [
-            {"name": "A"},
-            {
-                "name": "B",
-                "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}},
-            },
-        ],
-        "resources": {"limits": {"cpu": "2", "memory": "4096M"}},
-        "volumeMounts": [
-            {"name": "shm", "mountPath": "/dev/shm"},
-            {**TOKEN, "readOnly": True, "mountPath": "/var/run"},
-        ],
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
-        "imagePullPolicy": "Always",
-    }
-    return {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": {"name": "p", "namespace": "ml", "labels": {"a": "b"}},
-        "spec": {
-            "volumes": [
-                {"name": "shm", "emptyDir": {"medium": "Memory"}},
-                {**TOKEN, "projected": {"defaultMode": 420}},
-            ],
-            "containers": [container],
-            "restartPolicy": "Always",
-            "terminationGracePeriodSeconds": 30,
-            "dnsPolicy": "ClusterFirst",
-            "serviceAccountName": "default",
-            "serviceAccount": "default",
-            "securityContext": {},
-            "schedulerName": "default-scheduler",
-            "tolerations": tolerations,
-            "priority": 0,
-            "enableServiceLinks": True,
-            "preemptionPolicy": "PreemptLowerPriority",
-        },
-    }
+@pytest.fixture
+def pod() -> Object:
+    returned: Object = yaml.safe_load(RETURNED)
+    return returned
 
 
-def test_shows_nothing_where_no_webhook_did_anything() -> None:
-    assert json.dumps(comparable(returned(), SENT)) == json.dumps(SENT)
+@pytest.fixture
+def sent() -> Object:
+    return copy.deepcopy(SENT)
 
 
-def test_shows_nothing_of_lists_that_hold_defaults_alone() -> None:
-    pod, sent = returned(), copy.deepcopy(SENT)
+def test_shows_nothing_where_no_webhook_did_anything(pod: Object) -> None:
+    assert json.dumps(comparable(pod, SENT)) == json.dumps(SENT)
+
+
+def test_shows_nothing_of_lists_that_hold_defaults_alone(pod: Object, sent: Object) -> None:
     for key in ("volumes", "tolerations"):
         pod["spec"][key].pop(0)
         del sent["spec"][key]
@@ -115,26 +94,19 @@ def test_shows_nothing_of_lists_that_hold_defaults_alone() -> None:
     assert comparable(pod, sent) == sent
 
 
-def test_shows_what_webhooks_added() -> None:
-    pod = returned()
-    pod["metadata"]["labels"]["team"] = "x"
-    pod["spec"]["containers"][0]["env"].insert(0, {"name": "C", "value": "1"})
-    pod["spec"]["initContainers"] = [
-        {"name": "wait", "image": "i", "resources": {}, "imagePullPolicy": "Always"}
-    ]
-    pod["spec"]["schedulerName"] = "kai-scheduler"
-    pod["spec"]["tolerations"].append({"key": "node.kubernetes.io/x"})
-    expected = copy.deepcopy(SENT)
-    expected["metadata"]["labels"]["team"] = "x"
-    expected["spec"]["containers"][0]["env"].insert(0, {"name": "C", "value": "1"})
-    expected["spec"]["tolerations"].append({"key": "node.kubernetes.io/x"})
-    expected["spec"]["initContainers"] = [{"name": "wait", "image": "i"}]
-    expected["spec"]["schedulerName"] = "kai-scheduler"
-    assert comparable(pod, SENT) == expected
+def test_shows_what_webhooks_added(pod: Object, sent: Object) -> None:
+    wait = {"name": "wait", "image": "i"}
+    for each in (pod, sent):
+        each["metadata"]["labels"]["team"] = "x"
+        each["spec"]["containers"][0]["env"].insert(0, {"name": "C", "value": "1"})
+        each["spec"]["tolerations"].append({"key": "node.kubernetes.io/x"})
+        each["spec"]["initContainers"] = [wait]
+        each["spec"]["schedulerName"] = "kai-scheduler"
+    pod["spec"]["initContainers"] = [{**wait, "resources": {}, "imagePullPolicy": "Always"}]
+    assert comparable(pod, SENT) == sent
 
 
-def test_shows_what_webhooks_changed_and_removed() -> None:
-    pod = returned()
+def test_shows_what_webhooks_changed_and_removed(pod: Object) -> None:
     container = pod["spec"]["containers"][0]
     container["resources"]["limits"]["cpu"] = "3"
     container["env"][0]["value"] = "2"
@@ -147,39 +119,36 @@ def test_shows_what_webhooks_changed_and_removed() -> None:
     assert "command" not in result
 
 
-def test_shows_quantities_that_differ_or_are_none() -> None:
-    pod, sent = returned(), copy.deepcopy(SENT)
-    pod["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "x", "memory": "4097M"}
-    result = comparable(pod, sent)["spec"]["containers"][0]["resources"]["limits"]
-    assert result == {"cpu": "x", "memory": "4097M"}
+def test_shows_quantities_that_differ_or_are_none(pod: Object) -> None:
+    limits = {"cpu": "x", "memory": "4097M"}
+    pod["spec"]["containers"][0]["resources"]["limits"] = limits
+    result = comparable(pod, SENT)["spec"]["containers"][0]
+    assert result["resources"]["limits"] == limits
 
 
-def test_shows_the_zero_that_the_server_makes_of_a_quantity_without_a_value() -> None:
-    pod, sent = returned(), copy.deepcopy(SENT)
+def test_shows_the_zero_that_the_server_makes_of_a_quantity_without_a_value(
+    pod: Object, sent: Object
+) -> None:
     sent["spec"]["resources"] = {"limits": {"cpu": None}}
     pod["spec"]["resources"] = {"limits": {"cpu": "0"}}
     assert comparable(pod, sent)["spec"]["resources"] == {"limits": {"cpu": "0"}}
 
 
-def test_takes_the_name_that_the_server_made_for_a_default() -> None:
-    pod, sent = returned(), copy.deepcopy(SENT)
+def test_takes_the_name_that_the_server_made_for_a_default(pod: Object, sent: Object) -> None:
     sent["metadata"] = {"generateName": "p-", "namespace": "ml", "labels": {"a": "b"}}
     pod["metadata"] |= {"name": "p-x7k2p", "generateName": "p-"}
     assert comparable(pod, sent) == sent
 
 
-def test_takes_the_old_name_of_the_account_for_a_default() -> None:
-    pod, sent = returned(), copy.deepcopy(SENT)
-    sent["spec"]["serviceAccountName"] = pod["spec"]["serviceAccountName"] = pod["spec"][
-        "serviceAccount"
-    ] = "trainer"
+def test_takes_the_old_name_of_the_account_for_a_default(pod: Object, sent: Object) -> None:
+    sent["spec"]["serviceAccountName"] = "trainer"
+    pod["spec"] |= {"serviceAccountName": "trainer", "serviceAccount": "trainer"}
     assert comparable(pod, sent) == sent
 
 
-def test_leaves_both_pods_as_they_are() -> None:
-    pod, sent = returned(), copy.deepcopy(SENT)
+def test_leaves_both_pods_as_they_are(pod: Object, sent: Object) -> None:
     comparable(pod, sent)
-    assert (pod, sent) == (returned(), SENT)
+    assert (pod, sent) == (yaml.safe_load(RETURNED), SENT)
 
 
 @pytest.mark.parametrize("name", all_names())

@@ -1,7 +1,5 @@
 """Bodies of requests: what is held of them is what is counted."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 from webhook.http.body import SMALL_BYTES, Body, Budget

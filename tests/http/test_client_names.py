@@ -1,37 +1,28 @@
 """Which names of a client's certificate count."""
 
-from __future__ import annotations
-
 from typing import Any
 
-import pytest
-
+from tests.tables import table
 from webhook.http.client_names import names_of
 
 
-@pytest.mark.parametrize(
-    ("certificate", "names"),
-    [
-        pytest.param({}, (), id="no certificate"),
-        pytest.param(
-            {"subject": ((("commonName", "kube-apiserver"),),)},
-            ("kube-apiserver",),
-            id="common name",
-        ),
-        pytest.param(
+@table(
+    "certificate, names",
+    {
+        "no certificate": ({}, ()),
+        "common name": ({"subject": ((("commonName", "kube-apiserver"),),)}, ("kube-apiserver",)),
+        "an organization is no name": (
             {
                 "subject": ((("organizationName", "system:masters"),), (("commonName", "a"),)),
                 "subjectAltName": (),
             },
             ("a",),
-            id="an organization is no name",
         ),
-        pytest.param(
+        "DNS names, as they are": (
             {"subject": (), "subjectAltName": (("DNS", "a.example"), ("DNS", "*.example"))},
             ("a.example", "*.example"),
-            id="DNS names, as they are",
         ),
-        pytest.param(
+        "other kinds do not count": (
             {
                 "subject": (),
                 "subjectAltName": (
@@ -41,17 +32,15 @@ from webhook.http.client_names import names_of
                 ),
             },
             (),
-            id="other kinds do not count",
         ),
-        pytest.param(
+        "each once": (
             {
                 "subject": ((("commonName", "a"), ("commonName", "b")),),
                 "subjectAltName": (("DNS", "a"),),
             },
             ("a", "b"),
-            id="each once",
         ),
-    ],
+    },
 )
 def test_reads(certificate: dict[str, Any], names: tuple[str, ...]) -> None:
     assert names_of(certificate) == names

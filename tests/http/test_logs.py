@@ -1,7 +1,5 @@
 """Lines of the log: each whole, in order, and none that stops whoever writes it."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,11 +1,12 @@
-"""Root file systems that an image is built on, made once from the distribution's packages and kept in the user's cache."""
+"""Root file systems that an image is built on, of the distribution's packages, in the user's cache."""
 
 import fcntl
 import hashlib
-import os
 import platform
 import subprocess
 from pathlib import Path
+
+from tests.cluster.assets import cache_folder
 
 BUILDER = ("python3-venv", "dash")
 BASE = ("python3",)
@@ -19,15 +20,8 @@ def root_file_system(packages: tuple[str, ...]) -> Path:
     options = ["--variant=extract", f"--include={','.join(packages)}"]
     if "dash" in packages:
         options.append(f"--customize-hook={SHELL}")
-    key = hashlib.sha256(" ".join((release, platform.machine(), *options)).encode()).hexdigest()[
-        :16
-    ]
-    folder = (
-        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        / "fabric-injector"
-        / "images"
-        / key
-    )
+    text = " ".join((release, platform.machine(), *options))
+    folder = cache_folder() / "images" / hashlib.sha256(text.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     archive, partial = folder / "root.tar", folder / "partial.tar"
     with (folder / "lock").open("w") as lock:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from webhook import __version__
@@ -31,12 +30,10 @@ def not_possible() -> str:
 
 
 class Image(NamedTuple):
-    """The image's name, its configuration as OCI writes it, its size, and that of the base in it."""
+    """The image's name, and its configuration as OCI writes it."""
 
     name: str
     configuration: dict[str, Any]
-    bytes: int
-    bytes_of_base: int
 
 
 class Builder:
@@ -59,41 +56,25 @@ class Builder:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove all containers and images."""
         for command in (("umount", "--all"), ("rm", "--all"), ("rmi", "--all", "--force")):
             with suppress(RuntimeError):
                 self._run(*command)
 
     def build(self) -> Image:
-        """Build the project as it lies here; pip is configured as this machine's is, by files that do not stay in the image."""
+        """Build the project as it lies here; pip is configured as here, by files that do not stay."""
         configuration, certificates = pip_configuration()
         secret = self._folder / "pip.conf"
         secret.write_text(configuration)
         arguments = BASE_NAMES | {"VERSION": __version__, "REVISION": REVISION, "SOURCE": SOURCE}
-        self._run(
-            *(
-                "build",
-                "--isolation=chroot",
-                "--network=host",
-                "--layers=false",
-                f"--tag={NAME}:{__version__}",
-            ),
-            *(f"--build-arg={name}={value}" for name, value in arguments.items()),
-            f"--secret=id=pip.conf,src={secret}",
-            *(f"--volume={path}:{path}:ro" for path in certificates),
-            str(ROOT),
-        )
         name = f"{NAME}:{__version__}"
+        options = ["--isolation=chroot", "--network=host", "--layers=false", f"--tag={name}"]
+        options += [f"--build-arg={name}={value}" for name, value in arguments.items()]
+        options += [f"--volume={path}:{path}:ro" for path in certificates]
+        self._run("build", *options, f"--secret=id=pip.conf,src={secret}", str(ROOT))
         found = json.loads(self._run("inspect", "--type=image", name))
-        return Image(
-            name, found["OCIv1"]["config"], self._bytes(name), self._bytes(BASE_NAMES["BASE"])
-        )
+        return Image(name, found["OCIv1"]["config"])
 
     def mount(self, image: Image) -> Path:
         """Give a folder that holds the image's root file system."""
@@ -107,13 +88,6 @@ class Builder:
     def save_oci(self, image: Image, archive: Path) -> None:
         """Write the image as an OCI archive."""
         self._run("push", "--quiet", image.name, f"oci-archive:{archive}")
-
-    def _bytes(self, name: str) -> int:
-        container = self._run("from", "--pull-never", name)
-        mounted = Path(self._run("mount", container))
-        size = sum(path.lstat().st_size for path in mounted.rglob("*") if not path.is_dir())
-        self._run("rm", container)
-        return size
 
     def _run(self, *arguments: str) -> str:
         command = [*self._command, *arguments]

@@ -4,12 +4,12 @@ def test_image(image, container):
     assert container.run("--help").returncode == 0
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cluster.fixtures import unavailable
 from tests.installed import not_installed
 from tests.tiers import mark_tier
 
@@ -17,7 +17,6 @@ from .builder import Builder, Image, not_possible
 from .container import Container
 
 FOLDER = Path(__file__).parent
-FIGURES = pytest.StashKey[list[str]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -31,22 +30,15 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
     if reason := not_possible():
         pytest.skip(reason)
     if reason := not_installed("test-image"):
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        unavailable(reason)
     with Builder(tmp_path_factory.mktemp("images")) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def image(builder: Builder, pytestconfig: pytest.Config) -> Image:
+def image(builder: Builder) -> Image:
     """Build the image once for all tests."""
-    built = builder.build()
-    layers = f"of which {built.bytes_of_base / 1e6:.0f} MB are the base's"
-    pytestconfig.stash.setdefault(FIGURES, []).append(
-        f"image: {built.bytes / 1e6:.0f} MB, {layers}"
-    )
-    return built
+    return builder.build()
 
 
 @pytest.fixture(scope="session")
@@ -59,11 +51,3 @@ def root(builder: Builder, image: Image) -> Path:
 def container(image: Image, root: Path, tmp_path: Path) -> Container:
     """Give what runs the image."""
     return Container(image, root, tmp_path)
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Print the figures."""
-    for line in config.stash.get(FIGURES, []):
-        terminalreporter.write_line(line)

@@ -1,4 +1,4 @@
-"""Run an image with runc as the strictest cluster would: read-only root, no capability, no more privileges."""
+"""Run an image with runc as the strictest cluster would: read-only root, no capability."""
 
 import json
 import os
@@ -25,7 +25,7 @@ class Container:
         mounts: Mapping[str, Path] | None = None,
         entrypoint: Sequence[str] | None = None,
     ) -> list[str]:
-        """Give a command that runs the image with these arguments until it ends; *mounts* are read-only, by their path inside."""
+        """Give a command that runs the image to its end; *mounts* are read-only, by their path inside."""
         name = f"fabric-injector-{os.getpid()}-{uuid4().hex[:8]}"
         bundle = self._folder / name
         bundle.mkdir()
@@ -42,18 +42,12 @@ class Container:
             "noNewPrivileges": True,
         }
         spec["root"] = {"path": str(self._root), "readonly": True}
-        spec["linux"]["namespaces"] = [
-            one for one in spec["linux"]["namespaces"] if one["type"] != "network"
-        ]
-        spec["mounts"] = [
-            one for one in spec["mounts"] if one["destination"] in ("/proc", "/dev")
-        ] + [
-            {
-                "destination": inside,
-                "source": str(outside),
-                "type": "bind",
-                "options": ["rbind", "ro"],
-            }
+        own = [one for one in spec["linux"]["namespaces"] if one["type"] != "network"]
+        spec["linux"]["namespaces"] = own
+        kept = [one for one in spec["mounts"] if one["destination"] in ("/proc", "/dev")]
+        bound = {"type": "bind", "options": ["rbind", "ro"]}
+        spec["mounts"] = kept + [
+            {"destination": inside, "source": str(outside), **bound}
             for inside, outside in (mounts or {}).items()
         ]
         (bundle / "config.json").write_text(json.dumps(spec))

@@ -1,4 +1,4 @@
-"""The locked requirements are all there is to install, as wheels, on both processors that clusters have."""
+"""The locked requirements are all there is to install, as wheels, on both processors."""
 
 import re
 import subprocess
@@ -18,23 +18,9 @@ def test_wheels_for_the_default_image(processor: str, tmp_path: Path) -> None:
         r"^ARG BASE=\S*python:(3\.\d+)-slim$", (ROOT / "Dockerfile").read_text(), re.MULTILINE
     )
     assert found is not None
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--dry-run",
-        f"--target={tmp_path}",
-    ]
-    command += [
-        "--only-binary=:all:",
-        "--require-hashes",
-        f"--requirement={ROOT / 'requirements.lock'}",
-    ]
-    command += [
-        f"--python-version={found[1]}",
-        *(f"--platform={name}_{processor}" for name in PLATFORMS),
-    ]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run"]
+    command += [f"--target={tmp_path}", "--only-binary=:all:", "--require-hashes"]
+    command += [f"--requirement={ROOT / 'requirements.lock'}", f"--python-version={found[1]}"]
+    command += [f"--platform={name}_{processor}" for name in PLATFORMS]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

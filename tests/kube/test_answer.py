@@ -1,7 +1,5 @@
 """Answers that are nested deeper than decoders follow: what is too deep is left out, and everything beside it is read."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -12,8 +10,6 @@ from kubernetes.client import V1ObjectMeta, V1Pod
 from tests.fake_apiserver import FakeApiServer, text
 from webhook.kube import catalogue
 from webhook.kube.answer import MOST_DEPTH, RequestFailed, Response, decode
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 from webhook.kube.list_watch import ListWatch
 from webhook.kube.reader import Reader, whole
 
@@ -46,7 +42,7 @@ def depth_of(value: Any) -> int:
     [("[", "]", 1), ('{"a":', "}", 1), ('[{"]}":', "}]", 2), ('{"\\"[":[ ', "] }", 2)],
 )
 @pytest.mark.parametrize("depth", [MOST_DEPTH - 2, MOST_DEPTH + 30, DEEPEST])
-def test_leaves_out_what_is_nested_too_deep_and_reads_all_beside_it(
+def test_leaves_out_only_what_is_nested_too_deep(
     depth: int, opening: str, closing: str, each: int
 ) -> None:
     deep = nested(depth // each, opening, closing)
@@ -68,7 +64,7 @@ def test_what_is_no_json_stays_refused(broken: str) -> None:
 
 def test_a_claim_of_deep_parameters_hides_no_other(server: FakeApiServer) -> None:
     listed = f'{{"metadata":{{"resourceVersion":"1"}},"items":[{claim("deep", DEEPEST)},{claim("other", 1)}]}}'
-    connection = Connection(Credentials("test", server.url))
+    connection = server.connection()
     server.misbehave("list", CLAIMS.path, text(200, listed))
     [page] = Reader(connection).pages(CLAIMS, whole, most=1)
     assert [each["metadata"]["name"] for each in page.objects] == ["deep", "other"]

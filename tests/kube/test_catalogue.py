@@ -1,7 +1,5 @@
 """What counts as an object of its kind."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,20 +5,11 @@ import json
 import pytest
 
 from tests.fake_apiserver import NOT_INSTALLED, Behaviour, FakeApiServer, hang, status, text
+from tests.waiting import Clock
 from webhook.kube.catalogue import CLAIMS, DEVICE_CLASSES
 from webhook.kube.claims_api import AGAIN_SECONDS, REFRESH_SECONDS, ClaimsApi
-from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.credentials import Credentials
+from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 @pytest.fixture
@@ -28,7 +19,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def api(server: FakeApiServer, clock: Clock) -> ClaimsApi:
-    return ClaimsApi(Reader(Connection(Credentials("test", server.url)), 0.5), clock)
+    return ClaimsApi(Reader(server.connection(), 20), clock)
 
 
 def served(*versions: str) -> Behaviour:
@@ -63,13 +54,11 @@ def test_takes_the_best_version_that_can_be_read(
     )
 
 
-def test_asks_once_and_anew_after_a_while(
-    server: FakeApiServer, api: ClaimsApi, clock: Clock
-) -> None:
+def test_asks_once_and_later_anew(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
     server.misbehave("get", CLAIMS, served("v1beta2"), served("v1"))
     assert [api.version() for _ in range(5)] == ["v1beta2"] * 5
     assert len(server.asked("get", CLAIMS)) == 1
-    clock.seconds += REFRESH_SECONDS
+    clock.now += REFRESH_SECONDS
     assert api.version() == "v1"
     assert len(server.asked("get", CLAIMS)) == 2
 
@@ -82,21 +71,21 @@ def test_says_why_it_is_not_known(
     server: FakeApiServer, api: ClaimsApi, clock: Clock, answer: Behaviour, code: int
 ) -> None:
     server.misbehave("get", CLAIMS, answer, served("v1"))
+    if answer is hang:
+        api = ClaimsApi(Reader(server.connection(), 2), clock)
     for _ in range(3):
         with pytest.raises(RequestFailed, match=CLAIMS) as raised:
             api.version()
         assert raised.value.status == code
     assert len(server.asked("get", CLAIMS)) == 1, "a question that failed is not sent again at once"
-    clock.seconds += AGAIN_SECONDS
+    clock.now += AGAIN_SECONDS
     assert api.version() == "v1"
 
 
-def test_keeps_the_former_answer_while_there_is_none(
-    server: FakeApiServer, api: ClaimsApi, clock: Clock
-) -> None:
+def test_keeps_its_former_answer(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
     server.misbehave("get", CLAIMS, served("v1"), status(403), text(404, NOT_INSTALLED))
     assert api.version() == "v1"
-    clock.seconds += REFRESH_SECONDS
+    clock.now += REFRESH_SECONDS
     assert api.version() == "v1"
-    clock.seconds += AGAIN_SECONDS
+    clock.now += AGAIN_SECONDS
     assert api.version() == ""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.tables import table
 from webhook.core.errors import InputError
 from webhook.kube.credentials import Credentials, find_credentials
 
@@ -157,26 +158,24 @@ def test_reads_what_stands_in_the_kubeconfig_itself(tmp_path: Path) -> None:
     assert found.authorization() == "Bearer t"
 
 
-@pytest.mark.parametrize(
-    ("user", "cluster", "want"),
-    [
-        pytest.param({}, SERVER, ("", True), id="anonymous"),
-        pytest.param({"username": "u", "password": "p"}, SERVER, ("Basic dTpw", True), id="basic"),
-        pytest.param(
+@table(
+    "user, cluster, want",
+    {
+        "anonymous": ({}, SERVER, ("", True)),
+        "basic": ({"username": "u", "password": "p"}, SERVER, ("Basic dTpw", True)),
+        "insecure": (
             {"token": "t"},
             {**SERVER, "insecure-skip-tls-verify": True},
             ("Bearer t", False),
-            id="insecure",
         ),
-        pytest.param(
+        "nothing secret without TLS": (
             {"token": "t"},
             {"server": "http://api.example"},
             ("", True),
-            id="nothing secret without TLS",
         ),
-    ],
+    },
 )
-def test_reads_each_kind_of_user(
+def test_reads_kinds_of_user(
     tmp_path: Path, user: Any, cluster: Any, want: tuple[str, bool]
 ) -> None:
     found = find_credentials(kubeconfig(tmp_path / "config", user, cluster))
@@ -300,9 +299,7 @@ def test_names_the_file_and_field_that_is_wrong(
         ("", "current-context: not set"),
     ],
 )
-def test_names_the_place_of_text_that_is_no_kubeconfig(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_names_the_place_of_what_is_no_kubeconfig(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "config").write_text(text)
     with pytest.raises(InputError) as failure:
         find_credentials({"KUBECONFIG": str(tmp_path / "config")})
@@ -416,9 +413,7 @@ def test_does_not_load_the_client_library_without_need(tmp_path: Path) -> None:
     assert done.stdout == "False\n"
 
 
-def test_a_kubeconfig_or_context_chosen_by_hand_goes_before_the_service_account(
-    tmp_path: Path, mounted: Path
-) -> None:
+def test_a_chosen_kubeconfig_or_context_goes_before_all(tmp_path: Path, mounted: Path) -> None:
     (mounted / "namespace").write_text("here\n")
     contexts = [
         {"name": "x", "context": {"cluster": "c", "user": "u"}},

@@ -1,7 +1,5 @@
 """What each answer of the API server means: missing, refused, broken, too many, expired."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -15,15 +13,13 @@ from tests.fake_apiserver import (
     Behaviour,
     Exchange,
     FakeApiServer,
-    hang,
     status,
     text,
 )
 from webhook.core.model import Object
 from webhook.kube import catalogue, page_size
 from webhook.kube.answer import AnswerTooLong
-from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.credentials import Credentials
+from webhook.kube.connection import RequestFailed
 from webhook.kube.page_size import MOST_PAGE_BYTES
 from webhook.kube.reader import Page, Reader, whole
 
@@ -33,7 +29,7 @@ MANAGED = [{"manager": "kubectl", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"
 
 @pytest.fixture
 def reader(server: FakeApiServer) -> Reader:
-    return Reader(Connection(Credentials("test", server.url)))
+    return Reader(server.connection())
 
 
 def page(*names: str, token: str = "", **fields: object) -> Behaviour:
@@ -66,9 +62,7 @@ def test_reads_page_by_page(server: FakeApiServer, reader: Reader) -> None:
     assert {each.query["labelSelector"] for each in server.requests} == {"app=x"}
 
 
-def test_reads_no_more_than_so_many_pages_and_tells_that_there_are_more(
-    server: FakeApiServer, reader: Reader
-) -> None:
+def test_reads_so_many_pages_and_tells_of_more(server: FakeApiServer, reader: Reader) -> None:
     server.misbehave("get", PATH, *(page(str(number), token="more") for number in range(4)))
     assert [(each.objects, each.more) for each in pages(reader, most=2)] == [
         (["0"], True),
@@ -77,9 +71,7 @@ def test_reads_no_more_than_so_many_pages_and_tells_that_there_are_more(
     assert len(server.requests) == 2
 
 
-def test_begins_anew_in_one_piece_that_is_bounded_too_where_a_page_expired(
-    server: FakeApiServer, reader: Reader
-) -> None:
+def test_begins_anew_in_one_bounded_piece_on_expiry(server: FakeApiServer, reader: Reader) -> None:
     server.misbehave(
         "get", PATH, page("a", token="t1"), status(410, "expired"), page("a", "b", token="t2")
     )
@@ -125,9 +117,7 @@ def test_asks_for_fewer_objects_where_a_page_weighs_too_much_and_for_more_where_
     assert limits(server) == [64]
 
 
-def test_an_object_that_outweighs_a_page_is_read_alone(
-    server: FakeApiServer, reader: Reader
-) -> None:
+def test_an_object_that_outweighs_a_page_comes_alone(server: FakeApiServer, reader: Reader) -> None:
     heavy(server, 2, 2 * MOST_PAGE_BYTES)
     assert [one.objects for one in pages(reader, size=2)] == [["p0"], ["p1"]]
     assert limits(server) == [2, 1, 1]
@@ -156,18 +146,14 @@ def test_begins_anew_only_once(server: FakeApiServer, reader: Reader, most: int)
         pages(reader, most=most)
 
 
-def test_a_list_whose_api_is_not_installed_has_no_page(
-    server: FakeApiServer, reader: Reader
-) -> None:
+def test_a_list_of_no_installed_api_has_no_page(server: FakeApiServer, reader: Reader) -> None:
     server.misbehave("list", NETWORKS, text(404, NOT_INSTALLED))
     assert list(reader.pages(catalogue.NETWORKS, name, most=1)) == []
     server.misbehave("get", PATH, page())
     assert pages(reader) == [Page([], [], True, False)]
 
 
-def test_leaves_broken_objects_of_a_list_out_and_names_them(
-    server: FakeApiServer, reader: Reader
-) -> None:
+def test_leaves_broken_objects_out_and_names_them(server: FakeApiServer, reader: Reader) -> None:
     items = [
         {"metadata": {"name": "a", "namespace": "ml"}},
         {"metadata": {"name": "b"}},
@@ -186,9 +172,7 @@ def test_leaves_broken_objects_of_a_list_out_and_names_them(
     ]
 
 
-def test_an_object_that_its_reader_cannot_read_is_broken_too(
-    server: FakeApiServer, reader: Reader
-) -> None:
+def test_what_its_reader_cannot_read_is_broken_too(server: FakeApiServer, reader: Reader) -> None:
     def read(obj: Object) -> int:
         return int(obj["metadata"]["name"])
 
@@ -212,9 +196,7 @@ def test_refuses_what_is_not_a_list(server: FakeApiServer, reader: Reader, body:
         pages(reader)
 
 
-def test_tells_a_missing_object_from_one_that_is_refused_and_one_that_is_broken(
-    server: FakeApiServer, reader: Reader
-) -> None:
+def test_tells_missing_from_refused_from_broken(server: FakeApiServer, reader: Reader) -> None:
     server.put(catalogue.NODES.path, "a", spec={"unschedulable": True})
     server.put(catalogue.NODES.path, "b", spec={"unschedulable": "yes"})
     assert reader.find(catalogue.NODES, ("", "a"), name) == "a"
@@ -230,9 +212,7 @@ def test_tells_a_missing_object_from_one_that_is_refused_and_one_that_is_broken(
     assert (broken.value.status, broken.value.is_refusal) == (200, False)
 
 
-def test_keeps_managed_fields_only_where_they_are_asked_for(
-    server: FakeApiServer, reader: Reader
-) -> None:
+def test_keeps_managed_fields_only_where_asked_for(server: FakeApiServer, reader: Reader) -> None:
     server.put(catalogue.PODS.path, "a", "ml", managedFields=MANAGED)
     server.misbehave("get", PATH, page("a"))
     [found] = list(reader.pages(catalogue.PODS, whole, "ml", most=1))
@@ -296,17 +276,7 @@ def test_asks_for_the_version_that_a_group_prefers(server: FakeApiServer, reader
         reader.preferred_version(group)
 
 
-def test_waits_no_longer_than_it_was_told_to(server: FakeApiServer) -> None:
-    reader = Reader(Connection(Credentials("test", server.url)), 0.2)
-    server.misbehave("get", PATH, hang)
-    with pytest.raises(RequestFailed) as raised:
-        pages(reader)
-    assert raised.value.status == 0
-
-
-def test_decodes_one_of_the_objects_that_several_threads_ask_for_at_a_time(
-    server: FakeApiServer, reader: Reader
-) -> None:
+def test_decodes_one_object_at_a_time(server: FakeApiServer, reader: Reader) -> None:
     for each in "abcd":
         server.put(NODES, each)
     entered: list[str] = []

@@ -70,3 +70,33 @@ def patterns(node: Any) -> Iterator[str]:
 )
 def test_examples_stand_below_their_keys(text: str, example: str) -> None:
     assert list(examples_of(text)) == [example]
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ("webhook: {replicas: 0}", "webhook.replicas"),
+        ("failurePolicy: Perhaps", "failurePolicy"),
+        ("image: {pullPolicy: never}", "image.pullPolicy"),
+        ("image: {digest: 'sha256:0'}", "image.digest"),
+        ("profiles: {shared: {networks: x}}", "profiles.shared.networks"),
+        (
+            "profiles: {shared: {rendezvous: {waitImage: instaled}}}",
+            "profiles.shared.rendezvous.waitImage",
+        ),
+        ("profiles: {shared: {env: {FABRIC_INJECTOR_X: x}}}", "profiles.shared.env"),
+        ("profiles: {shared: {nodeSelector: {'-': x}}}", "profiles.shared.nodeSelector"),
+        ("profiles: {shared: {allowedNamespaces: all}}", "profiles.shared.allowedNamespaces"),
+        ("profiles: {none: {ipcLock: true}}", "profiles"),
+        ("profiles: {profiles: {shared: {ipcLock: true}}}", "profiles.profiles"),
+        ("multus: {defaultNetworks: -1}", "multus.defaultNetworks"),
+        ("metricsNamespaces: []", "metricsNamespaces"),
+        ("webhook: {affinity: {nodeAfinity: {x: 1}}}", "webhook.affinity"),
+        ("certManager: please", "certManager"),
+        ("apiServers: [{ipBlock: {cidr: 192.0.2.10}}]", "apiServers.0.ipBlock.cidr"),
+    ],
+)
+def test_refuses_values_that_mean_nothing(values: str, named: str) -> None:
+    whole = yaml.safe_load(VALUES) | yaml.safe_load(values)
+    errors = jsonschema.Draft202012Validator(values_schema.values_schema()).iter_errors(whole)
+    assert named in {".".join(map(str, error.absolute_path)) for error in errors}

@@ -1,4 +1,4 @@
-"""The script of the example that tests the fabric: what it counts, and when it fails. tests/node runs all of it, with torch."""
+"""The script of the example that tests the fabric: what it counts, and when it fails. tests/operators runs all of it, with torch."""
 
 import runpy
 from pathlib import Path

@@ -13,10 +13,10 @@ import click
 
 from tests.cluster.assets import AssetsUnavailable, assets, binary, node_assets
 from tests.cluster.node import jobs
+from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
-from tests.cluster.node.product import install, save_image
+from tests.cluster.node.product import install
 from tests.cluster.node.requirements import not_possible
-from tests.waiting import wait_until
 from webhook.core.names import PROFILE
 
 NAMESPACE = "research"
@@ -38,26 +38,14 @@ def main(once: bool) -> None:
         if reason := not_possible(folder / "try"):
             raise click.ClickException(f"a node cannot run here: {reason}")
         say(
-            "building what is not built yet: kube-apiserver, etcd, kubelet, Multus (once, about 15 minutes) ..."
+            "building what is not built yet: kube-apiserver, kubelet … (once, about 15 minutes) ..."
         )
         assets()
         node_assets()
-        say("building the image: about 2 minutes ...")
-        archive = save_image(folder)
         say("starting the node ...")
         with Node(folder / "cluster") as node:
-            node.containerd.import_images(archive.read_bytes())
-            archive.unlink()
-            say("installing fabric-injector ...")
-            install(node.control_plane, PROFILES)
-            available = (
-                "wait",
-                "--for=condition=Available",
-                "deployments",
-                "--all",
-                "--timeout=110s",
-            )
-            node.control_plane.kubectl("--namespace=fabric-injector", *available)
+            say("building the image and installing fabric-injector: about 2 minutes ...")
+            install(node, PROFILES)
             meet(node)
             if not once:
                 stay(node)
@@ -68,17 +56,9 @@ def meet(node: Node) -> None:
     """Create a PyTorchJob's two pods, the worker first, and wait until they have exchanged data."""
     say(f"creating a PyTorchJob's pods in namespace {NAMESPACE}, the worker first ...")
     node.control_plane.create_namespace(NAMESPACE, {PROFILE: "rdma-shared"})
-    pods = jobs.start(node.api, "pytorchjob", NAMESPACE)
-    wait_until(
-        lambda: all(pod.get()["status"]["phase"] == "Succeeded" for pod in pods),
-        "the job to end",
-        120,
-    )
-    for pod in pods:
-        train = pod.report().train
-        say(
-            f"  {pod.name}: rank {train['rank']} met at MASTER_ADDR {train['environment']['MASTER_ADDR']}, rank 0's net1"
-        )
+    for report in [pod.report() for pod in jobs.start(Namespace(node, NAMESPACE), "pytorchjob")]:
+        rank, met = report.train["rank"], f"met at MASTER_ADDR {report.master_addr}"
+        say(f"  {report.pod.name}: rank {rank} {met}, rank 0's net1")
 
 
 def stay(node: Node) -> None:

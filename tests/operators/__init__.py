@@ -1,1 +1,1 @@
-"""Tests with jobs that their own operators run, with torch: what `make operators` runs, and no other target."""
+"""Tests with jobs that their own operators run, with torch: `make operators`."""

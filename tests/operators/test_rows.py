@@ -1,16 +1,14 @@
-"""The jobs of rows.py, run: all members meet as before or at rank 0's address, none of them waits in vain, all train on the fabric."""
-
-import json
+"""The jobs of rows.py, run: all meet, none waits in vain, all train on the fabric."""
 
 import pytest
 
+from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.pods import Report
-from tests.cluster.operators import manifests, programs
+from tests.cluster.operators import programs
 from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import assert_trained_on_the_fabric
-from tests.cluster.operators.figures import Figures
+from tests.cluster.operators.manifests import with_image
 from tests.cluster.operators.rows import ADDRESS, C10D, LEADER, LOCAL_ADDR, POD_IP, ROWS
-from tests.node.conftest import NamespaceFactory
 from webhook.core import podspec
 from webhook.core.injection import wait
 from webhook.core.model import Object
@@ -28,39 +26,25 @@ OPERATORS = {
     ("name", "version"), CASES, ids=[f"{name}, torch {version}" for name, version in CASES]
 )
 def test_a_job_meets_and_trains_on_the_fabric(
-    cluster: Cluster, namespace: NamespaceFactory, figures: Figures, name: str, version: str
+    cluster: Cluster, namespace: NamespaceFactory, name: str, version: str
 ) -> None:
-    row = ROWS[name]
+    row, space = ROWS[name], namespace("rdma-shared")
     for manifest in row.manifests:
         if operator := OPERATORS.get(manifest["apiVersion"]):
             cluster.install(operator)
-    where = namespace("rdma-shared")
     image = cluster.torch(version)
     for manifest in row.manifests:
-        cluster.submit(with_image(manifest, image), where)
-    reports = cluster.reports(where, len(row.master_addr))
+        space.submit(with_image(manifest, image))
+    reports = space.reports(len(row.master_addr))
     assert_trained_on_the_fabric(reports)
     assert reports[0].pod.name.startswith(row.rank_zero), [report.pod.name for report in reports]
     expected = [address(each, reports[0], version) for each in row.master_addr]
-    found = [report.train["environment"]["MASTER_ADDR"] for report in reports]
-    figures.append(
-        f"{name}, torch {version}: rank 0 is {reports[0].pod.name}, MASTER_ADDR {', '.join(found)}"
-    )
-    assert found == expected
+    assert [report.master_addr for report in reports] == expected
     ordered = reports if row.rank_zero else sorted(reports, key=lambda report: report.pod.name)
     for report, needs in zip(ordered, row.waits, strict=True):
-        assert set(wait.needs(report.pod.get())) == needs
-        assert texts(report.pod.get()) == texts(cluster.reviews.pod(report.pod.get())), (
-            "no text is ever changed"
-        )
-
-
-def with_image(manifest: Object, image: str) -> Object:
-    """Give the manifest with this image in all containers."""
-    found: Object = json.loads(
-        json.dumps(manifest).replace(json.dumps(manifests.IMAGE), json.dumps(image))
-    )
-    return found
+        pod = report.pod.get()
+        assert set(wait.needs(pod)) == needs
+        assert texts(pod) == texts(cluster.reviews.pod(pod)), "no text is ever changed"
 
 
 def address(expected: str, zero: Report, version: str) -> str:

@@ -1,91 +1,70 @@
-"""Jobs that `torchx run` gives to Volcano: its controllers, its scheduler and its admission webhooks."""
+"""Jobs that `torchx run` gives to Volcano, or wraps in an AppWrapper, which MCAD unwraps."""
+
+import json
 
 import pytest
 import yaml
 
-from tests.cluster.node.pods import Report
-from tests.cluster.operators import programs
-from tests.cluster.operators.cluster import NEWEST, Cluster
+from tests.cluster.node.fixtures import NamespaceFactory
+from tests.cluster.operators import programs, torchx
+from tests.cluster.operators.cluster import Cluster
 from tests.cluster.operators.expectations import (
     assert_decided_as_predicted,
     assert_met_on_the_fabric,
 )
-from tests.cluster.operators.figures import Figures
-from tests.node.conftest import NamespaceFactory
+from tests.cluster.operators.rows import NEWEST
+from tests.cluster.operators.torchx import HOLD
 from webhook.core import names
 from webhook.core.model import Object
 
 VERSIONS = ("2.0.1", "2.3.1", "2.6.0")
 """What meets at rank 0's secondary address besides the newest."""
-HOLD = ("--env", "HOLD_SECONDS=600,PYTHONUNBUFFERED=1")
-"""torchrun --tee keeps what it writes in a buffer."""
+BETWEEN = ("2.4.1", "2.5.1")
+"""What shows another name as MASTER_ADDR."""
+NETWORK = "default/rdma-net"
 
 
 @pytest.mark.parametrize("version", [NEWEST, *VERSIONS])
 def test_a_job_meets_on_the_fabric(
-    cluster: Cluster, namespace: NamespaceFactory, figures: Figures, version: str
+    cluster: Cluster, namespace: NamespaceFactory, version: str
 ) -> None:
     cluster.install(programs.VOLCANO)
-    name = namespace("rdma-shared")
-    arguments = ("-j", "2x1", "--name", "trainer", *_running(cluster.torch(version)), *HOLD)
-    cluster.torchx(name, *arguments)
-    reports = cluster.reports(name, 2)
-    figures.append(f"TorchX: {assert_met_on_the_fabric(reports)}")
+    space, image = namespace("rdma-shared"), cluster.torch(version)
+    torchx.run(space, image, *HOLD)
+    reports = space.reports(2)
+    assert_met_on_the_fabric(reports)
     assert reports[0].environment["TORCHX_RANK0_HOST"] == "localhost"
-    printed = cluster.torchx(name, *arguments, options=["--dryrun"])
+    printed = torchx.run(space, image, *HOLD, options=["--dryrun"])
     manifest: Object = yaml.safe_load(printed[printed.index("apiVersion:") :])
-    assert_decided_as_predicted(cluster, manifest, [report.pod for report in reports])
+    assert_decided_as_predicted(cluster, space, manifest, reports)
 
 
-@pytest.mark.parametrize("version", ["2.4.1", "2.5.1"])
+@pytest.mark.parametrize("version", BETWEEN)
 def test_versions_between_meet_and_train_on_the_fabric(
-    cluster: Cluster, namespace: NamespaceFactory, figures: Figures, version: str
+    cluster: Cluster, namespace: NamespaceFactory, version: str
 ) -> None:
     """They show another name as MASTER_ADDR; the job runs."""
     cluster.install(programs.VOLCANO)
-    name = namespace("rdma-shared")
-    cluster.torchx(name, "-j", "2x1", "--name", "trainer", *_running(cluster.torch(version)), *HOLD)
-    reports = cluster.reports(name, 2)
-    told = [
-        (
-            report.train["rank"],
-            report.train["environment"]["MASTER_ADDR"],
-            report.pod.fabric_address(),
-        )
-        for report in reports
-    ]
-    figures.append(f"TorchX, torch {version}: rank, MASTER_ADDR, own address {told}")
+    space = namespace("rdma-shared")
+    torchx.run(space, cluster.torch(version), *HOLD)
+    reports = space.reports(2)
     assert {report.train["world"] for report in reports} == {2}
     assert {report.train["sum"] for report in reports} == {3}
 
 
 def test_a_job_whose_rank_zero_is_lost_meets_again_at_its_new_address(
-    cluster: Cluster, namespace: NamespaceFactory, figures: Figures
+    cluster: Cluster, namespace: NamespaceFactory
 ) -> None:
     """Volcano makes all pods of the job anew."""
     cluster.install(programs.VOLCANO)
-    name = namespace("rdma-shared")
-    arguments = (
-        "-j",
-        "2x1",
-        "--name",
-        "trainer",
-        "--max_retries",
-        "3",
-        *_running(cluster.torch()),
-        *HOLD,
-    )
-    cluster.torchx(name, *arguments)
-    first = cluster.reports(name, 2)
+    space = namespace("rdma-shared")
+    torchx.run(space, cluster.torch(), "--max_retries", "3", *HOLD)
+    first = space.reports(2)
     before = first[0].pod.fabric_address()
-    first[0].pod.delete_gracefully()
+    first[0].pod.delete(1)
     uids = {report.pod.uid for report in first}
-
-    def is_new(report: Report) -> bool:
-        return report.pod.uid not in uids
-
-    second = cluster.reports(name, 2, is_new)
-    figures.append(f"TorchX, rank 0 lost (was {before}): {assert_met_on_the_fabric(second)}")
+    second = space.reports(2, lambda report: report.pod.uid not in uids)
+    assert_met_on_the_fabric(second)
     for report in second:
         assert before not in report.environment.values()
     keys = [
@@ -95,5 +74,20 @@ def test_a_job_whose_rank_zero_is_lost_meets_again_at_its_new_address(
     assert keys[0].isdisjoint(keys[1])
 
 
-def _running(image: str) -> tuple[str, ...]:
-    return ("-h", "NULL", "--script", "train.py", "--image", image)
+@pytest.mark.parametrize("network", ["", NETWORK], ids=["without-network", "with-network"])
+def test_a_job_in_an_appwrapper_meets_on_the_fabric(
+    cluster: Cluster, namespace: NamespaceFactory, network: str
+) -> None:
+    """By TorchX' network option pods ask for the network themselves: they are given it once."""
+    cluster.install(programs.MCAD)
+    space = namespace("rdma-shared")
+    settings = (f"network={network}",) if network else ()
+    torchx.run(space, cluster.torch(), *HOLD, scheduler="kubernetes_mcad", settings=settings)
+    reports = space.reports(2)
+    assert_met_on_the_fabric(reports)
+    for report in reports:
+        asked = cluster.reviews.pod(report.pod.created)["metadata"]
+        assert asked.get("annotations", {}).get(names.NETWORKS, "") == network
+        assert asked["ownerReferences"][0]["kind"] == "AppWrapper"
+        attached = json.loads(report.pod.annotation(names.NETWORK_STATUS))
+        assert [one["interface"] for one in attached] == ["eth0", "net1"]

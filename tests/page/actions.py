@@ -1,7 +1,5 @@
 """Do what people do on the page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from playwright.sync_api import Locator, Page

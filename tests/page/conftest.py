@@ -4,8 +4,6 @@ Each test's `page` fails it for what must never happen: a script error, a breach
 anything but the server.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,17 +12,26 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.installed import not_installed
 from tests.page.served import ServedPage
 from tests.sockets.server import ROOT
+from tests.tiers import mark_tier
 
 FOLDER = Path(__file__).parent
 PROFILES = ROOT / "webhook/demo/profiles.yaml"
 NETWORKS = ROOT / "webhook/demo/networks.yaml"
-SCREENSHOTS = ROOT / "build/screenshots"
+TABLET = 800
+VIEWS: dict[str, dict[str, Any]] = {
+    "desk": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "desk in the dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}},
+    "tablet": {"viewport": {"width": TABLET, "height": 1100}},
+}
+"""How people see the page. A tablet has nothing of its own but its width."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+expect.set_options(timeout=60_000)  # a busy machine is no fault
 WATCH_POLICY = """
 window.breaches = [];
 addEventListener("securitypolicyviolation", (event) =>
@@ -34,9 +41,7 @@ addEventListener("securitypolicyviolation", (event) =>
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of this folder."""
-    for item in items:
-        if item.path.is_relative_to(FOLDER):
-            item.add_marker(pytest.mark.page)
+    mark_tier(items, FOLDER, "page")
 
 
 def unavailable(reason: str) -> NoReturn:
@@ -70,6 +75,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
 def url(served: ServedPage) -> str:
     """Give the address that `page` opens; a test may override it by another server's."""
     return served.url
+
+
+@pytest.fixture(params=VIEWS)
+def view(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Give the options of each of VIEWS in turn."""
+    return VIEWS[request.param]
 
 
 @pytest.fixture

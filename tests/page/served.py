@@ -1,17 +1,12 @@
 """Serve the page beside files that stand for a cluster: ``python -m tests.page.served PROFILES OBJECTS...``."""
 
-from __future__ import annotations
-
-import http.client
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Self
-from urllib.parse import urlsplit
 
 import waitress
 
-from tests.sockets.server import Program, Reply, ask
+from tests.sockets.server import Program, Reply, ask_at
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import DryRun, dry_run
@@ -44,10 +39,7 @@ class ServedPage(Program):
         headers: dict[str, str] | None = None,
     ) -> Reply:
         """Send one request."""
-        with closing(
-            http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=20)
-        ) as connection:
-            return ask(connection, method, path, body, headers)
+        return ask_at(self.url, method, path, body, headers)
 
 
 def main(profiles_file: Path, *objects: Path) -> None:

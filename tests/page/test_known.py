@@ -1,7 +1,5 @@
 """The views of what the server knows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import yaml

@@ -1,7 +1,5 @@
 """Manifests and answers too long to be shown at once."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """What the page says where the server refuses, is slow, ends early or is gone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,24 +22,26 @@ def test_says_that_a_manifest_is_too_large(page: Page) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "message"),
-    [
-        (
-            503,
-            '{"message": "too many requests are waiting; ask again"}',
-            "too many requests are waiting",
-        ),
-        (500, "<h1>no JSON</h1>", "The server answered 500"),
-        (429, "", "The server answered 429 Too Many Requests"),
-        (500, '{"kind": "Status"}', "The server answered 500"),
-    ],
-)
-def test_says_what_the_server_refuses(page: Page, status: int, body: str, message: str) -> None:
-    page.route("**/dry-run?*", lambda route: route.fulfill(status=status, body=body))
-    ask(page, POD)
-    expect(page.get_by_role("alert")).to_contain_text(message)
-    expect(page.get_by_role("button", name="Dry run")).to_be_enabled()
+REFUSALS = [
+    (503, '{"message": "too many requests are waiting; ask"}', "too many requests are waiting"),
+    (500, "<h1>no JSON</h1>", "The server answered 500"),
+    (429, "", "The server answered 429 Too Many Requests"),
+    (500, '{"kind": "Status"}', "The server answered 500"),
+]
+
+
+def test_says_what_the_server_refuses(page: Page) -> None:
+    answers = iter(REFUSALS)
+
+    def refuse(route: Route) -> None:
+        status, body, _ = next(answers)
+        route.fulfill(status=status, body=body)
+
+    page.route("**/dry-run?*", refuse)
+    for _, _, message in REFUSALS:
+        ask(page, POD)
+        expect(page.get_by_role("alert")).to_contain_text(message)
+        expect(page.get_by_role("button", name="Dry run")).to_be_enabled()
 
 
 def test_says_that_an_answer_is_long_in_coming(page: Page) -> None:

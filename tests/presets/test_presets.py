@@ -33,6 +33,7 @@ def facts(name: str) -> dict[str, Any]:
     return read
 
 
+@cache
 def profiles(name: str, *, allowed: bool = True) -> Profiles:
     """Read the preset with a Configuration that allows what it says it needs, or nothing."""
     preset = read_preset(name)
@@ -42,6 +43,7 @@ def profiles(name: str, *, allowed: bool = True) -> Profiles:
     return parse_profiles(f"{yaml.safe_dump(settings)}---\n{preset.text}")
 
 
+@cache
 def world(name: str) -> ObjectsWorld:
     """Return the cluster with a labelled namespace, and the vendor's networks as its operator makes them."""
     objects: list[dict[str, Any]] = [
@@ -60,6 +62,7 @@ def world(name: str) -> ObjectsWorld:
     return ObjectsWorld(objects)
 
 
+@cache
 def training_pods(name: str, *, allowed: bool = True) -> list[PodResult]:
     """Return the pods of the preset's plain jobs that have accelerators."""
     text = (HERE / f"jobs/{name}.yaml").read_text()

@@ -1,7 +1,5 @@
 """Whether claims can be given: asked for where a profile has some, and put beside the profiles in force."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

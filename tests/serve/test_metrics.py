@@ -1,7 +1,5 @@
 """What a scrape shows of admissions, beside what prometheus_client's own metrics would show."""
 
-from __future__ import annotations
-
 import time
 from random import Random
 

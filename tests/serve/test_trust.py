@@ -1,7 +1,5 @@
 """Readiness and the live caBundle: what is a fault, what is none, and what nobody can know."""
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,7 +73,7 @@ def test_names_a_service_that_the_certificate_is_not_for(world: World) -> None:
 @pytest.mark.parametrize(
     "error", [RequestFailed("GET answered 403: no", 403), ValueError("odd")], ids=["403", "bug"]
 )
-def test_keeps_what_it_found_where_there_is_no_answer(
+def test_keeps_what_it_found(
     world: World, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     caplog.set_level(logging.WARNING)

@@ -1,19 +1,28 @@
 """Give the socket tests a server with two rails, and a review of a TorchX pod for it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 
 from certs.throwaway import make_throwaway
 from tests.sockets.server import Server
+from tests.tiers import mark_tier
 
 HERE = Path(__file__).parent
 PROFILES = HERE / "profiles.yaml"
 OBJECTS = HERE / "objects.yaml"
+FILES = (f"--profiles={PROFILES}", f"--objects={OBJECTS}")
+
+Serve: TypeAlias = Callable[..., Server]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder."""
+    mark_tier(items, HERE, "sockets")
 
 
 @pytest.fixture(scope="session")
@@ -30,22 +39,30 @@ def authority(tls_dir: Path) -> Path:
     return tls_dir / "ca.crt"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, tls_dir: Path) -> Iterator[Server]:
-    """A server that all tests of a module share: none of them may change it."""
+    """A server that all tests share: none of them may change it, or leave anything in it."""
     log = tmp_path_factory.mktemp("server") / "log"
-    with Server(
-        log, f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}"
-    ) as running:
+    with Server(log, *FILES, f"--tls-dir={tls_dir}") as running:
         yield running
 
 
 @pytest.fixture
-def own(tmp_path: Path, tls_dir: Path) -> Iterator[Server]:
+def serve(tmp_path: Path, tls_dir: Path) -> Iterator[Serve]:
+    """Start servers of the test's own with *options* besides the usual ones."""
+    with ExitStack() as stack:
+
+        def start(*options: str, log: str = "log", **more: Any) -> Server:
+            server = Server(tmp_path / log, *FILES, f"--tls-dir={tls_dir}", *options, **more)
+            return stack.enter_context(server)
+
+        yield start
+
+
+@pytest.fixture
+def own(serve: Serve) -> Server:
     """A server of the test's own."""
-    options = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
-    with Server(tmp_path / "log", *options) as server:
-        yield server
+    return serve()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """Send many large reviews at once, of the shapes that need most memory, as clients do that keep to no rule."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import Counter

@@ -1,21 +1,15 @@
 """Start the real ``fabric-injector page`` beside a small API server that holds a job, and ask it as its own page does."""
 
-from __future__ import annotations
-
-import http.client
 import json
 import re
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit
-
-import yaml
 
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene
 from tests.fake_apiserver import EVENTS, NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
-from tests.sockets.server import Program, Reply
+from tests.sockets.server import Program, Reply, ask_at, write_kubeconfig
+from tests.waiting import wait_until
 from webhook.core.model import Object
 
 CONFIG = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "whereabouts"}})
@@ -61,16 +55,7 @@ class LocalPage(Program):
     def __init__(
         self, folder: Path, url: str, *options: str, profiles: str | None = PROFILES
     ) -> None:
-        config = {
-            "current-context": "here",
-            "contexts": [
-                {"name": "here", "context": {"cluster": "c", "user": "u", "namespace": SPACE}}
-            ],
-            "clusters": [{"name": "c", "cluster": {"server": url}}],
-            "users": [{"name": "u", "user": {"token": "secret-token"}}],
-        }
-        self.kubeconfig = folder / "kubeconfig"
-        self.kubeconfig.write_text(yaml.safe_dump(config))
+        self.kubeconfig = write_kubeconfig(folder / "kubeconfig", url, SPACE)
         given = ["--kubeconfig", str(self.kubeconfig), *options]
         if profiles is not None:
             self.profiles = folder / "profiles.yaml"
@@ -92,6 +77,11 @@ class LocalPage(Program):
     def url(self) -> str:
         return self.addresses[0].partition("/#")[0]
 
+    @property
+    def printed_key(self) -> str:
+        """The key of the address that was printed last."""
+        return self.addresses[-1].partition("#key=")[2]
+
     def ask(
         self,
         path: str,
@@ -106,22 +96,15 @@ class LocalPage(Program):
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if key:
             sent["Authorization"] = f"Bearer {key}"
-        address = urlsplit(self.url)
-        with closing(
-            http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
-        ) as connection:
-            connection.request(method or ("GET" if body is None else "POST"), path, body, sent)
-            response = connection.getresponse()
-            return Reply(
-                response.status,
-                {key.lower(): value for key, value in response.getheaders()},
-                response.read(),
-            )
+        verb = method or ("GET" if body is None else "POST")
+        return ask_at(self.url, verb, path, body, sent)
 
     def open(self) -> str:
         """Exchange the address that was printed last for a key, as the page does."""
-        reply = self.ask("/session", b"", key=self.addresses[-1].partition("#key=")[2])
+        printed = len(self.addresses)
+        reply = self.ask("/session", b"", key=self.printed_key)
         assert reply.status == 200, reply.body
+        wait_until(lambda: len(self.addresses) > printed, "the next address")
         self.key = str(reply.json()["key"])
         return self.key
 

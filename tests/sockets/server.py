@@ -1,7 +1,5 @@
 """Start the real server process, and talk to it as well-behaved and broken clients do."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -18,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
+
+import yaml
 
 from tests.waiting import wait_until
 
@@ -37,27 +37,28 @@ class Reply(NamedTuple):
     headers: dict[str, str]
     body: bytes
 
+    @classmethod
+    def of(cls, response: http.client.HTTPResponse) -> Self:
+        """Read the answer."""
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return cls(response.status, headers, response.read())
+
     def json(self) -> Any:
         return json.loads(self.body)
 
 
 class Program:
-    """Run a *command* of ours that writes to the *log* what it has to say, from entering the ``with`` block until it is left."""
+    """Run a *command* of ours that writes to the *log*, until the ``with`` block is left."""
 
     seconds_to_end = 10.0
 
-    def __init__(self, log: Path, command: Sequence[str]) -> None:
+    def __init__(self, log: Path, command: Sequence[str | Path]) -> None:
         self.log = log
         self._command = command
         self.process: subprocess.Popen[bytes] = None  # type: ignore[assignment]  # set on entry
 
     def start(self, is_ready: Callable[[], bool], what: str, *, stdout: bool = False) -> None:
         """Start it, and wait until it is ready; *stdout*: that goes to the log too."""
-        environment = {
-            key: value
-            for key, value in os.environ.items()
-            if not key.startswith("FABRIC_INJECTOR_")
-        }
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
                 self._command,
@@ -65,11 +66,11 @@ class Program:
                 stdout=output if stdout else None,
                 stderr=output,
                 cwd=ROOT,
-                env=environment,
+                env=environment(),
                 start_new_session=True,
             )
         try:
-            wait_until(lambda: self.ended() or is_ready(), what)
+            wait_until(lambda: self.ended() or is_ready(), what, 60)
             if self.ended():
                 raise AssertionError(
                     f"the server ended with {self.process.returncode}:\n{self.log.read_text()}"
@@ -94,19 +95,57 @@ class Program:
     def ended(self) -> bool:
         return self.process.poll() is not None
 
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """End it in less than the 30 s that the kubelet grants; give the exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(25)
+
+
+def environment() -> dict[str, str]:
+    """Give this process's environment, without what would choose options of ours or a cluster."""
+    ours = ("FABRIC_INJECTOR_", "KUBERNETES_")
+    return {key: value for key, value in os.environ.items() if not key.startswith(ours)}
+
+
+def write_kubeconfig(path: Path, url: str, namespace: str = "default") -> Path:
+    """Write one that names the API server at *url*; give its path."""
+    config = {
+        "current-context": "here",
+        "contexts": [
+            {"name": "here", "context": {"cluster": "c", "user": "u", "namespace": namespace}}
+        ],
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {"token": "secret-token"}}],
+    }
+    path.write_text(yaml.safe_dump(config))
+    return path
+
 
 class Server(Program):
-    """Run ``serve`` on free ports, or another *command*, from entering the ``with`` block until it is left."""
+    """Run ``serve`` on free ports, or another *command*, until the ``with`` block is left.
+
+    Attributes:
+        addresses: The fields of the log's line that says *begun*: the listeners' addresses.
+        authority: The file of the CA of its certificate.
+    """
 
     def __init__(
-        self, log: Path, *options: str | Path, command: Sequence[str] = SERVE_ANYWHERE
+        self,
+        log: Path,
+        *options: str | Path,
+        command: Sequence[str] = SERVE_ANYWHERE,
+        begun: str = "serving",
     ) -> None:
         super().__init__(log, [*command, *map(str, options)])
         self.addresses: dict[str, str] = {}
+        self.begun = begun
+        folders = [str(option) for option in options if str(option).startswith("--tls-dir=")]
+        self.authority = Path(folders[-1].partition("=")[2], "ca.crt") if folders else Path()
 
     def __enter__(self) -> Self:
-        self.start(lambda: bool(self.lines("serving")), "the server to serve")
-        self.addresses = self.lines("serving")[0]
+        self.start(lambda: bool(self.lines(self.begun)), "the server to serve")
+        self.addresses = self.lines(self.begun)[0]
+        self.authority = Path(self.addresses.get("ca", self.authority))
         return self
 
     def lines(self, message: str = "") -> list[dict[str, Any]]:
@@ -136,25 +175,33 @@ class Server(Program):
         parts = urlsplit(self.addresses[which])
         return socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout)
 
-    def connect_tls(self, authority: Path, timeout: float = 10) -> ssl.SSLSocket:
+    def connect_tls(self, authority: Path | None = None, timeout: float = 10) -> ssl.SSLSocket:
         """Open a TLS connection to the admission listener as the API server does."""
-        context = ssl.create_default_context(cafile=authority)
+        context = ssl.create_default_context(cafile=authority or self.authority)
         context.set_alpn_protocols(["h2", "http/1.1"])
         return context.wrap_socket(self.connect(timeout=timeout), server_hostname="localhost")
 
-    def client(self, authority: Path, timeout: float = 10) -> http.client.HTTPSConnection:
+    def client(
+        self, authority: Path | None = None, timeout: float = 20
+    ) -> http.client.HTTPSConnection:
         """Return a connection for admission requests that is kept alive."""
-        context = ssl.create_default_context(cafile=authority)
-        return http.client.HTTPSConnection(
-            "localhost",
-            urlsplit(self.addresses["admission"]).port,
-            timeout=timeout,
-            context=context,
-        )
+        context = ssl.create_default_context(cafile=authority or self.authority)
+        port = urlsplit(self.addresses["admission"]).port
+        return http.client.HTTPSConnection("localhost", port, timeout=timeout, context=context)
+
+    def admit(self, review: bytes, timeout: float = 20) -> Reply:
+        """Ask for one admission over a connection of its own."""
+        with closing(self.client(timeout=timeout)) as client:
+            return admit(client, review)
 
     def get(self, path: str, which: str = "metrics") -> Reply:
         """Ask one of the plain listeners."""
         return self.plain("GET", path, which=which)
+
+    def metric(self, name: str) -> float:
+        """Return the value of a metric, by its name and labels as a scrape shows them; 0 if absent."""
+        lines = self.get("/metrics").body.decode().splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.startswith(f"{name} "))
 
     def plain(
         self,
@@ -166,13 +213,20 @@ class Server(Program):
         timeout: float = 20,
     ) -> Reply:
         """Send one request to one of the plain listeners."""
-        connection = http.client.HTTPConnection(
-            urlsplit(self.addresses[which]).netloc, timeout=timeout
-        )
-        try:
-            return ask(connection, method, path, body, headers)
-        finally:
-            connection.close()
+        return ask_at(self.addresses[which], method, path, body, headers, timeout)
+
+
+def ask_at(
+    url: str,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: dict[str, str] | None = None,
+    timeout: float = 60,
+) -> Reply:
+    """Send one request over a connection of its own."""
+    with closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=timeout)) as connection:
+        return ask(connection, method, path, body, headers)
 
 
 def ask(
@@ -184,12 +238,7 @@ def ask(
 ) -> Reply:
     """Send one request over an open connection and read the answer."""
     connection.request(method, path, body, headers or {})
-    response = connection.getresponse()
-    return Reply(
-        response.status,
-        {name.lower(): value for name, value in response.getheaders()},
-        response.read(),
-    )
+    return Reply.of(connection.getresponse())
 
 
 def admit(connection: http.client.HTTPConnection, review: bytes) -> Reply:
@@ -199,12 +248,12 @@ def admit(connection: http.client.HTTPConnection, review: bytes) -> Reply:
 
 
 @contextmanager
-def admitting(server: Server, authority: Path, review: bytes) -> Iterator[list[int]]:
-    """Ask for admissions all the while; give their statuses, of which there are some before and after what is done."""
+def admitting(server: Server, review: bytes) -> Iterator[list[int]]:
+    """Ask for admissions all the while; give their statuses, some before and after what is done."""
     enough, statuses = threading.Event(), list[int]()
 
     def ask() -> None:
-        with closing(server.client(authority)) as client:
+        with closing(server.client()) as client:
             while not enough.is_set():
                 statuses.append(admit(client, review).status)
 
@@ -240,8 +289,4 @@ def read_reply(connection: socket.socket) -> Reply:
     """Read one answer that has a Content-Length."""
     response = http.client.HTTPResponse(connection)
     response.begin()
-    return Reply(
-        response.status,
-        {name.lower(): value for name, value in response.getheaders()},
-        response.read(),
-    )
+    return Reply.of(response)

@@ -1,7 +1,5 @@
 """Where admissions are answered: at once, or in a thread, so that nothing stops the event loop."""
 
-from __future__ import annotations
-
 import http.client
 import threading
 import time
@@ -23,8 +21,6 @@ from webhook.serve.admission import SECONDS, Admission, AdmissionRecorder, World
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.lookup import MustAsk
 from webhook.world.objects import ObjectsWorld
-
-pytestmark = pytest.mark.sockets
 
 
 class Cluster:

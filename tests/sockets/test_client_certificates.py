@@ -1,23 +1,18 @@
 """Clients that must show a certificate, the options that say so, and a rotation of the authority that they need."""
 
-from __future__ import annotations
-
 import http.client
 import ssl
-import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.cluster.pki import Authority
-from tests.sockets.conftest import OBJECTS, PROFILES
-from tests.sockets.server import SERVE_ANYWHERE, Server, admit
+from tests.sockets.conftest import FILES, OBJECTS, Serve
+from tests.sockets.server import Server, admit
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.sockets
 
 NAME = "kube-apiserver"
 REFUSED = (ssl.SSLError, ConnectionError, http.client.HTTPException)
@@ -33,54 +28,47 @@ def right(clients: Authority, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return clients.write_client(tmp_path_factory.mktemp("right"), NAME)
 
 
-@contextmanager
-def demanding(folder: Path, tls_dir: Path, clients: Authority, *options: str) -> Iterator[Server]:
-    """Run a server that trusts *clients*, whose certificate is in ``clients.crt`` of the folder."""
+def demanding(folder: Path, clients: Authority, *options: str) -> tuple[str, ...]:
+    """Give the options of a server that trusts *clients*, whose certificate it reads in *folder*."""
     (folder / "clients.crt").write_bytes(clients.pem)
-    common = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
-    with Server(
-        folder / "log", *common, f"--client-ca={folder / 'clients.crt'}", *options
-    ) as server:
-        yield server
+    return (f"--client-ca={folder / 'clients.crt'}", *options)
 
 
 @pytest.fixture(scope="module")
 def server(
     tmp_path_factory: pytest.TempPathFactory, tls_dir: Path, clients: Authority
 ) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("server")
     names = (f"--client-name={NAME}", "--client-name=other-apiserver")
-    with demanding(tmp_path_factory.mktemp("server"), tls_dir, clients, *names) as running:
+    options = (*FILES, f"--tls-dir={tls_dir}", *demanding(folder, clients, *names))
+    with Server(folder / "log", *options) as running:
         yield running
 
 
 def connect(
-    server: Server,
-    authority: Path,
-    shown: Path | None,
-    version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3,
+    server: Server, shown: Path | None, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 ) -> http.client.HTTPSConnection:
-    context = ssl.create_default_context(cafile=authority)
+    context = ssl.create_default_context(cafile=server.authority)
     context.maximum_version = version
     if shown:
         context.load_cert_chain(shown / "tls.crt", shown / "tls.key")
-    return http.client.HTTPSConnection(
-        "localhost", urlsplit(server.addresses["admission"]).port, timeout=20, context=context
-    )
+    port = urlsplit(server.addresses["admission"]).port
+    return http.client.HTTPSConnection("localhost", port, timeout=20, context=context)
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_serves_the_right_client(
-    server: Server, authority: Path, right: Path, review: bytes, version: ssl.TLSVersion
+def test_serves_clients(
+    server: Server, right: Path, review: bytes, version: ssl.TLSVersion
 ) -> None:
-    with closing(connect(server, authority, right, version)) as client:
+    with closing(connect(server, right, version)) as client:
         assert [admit(client, review).status for _ in range(3)] == [200] * 3
 
 
-def test_takes_any_allowed_name_of_the_certificate(
-    server: Server, authority: Path, clients: Authority, review: bytes, tmp_path: Path
+def test_takes_any_allowed_name(
+    server: Server, clients: Authority, review: bytes, tmp_path: Path
 ) -> None:
     shown = clients.write_client(tmp_path / "client", "nobody", "x.example", "other-apiserver")
-    with closing(connect(server, authority, shown)) as client:
+    with closing(connect(server, shown)) as client:
         assert admit(client, review).status == 200
 
 
@@ -88,7 +76,6 @@ def test_takes_any_allowed_name_of_the_certificate(
 @pytest.mark.parametrize("who", ["nothing", "another authority's", "a server's"])
 def test_refuses_a_client_that_shows(
     server: Server,
-    authority: Path,
     clients: Authority,
     review: bytes,
     tmp_path: Path,
@@ -100,17 +87,17 @@ def test_refuses_a_client_that_shows(
         "another authority's": Authority("clients").write_client(tmp_path / "foreign", NAME),
         "a server's": clients.write(tmp_path / "server", (NAME,)),
     }[who]
-    with closing(connect(server, authority, shown, version)) as client, pytest.raises(REFUSED):
+    with closing(connect(server, shown, version)) as client, pytest.raises(REFUSED):
         admit(client, review)
 
 
 def test_answers_403_to_a_wrong_name_and_says_in_the_log_which(
-    server: Server, authority: Path, clients: Authority, review: bytes, tmp_path: Path
+    server: Server, clients: Authority, review: bytes, tmp_path: Path
 ) -> None:
     shown = clients.write_client(
         tmp_path / "client", "system:node:node-1", "kube-apiserver.example"
     )
-    with closing(connect(server, authority, shown)) as client:
+    with closing(connect(server, shown)) as client:
         reply = admit(client, review)
         assert (reply.status, reply.json()["reason"]) == (403, "Forbidden")
         assert "carries no allowed name" in reply.json()["message"]
@@ -123,8 +110,8 @@ def test_answers_403_to_a_wrong_name_and_says_in_the_log_which(
     assert b'admission_requests_total{decision="refused",reason="client-name"} 2.0' in metrics
 
 
-def test_says_why_a_handshake_failed(server: Server, authority: Path, review: bytes) -> None:
-    with closing(connect(server, authority, None)) as client, pytest.raises(REFUSED):
+def test_says_why_a_handshake_failed(server: Server, review: bytes) -> None:
+    with closing(connect(server, None)) as client, pytest.raises(REFUSED):
         admit(client, review)
     assert server.lines("TLS handshake with 127.0.0.1 failed: ")
     assert (
@@ -140,15 +127,15 @@ def test_asks_no_certificate_of_probes_and_of_dry_runs(server: Server) -> None:
 
 
 def test_follows_the_authority_of_clients(
-    tmp_path: Path, tls_dir: Path, authority: Path, clients: Authority, right: Path, review: bytes
+    tmp_path: Path, serve: Serve, clients: Authority, right: Path, review: bytes
 ) -> None:
-    """Old, both, new; an old client's open connection lives on, its next one does not, whatever session it resumes."""
+    """Old, both, new: an old client's open connection lives on, its next one does not."""
     new = Authority("new clients")
     fresh = new.write_client(tmp_path / "fresh", NAME)
     trusted = tmp_path / "clients.crt"
 
     def serves(shown: Path) -> bool:
-        with closing(connect(running, authority, shown)) as client:
+        with closing(connect(running, shown)) as client:
             try:
                 return admit(client, review).status == 200
             except REFUSED:
@@ -158,14 +145,12 @@ def test_follows_the_authority_of_clients(
         (tmp_path / "new").write_bytes(content)
         (tmp_path / "new").rename(trusted)
 
-    with (
-        demanding(tmp_path, tls_dir, clients) as running,
-        closing(connect(running, authority, right)) as kept,
-    ):
+    running = serve(*demanding(tmp_path, clients))
+    with closing(connect(running, right)) as kept:
         assert admit(kept, review).status == 200
         opened = kept.sock
         assert (serves(right), serves(fresh)) == (True, False)
-        context = ssl.create_default_context(cafile=authority)
+        context = ssl.create_default_context(cafile=running.authority)
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(right / "tls.crt", right / "tls.key")
         with context.wrap_socket(running.connect(), server_hostname="localhost") as connection:
@@ -193,11 +178,9 @@ def test_follows_the_authority_of_clients(
         assert kept.sock is opened
 
 
-def test_speaks_only_the_versions_and_ciphers_that_it_may(
-    tmp_path: Path, tls_dir: Path, authority: Path, clients: Authority
-) -> None:
+def test_speaks_only_the_versions_and_ciphers_that_it_may(serve: Serve) -> None:
     def agreed(server: Server, version: ssl.TLSVersion, ciphers: str = "DEFAULT") -> str | None:
-        context = ssl.create_default_context(cafile=authority)
+        context = ssl.create_default_context(cafile=server.authority)
         context.maximum_version = version
         context.set_ciphers(ciphers)
         try:
@@ -206,15 +189,14 @@ def test_speaks_only_the_versions_and_ciphers_that_it_may(
         except (ssl.SSLError, ConnectionError):
             return None
 
-    common = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
-    with Server(tmp_path / "newest", *common, "--tls-min-version=1.3") as server:
-        assert agreed(server, ssl.TLSVersion.TLSv1_2) is None
-        assert agreed(server, ssl.TLSVersion.TLSv1_3)
-    only = "ECDHE-ECDSA-AES128-GCM-SHA256"
-    with Server(tmp_path / "only", *common, f"--tls-ciphers={only}") as server:
-        assert agreed(server, ssl.TLSVersion.TLSv1_2) == only
-        assert agreed(server, ssl.TLSVersion.TLSv1_2, "ECDHE-ECDSA-AES256-GCM-SHA384") is None
-        assert agreed(server, ssl.TLSVersion.TLSv1_3)
+    newest = serve("--tls-min-version=1.3")
+    assert agreed(newest, ssl.TLSVersion.TLSv1_2) is None
+    assert agreed(newest, ssl.TLSVersion.TLSv1_3)
+    name = "ECDHE-ECDSA-AES128-GCM-SHA256"
+    only = serve(f"--tls-ciphers={name}", log="only")
+    assert agreed(only, ssl.TLSVersion.TLSv1_2) == name
+    assert agreed(only, ssl.TLSVersion.TLSv1_2, "ECDHE-ECDSA-AES256-GCM-SHA384") is None
+    assert agreed(only, ssl.TLSVersion.TLSv1_3)
 
 
 @pytest.mark.parametrize(
@@ -237,12 +219,9 @@ def test_speaks_only_the_versions_and_ciphers_that_it_may(
     ],
     ids=str,
 )
-def test_refuses_to_start_with(tls_dir: Path, options: list[str], message: str) -> None:
-    common = [f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}"]
-    given = [option.replace("{OBJECTS}", str(OBJECTS)) for option in options]
-    done = subprocess.run(
-        [*SERVE_ANYWHERE, *common, *given], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+def test_refuses_to_start_with(serve: Serve, options: list[str], message: str) -> None:
+    with pytest.raises(AssertionError) as ended:
+        serve(*(option.replace("{OBJECTS}", str(OBJECTS)) for option in options))
+    assert message in str(ended.value)
+    assert "ended with 2:" in str(ended.value)
+    assert "Traceback" not in str(ended.value)

@@ -1,11 +1,9 @@
 """Single connections that break the rules, and a listener's deadlines and bounds, which are shortened here."""
 
-from __future__ import annotations
-
+import select
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -16,13 +14,13 @@ import pytest
 from certs.serving import ServingCertificate
 from tests.sockets.server import ask, is_closed, read_all, read_reply
 from tests.sockets.test_endpoint import Echo, Gate, Running, running
+from tests.sockets.test_hostile_clients import client_hello
+from tests.tables import table
 from tests.waiting import wait_until
 from webhook.http import acceptor as acceptor_module
 from webhook.http import connection as connection_module
 from webhook.http.endpoint import Endpoint, Limits
 from webhook.http.request import Request, Response
-
-pytestmark = pytest.mark.sockets
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
 
@@ -55,24 +53,8 @@ def connect(server: Running) -> socket.socket:
     )
 
 
-def client_hello() -> bytes:
-    """Give the first bytes of a handshake."""
-    outgoing = ssl.MemoryBIO()
-    near = ssl.create_default_context().wrap_bio(
-        ssl.MemoryBIO(), outgoing, server_hostname="localhost"
-    )
-    with suppress(ssl.SSLWantReadError):
-        near.do_handshake()
-    return outgoing.read()
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        pytest.param(b"", id="nothing"),
-        pytest.param(client_hello()[:100], id="half a greeting"),
-        pytest.param(client_hello(), id="a greeting"),
-    ],
+@table(
+    "sent", {"nothing": b"", "half a greeting": client_hello()[:100], "a greeting": client_hello()}
 )
 def test_gives_up_on_handshakes_that_stall(
     secure: Running, dropped: list[str], monkeypatch: pytest.MonkeyPatch, sent: bytes
@@ -85,7 +67,7 @@ def test_gives_up_on_handshakes_that_stall(
     wait_until(lambda: dropped == ["handshake"], "the handshake to be counted")
 
 
-def test_drops_the_oldest_handshake_where_there_are_too_many(
+def test_drops_the_oldest_of_too_many_handshakes(
     secure: Running, dropped: list[str], authority: Path
 ) -> None:
     context = ssl.create_default_context(cafile=authority)
@@ -130,9 +112,7 @@ def test_a_new_connection_waits_where_all_are_busy() -> None:
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["first", "after a request"])
-def test_gives_up_on_blank_lines(
-    plain: Running, monkeypatch: pytest.MonkeyPatch, asked: bool
-) -> None:
+def test_ends_at_blank_lines(plain: Running, monkeypatch: pytest.MonkeyPatch, asked: bool) -> None:
     monkeypatch.setattr(connection_module, "HEAD_SECONDS", 2.0 if asked else 0.3)
     with connect(plain) as connection:
         if asked:
@@ -143,14 +123,29 @@ def test_gives_up_on_blank_lines(
     assert plain.post().status == 200
 
 
-def test_gives_up_on_a_head_that_drips(plain: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+@table(
+    "head, last",
+    {
+        "a head": (GET + b"A: ", b""),
+        "a body": (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n", b"408"),
+    },
+)
+def test_gives_up_on_what_drips(monkeypatch: pytest.MonkeyPatch, head: bytes, last: bytes) -> None:
     monkeypatch.setattr(connection_module, "HEAD_SECONDS", 0.5)
-    with connect(plain) as connection:
-        with suppress(ConnectionError):
-            for byte in GET + b"A: " + b"x" * 500:
-                connection.sendall(bytes([byte]))
-                time.sleep(0.02)
-        assert is_closed(connection)
+    with running(Echo(Limits(body_seconds=0.5))) as server, connect(server) as connection:
+        connection.sendall(head)
+
+        def drip() -> bool:
+            with suppress(ConnectionError):
+                connection.sendall(b"x")
+            return bool(select.select([connection], [], [], 0)[0])
+
+        wait_until(drip, "the end of the connection", interval=0.02)
+        try:
+            told = connection.recv(12)[9:]
+        except ConnectionError:
+            told = b""
+        assert told == last
 
 
 def test_gives_up_on_a_client_that_reads_no_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,24 +185,21 @@ def test_takes_a_client_that_vanishes_in_the_middle_of_an_answer(plain: Running)
 HEADER = b"A: " + b"x" * 1000 + b"\r\n"
 
 
-@pytest.mark.parametrize(
+@table(
     "sent",
-    [
-        pytest.param(GET + HEADER * 70, id="endless"),
-        pytest.param(GET + HEADER * 70 + b"\r\n", id="whole"),
-        pytest.param(GET + HEADER * 200 + b"\r\n", id="whole, and longer than a read"),
-        pytest.param(b"GET /" + b"x" * 70_000, id="endless path"),
-        pytest.param(GET + b"A: " + b"x" * 70_000, id="one endless header"),
-        pytest.param(
-            GET + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + HEADER * 70,
-            id="headers after the body, without end",
-        ),
-        pytest.param((GET + b"\r\n") * 5000, id="thousands of requests at a time"),
-        pytest.param(
-            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]), id="HTTP/2"
-        ),
-        pytest.param(client_hello(), id="TLS on a plain port"),
-    ],
+    {
+        "endless": GET + HEADER * 70,
+        "whole": GET + HEADER * 70 + b"\r\n",
+        "whole, and longer than a read": GET + HEADER * 200 + b"\r\n",
+        "endless path": b"GET /" + b"x" * 70_000,
+        "one endless header": GET + b"A: " + b"x" * 70_000,
+        "headers after the body, without end": GET
+        + b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
+        + HEADER * 70,
+        "thousands of requests at a time": (GET + b"\r\n") * 5000,
+        "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+        "TLS on a plain port": client_hello(),
+    },
 )
 def test_refuses_and_closes(plain: Running, sent: bytes) -> None:
     with connect(plain) as connection:

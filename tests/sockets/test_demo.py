@@ -1,8 +1,5 @@
 """The command ``demo``: what a first visitor sees, and that nothing of it stays behind."""
 
-from __future__ import annotations
-
-import os
 import re
 import signal
 import subprocess
@@ -12,25 +9,20 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.sockets.server import ROOT
+from tests.sockets.server import ROOT, environment
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.sockets
 
 DEMO = (sys.executable, "-m", "webhook", "demo")
 
 
 def start(command: Sequence[str] = DEMO) -> subprocess.Popen[str]:
-    environment = {
-        key: value for key, value in os.environ.items() if not key.startswith("FABRIC_INJECTOR_")
-    }
     return subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         cwd=ROOT,
-        env=environment,
+        env=environment(),
     )
 
 
@@ -57,13 +49,13 @@ def test_takes_its_webhook_along(number: signal.Signals, status: int) -> None:
     assert url, "the demo did not serve"
     with urlopen(
         Request(dry_runs[0], b"{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}"),
-        timeout=10,
+        timeout=60,
     ) as reply:
         assert b'"namespace": "research"' in reply.read()
-    with urlopen(f"{url}/livez", timeout=10) as reply:
+    with urlopen(f"{url}/livez", timeout=60) as reply:
         assert reply.status == 200
     process.send_signal(number)
-    said, _ = process.communicate(timeout=30)
+    said, _ = process.communicate(timeout=60)
     assert process.returncode == status, said
     assert "Traceback" not in said
     wait_until(lambda: not answers(url), "the webhook to end")

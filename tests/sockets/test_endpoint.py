@@ -1,7 +1,5 @@
 """Endpoints and the listener around what blocks, raises and waits."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import threading
@@ -21,8 +19,6 @@ from webhook.http.endpoint import Endpoint, Limits
 from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.refusal import STARTING, Refusal
 from webhook.http.request import Request, Response
-
-pytestmark = pytest.mark.sockets
 
 
 class Echo(Endpoint):
@@ -103,7 +99,7 @@ def listened(
         pytest.param(b"Transfer-Encoding: chunked\r\n\r\n493e0\r\n" + b"x" * 280_000, id="come"),
     ],
 )
-def test_room_for_a_body_that_stalls_is_taken_and_given_back(
+def test_a_stalled_body_takes_room_and_gives_it_back(
     head: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(endpoint_module, "LARGE_SECONDS", 60.0)
@@ -118,9 +114,7 @@ def test_room_for_a_body_that_stalls_is_taken_and_given_back(
 
 
 @pytest.mark.parametrize("length", [60_000, 90_000], ids=["small", "large"])
-def test_the_oldest_body_that_stalls_gives_up_its_room(
-    length: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oldest_stalled_body_gives_way(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint_module, "LARGE_SECONDS", 0.0)
     limits = Limits(body_seconds=20, small_bytes=150_000, large_bytes=200_000)
     with running(Echo(limits)) as server, ExitStack() as stack:

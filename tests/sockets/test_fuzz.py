@@ -1,6 +1,4 @@
-"""Thousands of broken AdmissionReviews against the real server: no internal error, no crash, and every patch applies."""
-
-from __future__ import annotations
+"""Hundreds of broken AdmissionReviews against the real server: no internal error, no crash, and every patch applies."""
 
 import base64
 import json
@@ -13,16 +11,13 @@ from random import Random
 from typing import Any
 
 import jsonpatch
-import pytest
 
-from tests.core.broken import CHANGES
+from tests.hostile.broken import CHANGES
 from tests.sockets.server import Reply, Server, admit
-
-pytestmark = pytest.mark.sockets
 
 LIVE = sorted((Path(__file__).parents[1] / "fixtures/live").glob("*/*.review.json"))
 CLIENTS = 4
-EACH = 1000
+EACH = 150
 
 
 def bodies(random: Random) -> Iterator[bytes]:
@@ -60,10 +55,10 @@ def fault(body: bytes, reply: Reply) -> str:
     return ""
 
 
-def ask_all(server: Server, authority: Path, seed: int) -> tuple[list[str], Counter[str]]:
+def ask_all(server: Server, seed: int) -> tuple[list[str], Counter[str]]:
     """Return the faults that were found, and how often each kind of answer came."""
     faults, kinds = [], Counter[str]()
-    with closing(server.client(authority, timeout=30)) as client:
+    with closing(server.client(timeout=30)) as client:
         for number, body in enumerate(bodies(Random(seed))):
             reply = admit(client, body)
             kinds["patched" if b'"patch":' in reply.body else str(reply.status)] += 1
@@ -81,13 +76,12 @@ def ask_all(server: Server, authority: Path, seed: int) -> tuple[list[str], Coun
     return faults, kinds
 
 
-def test_survives_broken_reviews(server: Server, authority: Path, review: bytes) -> None:
+def test_survives_broken_reviews(own: Server, review: bytes) -> None:
     with ThreadPoolExecutor(CLIENTS) as clients:
-        found = list(clients.map(lambda seed: ask_all(server, authority, seed), range(CLIENTS)))
+        found = list(clients.map(lambda seed: ask_all(own, seed), range(CLIENTS)))
     assert [fault for faults, _ in found for fault in faults] == []
     kinds = sum((each for _, each in found), Counter[str]())
     assert min(kinds[kind] for kind in ("patched", "200", "400")) > CLIENTS * EACH / 20, kinds
-    assert not server.lines("internal error")
-    assert not server.ended()
-    with closing(server.client(authority)) as client:
-        assert admit(client, review).status == 200
+    assert not own.lines("internal error")
+    assert not own.ended()
+    assert own.admit(review).status == 200

@@ -1,7 +1,5 @@
 """Probes and metrics on their own port."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterable
@@ -18,8 +16,6 @@ from tests.sockets.server import Server
 from tests.sockets.test_endpoint import listened
 from tests.waiting import wait_until
 from webhook.http.health import SCRAPES, Health
-
-pytestmark = pytest.mark.sockets
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
@@ -42,9 +38,7 @@ def test_answers_ok(server: Server, path: str) -> None:
         ),
     ],
 )
-def test_lists_its_checks_as_the_api_server_does(
-    server: Server, path: str, lines: list[str]
-) -> None:
+def test_lists_its_checks_as_an_api_server(server: Server, path: str, lines: list[str]) -> None:
     assert server.get(path).body.decode().splitlines() == lines
 
 

@@ -1,70 +1,44 @@
 """HTTP/1.1 as single requests show it: what can be read in two ways is refused, and connections end where they must."""
 
-from __future__ import annotations
-
-import signal
 import socket
-from pathlib import Path
 
-import pytest
-
-from tests.sockets.conftest import OBJECTS, PROFILES
-from tests.sockets.server import Server, is_closed, read_all, read_reply
+from tests.sockets.server import is_closed, read_all, read_reply
 from tests.sockets.test_connections import GET, connect, plain
 from tests.sockets.test_endpoint import Echo, Running, running
-from tests.waiting import wait_until
+from tests.tables import table
 from webhook.http.endpoint import Limits
 
 __all__ = ["plain"]  # a fixture
 
-pytestmark = pytest.mark.sockets
-
 POST = b"POST / HTTP/1.1\r\nHost: x\r\n"
 
 
-@pytest.mark.parametrize(
+@table(
     "sent",
-    [
-        pytest.param(
-            POST + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            id="length and chunks",
-        ),
-        pytest.param(
-            POST + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
-            id="chunks and length",
-        ),
-        pytest.param(POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx", id="two lengths"),
-        pytest.param(POST + b"Content-Length: 1, 2\r\n\r\nxx", id="a list of lengths"),
-        pytest.param(POST + b"Content-Length: +1\r\n\r\nx", id="a signed length"),
-        pytest.param(
-            POST + b"Content-Length: 99999999999999999999999\r\n\r\n", id="a length beyond 64 bits"
-        ),
-        pytest.param(
-            POST + b"Transfer-Encoding: chunked, identity\r\n\r\n", id="an encoding after chunks"
-        ),
-        pytest.param(
-            POST + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", id="an unknown encoding"
-        ),
-        pytest.param(
-            POST + b"Transfer-Encoding: chunked\r\n\r\n1 \r\nx\r\n0\r\n\r\n",
-            id="a space behind a chunk's size",
-        ),
-        pytest.param(
-            POST + b"Transfer-Encoding: chunked\r\n\r\n1\nx\n0\n\n",
-            id="chunks that end in a bare LF",
-        ),
-        pytest.param(b"GET / HTTP/1.1\nHost: x\n\n", id="bare LF"),
-        pytest.param(b"GET / HTTP/1.1\rHost: x\r\r", id="bare CR"),
-        pytest.param(GET + b"A : b\r\n\r\n", id="a space before the colon"),
-        pytest.param(GET + b"A\0: b\r\n\r\n", id="NUL in a name"),
-        pytest.param(GET + b"A: b\0\r\n\r\n", id="NUL in a value"),
-        pytest.param(b"GET / HTTP/1.1\r\n A: b\r\n\r\n", id="a first header that goes on"),
-        pytest.param(b"GET / HTTP/2.0\r\nHost: x\r\n\r\n", id="another version"),
-        pytest.param(b"GET /\r\n\r\n", id="HTTP/0.9"),
-        pytest.param(
-            b"GET / HTTP/1.1\r\nHost: x\r\n\r\nx" + b"y" * 100, id="a body without a length"
-        ),
-    ],
+    {
+        "length and chunks": POST
+        + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "chunks and length": POST
+        + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+        "two lengths": POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+        "a list of lengths": POST + b"Content-Length: 1, 2\r\n\r\nxx",
+        "a signed length": POST + b"Content-Length: +1\r\n\r\nx",
+        "a length beyond 64 bits": POST + b"Content-Length: 99999999999999999999999\r\n\r\n",
+        "an encoding after chunks": POST + b"Transfer-Encoding: chunked, identity\r\n\r\n",
+        "an unknown encoding": POST + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        "a space behind a chunk's size": POST
+        + b"Transfer-Encoding: chunked\r\n\r\n1 \r\nx\r\n0\r\n\r\n",
+        "chunks that end in a bare LF": POST + b"Transfer-Encoding: chunked\r\n\r\n1\nx\n0\n\n",
+        "bare LF": b"GET / HTTP/1.1\nHost: x\n\n",
+        "bare CR": b"GET / HTTP/1.1\rHost: x\r\r",
+        "a space before the colon": GET + b"A : b\r\n\r\n",
+        "NUL in a name": GET + b"A\0: b\r\n\r\n",
+        "NUL in a value": GET + b"A: b\0\r\n\r\n",
+        "a first header that goes on": b"GET / HTTP/1.1\r\n A: b\r\n\r\n",
+        "another version": b"GET / HTTP/2.0\r\nHost: x\r\n\r\n",
+        "HTTP/0.9": b"GET /\r\n\r\n",
+        "a body without a length": b"GET / HTTP/1.1\r\nHost: x\r\n\r\nx" + b"y" * 100,
+    },
 )
 def test_refuses_what_can_be_read_in_two_ways(plain: Running, sent: bytes) -> None:
     with connect(plain) as connection:
@@ -86,17 +60,15 @@ def test_joins_a_header_that_goes_on_in_the_next_line_or_refuses_it(plain: Runni
         assert statuses in ([b"200", b"200"], [b"400"])
 
 
-@pytest.mark.parametrize(
+@table(
     "head",
-    [
-        pytest.param(b"GET / HTTP/1.0\r\n\r\n", id="HTTP/1.0"),
-        pytest.param(
-            b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", id="HTTP/1.0 that would go on"
-        ),
-        pytest.param(GET + b"Connection: close\r\n\r\n", id="asked for"),
-        pytest.param(GET + b"connection: TE, Close\r\n\r\n", id="asked for in a list"),
-        pytest.param(GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", id="another protocol"),
-    ],
+    {
+        "HTTP/1.0": b"GET / HTTP/1.0\r\n\r\n",
+        "HTTP/1.0 that would go on": b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        "asked for": GET + b"Connection: close\r\n\r\n",
+        "asked for in a list": GET + b"connection: TE, Close\r\n\r\n",
+        "another protocol": GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    },
 )
 def test_ends_the_connection_with_the_answer(plain: Running, head: bytes) -> None:
     with connect(plain) as connection:
@@ -168,20 +140,6 @@ def test_a_late_body_behind_an_answer_is_told() -> None:
         answers = read_all(connection).split(b"HTTP/1.1 ")[1:]
         assert [answer[:3] for answer in answers] == [b"200", b"408"]
         assert b"connection: close" in answers[1]
-
-
-def test_answers_a_request_of_which_half_the_head_had_come_at_the_end(
-    tmp_path: Path, tls_dir: Path, authority: Path
-) -> None:
-    options = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
-    with Server(tmp_path / "log", *options) as server, server.connect_tls(authority) as connection:
-        connection.sendall(b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Ty")
-        server.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: server.lines("ending"), "the end to begin")
-        connection.sendall(b"pe: application/json\r\nContent-Length: 2\r\n\r\n{}")
-        reply = read_reply(connection)
-        assert (reply.status, reply.headers["connection"]) == (400, "close")
-        assert server.process.wait(20) == 0
 
 
 def test_says_no_more_to_a_body_that_is_refused_and_then_cannot_be_read() -> None:

@@ -1,36 +1,28 @@
 """Reviews of large pods, many at once: memory stays within its bound, and others are admitted."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from tests.sockets.flood import flood, large_reviews, request
 from tests.sockets.server import Server, admit, admitting
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.sockets
 
 MOST_MEGABYTES = 120.0
 LATER_MEGABYTES = 90.0
 AT_ONCE = 24
 
 
-def test_many_at_once_need_no_more_memory_than_the_container_has_and_others_are_admitted(
-    own: Server, authority: Path, review: bytes
-) -> None:
+def test_many_at_once_fit_the_memory_and_others_are_admitted(own: Server, review: bytes) -> None:
     bodies = large_reviews(review)
 
     def ask(number: int) -> int:
-        with closing(own.client(authority, timeout=60)) as client:
+        with closing(own.client(timeout=60)) as client:
             reply = admit(client, bodies[number % len(bodies)])
         assert reply.status != 503 or reply.headers["retry-after"] == "1"
         return reply.status
 
-    with admitting(own, authority, review) as statuses, ThreadPoolExecutor(AT_ONCE) as clients:
+    with admitting(own, review) as statuses, ThreadPoolExecutor(AT_ONCE) as clients:
         answered = list(clients.map(ask, range(AT_ONCE)))
     assert set(statuses) == {200}
     assert 503 in answered
@@ -43,9 +35,7 @@ def test_many_at_once_need_no_more_memory_than_the_container_has_and_others_are_
     assert own.peak_megabytes() <= MOST_MEGABYTES
 
 
-def test_memory_stays_within_its_bound_however_often_they_come(
-    own: Server, authority: Path, review: bytes
-) -> None:
+def test_memory_stays_bounded_however_often(own: Server, authority: Path, review: bytes) -> None:
     requests = [request(body) for body in large_reviews(review)]
     for connections in (60, 60, 60, 200):
         assert flood(own, authority, requests, connections)["503"] > 0

@@ -1,7 +1,5 @@
 """A webhook that follows the cluster's FabricProfiles: what is in force, what is told, and when it is ready."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from collections.abc import Callable, Iterator
@@ -20,12 +18,9 @@ from tests.fake_apiserver import (
     hang,
     text,
 )
-from tests.sockets.server import Server, admit
-from tests.sockets.test_control import write_kubeconfig
+from tests.sockets.server import Server, write_kubeconfig
 from tests.waiting import wait_until
 from webhook.core import names
-
-pytestmark = pytest.mark.sockets
 
 CONFIG = {
     "config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan", "ipam": {"type": "nv-ipam"}})
@@ -64,11 +59,9 @@ def wait_ready(server: Server) -> None:
     wait_until(lambda: server.get("/readyz").status == 200, "readiness")
 
 
-def injected(server: Server, authority: Path, review: bytes) -> tuple[str, str]:
+def injected(server: Server, review: bytes) -> tuple[str, str]:
     """Return the networks that one admission adds, and why there are none."""
-    client = server.client(authority)
-    response = admit(client, review).json()["response"]
-    client.close()
+    response = server.admit(review).json()["response"]
     message = response.get("status", {}).get("message", "")
     return _networks(response.get("patch", "")), message
 
@@ -82,35 +75,27 @@ def _networks(patch: str) -> str:
     return ""
 
 
-def metric(server: Server, name: str) -> float:
-    lines = server.get("/metrics").body.decode().splitlines()
-    (value,) = (line.split()[1] for line in lines if line.startswith(f"{name} "))
-    return float(value)
-
-
 def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
-    cluster: FakeApiServer, start: Callable[[], Server], authority: Path, review: bytes
+    cluster: FakeApiServer, start: Callable[[], Server], review: bytes
 ) -> None:
     put(cluster, "shared", "one")
     server = start()
     wait_ready(server)
-    assert injected(server, authority, review) == ("fabric/one", "")
+    assert injected(server, review) == ("fabric/one", "")
     cluster.put(FABRIC_PROFILES, "broken", spec={"netwroks": []})
     put(cluster, "shared", "two")
     wait_until(
-        lambda: injected(server, authority, review) == ("fabric/two", ""),
+        lambda: injected(server, review) == ("fabric/two", ""),
         "the change to be in force",
     )
-    wait_until(
-        lambda: metric(server, 'fabric_injector_faulty{source="profiles"}') == 1, "the fault"
-    )
+    wait_until(lambda: server.metric('fabric_injector_faulty{source="profiles"}') == 1, "the fault")
     [told] = server.lines("profiles not reloaded")
     assert (
         "FabricProfile broken: spec.netwroks: is not a field; did you mean networks?; it is not in use"
         in str(told)
     )
-    assert metric(server, 'fabric_injector_profiles_reloads_total{result="error"}') == 1
-    assert metric(server, 'fabric_injector_profiles_reloads_total{result="success"}') == 2
+    assert server.metric('fabric_injector_profiles_reloads_total{result="error"}') == 1
+    assert server.metric('fabric_injector_profiles_reloads_total{result="success"}') == 2
     assert server.get("/readyz").status == 200
     assert "pydantic_core" not in Path(f"/proc/{server.process.pid}/maps").read_text(), (
         "it is read elsewhere"
@@ -118,25 +103,23 @@ def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
 
 
 def test_is_ready_without_profiles_and_says_that_there_can_be_none(
-    cluster: FakeApiServer, start: Callable[[], Server], authority: Path, review: bytes
+    cluster: FakeApiServer, start: Callable[[], Server], review: bytes
 ) -> None:
     cluster.misbehave("list", FABRIC_PROFILES, text(404, NOT_INSTALLED))
     server = start()
     wait_ready(server)
     missing = "CustomResourceDefinition fabricprofiles.fabric-injector.io is not installed"
     wait_until(lambda: server.lines(missing), "the log line")
-    assert "no profile is named 'shared'" in injected(server, authority, review)[1]
+    assert "no profile is named 'shared'" in injected(server, review)[1]
     put(cluster, "shared", "one")
     wait_until(
-        lambda: injected(server, authority, review) == ("fabric/one", ""),
+        lambda: injected(server, review) == ("fabric/one", ""),
         "definition and profile",
         20,
     )
 
 
-def test_is_not_ready_until_profiles_are_listed(
-    cluster: FakeApiServer, start: Callable[[], Server]
-) -> None:
+def test_is_not_ready_before_its_list(cluster: FakeApiServer, start: Callable[[], Server]) -> None:
     cluster.misbehave("list", FABRIC_PROFILES, hang)
     server = start()
     wait_until(lambda: b"[+]namespaces ok" in server.get("/readyz").body, "the other watches")

@@ -1,13 +1,10 @@
 """The process that reads the profiles: the same profiles and the same faults as where they are read at once, and none of its own."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
 import pytest
 
-from tests.serve.test_plain import EVERYTHING
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.profiles import ClusterSettings, Multus, parse_profiles
 from webhook.core.profiles.load import read_profile
@@ -20,8 +17,38 @@ from webhook.serve.profiles_process import (
 )
 from webhook.serve.slot import Slot
 
-pytestmark = pytest.mark.sockets
-
+EVERYTHING = """
+multus: {namespaceIsolation: true, globalNamespaces: [a, b], defaultNetworks: 2, resourceNameKeys: [x.io/y]}
+profiles:
+  bare: {}
+  full:
+    podLabels: {"x.io/y": "z"}
+    networks: [{network: rails/rail-0@rail0, resource: "a.io/x,a.io/y", count: 2}, {network: here}]
+    resources: {a.io/x: 1, hugepages-2Mi: 1Gi}
+    sharedMemory: {sizeLimit: 16Gi, limitExisting: true}
+    env: {NCCL_IB_HCA: "mlx5 \U0001f600"}
+    annotations: {a.io/b: "c"}
+    nodeSelector: {a.io/b: "c"}
+    rendezvous: {network: rails/rail-0, timeout: 10m, ipFamily: IPv6}
+    allowedNamespaces: [b, a]
+    volumes:
+      - {name: sys, hostPath: {path: /sys, type: Directory}}
+      - {name: scratch, emptyDir: {medium: Memory, sizeLimit: 1Gi}}
+      - {name: topology, configMap: {name: topology, optional: true}}
+    mounts: [{name: topology, mountPath: /etc/topology, subPath: a/b, readOnly: true}]
+    sidecars:
+      - name: daemon
+        image: a.io/b:1
+        command: [a]
+        args: [b]
+        env: {A: b}
+        mounts: [{name: sys, mountPath: /hostsysfs}]
+        capabilities: [NET_ADMIN]
+        resources: {cpu: 1}
+    tolerations: [{key: a.io/b, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]
+    quantities: [{resource: a.io/z, perAccelerator: 2, byNodeType: {big: 4}, nodeLabel: a.io/type}]
+allowed: {hostPaths: [/sys, /dev/], sidecarImages: ["a.io/*"]}
+"""
 FAULTY = b"multus: {defaultNetworks: -1}\nprofiles:\n  two: {pods: some, colour: red}\n  one: {networks: [{network: '!'}]}\n"
 
 
@@ -66,7 +93,7 @@ def test_says_that_they_need_too_much_memory() -> None:
         b"  p%d: {env: {A: b}}\n" % number for number in range(60_000)
     )
     with pytest.raises(InputError, match="the profiles cannot be read with 96 MiB of memory"):
-        parse_profiles_apart(content, Slot())
+        parse_profiles_apart(content, Slot(), 200)
 
 
 def test_says_that_it_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:

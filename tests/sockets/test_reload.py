@@ -1,49 +1,24 @@
 """Profiles and certificates that change while the server runs."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import shutil
 import ssl
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from certs.throwaway import make_throwaway
-from tests.sockets.conftest import OBJECTS, PROFILES
+from tests.mount import Mount
+from tests.sockets.conftest import PROFILES, Serve
 from tests.sockets.server import Server, admit
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.sockets
 
 OTHER = (
     "profiles:\n  two-rails: {networks: [{network: rails/rail-1, resource: example.com/rail-1}]}\n"
 )
-
-
-class Mount:
-    """A directory as the kubelet mounts it: names link through ``..data``, which is swapped."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._generation = 0
-
-    def publish(self, files: dict[str, bytes]) -> None:
-        self._generation += 1
-        folder = self.root / f"..generation_{self._generation}"
-        folder.mkdir(parents=True)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-        link = self.root / "..data_tmp"
-        link.symlink_to(folder.name)
-        link.rename(self.root / "..data")
-        for name in files:
-            if not (self.root / name).is_symlink():
-                (self.root / name).symlink_to(f"..data/{name}")
 
 
 def throwaway(directory: Path) -> dict[str, bytes]:
@@ -53,32 +28,22 @@ def throwaway(directory: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def profiles(tmp_path: Path) -> Mount:
-    mount = Mount(tmp_path / "profiles")
-    mount.publish({"profiles.yaml": PROFILES.read_bytes()})
-    return mount
+    return Mount(tmp_path / "profiles", {"profiles.yaml": PROFILES.read_bytes()})
 
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Mount:
-    mount = Mount(tmp_path / "tls")
-    mount.publish(throwaway(tmp_path / "first"))
-    return mount
+    return Mount(tmp_path / "tls", throwaway(tmp_path / "first"))
 
 
 @pytest.fixture
-def changing(tmp_path: Path, profiles: Mount, certificate: Mount) -> Iterator[Server]:
-    options = (
-        f"--profiles={profiles.root}/profiles.yaml",
-        f"--objects={OBJECTS}",
-        f"--tls-dir={certificate.root}",
-    )
-    with Server(tmp_path / "log", *options) as server:
-        yield server
+def changing(serve: Serve, profiles: Mount, certificate: Mount) -> Server:
+    return serve(f"--profiles={profiles.root}/profiles.yaml", f"--tls-dir={certificate.root}")
 
 
-def networks(server: Server, authority: Path, review: bytes) -> str:
+def networks(server: Server, review: bytes) -> str:
     """Return what one admission adds."""
-    client = server.client(authority)
+    client = server.client()
     before = len(server.lines("injected"))
     assert admit(client, review).status == 200
     client.close()
@@ -88,27 +53,17 @@ def networks(server: Server, authority: Path, review: bytes) -> str:
     return str(judged["pod"]["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"])
 
 
-def metric(server: Server, name: str) -> float:
-    (value,) = (
-        line.split()[1]
-        for line in server.get("/metrics").body.decode().splitlines()
-        if line.startswith(name + " ")
-    )
-    return float(value)
-
-
-def test_takes_swapped_profiles(
+def test_swaps_profiles(
     changing: Server, profiles: Mount, certificate: Mount, review: bytes
 ) -> None:
-    authority = certificate.root / "ca.crt"
-    assert networks(changing, authority, review) == "rails/rail-0,rails/rail-1"
+    assert networks(changing, review) == "rails/rail-0,rails/rail-1"
     profiles.publish({"profiles.yaml": OTHER.encode()})
     wait_until(lambda: changing.lines("profiles reloaded"), "the new profiles")
-    assert networks(changing, authority, review) == "rails/rail-1"
-    assert metric(changing, 'fabric_injector_profiles_reloads_total{result="success"}') == 1
+    assert networks(changing, review) == "rails/rail-1"
+    assert changing.metric('fabric_injector_profiles_reloads_total{result="success"}') == 1
 
 
-def test_keeps_the_last_good_profiles(
+def test_keeps_good_profiles(
     changing: Server, profiles: Mount, certificate: Mount, review: bytes
 ) -> None:
     profiles.publish({"profiles.yaml": b"profiles:\n  two-rails: {colour: red, pods: none}\n"})
@@ -118,8 +73,8 @@ def test_keeps_the_last_good_profiles(
         f"{profiles.root}/profiles.yaml: line 2: profiles.two-rails." in message
         for message in messages
     )
-    assert networks(changing, certificate.root / "ca.crt", review) == "rails/rail-0,rails/rail-1"
-    assert metric(changing, 'fabric_injector_profiles_reloads_total{result="error"}') == 1
+    assert networks(changing, review) == "rails/rail-0,rails/rail-1"
+    assert changing.metric('fabric_injector_profiles_reloads_total{result="error"}') == 1
     assert changing.get("/readyz").status == 200
 
 
@@ -176,7 +131,7 @@ def test_swaps_certificates_without_a_failed_admission(
     assert admit(kept, review).status == 200
     assert kept.sock is opened
     kept.close()
-    assert metric(changing, 'fabric_injector_certificate_reloads_total{result="success"}') == 1
+    assert changing.metric('fabric_injector_certificate_reloads_total{result="success"}') == 1
 
 
 def test_keeps_the_old_pair_while_the_new_one_is_torn(
@@ -194,6 +149,4 @@ def test_keeps_the_old_pair_while_the_new_one_is_torn(
     certificate.publish(new)
     wait_until(lambda: shown(changing) == leaf(tmp_path / "second"), "the whole pair")
     assert len(changing.lines("certificate not reloaded")) == 1
-    client = changing.client(certificate.root / "ca.crt")
-    assert admit(client, review).status == 200
-    client.close()
+    assert changing.admit(review).status == 200

@@ -1,36 +1,24 @@
 """The end of the process: nothing that was asked goes unanswered."""
 
-from __future__ import annotations
-
 import http.client
 import signal
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.sockets.conftest import OBJECTS, PROFILES
 from tests.sockets.server import Server, admit, is_closed, read_reply
+from tests.tables import table
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.sockets
-HEAD = b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-
-
-@pytest.fixture
-def ending(tmp_path: Path, tls_dir: Path) -> Iterator[Server]:
-    options = (f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
-    with Server(tmp_path / "log", *options) as server:
-        yield server
+REQUEST = b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
 
 class Clients:
     """Ask all the time over kept-alive connections, anew where the server asks for that, until it refuses connections."""
 
-    def __init__(self, server: Server, authority: Path, review: bytes, count: int = 8) -> None:
+    def __init__(self, server: Server, review: bytes, count: int = 8) -> None:
         self.answered, self.failures = 0, list[str]()
-        self._server, self._authority, self._review = server, authority, review
+        self._server, self._review = server, review
         self._threads = [threading.Thread(target=self._ask) for _ in range(count)]
         for thread in self._threads:
             thread.start()
@@ -41,7 +29,7 @@ class Clients:
             assert not thread.is_alive()
 
     def _ask(self) -> None:
-        client = self._server.client(self._authority)
+        client = self._server.client()
         while True:
             try:
                 if client.sock is None:
@@ -65,51 +53,43 @@ class Clients:
                 client.close()
 
 
-def test_answers_what_was_asked_before_it_ends(
-    ending: Server, authority: Path, review: bytes
-) -> None:
-    clients = Clients(ending, authority, review)
+def test_answers_what_was_asked_before_it_ends(own: Server, review: bytes) -> None:
+    clients = Clients(own, review)
     wait_until(lambda: clients.answered > 100, "answers")
-    ending.process.send_signal(signal.SIGTERM)
+    own.process.send_signal(signal.SIGTERM)
     clients.join()
-    assert ending.process.wait(20) == 0
+    assert own.process.wait(25) == 0
     assert clients.failures == []
-    assert ending.lines("ending")
+    assert own.lines("ending")
 
 
-def test_waits_for_a_request_that_is_under_way(
-    ending: Server, authority: Path, review: bytes
+@table(
+    "sent, rest",
+    {
+        "half the head": (REQUEST[:60], REQUEST[60:] % 2 + b"{}"),
+        "half the body": (REQUEST % 2 + b"{", b"}"),
+    },
+)
+def test_answers_a_request_that_is_under_way_and_is_not_ready_meanwhile(
+    own: Server, sent: bytes, rest: bytes
 ) -> None:
-    with ending.connect_tls(authority) as connection:
-        connection.sendall(HEAD % len(review) + review[:1000])
-        ending.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: ending.lines("ending"), "the end to begin")
-        connection.sendall(review[1000:])
+    with own.connect_tls() as connection:
+        connection.sendall(sent)
+        own.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: own.lines("ending"), "the end to begin")
+        reply = own.get("/readyz")
+        assert reply.status == 503
+        assert b"[-]shutdown failed" in reply.body
+        assert own.get("/livez").status == 200
+        connection.sendall(rest)
         reply = read_reply(connection)
-        assert (reply.status, reply.headers["connection"]) == (200, "close")
-    assert ending.process.wait(20) == 0
+        assert (reply.status, reply.headers["connection"]) == (400, "close")
+    assert own.process.wait(25) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ends_by(ending: Server, authority: Path, number: signal.Signals) -> None:
-    with ending.connect_tls(authority) as idle:
-        ending.process.send_signal(number)
-        assert ending.process.wait(20) == 0
+def test_ends_by(own: Server, number: signal.Signals) -> None:
+    with own.connect_tls() as idle:
+        assert own.end(number) == 0
         assert is_closed(idle)
-    assert "Traceback" not in ending.log.read_text()
-
-
-def test_is_not_ready_while_it_ends(ending: Server, authority: Path, review: bytes) -> None:
-    with ending.connect_tls(authority) as connection:
-        connection.sendall(
-            HEAD % len(review) + review[:1000]
-        )  # a request under way keeps the process for seconds
-        ending.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: ending.lines("ending"), "the end to begin")
-        reply = ending.get("/readyz")
-        assert reply.status == 503
-        assert b"[-]shutdown failed" in reply.body
-        assert ending.get("/livez").status == 200
-        connection.sendall(review[1000:])
-        assert read_reply(connection).status == 200
-    assert ending.process.wait(20) == 0
+    assert "Traceback" not in own.log.read_text()

@@ -19,26 +19,14 @@ from tests.fake_apiserver import (
     text,
 )
 from tests.pods import member_pod
-from tests.waiting import wait_until
+from tests.waiting import Clock, wait_until
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import MasterAddress, Namespace
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 from webhook.world.cluster import MOST_LOOKUPS, Cluster
 
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
 RAIL = "/apis/k8s.cni.cncf.io/v1/namespaces/ml/network-attachment-definitions/rail-0"
-
-
-class Clock:
-    """A monotonic clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -48,7 +36,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def cluster(server: FakeApiServer, clock: Clock) -> Iterator[Cluster]:
-    cluster = Cluster(Connection(Credentials("test", server.url)), monotonic=clock)
+    cluster = Cluster(server.connection(), monotonic=clock)
     yield cluster
     cluster.stop()
 
@@ -106,9 +94,7 @@ def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster:
     assert cluster.checks() == {"namespaces": "", "network-attachment-definitions": "", "pods": ""}
 
 
-def test_a_namespace_that_is_being_deleted_uses_no_profile(
-    server: FakeApiServer, cluster: Cluster
-) -> None:
+def test_a_namespace_being_deleted_has_no_profile(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(
         NAMESPACES,
         "ending",
@@ -125,9 +111,7 @@ def test_a_namespace_that_is_being_deleted_uses_no_profile(
     ]
 
 
-def test_watches_the_live_rank_zero_pods_as_metadata_only(
-    server: FakeApiServer, watched: Cluster
-) -> None:
+def test_watches_live_rank_zero_pods_by_metadata(server: FakeApiServer, watched: Cluster) -> None:
     (pods,) = server.asked("list", PODS)
     assert pods.query["labelSelector"] == "fabric-injector.io/rendezvous=master"
     assert pods.query["fieldSelector"] == "status.phase!=Succeeded,status.phase!=Failed"
@@ -156,9 +140,7 @@ def test_follows_the_newest_live_rank_zero(server: FakeApiServer, watched: Clust
     wait_until(lambda: address() == "", "the end of both")
 
 
-def test_asks_once_for_what_the_watch_has_not_brought(
-    server: FakeApiServer, cluster: Cluster
-) -> None:
+def test_asks_once_for_what_no_watch_has_brought(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
     server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
     for _ in range(3):
@@ -190,9 +172,7 @@ def slow_absence(exchange: Exchange) -> None:
     status(404, "not found")(exchange)
 
 
-def test_networks_that_are_slow_to_look_up_hold_up_no_namespace(
-    server: FakeApiServer, cluster: Cluster
-) -> None:
+def test_slow_networks_hold_up_no_namespace(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
     go = threading.Event()
 
@@ -238,10 +218,8 @@ def test_says_absent_where_the_server_says_so(server: FakeApiServer, cluster: Cl
         pytest.param(text(200, '{"kind": "Status"}'), id="another object"),
     ],
 )
-def test_says_that_it_cannot_know_where_the_server_gives_no_answer(
-    server: FakeApiServer, behaviour: Any
-) -> None:
-    cluster = Cluster(Connection(Credentials("test", server.url)), lookup_seconds=0.2)
+def test_says_that_it_cannot_know_without_an_answer(server: FakeApiServer, behaviour: Any) -> None:
+    cluster = Cluster(server.connection(), lookup_seconds=0.2)
     path = f"{NAMESPACES}/ml"
     server.misbehave("get", path, behaviour, behaviour)
     with pytest.raises(Unavailable, match=f"^GET {path}"):
@@ -251,7 +229,7 @@ def test_says_that_it_cannot_know_where_the_server_gives_no_answer(
 @pytest.mark.parametrize(
     "name", ["", "..", "../../v1/secrets/x", "Rail-0", "-rail", "a/b", "a b", "ü", "x" * 254]
 )
-def test_does_not_ask_for_names_that_cannot_be(
+def test_asks_for_no_name_that_cannot_be(
     server: FakeApiServer, cluster: Cluster, name: str
 ) -> None:
     assert cluster.network("ml", name) is None
@@ -260,9 +238,7 @@ def test_does_not_ask_for_names_that_cannot_be(
     assert server.requests == []
 
 
-def test_prefers_news_from_the_watch_to_what_was_asked(
-    server: FakeApiServer, watched: Cluster
-) -> None:
+def test_prefers_the_watch_s_news_to_an_answer(server: FakeApiServer, watched: Cluster) -> None:
     assert watched.network("ml", "rail-0") is None
     server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
     wait_until(lambda: watched.network("ml", "rail-0"), "the network")
@@ -271,9 +247,7 @@ def test_prefers_news_from_the_watch_to_what_was_asked(
     assert [request.path for request in server.asked("get")] == [RAIL, RAIL]
 
 
-def test_sees_a_label_that_the_watch_has_not_brought_yet(
-    server: FakeApiServer, cluster: Cluster
-) -> None:
+def test_sees_a_label_before_the_watch_brings_it(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(NAMESPACES, "ml")
     server.misbehave("watch", NAMESPACES, hang)
     cluster.start()
@@ -290,9 +264,7 @@ def test_serves_the_last_known_state_when_the_server_is_gone(clock: Clock) -> No
         server.put(NAMESPACES, "ml")
         server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
         put_master(server, "train-0", "2026-01-01T00:00:00Z", "10.0.0.1")
-        cluster = started(
-            server, Cluster(Connection(Credentials("test", server.url)), monotonic=clock)
-        )
+        cluster = started(server, Cluster(server.connection(), monotonic=clock))
     try:
         assert cluster.namespace("ml") == Namespace("ml")
         assert cluster.network("ml", "rail-0")
@@ -333,7 +305,7 @@ def test_counts_restarts_of_its_watches(server: FakeApiServer) -> None:
     restarts: list[tuple[str, str]] = []
     server.misbehave("list", NAMESPACES, status(500))
     cluster = Cluster(
-        Connection(Credentials("test", server.url)),
+        server.connection(),
         on_restart=lambda *restart: restarts.append(restart),
     )
     started(server, cluster).stop()

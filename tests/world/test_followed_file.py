@@ -1,7 +1,5 @@
 """A file that is read at each look, without a thread."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from webhook.core.errors import InputError, Problem, ProfilesError, WebhookError
@@ -26,12 +24,6 @@ class Looks:
         if not content.isdigit():
             raise ProfilesError((Problem("", 1, "is not a number"),))
         return int(content)
-
-
-def test_nothing_is_read_before_the_first_look(tmp_path: Path) -> None:
-    looks = Looks(tmp_path / "file")
-    assert (looks.file.current(), looks.file.look()) == (-1, 0)
-    assert (looks.parsed, looks.told) == ([], [])
 
 
 def test_is_parsed_where_it_has_changed(tmp_path: Path) -> None:

@@ -50,21 +50,6 @@ def test_decides_between_equally_old_ones_by_uid() -> None:
     assert addr(index(one, other)) == addr(index(other, one)) == "10.0.0.2"
 
 
-def test_gives_none_while_the_newest_has_none_published() -> None:
-    assert addr(index(pod("a"), pod("b", "2026-01-01T00:00:01Z", None))) is None
-
-
-def test_falls_back_when_the_newest_ends() -> None:
-    masters = index(pod("a", addr="10.0.0.1"), pod("b", "2026-01-01T00:00:01Z", "10.0.0.2"))
-    masters.update(("ml", "b"), read_master(pod("b", deletionTimestamp="2026-01-01T00:00:02Z")))
-    assert addr(masters) == "10.0.0.1"
-    masters.update(("ml", "a"), None)
-    assert addr(masters) is None
-    assert not masters._newest
-    assert not masters._in_order
-    assert not masters._of_pod
-
-
 @pytest.mark.parametrize(
     ("status", "found"),
     [
@@ -74,17 +59,9 @@ def test_falls_back_when_the_newest_ends() -> None:
         ("x", "192.168.1.5"),
     ],
 )
-def test_gives_no_address_that_network_status_no_longer_tells(
-    status: str, found: str | None
-) -> None:
+def test_gives_no_address_that_network_status_denies(status: str, found: str | None) -> None:
     """The sandbox was rebuilt, and the controller has not published the new address yet."""
     assert addr(index(pod(address=status))) == found
-
-
-def test_replaces_the_address_of_a_pod() -> None:
-    masters = index(pod(addr="10.0.0.1"))
-    masters.update(("ml", "m"), read_master(pod(addr="10.0.0.9")))
-    assert addr(masters) == "10.0.0.9"
 
 
 def test_follows_a_pod_whose_job_changes() -> None:
@@ -122,12 +99,6 @@ def test_an_update_takes_no_longer_among_many_of_one_job(ends: bool) -> None:
         work.add(count_calls(partial(masters.update, key, changed)))
         assert len(masters.pods()) == count - ends
     assert len(work) == 1
-
-
-def test_takes_a_pod_out_that_was_never_in() -> None:
-    masters = index(pod())
-    masters.update(("ml", "unknown"), None)
-    assert addr(masters) == "192.168.1.5"
 
 
 @pytest.mark.parametrize(

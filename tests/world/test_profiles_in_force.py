@@ -1,7 +1,5 @@
 """What admission uses, put together of the parts as each of them comes."""
 
-from __future__ import annotations
-
 from webhook.core.profiles import ClusterSettings, Multus, Profile, Profiles
 from webhook.world.profiles_in_force import ProfilesInForce
 

@@ -1,5 +1,5 @@
-// Command load sends one AdmissionReview, or one pod, again and again, over connections like those of the Kubernetes API
-// server: HTTP/1.1, at most 25 of them idle (as many as requests at a time, if these are more), each for 90 s. It prints one line of JSON.
+// Command load sends one AdmissionReview again and again, over connections like those of the Kubernetes
+// API server: HTTP/1.1, at most 25 of them idle, each for 90 s. It prints one line of JSON.
 package main
 
 import (
@@ -13,10 +13,12 @@ import (
 	"net/http"
 	"os"
 	"sort"
-	"strings"
 	"sync"
 	"time"
 )
+
+// workers is how many requests are sent at a time.
+const workers = 8
 
 type result struct {
 	Requests  int     `json:"requests"`
@@ -34,15 +36,11 @@ type worker struct {
 }
 
 func main() {
-	url := flag.String("url", "", "where to post; several, separated by commas, get the same share")
+	url := flag.String("url", "", "where to post")
 	authority := flag.String("ca", "", "file of the servers' CAs")
-	token := flag.String("token", "", "bearer token to send, if any")
-	status := flag.Int("status", http.StatusOK, "status that every answer must have")
-	holds := flag.String("holds", `"allowed":true`, "text that every answer must hold")
 	body := flag.String("body", "", "file to post")
 	seconds := flag.Float64("seconds", 3, "how long")
 	rate := flag.Float64("rate", 0, "requests a second, sent whether or not answers have come; 0: as fast as answers come")
-	workers := flag.Int("workers", 8, "how many requests at a time")
 	flag.Parse()
 
 	review, err := os.ReadFile(*body)
@@ -56,17 +54,13 @@ func main() {
 		Transport: &http.Transport{
 			TLSClientConfig:     &tls.Config{RootCAs: pool, NextProtos: []string{"http/1.1"}},
 			TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{},
-			MaxIdleConnsPerHost: max(25, *workers),
+			MaxIdleConnsPerHost: 25,
 			IdleConnTimeout:     90 * time.Second,
 		},
 	}
-	urls := strings.Split(*url, ",")
-	post := func(turn int) string {
-		request, err := http.NewRequest(http.MethodPost, urls[turn%len(urls)], bytes.NewReader(review))
+	post := func() string {
+		request, err := http.NewRequest(http.MethodPost, *url, bytes.NewReader(review))
 		fail(err)
-		if *token != "" {
-			request.Header.Set("Authorization", "Bearer "+*token)
-		}
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Accept", "application/json, */*")
 		request.Header.Set("User-Agent", "kube-apiserver-admission")
@@ -79,17 +73,17 @@ func main() {
 		if err != nil {
 			return err.Error()
 		}
-		if response.StatusCode != *status || !bytes.Contains(answer, []byte(*holds)) {
+		if response.StatusCode != http.StatusOK || !bytes.Contains(answer, []byte(`"allowed":true`)) {
 			return fmt.Sprintf("%d %.200s", response.StatusCode, answer)
 		}
 		return ""
 	}
 
-	all := make([]worker, *workers)
+	all := make([]worker, workers)
 	var group sync.WaitGroup
-	for n := range all {
+	for range all {
 		group.Add(1)
-		go func(n int) { defer group.Done(); post(n) }(n) // handshakes are not measured
+		go func() { defer group.Done(); post() }() // handshakes are not measured
 	}
 	group.Wait()
 
@@ -100,7 +94,7 @@ func main() {
 		go func(n int) {
 			defer group.Done()
 			one := &all[n]
-			for turn := n; ; turn += *workers {
+			for turn := n; ; turn += workers {
 				due := time.Now()
 				if *rate > 0 {
 					due = begin.Add(time.Duration(float64(turn) / *rate * float64(time.Second)))
@@ -109,7 +103,7 @@ func main() {
 					return
 				}
 				time.Sleep(time.Until(due))
-				if failure := post(turn); failure != "" {
+				if failure := post(); failure != "" {
 					one.errors++
 					one.firstFail = failure
 				}

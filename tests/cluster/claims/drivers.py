@@ -1,8 +1,7 @@
-"""The DRA drivers of the node: DRANET, whose devices are the node's cards, and Kubernetes' own test driver."""
+"""The node's DRA drivers: DRANET, whose devices are its cards, and Kubernetes' test driver."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.cluster.assets import claim_assets
@@ -17,6 +16,7 @@ from .cards import Cards
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 DRANET = "dra.net"
 TEST_DRIVER = "test-driver.cdi.k8s.io"
+SECONDS = 180
 
 
 class Driver:
@@ -25,7 +25,7 @@ class Driver:
     def __init__(
         self, node: Node, name: str, command: Sequence[str], devices: int, told: str
     ) -> None:
-        """Prepare one of this name that publishes so many devices, and that has *told* this when it can serve pods."""
+        """Prepare one that publishes so many devices, and has *told* this when it can serve pods."""
         self.name = name
         self._node = node
         self._command = command
@@ -35,51 +35,33 @@ class Driver:
     def __enter__(self) -> Self:
         """Start it, and return once its devices are published."""
         self.start()
-        wait_until(
-            lambda: len(self.devices()) == self._devices,
-            f"{self._devices} devices of {self.name}",
-            60,
-        )
+        wanted = f"{self._devices} devices of {self.name}"
+        wait_until(lambda: len(self.devices()) == self._devices, wanted, SECONDS)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Kill it: DRANET would wait for its pods."""
         self.kill()
 
     def start(self) -> None:
         """Start it, and return once it can serve pods."""
-        self._server = self._node.namespaces.start(
-            self._command, self._node.folder / f"{self.name}.log"
-        )
+        self._server = self._node.start(self._command, f"{self.name}.log")
         with self._server.starting():
-            self._server.wait_ready(lambda: self._told in self.log(), 60)
+            self._server.wait_ready(lambda: self._told in self._server.output(), SECONDS)
 
     def kill(self) -> None:
         """End it at once, as where its node's memory ends."""
         self._server.kill()
 
-    def log(self) -> str:
-        """Give what it has written since its last start."""
-        return self._server.output()
-
     def devices(self) -> list[Object]:
         """Give the devices of its ResourceSlices."""
         slices = self._node.api.expect("GET", SLICES)["items"]
-        return [
-            each
-            for one in slices
-            if one["spec"]["driver"] == self.name
-            for each in one["spec"].get("devices", [])
-        ]
+        specs = [one["spec"] for one in slices if one["spec"]["driver"] == self.name]
+        return [each for spec in specs for each in spec.get("devices", [])]
 
 
 def dranet(node: Node, cards: Cards) -> Driver:
-    """Prepare DRANET; its only devices are the cards, for those of the machine itself are none of a test's business."""
+    """Prepare DRANET; its only devices are the cards, not those of the machine itself."""
     only_cards = f'attributes["dra.net/ifName"].StringValue.startsWith("{cards.prefix}")'
     command = [
         str(claim_assets()["dranet"]),
@@ -91,16 +73,14 @@ def dranet(node: Node, cards: Cards) -> Driver:
         f"--webhook-url={cards.url}",
         "--v=4",
     ]
-    return Driver(
-        node, DRANET, command, len(cards.addresses), "Synchronized state with the runtime"
-    )
+    told = "Synchronized state with the runtime"
+    return Driver(node, DRANET, command, len(cards.addresses), told)
 
 
 def test_driver(node: Node, devices: int) -> Driver:
     """Prepare Kubernetes' own test driver with so many devices."""
-    node.namespaces.run(
-        "mkdir", "-p", f"/var/lib/kubelet/plugins/{TEST_DRIVER}"
-    )  # it makes only the folder above
+    # it makes only the folder above
+    node.run("mkdir", "-p", f"/var/lib/kubelet/plugins/{TEST_DRIVER}")
     command = [
         str(claim_assets()["dra-test-driver"]),
         "kubelet-plugin",

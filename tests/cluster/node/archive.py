@@ -1,4 +1,4 @@
-"""Container images without a registry: programs of this machine with the libraries that they load, as one docker archive."""
+"""Container images without a registry: programs of this machine, as one docker archive."""
 
 import hashlib
 import io
@@ -15,17 +15,8 @@ from typing import Any, NamedTuple
 
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 FOLDERS = ("bin", "etc", "dev", "proc", "sys", "root", "var", "tmp")
-LEFT_OUT = {
-    "test",
-    "tests",
-    "idlelib",
-    "ensurepip",
-    "lib2to3",
-    "turtledemo",
-    "tkinter",
-    "site-packages",
-    "dist-packages",
-}
+LEFT_OUT = {"test", "tests", "idlelib", "ensurepip", "lib2to3", "turtledemo", "tkinter"}
+LEFT_OUT |= {"site-packages", "dist-packages"}
 
 
 class Image(NamedTuple):
@@ -38,7 +29,7 @@ class Image(NamedTuple):
 
 
 def layer(files: Mapping[str, Path | bytes], links: Mapping[str, str] | None = None) -> bytes:
-    """Give a layer with the files, executable and readable for all, the usual folders, and symbolic links name -> target."""
+    """Give a layer with the files, executable for all, the usual folders, and links name -> target."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for folder in FOLDERS:
@@ -53,7 +44,7 @@ def layer(files: Mapping[str, Path | bytes], links: Mapping[str, str] | None = N
 
 
 def with_libraries(*programs: Path) -> dict[str, Path]:
-    """Give the programs or extension modules, and the shared libraries that they load, by the paths that they have here."""
+    """Give the programs or modules, and the libraries that they load, by their paths here."""
     files = {str(program).lstrip("/"): program.resolve() for program in programs}
     for program in programs:
         listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True).stdout
@@ -63,7 +54,7 @@ def with_libraries(*programs: Path) -> dict[str, Path]:
 
 
 def python() -> tuple[dict[str, Path], str]:
-    """Give the files of the interpreter that runs this and its standard library, and the interpreter's path."""
+    """Give the files of this interpreter and its standard library, and the interpreter's path."""
     interpreter = Path(sys.executable).resolve()
     files = with_libraries(interpreter)
     compiled = f".{sys.implementation.cache_tag}.pyc"
@@ -89,20 +80,13 @@ def docker_archive(images: tuple[Image, ...]) -> bytes:
     manifest = []
     for image in images:
         digests = [hashlib.sha256(content).hexdigest() for content in image.layers]
-        files |= {
-            f"{digest}/layer.tar": content
-            for digest, content in zip(digests, image.layers, strict=True)
-        }
+        for digest, content in zip(digests, image.layers, strict=True):
+            files[f"{digest}/layer.tar"] = content
         config = json.dumps(_config(image, digests)).encode()
         name = f"{hashlib.sha256(config).hexdigest()}.json"
         files[name] = config
-        manifest.append(
-            {
-                "Config": name,
-                "RepoTags": [image.name],
-                "Layers": [f"{one}/layer.tar" for one in digests],
-            }
-        )
+        layers = [f"{one}/layer.tar" for one in digests]
+        manifest.append({"Config": name, "RepoTags": [image.name], "Layers": layers})
     files["manifest.json"] = json.dumps(manifest).encode()
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -127,21 +111,10 @@ def _config(image: Image, digests: list[str]) -> dict[str, Any]:
 
 
 def _add(
-    tar: tarfile.TarFile,
-    name: str,
-    kind: bytes,
-    data: bytes = b"",
-    *,
-    mode: int = 0o755,
-    mtime: int = 0,
-    linkname: str = "",
+    tar: tarfile.TarFile, name: str, kind: bytes, data: bytes = b"", **fields: int | str
 ) -> None:
     entry = tarfile.TarInfo(name)
-    entry.type, entry.mode, entry.mtime, entry.linkname, entry.size = (
-        kind,
-        mode,
-        mtime,
-        linkname,
-        len(data),
-    )
+    values = {"type": kind, "size": len(data), "mode": 0o755, **fields}
+    for field, value in values.items():
+        setattr(entry, field, value)
     tar.addfile(entry, io.BytesIO(data) if kind == tarfile.REGTYPE else None)

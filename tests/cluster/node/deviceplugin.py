@@ -14,9 +14,7 @@ from .node import Node
 
 RESOURCE = "nvidia.com/sriovlegacy"
 """As NVIDIA's network operator names it in its example of SR-IOV."""
-RDMA_DEVICES = {
-    f"0000:82:{number // 8:02x}.{number % 8}": f"mlx5_{number}" for number in range(2, 18)
-}
+RDMA_DEVICES = {f"0000:82:{n // 8:02x}.{n % 8}": f"mlx5_{n}" for n in range(2, 18)}
 """The name of each device's RDMA device, by its id, which is its PCI address."""
 
 
@@ -29,7 +27,7 @@ def device_plugin(
     log = f"deviceplugin-{resource.partition('/')[2]}.log"
     server = node.start([str(binary("deviceplugin")), resource, *described], log)
     try:
-        server.wait_ready(lambda: offered(node, resource) == len(devices), 30)
+        server.wait_ready(lambda: offered(node, resource) == len(devices), 120)
         yield
     finally:
         server.kill()
@@ -37,6 +35,5 @@ def device_plugin(
 
 def offered(node: Node, resource: str = RESOURCE) -> int:
     """Give how many of the devices pods may ask the node for."""
-    return int(
-        node.api.expect("GET", f"/api/v1/nodes/{NAME}")["status"]["allocatable"].get(resource, 0)
-    )
+    status = node.api.expect("GET", f"/api/v1/nodes/{NAME}")["status"]
+    return int(status["allocatable"].get(resource, 0))

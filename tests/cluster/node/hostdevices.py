@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .cni import define
+from .cni import define, host_local
 from .deviceplugin import device_plugin
 from .node import Node
 
@@ -43,13 +43,8 @@ def host_devices(node: Node, network: str) -> Iterator[None]:
             port = node.links.interface(f"o{number}")
             _ip("link", "add", port, "type", "veth", "peer", "name", interface)
             _ip("link", "set", port, "master", switch, "up")
-        node.run(
-            "sh",
-            "-c",
-            SYSFS,
-            "sh",
-            *(f"{address}={interface}" for address, interface in interfaces.items()),
-        )
+        cards = (f"{address}={interface}" for address, interface in interfaces.items())
+        node.run("sh", "-c", SYSFS, "sh", *cards)
         try:
             _define(node, network)
             with device_plugin(node, RESOURCE, dict.fromkeys(ADDRESSES, "")):
@@ -57,11 +52,8 @@ def host_devices(node: Node, network: str) -> Iterator[None]:
         finally:
             node.run("umount", "/sys/bus/pci/devices")
     finally:
-        for number in range(COUNT):
-            subprocess.run(
-                ["ip", "link", "del", node.links.interface(f"o{number}")], capture_output=True
-            )
-        subprocess.run(["ip", "link", "del", switch], capture_output=True)
+        for interface in (*(node.links.interface(f"o{number}") for number in range(COUNT)), switch):
+            subprocess.run(["ip", "link", "del", interface], capture_output=True)
 
 
 def interfaces_of_the_machine(node: Node) -> set[str]:
@@ -72,11 +64,7 @@ def interfaces_of_the_machine(node: Node) -> set[str]:
 
 def _define(node: Node, network: str) -> None:
     namespace, _, name = network.partition("/")
-    addresses = {
-        "type": "host-local",
-        "dataDir": str(node.folder / "addresses"),
-        "ranges": [[{"subnet": node.links.fabric}]],
-    }
+    addresses = host_local(node.folder / "addresses", {"subnet": node.links.fabric})
     config = {"cniVersion": "0.3.1", "name": name, "type": "host-device", "ipam": addresses}
     node.api.ensure(define(namespace, name, json.dumps(config), RESOURCE))
 

@@ -21,14 +21,10 @@ of the search list."""
 
 def archive() -> bytes:
     """Write all of them as one archive. Each trainer's `sh` is the shell of its tag; `dash` and `bash` have bash, as Debian has."""
-    base, ash = layer(*_trainer()), layer(*_busybox())
+    base, ash, sleep = layer(*_trainer()), layer(*_busybox()), _program("sleep")
     return docker_archive(
         (
-            Image(
-                PAUSE,
-                (layer(with_libraries(_program("sleep"))),),
-                (str(_program("sleep")), "infinity"),
-            ),
+            Image(PAUSE, (layer(with_libraries(sleep)),), (str(sleep), "infinity")),
             Image(DASH, (base, layer(*_shells("dash")))),
             Image(BASH, (base, layer(*_shells("bash")))),
             Image(ASH, (base, ash)),
@@ -51,19 +47,15 @@ def _trainer() -> tuple[dict[str, Path | bytes], dict[str, str]]:
 
 def _shells(name: str) -> tuple[dict[str, Path | bytes], dict[str, str]]:
     programs = ("dash", "bash", "sleep", "seq", "cat", "getent")
-    files: dict[str, Path | bytes] = {
-        **with_libraries(*(_program(program) for program in programs))
-    }
-    return files, {"bin/sh": str(_program(name))}
+    files = with_libraries(*(_program(program) for program in programs))
+    return {**files}, {"bin/sh": str(_program(name))}
 
 
 def _busybox() -> tuple[dict[str, Path | bytes], dict[str, str]]:
     busybox = _program("busybox")
-    files: dict[str, Path | bytes] = {**with_libraries(busybox)}
-    applets = subprocess.run(
-        [busybox, "--list"], check=True, capture_output=True, text=True
-    ).stdout.split()
-    return files, {f"bin/{applet}": str(busybox) for applet in applets if applet != "busybox"}
+    listed = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True)
+    applets = (applet for applet in listed.stdout.split() if applet != "busybox")
+    return {**with_libraries(busybox)}, {f"bin/{applet}": str(busybox) for applet in applets}
 
 
 def _program(name: str) -> Path:

@@ -1,65 +1,69 @@
-"""Jobs as their operators create them: the pods of tests/fixtures, with images that this node has."""
+"""Jobs as their operators create them: the pods of tests/fixtures, with images of this node."""
 
 import json
 from typing import Any
 
 from tests import pods as fixtures
-from tests.cluster.client import Client
 from webhook.core.model import Object
 
 from .images import DASH
-from .pods import Pod, create
+from .namespace import Namespace
+from .pods import HOLD, Pod
 
-FILES = {
-    "torchx": "torchx-volcano",
-    "pytorchjob": "kubeflow-pytorchjob",
-    "jobset": "jobset",
-    "statefulset": "statefulset",
+JOBS = {
+    "torchx": ("torchx-volcano", "trainer-d4q9zxk1tw"),
+    "pytorchjob": ("kubeflow-pytorchjob", "bert"),
+    "jobset": ("jobset", "ddp"),
+    "statefulset": ("statefulset", "ddp"),
 }
-NAMES = {
-    "torchx": "trainer-d4q9zxk1tw",
-    "pytorchjob": "bert",
-    "jobset": "ddp",
-    "statefulset": "ddp",
-}
-"""The jobs of the fixtures."""
+"""By the system: the name of its files, and that of the job in them."""
 
 
-def members(system: str, name: str = "") -> list[Object]:
-    """Give the manifests of a job of two pods, rank 0 first; under another name than the fixture's, where one is given."""
-    manifests = [_runnable(fixtures.load(f"pods/{FILES[system]}-{rank}.yaml")) for rank in range(2)]
-    renamed: list[Object] = json.loads(
-        json.dumps(manifests).replace(NAMES[system], name or NAMES[system])
-    )
-    return renamed
+def pod(name: str, command: list[str], **container: Any) -> Object:
+    """Give a pod of no job that runs the command; *container*: more fields of its container."""
+    one = {"name": "main", "image": DASH, "command": command, **container}
+    spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [one]}
+    metadata = {"name": name, "labels": {"app": name}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def start(api: Client, system: str, namespace: str, name: str = "") -> list[Pod]:
-    """Create a job of the system, the worker first, as happens in most jobs; give its pods, rank 0 first."""
-    if system == "torchx":
-        api.ensure(_hosts_of_torchx(name or NAMES[system]), namespace)
-    return start_pods(api, members(system, name), namespace)
-
-
-def start_pods(api: Client, manifests: list[Object], namespace: str) -> list[Pod]:
-    """Create the pods, the last first; give them in the order of the manifests."""
-    return [create(api, manifest, namespace) for manifest in reversed(manifests)][::-1]
-
-
-def pytorchjob(**changes: Any) -> tuple[Object, Object]:
-    """Give Master and Worker of a PyTorchJob; the worker without the init container that waits for the operator's name.
+def members(system: str, name: str = "", **changes: Any) -> list[Object]:
+    """Give the manifests of a job of two pods, rank 0 first; *name*: another than the fixture's.
 
     *changes* are fields of their containers; ``env`` is a mapping, added to what is there.
     """
-    master, worker = members("pytorchjob")
-    del worker["spec"]["initContainers"]
-    for pod in (master, worker):
+    file, own_name = JOBS[system]
+    loaded = [fixtures.load(f"pods/{file}-{rank}.yaml") for rank in range(2)]
+    pods: list[Object] = json.loads(json.dumps(loaded).replace(own_name, name or own_name))
+    for each in pods:
+        _make_runnable(each)
         for variable, value in changes.get("env", {}).items():
-            fixtures.add_env(pod, variable, value)
-        pod["spec"]["containers"][0].update(
-            {key: value for key, value in changes.items() if key != "env"}
-        )
-    return master, worker
+            fixtures.add_env(each, variable, value)
+        fields = {key: value for key, value in changes.items() if key != "env"}
+        each["spec"]["containers"][0].update(fields)
+    return pods
+
+
+def start(namespace: Namespace, system: str, name: str = "") -> list[Pod]:
+    """Create a job of the system, the worker first; give its pods, rank 0 first."""
+    if system == "torchx":
+        namespace.submit(_hosts_of_torchx(name or JOBS[system][1]))
+    return namespace.start(*members(system, name))
+
+
+def pytorchjob(**changes: Any) -> list[Object]:
+    """Give Master and Worker of a PyTorchJob, without the init container that looks up a name.
+
+    *changes* as those of `members`.
+    """
+    master, worker = members("pytorchjob", **changes)
+    del worker["spec"]["initContainers"]
+    return [master, worker]
+
+
+def holding(**changes: Any) -> list[Object]:
+    """Give Master and Worker of a PyTorchJob that run on once they have met."""
+    return pytorchjob(**{**changes, "env": {HOLD: "600", **changes.get("env", {})}})
 
 
 def shells(system: str, rank_zero: str, worker: str = "") -> list[Object]:
@@ -77,23 +81,23 @@ def shells(system: str, rank_zero: str, worker: str = "") -> list[Object]:
     return pods
 
 
-def _runnable(pod: Object) -> Object:
+def _make_runnable(pod: Object) -> None:
     """Name an image that is here and a scheduler that runs; the namespace is the test's."""
     del pod["metadata"]["namespace"]
     pod["apiVersion"], pod["kind"] = "v1", "Pod"
     pod["spec"]["schedulerName"] = "default-scheduler"
+    pod["spec"]["terminationGracePeriodSeconds"] = 1
     for container in (*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]):
         container["image"] = DASH
-    return pod
 
 
 def _hosts_of_torchx(app: str) -> Object:
     """Give the ConfigMap that Volcano's svc plugin makes, to which the pods' variables refer."""
-    hosts = {f"VC_TRAINER_{rank}_HOSTS": f"{app}-trainer-{rank}-0.{app}" for rank in range(2)}
-    numbers = {f"VC_TRAINER_{rank}_NUM": "1" for rank in range(2)}
+    data = {f"VC_TRAINER_{rank}_HOSTS": f"{app}-trainer-{rank}-0.{app}" for rank in range(2)}
+    data |= {f"VC_TRAINER_{rank}_NUM": "1" for rank in range(2)}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": f"{app}-svc"},
-        "data": hosts | numbers,
+        "data": data,
     }

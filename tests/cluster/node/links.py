@@ -6,7 +6,6 @@ import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 # Of a veth pair the end that stays here: the other is removed with it.
@@ -49,12 +48,7 @@ class Links:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the links, and with the last of them whatever still hangs on them."""
         self._remove()
 
@@ -69,6 +63,11 @@ class Links:
         _ip("link", "set", outer, "master", self.bridge)
         _ip("link", "set", outer, "up")
         _ip("link", "set", inner, "netns", str(pid))
+
+    def add_macvlan(self, name: str) -> None:
+        """Make one more interface, beside those of pods; it is removed with the links."""
+        parent = self.macvlan_parent
+        _ip("link", "add", "link", parent, "name", name, "type", "macvlan", "mode", "bridge")
 
     def _remove(self) -> None:
         for name in (self.bridge, self._proxy_outer, self.macvlan_parent):

@@ -1,83 +1,69 @@
-"""The cluster's DNS, as far as tests go: a Service's name gives its address, a pod's name or hostname its own on the pod network."""
+"""The cluster's DNS, as far as tests go.
+
+A Service's name gives its address, a pod's name or hostname its own on the pod network.
+"""
 
 import socket
 import struct
 import threading
-from types import TracebackType
-from typing import Self
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tests.cluster.client import Client
 
 A, IN = 1, 1
 
 
-class Names:
-    """Answers on UDP port 53 of one address, from entering the `with` block until it is left."""
+@contextmanager
+def names(api: Client, address: str) -> Iterator[None]:
+    """Answer on UDP port 53 of the address, from the API server's Services and pods."""
+    stopping = threading.Event()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
+        listening.bind((address, 53))
+        listening.settimeout(0.2)
+        thread = threading.Thread(target=_serve, args=(api, listening, stopping), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stopping.set()
+            thread.join(5)
 
-    def __init__(self, api: Client, address: str) -> None:
-        """Prepare answers from the API server's Services and pods."""
-        self._api = api
-        self._address = address
 
-    def __enter__(self) -> Self:
-        """Listen."""
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind((self._address, 53))
-        self._socket.settimeout(0.2)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="names", daemon=True)
-        self._thread.start()
-        return self
+def _serve(api: Client, listening: socket.socket, stopping: threading.Event) -> None:
+    while not stopping.is_set():
+        try:
+            query, sender = listening.recvfrom(512)
+        except TimeoutError:
+            continue
+        listening.sendto(_answer(api, query), sender)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop listening."""
-        self._stopping.set()
-        self._thread.join(5)
-        self._socket.close()
 
-    def _serve(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                query, sender = self._socket.recvfrom(512)
-            except TimeoutError:
-                continue
-            self._socket.sendto(self._answer(query), sender)
+def _answer(api: Client, query: bytes) -> bytes:
+    labels, end = _question(query)
+    (kind,) = struct.unpack_from("!H", query, end)
+    address = _find(api, labels)
+    count = 1 if address and kind == A else 0
+    flags = 0x8500 | (0 if address else 3)  # authoritative answer; NXDOMAIN
+    header = query[:2] + struct.pack("!HHHHH", flags, 1, count, 0, 0)
+    record = struct.pack("!HHHIH", 0xC00C, A, IN, 1, 4) + socket.inet_aton(address or "0.0.0.0")
+    return header + query[12 : end + 4] + record * count
 
-    def _answer(self, query: bytes) -> bytes:
-        labels, end = _question(query)
-        (kind,) = struct.unpack_from("!H", query, end)
-        address = self._find(labels)
-        count = 1 if address and kind == A else 0
-        flags = 0x8500 | (0 if address else 3)  # authoritative answer; NXDOMAIN
-        header = query[:2] + struct.pack("!HHHHH", flags, 1, count, 0, 0)
-        answer = (
-            struct.pack("!HHHIH", 0xC00C, A, IN, 1, 4) + socket.inet_aton(address) if count else b""
-        )
-        return header + query[12 : end + 4] + answer
 
-    def _find(self, labels: list[str]) -> str:
-        """Find the Service of NAME.NAMESPACE.svc.cluster.local, or the pod of HOST[.SUBDOMAIN].NAMESPACE.svc.cluster.local."""
-        if labels[-3:] != ["svc", "cluster", "local"] or len(labels) < 5:
-            return ""
-        if len(labels) == 5:
-            found = self._api.request(
-                "GET", f"/api/v1/namespaces/{labels[-4]}/services/{labels[0]}"
-            )
-            if (
-                found.status == 200
-                and (address := found.json["spec"].get("clusterIP", "None")) != "None"
-            ):
-                return str(address)
-        pods = self._api.expect("GET", f"/api/v1/namespaces/{labels[-4]}/pods")["items"]
-        for pod in pods:
-            if labels[0] in (pod["metadata"]["name"], pod["spec"].get("hostname")):
-                return str(pod["status"].get("podIP", ""))
+def _find(api: Client, labels: list[str]) -> str:
+    """Find the Service of NAME.NAMESPACE, or the pod of HOST[.SUBDOMAIN].NAMESPACE."""
+    if labels[-3:] != ["svc", "cluster", "local"] or len(labels) < 5:
         return ""
+    path = f"/api/v1/namespaces/{labels[-4]}"
+    if len(labels) == 5:
+        found = api.request("GET", f"{path}/services/{labels[0]}")
+        address = found.json["spec"].get("clusterIP", "None") if found.status == 200 else "None"
+        if address != "None":
+            return str(address)
+    for pod in api.expect("GET", f"{path}/pods")["items"]:
+        if labels[0] in (pod["metadata"]["name"], pod["spec"].get("hostname")):
+            return str(pod["status"].get("podIP", ""))
+    return ""
 
 
 def _question(query: bytes) -> tuple[list[str], int]:

@@ -1,27 +1,28 @@
-"""Pods of the tests: created, waited for, and read back."""
+"""Pods that run: waited for, and read back."""
 
 import json
 import re
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tests.cluster.client import Client, RequestFailed
+from tests.cluster.client import Client
 from tests.waiting import NotReady, wait_until
 from webhook.core import names
 from webhook.core.model import Object
 
-SECONDS = 90
+SECONDS = 600
+"""In which whatever a pod does is done, also where the machine is busy."""
 TOLD = re.compile(r'(?:\[\S*\]:)?(\{".*\})')
 """A line of a training program, before which torchrun --tee may write the rank."""
+HOLD = "HOLD_SECONDS"
+"""The variable by which a training program runs on once it has told."""
 
 
 class Pod:
-    """One pod of the cluster, by namespace and name."""
+    """One pod of the cluster, by namespace and name; `created` is how it was first seen."""
 
-    def __init__(self, api: Client, created: Object, at: float) -> None:
-        """Take the API server's answer to the creation that was asked for *at* this time."""
-        self.api, self.created, self.at = api, created, at
+    def __init__(self, api: Client, created: Object) -> None:
+        self.api, self.created = api, created
         self.namespace, self.name = created["metadata"]["namespace"], created["metadata"]["name"]
         self.uid = created["metadata"]["uid"]
         self.path = f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
@@ -35,7 +36,7 @@ class Pod:
         """Give an annotation's value; empty where there is none."""
         return str((self.get()["metadata"].get("annotations") or {}).get(key, ""))
 
-    def attached(self, interface: str) -> Object:
+    def attached(self, interface: str = "net1") -> Object:
         """Give what Multus says of an interface that it made; empty where it has not yet."""
         attached: list[Object] = json.loads(self.annotation(names.NETWORK_STATUS) or "[]")
         return next((one for one in attached if one.get("interface") == interface), {})
@@ -44,27 +45,29 @@ class Pod:
         """Give the address that Multus says it gave the interface; empty where it has not yet."""
         return str(next(iter(self.attached(interface).get("ips") or []), ""))
 
-    def delete(self) -> None:
-        """Remove it at once, and return when a pod of its name can be created again."""
-        self.api.request("DELETE", f"{self.path}?gracePeriodSeconds=0")
-        wait_until(lambda: not self.api.answers(self.path), f"pod {self.name} to be gone", 30)
+    def allocated(self) -> Object:
+        """Give the devices that the kubelet gave its first container."""
+        found: Object = self.get()["status"]["containerStatuses"][0]["allocatedResources"]
+        return found
 
-    def delete_gracefully(self, seconds: int = 1) -> None:
-        """Ask for its end, as an eviction does, with as many seconds for its containers."""
+    def delete(self, seconds: int = 0) -> None:
+        """Give its containers so many seconds, and return once its name is free."""
         self.api.expect("DELETE", f"{self.path}?gracePeriodSeconds={seconds}")
+        wait_until(self._is_gone, f"pod {self.name} to be gone", SECONDS)
 
-    def wait(
-        self, condition: Callable[[Object], bool], what: str, seconds: float = SECONDS
-    ) -> Object:
-        """Wait until the condition holds for the pod, and give the pod; NotReady tells its status and what it wrote."""
+    def wait(self, condition: Callable[[Object], object], what: str) -> Object:
+        """Wait until the condition holds for the pod, and give the pod.
+
+        AssertionError tells its status and what it wrote.
+        """
         found: list[Object] = []
 
-        def holds() -> bool:
+        def holds() -> object:
             found[:] = [self.get()]
             return condition(found[0])
 
         try:
-            wait_until(holds, what, seconds)
+            wait_until(holds, what, SECONDS, interval=0.3)
         except NotReady as problem:
             raise AssertionError(f"pod {self.name}: {problem}\n{self.describe()}") from None
         return found[0]
@@ -72,34 +75,37 @@ class Pod:
     def wait_for_annotation(self, key: str, value: str | None = None) -> str:
         """Wait until the annotation has the value, or any where none is given; give what it has."""
         self.wait(
-            lambda _: bool(have := self.annotation(key)) and value in (None, have),
+            lambda _: (have := self.annotation(key)) and value in (None, have),
             f"annotation {key}={value}",
         )
         return self.annotation(key)
 
     def wait_until_running(self, container: str) -> None:
         """Wait until the container, init container or not, runs."""
-        self.wait(
-            lambda pod: "running" in container_state(pod, container),
-            f"container {container} to run",
-        )
+        self.wait(lambda pod: "running" in container_state(pod, container), f"{container} to run")
+
+    def wait_for_end(self, phase: str = "Succeeded") -> Object:
+        """Wait until the pod has ended, and so; give it."""
+        pod = self.wait(lambda pod: pod["status"]["phase"] in ("Succeeded", "Failed"), "its end")
+        assert pod["status"]["phase"] == phase, self.describe()
+        return pod
 
     def report(self) -> "Report":
-        """Wait until the pod has ended well, and give what its training program tells."""
-        self.wait(lambda pod: pod["status"]["phase"] in ("Succeeded", "Failed"), "its end")
-        pod = self.get()
-        assert pod["status"]["phase"] == "Succeeded", self.describe()
-        return self.told()
+        """Wait until its training program has told what it found, and ended well unless it holds."""
+        containers = self.created["spec"]["containers"]
+        if any(each["name"] == HOLD for one in containers for each in one.get("env", ())):
+            self.wait(lambda _: "train" in self._lines(), "what its training program tells")
+        else:
+            self.wait_for_end()
+        report = self.told()
+        assert report, self.describe()
+        return report
 
-    def wait_until_trained(self, seconds: float = SECONDS) -> "Report":
-        """Wait until the training program has told what it found, though the pod may run on; give that."""
-        self.wait(lambda _: "train" in self._lines(), "what its training program tells", seconds)
-        return self.told()
-
-    def told(self) -> "Report":
-        """Give what the training program has told so far."""
+    def told(self) -> "Report | None":
+        """Give what the training program has told so far; None where it has not."""
         told = self._lines()
-        assert "train" in told, self.describe()
+        if "train" not in told:
+            return None
         return Report(told.get("torchrun", told["train"]["environment"]), told["train"], self)
 
     def environment(self) -> Mapping[str, str]:
@@ -108,38 +114,39 @@ class Pod:
         environment: Mapping[str, str] = self._lines()["torchrun"]
         return environment
 
-    def _lines(self) -> dict[str, Any]:
-        annotations = self.get()["metadata"].get("annotations") or {}
-        container = (
-            annotations.get(names.CONTAINER) or self.created["spec"]["containers"][0]["name"]
-        )
-        told: dict[str, Any] = {}
-        for line in self.log(container).splitlines():
-            if found := TOLD.fullmatch(line):
-                told |= json.loads(found[1])
-        return told
-
     def log(self, container: str) -> str:
         """Give what a container has written; empty where there is no such log."""
         return str(self.api.request("GET", f"{self.path}/log?container={container}").json)
 
     def describe(self) -> str:
-        """Give status, events and logs, for the message of a failed assertion."""
-        pod = self.get()
+        """Give status, events and the ends of the logs, for the message of a failed assertion."""
+        found = self.api.request("GET", self.path)
+        pod = found.json if found.status == 200 else self.created
         events = self.api.expect("GET", f"/api/v1/namespaces/{self.namespace}/events")["items"]
-        lines = [
-            json.dumps(pod["status"], indent=1),
-            json.dumps(pod["metadata"].get("annotations"), indent=1),
-        ]
+        lines = [f"=== {self.name}", json.dumps(pod.get("status"), indent=1)]
+        lines += [json.dumps(pod["metadata"].get("annotations"), indent=1)]
         lines += [
             f"{one['reason']}: {one['message']}"
             for one in events
             if one["involvedObject"].get("name") == self.name
         ]
-        for kind in ("initContainers", "containers"):
-            for container in pod["spec"].get(kind, []):
-                lines.append(f"--- {container['name']}\n{self.log(container['name'])}")
+        for container in (*pod["spec"].get("initContainers", ()), *pod["spec"]["containers"]):
+            end = self.log(container["name"]).splitlines()[-50:]
+            lines += [f"--- {container['name']}", *end]
         return "\n".join(lines)
+
+    def _is_gone(self) -> bool:
+        found = self.api.request("GET", self.path)
+        return found.status == 404 or found.json["metadata"]["uid"] != self.uid
+
+    def _lines(self) -> dict[str, Any]:
+        """Give the objects that the training container has told, by their keys."""
+        first = self.created["spec"]["containers"][0]["name"]
+        told: dict[str, Any] = {}
+        for line in self.log(self.annotation(names.CONTAINER) or first).splitlines():
+            if found := TOLD.fullmatch(line):
+                told |= json.loads(found[1])
+        return told
 
 
 class Report(NamedTuple):
@@ -149,22 +156,14 @@ class Report(NamedTuple):
     train: Mapping[str, Any]
     pod: Pod
 
+    @property
+    def master_addr(self) -> str:
+        """Give the MASTER_ADDR of the training process."""
+        return str(self.train["environment"]["MASTER_ADDR"])
+
     def carried(self, interface: str) -> int:
         """Give the bytes that the interface received and sent while the data was exchanged."""
         return int(self.train["after"][interface]) - int(self.train["before"][interface])
-
-    def seconds_to_start(self) -> float:
-        """Give the time from the pod's creation to the first line of its training container."""
-        return float(self.train["started"]) - self.pod.at
-
-
-def create(api: Client, manifest: Object, namespace: str) -> Pod:
-    """Create a pod; raise RequestFailed where it is refused."""
-    at = time.time()
-    response = api.create(manifest, namespace)
-    if response.status != 201:
-        raise RequestFailed("POST", api.path(manifest, namespace), response)
-    return Pod(api, response.json, at)
 
 
 def container_state(pod: Object, name: str) -> Object:
@@ -175,3 +174,10 @@ def container_state(pod: Object, name: str) -> Object:
             state: Object = one["state"]
             return state
     return {}
+
+
+def unschedulable(pod: Object) -> str:
+    """Give what the scheduler says of a pod for which it has no node; empty where it has one."""
+    conditions = pod["status"].get("conditions", [])
+    refusals = (one for one in conditions if one.get("reason") == "Unschedulable")
+    return next((str(one["message"]) for one in refusals), "")

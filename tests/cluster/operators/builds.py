@@ -1,4 +1,4 @@
-"""Sources and programs of the operators, from the Go module proxy or a clone, built once and kept in the user's cache."""
+"""Sources and programs of the operators, built once and kept in the user's cache."""
 
 import hashlib
 import json
@@ -12,11 +12,11 @@ from .programs import Operator
 
 FLAGS = ("-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", "-s -w")
 SOURCES = "OPERATORS_SOURCES"
-"""Names a folder that may hold a checkout of an operator under the operator's name, for machines that cannot clone."""
+"""Names a folder with checkouts under the operators' names, for machines that cannot clone."""
 
 
 def built(operator: Operator) -> dict[str, Path]:
-    """Give the program of each Deployment of the operator, building what the cache lacks; AssetsUnavailable says why it cannot."""
+    """Give the program of each Deployment of the operator, built if need be; or AssetsUnavailable."""
     _, version = go()
     digest = hashlib.sha256(
         f"{version} {FLAGS} {operator.source}@{operator.version}".encode()
@@ -25,13 +25,8 @@ def built(operator: Operator) -> dict[str, Path]:
     programs = {deployment: folder / deployment for deployment in operator.programs}
     for deployment, path in programs.items():
         if not path.is_file():
-            build_once(
-                [*FLAGS],
-                source(operator),
-                operator.programs[deployment],
-                path,
-                "some minutes on 2 cores",
-            )
+            package, duration = operator.programs[deployment], "some minutes on 2 cores"
+            build_once([*FLAGS], source(operator), package, path, duration)
     return programs
 
 
@@ -48,9 +43,8 @@ def _downloaded(operator: Operator) -> Path:
     done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=300)
     answer = json.loads(done.stdout or "{}")
     if done.returncode != 0:
-        raise AssetsUnavailable(
-            f"{' '.join(command)}: {answer.get('Error') or done.stderr.strip()}"
-        )
+        why = answer.get("Error") or done.stderr.strip()
+        raise AssetsUnavailable(f"{' '.join(command)}: {why}")
     return Path(answer["Dir"])
 
 
@@ -61,7 +55,6 @@ def _cloned(operator: Operator) -> Path:
         command = ["git", "clone", "--quiet", *branch, operator.source, str(folder)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
-            raise AssetsUnavailable(
-                f"{' '.join(command)}: {done.stderr.strip()}; {SOURCES} may name a folder with a checkout `{operator.name}`"
-            )
+            told = f"{done.stderr.strip()}; {SOURCES} may name a folder with a checkout"
+            raise AssetsUnavailable(f"{' '.join(command)}: {told} `{operator.name}`")
     return folder

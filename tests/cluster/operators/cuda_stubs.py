@@ -10,14 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 
 SYSTEM = ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")
-ALWAYS_THERE = (
-    *SYSTEM,
-    "libdl.so.2",
-    "librt.so.1",
-    "libpthread.so.0",
-    "ld-linux-x86-64.so.2",
-    "libutil.so.1",
-)
+LOADER = ("libdl.so.2", "librt.so.1", "libpthread.so.0", "ld-linux-x86-64.so.2", "libutil.so.1")
 DEFAULT = "libnccl.so.2"
 """Where functions go that name no library by their version."""
 
@@ -25,12 +18,9 @@ DEFAULT = "libnccl.so.2"
 def write_stubs(folder: Path) -> list[str]:
     """Write a library for each one that the folder's libraries need and nobody has; give their names."""
     libraries = [path for path in folder.glob("*.so*") if path.is_file()]
-    needed = {
-        name
-        for path in libraries
-        for name in re.findall(r"NEEDED.*\[(.+?)\]", _run("readelf", "-dW", str(path)))
-    }
-    missing = sorted(needed - {path.name for path in libraries} - set(ALWAYS_THERE))
+    told = [_run("readelf", "-dW", str(path)) for path in libraries]
+    needed = {name for text in told for name in re.findall(r"NEEDED.*\[(.+?)\]", text)}
+    missing = sorted(needed - {path.name for path in libraries} - {*SYSTEM, *LOADER})
     wanted = _undefined(libraries)
     functions: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for name, version in wanted.items():
@@ -76,30 +66,15 @@ def _system_libraries() -> list[Path]:
 def _compile(target: Path, functions: dict[str, set[str]]) -> None:
     source, versions = target.with_name("stub.c"), target.with_name("stub.map")
     names = sorted(name for group in functions.values() for name in group)
-    source.write_text(
-        "".join(f"int {name}(void) {{ return 35; }}\n" for name in names) or "int stub;\n"
-    )
-    groups = {
-        version: " ".join(f"{name};" for name in sorted(group))
-        for version, group in functions.items()
-        if version
-    }
-    versions.write_text(
-        "".join(f"{version} {{ global: {group} }};\n" for version, group in groups.items())
-    )
+    bodies = "".join(f"int {name}(void) {{ return 35; }}\n" for name in names)
+    source.write_text(bodies or "int stub;\n")
+    groups = {version: sorted(group) for version, group in functions.items() if version}
+    exports = {version: "; ".join([*group, ""]) for version, group in groups.items()}
+    lines = (f"{version} {{ global: {group} }};\n" for version, group in exports.items())
+    versions.write_text("".join(lines))
     script = [f"-Wl,--version-script={versions}"] if groups else []
-    _run(
-        "gcc",
-        "-shared",
-        "-fPIC",
-        "-fno-builtin",
-        "-w",
-        f"-Wl,-soname,{target.name}",
-        *script,
-        "-o",
-        str(target),
-        str(source),
-    )
+    gcc = ("gcc", "-shared", "-fPIC", "-fno-builtin", "-w", f"-Wl,-soname,{target.name}")
+    _run(*gcc, *script, "-o", str(target), str(source))
     source.unlink()
     versions.unlink()
 

@@ -1,8 +1,10 @@
 """What holds for every job that has met on the fabric, whichever system made its pods."""
 
+import json
 from collections.abc import Sequence
 
-from tests.cluster.node.pods import Pod, Report, container_state
+from tests.cluster.node.namespace import Namespace
+from tests.cluster.node.pods import Report, container_state
 from webhook.core import names
 from webhook.core.model import Object
 
@@ -15,31 +17,24 @@ IDLE_BYTES = 256 << 10
 for again and again, 74 KiB. One round of the data is 4 MiB."""
 
 
-def assert_met_on_the_fabric(reports: Sequence[Report], *, rank_zero_at: str = "") -> str:
-    """Assert that all ranks met at rank 0's secondary address and trained there only; give the address and the bytes, in words.
-
-    *reports* are by rank. Rank 0 must be the pod at the address `rank_zero_at`, else at its own.
-    """
-    address = rank_zero_at or reports[0].pod.fabric_address()
+def assert_met_on_the_fabric(reports: Sequence[Report]) -> None:
+    """Assert that all ranks met at rank 0's secondary address and trained there only. *reports* are by rank."""
+    address = reports[0].pod.fabric_address()
     assert address
-    bytes_of = assert_trained_on_the_fabric(reports)
+    assert_trained_on_the_fabric(reports)
     for report in reports:
-        assert report.train["environment"]["MASTER_ADDR"] == address
+        assert report.master_addr == address
         assert_wait_ended(report)
-    return f"torch {reports[0].train['torch']}, world {len(reports)}, MASTER_ADDR {address}, eth0 bytes/net1: {bytes_of}"
 
 
-def assert_trained_on_the_fabric(reports: Sequence[Report]) -> str:
-    """Assert that the ranks formed one group and that their data was on net1; give the bytes, in words. *reports* are by rank."""
+def assert_trained_on_the_fabric(reports: Sequence[Report]) -> None:
+    """Assert that the ranks formed one group and that their data was on net1. *reports* are by rank."""
     world = len(reports)
     for rank, report in enumerate(reports):
         told = report.train
         assert (told["rank"], told["world"], told["sum"]) == (rank, world, world * (world + 1) / 2)
         assert report.carried("net1") > EXCHANGED, told
         assert report.carried("eth0") < IDLE_BYTES, told
-    return ", ".join(
-        f"{report.carried('eth0')}/{report.carried('net1') / MIB:.1f} MiB" for report in reports
-    )
 
 
 def assert_wait_ended(report: Report) -> None:
@@ -48,21 +43,26 @@ def assert_wait_ended(report: Report) -> None:
     assert ended.get("exitCode") == 0, report.pod.describe()
 
 
-def assert_decided_as_predicted(cluster: Cluster, manifest: Object, pods: Sequence[Pod]) -> None:
+def assert_decided_as_predicted(
+    cluster: Cluster, space: Namespace, manifest: Object, reports: Sequence[Report]
+) -> None:
     """Assert that the dry run of the manifest foretold for each pod what was decided when its operator created it."""
-    predicted = cluster.predicted(manifest, pods[0].namespace)
-    by_role = {entry["rendezvous"]: entry for entry in predicted}
-    for pod in pods:
-        live = pod.get()
+    by_role = {entry["rendezvous"]: entry for entry in _predicted(cluster, space, manifest)}
+    for live in [report.pod.get() for report in reports]:
         foretold = by_role[live["metadata"]["labels"][names.RENDEZVOUS]]
-        (asked,) = cluster.predicted(cluster.reviews.pod(live), pod.namespace)
+        (asked,) = _predicted(cluster, space, cluster.reviews.pod(live))
         assert _decisions(asked) == _decisions(foretold)
         assert _status(live) == _status(foretold["pod"])
-        assert (asked["system"], asked["rendezvous"]) == (
-            foretold["system"],
-            foretold["rendezvous"],
-        )
+        for key in ("system", "rendezvous"):
+            assert asked[key] == foretold[key]
         assert _fields(live) == _fields(foretold["pod"])
+
+
+def _predicted(cluster: Cluster, space: Namespace, manifest: Object) -> list[Object]:
+    """Give what `fabric-injector dry-run` says about the manifest."""
+    options = ("--file=-", f"--profiles={cluster.profiles}")
+    pods: list[Object] = space.document("dry-run", *options, text=json.dumps(manifest))["pods"]
+    return pods
 
 
 def _decisions(entry: Object) -> list[tuple[str, ...]]:

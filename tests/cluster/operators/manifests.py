@@ -1,8 +1,11 @@
-"""Jobs as people write them, made of containers: one builder for each kind of object that rows are written with."""
+"""Jobs as people write them, made of containers: one builder for each kind of object."""
 
+import json
 from typing import Any
 
 from tests import pods as fixtures
+from tests.cluster.node import jobs
+from tests.cluster.node.pods import HOLD
 from webhook.core.model import Object
 
 IMAGE = "torch:any"
@@ -10,14 +13,30 @@ IMAGE = "torch:any"
 GPU = {"nvidia.com/gpu": "1"}
 
 
-def container(text: str, /, name: str = "main", gpu: bool = True, **env: str) -> Object:
-    """Give a container that runs a shell's text and holds on until it is killed; a value in braces, ``{status.podIP}``, is a field."""
-    entries = [
-        _variable(key, value)
-        for key, value in {**env, "HOLD_SECONDS": "600", "PYTHONUNBUFFERED": "1"}.items()
-    ]
-    found: Object = {"name": name, "image": IMAGE, "command": ["bash", "-c", text], "env": entries}
+def torchrun(rank: str = "$JOB_COMPLETION_INDEX", host: str = "$MASTER_ADDR", size: int = 2) -> str:
+    """Give a static start of so many nodes."""
+    nodes = f"--nnodes={size} --nproc-per-node=1 --node_rank={rank}"
+    return f"torchrun {nodes} --master_addr={host} --master_port=29500 train.py"
+
+
+def container(
+    text: str, /, name: str = "main", gpu: bool = True, image: str = IMAGE, **env: str
+) -> Object:
+    """Give a container that runs a shell's text and holds on until it is killed.
+
+    A value in braces, ``{status.podIP}``, is a field.
+    """
+    told = {**env, HOLD: "600", "PYTHONUNBUFFERED": "1"}
+    entries = [_variable(key, value) for key, value in told.items()]
+    found: Object = {"name": name, "image": image, "command": ["bash", "-c", text], "env": entries}
     return found | {"resources": {"limits": GPU}} if gpu else found
+
+
+def with_image(manifest: Object, image: str) -> Object:
+    """Give the manifest with this image in place of IMAGE."""
+    text = json.dumps(manifest).replace(json.dumps(IMAGE), json.dumps(image))
+    found: Object = json.loads(text)
+    return found
 
 
 def _variable(name: str, value: str) -> Object:
@@ -29,42 +48,25 @@ def _variable(name: str, value: str) -> Object:
 def indexed_job(one: Object, *more: Object, size: int = 2) -> Object:
     """Give a Job of pods ddp-0, ddp-1…, whose host names are below ddp."""
     spec = {"subdomain": "ddp", "restartPolicy": "Never", "containers": [one, *more]}
-    return _kind(
-        "batch/v1",
-        "Job",
-        completions=size,
-        parallelism=size,
-        completionMode="Indexed",
-        backoffLimit=0,
-        template={"spec": spec},
-    )
+    sizes = {"completions": size, "parallelism": size, "completionMode": "Indexed"}
+    return _kind("batch/v1", "Job", **sizes, backoffLimit=0, template={"spec": spec})
 
 
 def pytorchjob(**roles: Object) -> Object:
     """Give a PyTorchJob of one pod for each role: ``Master=container(…, "pytorch")``."""
-    specs = {
-        role: {
-            "replicas": 1,
-            "restartPolicy": "OnFailure",
-            "template": {"spec": {"containers": [one]}},
-        }
-        for role, one in roles.items()
-    }
+    pods = {role: {"spec": {"containers": [one]}} for role, one in roles.items()}
+    fields = {"replicas": 1, "restartPolicy": "OnFailure"}
+    specs = {role: {**fields, "template": pod} for role, pod in pods.items()}
     return _kind("kubeflow.org/v1", "PyTorchJob", nprocPerNode="1", pytorchReplicaSpecs=specs)
 
 
-def jobset(**roles: Object) -> Object:
-    """Give a JobSet of one pod for each role."""
-    replicated = [
-        {"name": role, "replicas": 1, "template": {"spec": _job_of_one(one)}}
-        for role, one in roles.items()
-    ]
+def jobset(size: int = 1, **roles: Object) -> Object:
+    """Give a JobSet of so many pods for each role."""
+    sizes = {"parallelism": size, "completions": size, "backoffLimit": 0}
+    pods = {role: {"restartPolicy": "Never", "containers": [one]} for role, one in roles.items()}
+    jobs = {role: {"spec": {**sizes, "template": {"spec": pod}}} for role, pod in pods.items()}
+    replicated = [{"name": role, "replicas": 1, "template": job} for role, job in jobs.items()]
     return _kind("jobset.x-k8s.io/v1alpha2", "JobSet", replicatedJobs=replicated)
-
-
-def _job_of_one(one: Object) -> Object:
-    pod = {"restartPolicy": "Never", "containers": [one]}
-    return {"parallelism": 1, "completions": 1, "backoffLimit": 0, "template": {"spec": pod}}
 
 
 def in_order(jobset: Object) -> Object:
@@ -81,7 +83,7 @@ def last_after_first(jobset: Object) -> Object:
 
 
 def trainjob(one: Object) -> Object:
-    """Give the JobSet that Kubeflow Trainer makes of a TrainJob of two nodes, with its runtime torch-distributed."""
+    """Give the JobSet that Kubeflow Trainer makes of a TrainJob of two nodes, by torch-distributed."""
     index = "{metadata.annotations['batch.kubernetes.io/job-completion-index']}"
     settings = {
         "PET_NNODES": "2",
@@ -91,13 +93,11 @@ def trainjob(one: Object) -> Object:
         "PET_MASTER_PORT": "29500",
     }
     one["env"] += [_variable(name, value) for name, value in settings.items()]
-    made = jobset(node=one)
-    made["spec"]["replicatedJobs"][0]["template"]["spec"] |= {"parallelism": 2, "completions": 2}
-    return made
+    return jobset(2, node=one)
 
 
 def pods_of(system: str) -> tuple[Object, ...]:
-    """Give the two pods of a job as the system makes them, which is not run here: those of tests/fixtures, with python programs."""
+    """Give two pods as a system makes them that is not run: those of tests/fixtures."""
     found = []
     for rank in range(2):
         pod = fixtures.load(f"pods/{system}-{rank}.yaml")
@@ -106,49 +106,38 @@ def pods_of(system: str) -> tuple[Object, ...]:
         pod["spec"]["schedulerName"] = "default-scheduler"
         (one,) = pod["spec"]["containers"]
         one |= {"image": IMAGE, "command": ["python", "train.py"], "resources": {"limits": GPU}}
-        fixtures.add_env(pod, "HOLD_SECONDS", "600")
+        fixtures.add_env(pod, HOLD, "600")
         found.append(pod)
     return tuple(found)
 
 
-def volcano_job(**tasks: Object) -> Object:
-    """Give a Volcano Job of one pod for each task, which tells the tasks of each other."""
-    found = [
-        {
-            "name": name,
-            "replicas": 1,
-            "template": {"spec": {"restartPolicy": "Never", "containers": [one]}},
-        }
-        for name, one in tasks.items()
-    ]
+def volcano_job(main: Object | None = None, size: int = 1, **tasks: Object) -> Object:
+    """Give a Volcano Job of so many pods for each task, which tells the tasks of each other.
+
+    *main*: the container of the only task, where its name is of no matter.
+    """
+    given = {"main": main} if main else tasks
+    pods = {name: {"restartPolicy": "Never", "containers": [one]} for name, one in given.items()}
+    made = [{"name": name, "template": {"spec": pod}} for name, pod in pods.items()]
     plugins: dict[str, Any] = {"svc": ["--publish-not-ready-addresses"], "env": []}
-    gang = {"schedulerName": "volcano", "queue": "default", "minAvailable": len(tasks)}
+    gang = {"schedulerName": "volcano", "queue": "default", "minAvailable": size * len(given)}
+    found = [{**one, "replicas": size} for one in made]
     return _kind("batch.volcano.sh/v1alpha1", "Job", **gang, plugins=plugins, tasks=found)
 
 
-def leader_worker_set(leader: Object, worker: Object) -> Object:
-    """Give one group of two."""
-    templates = {"leaderTemplate": leader, "workerTemplate": worker}
-    specs = {name: {"spec": {"containers": [one]}} for name, one in templates.items()}
-    return _kind(
-        "leaderworkerset.x-k8s.io/v1",
-        "LeaderWorkerSet",
-        replicas=1,
-        leaderWorkerTemplate={"size": 2, **specs},
-    )
+def leader_worker_set(one: Object, groups: int = 1) -> Object:
+    """Give groups of two, whose pods are alike."""
+    pod = {"spec": {"containers": [one]}}
+    group = {"size": 2, "leaderTemplate": pod, "workerTemplate": pod}
+    kind = ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet")
+    return _kind(*kind, replicas=groups, leaderWorkerTemplate=group)
 
 
 def etcd() -> Object:
     """Give a pod of etcd, with the API that torch asks."""
     urls = ("--listen-client-urls=http://0.0.0.0:2379", "--advertise-client-urls=http://etcd:2379")
     command = ["etcd", "--enable-v2", "--data-dir=/tmp/etcd", *urls]
-    one = {"name": "etcd", "image": IMAGE, "command": command}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "etcd"},
-        "spec": {"containers": [one]},
-    }
+    return jobs.pod("etcd", command, image=IMAGE)
 
 
 def _kind(version: str, kind: str, **spec: Any) -> Object:

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from webhook.core.model import Object
 
-from .cluster import NEWEST
 from .manifests import (
     container,
     etcd,
@@ -15,10 +14,13 @@ from .manifests import (
     leader_worker_set,
     pods_of,
     pytorchjob,
+    torchrun,
     trainjob,
     volcano_job,
 )
 
+NEWEST = "2.15.0"
+"""The version of torch that runs all rows."""
 ADDRESS = "rank 0's address on the fabric"
 C10D = "rank 0's address on the fabric, where torch shows it"
 LEADER = "the leader's name, as LeaderWorkerSet writes it"
@@ -53,76 +55,65 @@ class Row(NamedTuple):
     versions: tuple[str, ...] = (NEWEST,)
 
 
-def torchrun(rank: str = "$JOB_COMPLETION_INDEX", host: str = "$MASTER_ADDR") -> str:
-    """Give a static start of two nodes."""
-    return f"torchrun --nnodes=2 --nproc-per-node=1 --node_rank={rank} --master_addr={host} --master_port=29500 train.py"
-
-
 NAME = "ddp-0.ddp"
 HEAD = "ddp-driver-0-0.ddp"
+PYTHON = container("python train.py", "pytorch")
+TRAINER = container("torchrun train.py", "pytorch")
+ALONE_FIRST = container(
+    "torchrun --standalone --nnodes=1 --nproc_per_node=1 --no-python true && torchrun train.py",
+    "pytorch",
+)
+LOCALHOST = container(torchrun("0", "localhost"))
 DRIVER = container(torchrun("0"), MASTER_ADDR="localhost")
 WORKER = container(torchrun("1"), MASTER_ADDR=HEAD)
-KSERVE = "until DP_ADDRESS=$(getent hosts $LWS_LEADER_ADDRESS | cut -d' ' -f1) && [ \"$DP_ADDRESS\" ]; do sleep 1; done; "
-ALONE_FIRST = (
-    "torchrun --standalone --nnodes=1 --nproc_per_node=1 --no-python true && torchrun train.py"
+KSERVE = (
+    "until DP_ADDRESS=$(getent hosts $LWS_LEADER_ADDRESS | cut -d' ' -f1)"
+    ' && [ "$DP_ADDRESS" ]; do sleep 1; done; '
 )
+RENDEZVOUS = "torchrun --nnodes=2 --nproc-per-node=1 --rdzv_backend="
+MEETS = ((ADDRESS, ADDRESS), (OWN, ZERO))
+"""All are given the address that rank 0 waits for too."""
 
 
 def _of_server(kind: str) -> Row:
     """Give a LeaderWorkerSet whose programs bind to the leader's name, or register their own address, and train at that name."""
     one = container(f"python serve.py {kind} $LWS_LEADER_ADDRESS:6379 $LWS_WORKER_INDEX --nnodes 2")
-    return Row((leader_worker_set(one, one),), "ddp-0", (LEADER, LEADER), (NOTHING, NOTHING))
+    return Row((leader_worker_set(one),), "ddp-0", (LEADER, LEADER), (NOTHING, NOTHING))
 
 
 def _of_etcd(backend: str, rank_zero: str, master_addr: str) -> Row:
-    text = f"torchrun --nnodes=2 --nproc-per-node=1 --rdzv_id=1 --rdzv_backend={backend} --rdzv_endpoint=etcd:2379 train.py"
-    return Row((etcd(), indexed_job(container(text))), rank_zero, (master_addr,) * 2, STAYS)
+    options = f"{backend} --rdzv_id=1 --rdzv_endpoint=etcd:2379"
+    job = indexed_job(container(f"{RENDEZVOUS}{options} train.py"))
+    return Row((etcd(), job), rank_zero, (master_addr,) * 2, STAYS)
 
 
 def _of_one_text(text: str, variable: str = "MASTER_ADDR", value: str = NAME) -> Row:
     """Give an indexed Job whose two pods run one text, in which the variable names rank 0 and keeps the name."""
-    return Row(
-        (indexed_job(container(text, "main", True, **{variable: value})),),
-        "ddp-0-",
-        (NAME, NAME),
-        STAYS,
-    )
+    one = container(text, "main", True, **{variable: value})
+    return Row((indexed_job(one),), "ddp-0-", (NAME, NAME), STAYS)
+
+
+def _of_volcano(host: str, versions: tuple[str, ...] = (NEWEST,)) -> Row:
+    """Give a Volcano Job whose master says localhost and whose worker is told of it by what Volcano writes."""
+    job = volcano_job(master=LOCALHOST, worker=container(torchrun("1", host)))
+    names = ("localhost", "ddp-master-0.ddp")
+    return Row((job,), "ddp-master-0", names, (NOTHING, NOTHING), versions)
+
+
+def _of_localhost(job: Object, waits: frozenset[str], versions: tuple[str, ...] = FROM_2_4) -> Row:
+    """Give a JobSet whose driver says localhost, which its worker names; *waits*: what for."""
+    return Row((job,), "ddp-driver-0-0", ("localhost", HEAD), (NOTHING, waits), versions)
 
 
 ROWS = {
     "PyTorchJob whose Master runs a torchrun of one node first": Row(
-        (
-            pytorchjob(
-                Master=container(ALONE_FIRST, "pytorch"),
-                Worker=container("torchrun train.py", "pytorch"),
-            ),
-        ),
-        "ddp-master-0",
-        (ADDRESS, ADDRESS),
-        (OWN, ZERO),
-        EVERY,
+        (pytorchjob(Master=ALONE_FIRST, Worker=TRAINER),), "ddp-master-0", *MEETS, EVERY
     ),
     "PyTorchJob of python programs": Row(
-        (
-            pytorchjob(
-                Master=container("python train.py", "pytorch"),
-                Worker=container("python train.py", "pytorch"),
-            ),
-        ),
-        "ddp-master-0",
-        (ADDRESS, ADDRESS),
-        (OWN, ZERO),
+        (pytorchjob(Master=PYTHON, Worker=PYTHON),), "ddp-master-0", *MEETS
     ),
-    "JobSet whose driver says localhost, named in text": Row(
-        (
-            jobset(
-                driver=container(torchrun("0", "localhost")), workers=container(torchrun("1", HEAD))
-            ),
-        ),
-        "ddp-driver-0-0",
-        ("localhost", HEAD),
-        (NOTHING, NOTHING),
-        FROM_2_4,
+    "JobSet whose driver says localhost, named in text": _of_localhost(
+        jobset(driver=LOCALHOST, workers=container(torchrun("1", HEAD))), NOTHING
     ),
     "JobSet whose leader main takes its own address, named in text": Row(
         (
@@ -136,65 +127,28 @@ ROWS = {
         (NOTHING, NOTHING),
     ),
     "JobSet whose leader node says localhost, named by a variable": Row(
-        (
-            jobset(
-                node=container(torchrun("0"), MASTER_ADDR="localhost"),
-                workers=container(torchrun("1"), MASTER_ADDR="ddp-node-0-0.ddp"),
-            ),
-        ),
+        (jobset(node=DRIVER, workers=container(torchrun("1"), MASTER_ADDR="ddp-node-0-0.ddp")),),
         "ddp-node-0-0",
         ("localhost", ADDRESS),
         (NOTHING, ZERO),
         FROM_2_4,
     ),
-    "JobSet in order, the driver last": Row(
-        (in_order(jobset(workers=WORKER, driver=DRIVER)),),
-        "ddp-driver-0-0",
-        ("localhost", HEAD),
-        (NOTHING, ZERO),
-        FROM_2_4,
+    "JobSet in order, the driver last": _of_localhost(
+        in_order(jobset(workers=WORKER, driver=DRIVER)), ZERO
     ),
-    "JobSet whose driver depends on the workers": Row(
-        (last_after_first(jobset(workers=WORKER, driver=DRIVER)),),
-        "ddp-driver-0-0",
-        ("localhost", HEAD),
-        (NOTHING, ZERO),
+    "JobSet whose driver depends on the workers": _of_localhost(
+        last_after_first(jobset(workers=WORKER, driver=DRIVER)), ZERO, (NEWEST,)
     ),
     "TrainJob": Row(
-        (trainjob(container("torchrun train.py", "node")),),
-        "ddp-node-0-0",
-        (ADDRESS, ADDRESS),
-        (OWN, ZERO),
-        EVERY,
+        (trainjob(container("torchrun train.py", "node")),), "ddp-node-0-0", *MEETS, EVERY
     ),
-    "KubeDL's PyTorchJob": Row(
-        pods_of("kubedl-pytorchjob"), "bert-master-0", (ADDRESS, ADDRESS), (OWN, ZERO), EVERY
+    "KubeDL's PyTorchJob": Row(pods_of("kubedl-pytorchjob"), "bert-master-0", *MEETS, EVERY),
+    "torch-on-k8s' TorchJob": Row(pods_of("torch-on-k8s"), "bert-master-0", *MEETS),
+    "Volcano master that says localhost, named by the hosts' file": _of_volcano(
+        "$(cat /etc/volcano/master.host)", FROM_2_4
     ),
-    "torch-on-k8s' TorchJob": Row(
-        pods_of("torch-on-k8s"), "bert-master-0", (ADDRESS, ADDRESS), (OWN, ZERO)
-    ),
-    "Volcano master that says localhost, named by the hosts' file": Row(
-        (
-            volcano_job(
-                master=container(torchrun("0", "localhost")),
-                worker=container(torchrun("1", "$(cat /etc/volcano/master.host)")),
-            ),
-        ),
-        "ddp-master-0",
-        ("localhost", "ddp-master-0.ddp"),
-        (NOTHING, NOTHING),
-        FROM_2_4,
-    ),
-    "Volcano master that says localhost, named by the hosts' variable": Row(
-        (
-            volcano_job(
-                master=container(torchrun("0", "localhost")),
-                worker=container(torchrun("1", "$VC_MASTER_HOSTS")),
-            ),
-        ),
-        "ddp-master-0",
-        ("localhost", "ddp-master-0.ddp"),
-        (NOTHING, NOTHING),
+    "Volcano master that says localhost, named by the hosts' variable": _of_volcano(
+        "$VC_MASTER_HOSTS"
     ),
     "names compared by [": _of_one_text(
         '[ "$HOSTNAME" = "${MASTER_ADDR%%.*}" ] && R=0 || R=1; ' + torchrun("$R")
@@ -216,43 +170,23 @@ ROWS = {
         "HEAD_NODE",
     ),
     "names compared in RDZV_ENDPOINT": _of_one_text(
-        '[ "$HOSTNAME" = "${RDZV_ENDPOINT%%.*}" ] && R=0 || R=1; '
-        "torchrun --nnodes=2 --nproc-per-node=1 --node_rank=$R --rdzv_endpoint=$RDZV_ENDPOINT train.py",
+        '[ "$HOSTNAME" = "${RDZV_ENDPOINT%%.*}" ] && R=0 || R=1; torchrun --nnodes=2'
+        " --nproc-per-node=1 --node_rank=$R --rdzv_endpoint=$RDZV_ENDPOINT train.py",
         "RDZV_ENDPOINT",
         f"{NAME}:29500",
     ),
     "c10d at a name in text": Row(
-        (
-            indexed_job(
-                container(
-                    "torchrun --nnodes=2 --nproc-per-node=1 --rdzv_backend=c10d --rdzv_endpoint=ddp-0.ddp:29500 train.py"
-                )
-            ),
-        ),
+        (indexed_job(container(f"{RENDEZVOUS}c10d --rdzv_endpoint=ddp-0.ddp:29500 train.py")),),
         "ddp-0-",
         (C10D, C10D),
         STAYS,
         EVERY,
     ),
-    "c10d at the name in a variable": Row(
-        (
-            indexed_job(
-                container(
-                    "torchrun --nnodes=2 --nproc-per-node=1 --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500 train.py",
-                    MASTER_ADDR=NAME,
-                )
-            ),
-        ),
-        "ddp-0-",
-        (C10D, C10D),
-        STAYS,
-    ),
+    "c10d at the name in a variable": _of_one_text(
+        f"{RENDEZVOUS}c10d --rdzv_endpoint=$MASTER_ADDR:29500 train.py"
+    )._replace(master_addr=(C10D, C10D)),
     "static at the address in a variable": Row(
-        (indexed_job(container(torchrun(), MASTER_ADDR=NAME)),),
-        "ddp-0-",
-        (ADDRESS, ADDRESS),
-        (OWN, ZERO),
-        EVERY,
+        (indexed_job(container(torchrun(), MASTER_ADDR=NAME)),), "ddp-0-", *MEETS, EVERY
     ),
     "until nslookup": _of_one_text(
         'until nslookup "$MASTER_ADDR"; do sleep 1; done; ' + torchrun()
@@ -269,11 +203,7 @@ ROWS = {
     "etcd-v2": _of_etcd("etcd-v2", "ddp-0-", ADDRESS),
     "etcd": _of_etcd("etcd", "", LOCAL_ADDR),
     "KServe's look-up of the leader": Row(
-        (
-            leader_worker_set(
-                *[container(KSERVE + torchrun("$LWS_WORKER_INDEX", "$DP_ADDRESS"))] * 2
-            ),
-        ),
+        (leader_worker_set(container(KSERVE + torchrun("$LWS_WORKER_INDEX", "$DP_ADDRESS"))),),
         "ddp-0",
         (POD_IP, POD_IP),
         STAYS,

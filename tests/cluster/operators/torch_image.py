@@ -1,4 +1,4 @@
-"""An image with PyTorch, from PyPI's wheel, beside this Python and bash; without CUDA's libraries, which only a GPU needs."""
+"""An image with PyTorch, from PyPI's wheel, beside this Python and bash; without CUDA."""
 
 import shutil
 import subprocess
@@ -23,14 +23,19 @@ PLACE = "opt/torch"
 
 
 class NoWheel(Exception):
-    """PyPI has no wheel of this version of torch for this Python and machine; the message names it."""
+    """PyPI has no wheel of this torch for this Python and machine; the message names it."""
 
 
-def torch_archive(name: str, *folders: Path) -> bytes:
-    """Give the archive of an image of this name with what is installed in the folders."""
+def torch_archive(name: str, version: str) -> bytes:
+    """Give the archive of an image of this name with this version of torch, and SERVERS.
+
+    Both come from PyPI and are kept in the user's cache; raise NoWheel, AssetsUnavailable.
+    """
+    numpy = "numpy<2" if _numbers(version) < (2, 3) else "numpy"
+    torch = [["--no-deps", f"torch=={version}"], [*NEEDED, numpy]]
     found, interpreter = python()
     files: dict[str, Path | bytes] = {**found}
-    for folder in folders:
+    for folder in (_installed(f"torch/{version}", *torch), _installed("torch/servers", [*SERVERS])):
         modules = list(folder.rglob("*.so*"))
         files |= {
             name: path
@@ -56,17 +61,6 @@ def torch_archive(name: str, *folders: Path) -> bytes:
     return docker_archive((Image(name, (layer(files, links),)),))
 
 
-def torch_installed(version: str) -> Path:
-    """Give the folder with this version of torch, from PyPI, kept in the user's cache; raise NoWheel, AssetsUnavailable."""
-    numpy = "numpy<2" if _numbers(version) < (2, 3) else "numpy"
-    return _installed(f"torch/{version}", ["--no-deps", f"torch=={version}"], [*NEEDED, numpy])
-
-
-def servers_installed() -> Path:
-    """Give the folder with the packages of SERVERS, kept in the user's cache; raise NoWheel, AssetsUnavailable."""
-    return _installed("torch/servers", [*SERVERS])
-
-
 def _installed(name: str, *steps: list[str]) -> Path:
     folder = cache_folder() / f"{name}-{sys.implementation.cache_tag}"
     if folder.is_dir():
@@ -80,11 +74,8 @@ def _installed(name: str, *steps: list[str]) -> Path:
         )
         if done.returncode != 0:
             message = f"{name}: {done.stderr.strip().splitlines()[-1]}"
-            raise (
-                NoWheel(message)
-                if "No matching distribution found" in message
-                else AssetsUnavailable(message)
-            )
+            is_missing = "No matching distribution found" in message
+            raise NoWheel(message) if is_missing else AssetsUnavailable(message)
     if (libraries := partial / "torch" / "lib").is_dir():
         write_stubs(libraries)
     partial.rename(folder)

@@ -7,59 +7,58 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.cluster.assets import AssetsUnavailable, cache_folder
+from tests.cluster.fixtures import needed
+from tests.cluster.node.namespace import Namespace
+
+HOLD = ("--env", "HOLD_SECONDS=600,PYTHONUNBUFFERED=1")
+"""Arguments of a job that trains on; torchrun --tee keeps what it writes in a buffer."""
 
 VERSION = "0.7.0"
 REQUIREMENTS = (f"torchx=={VERSION}", "kubernetes==36.0.3")
 
 
 def torchx() -> Path:
-    """Give the program, installed from PyPI into the user's cache; AssetsUnavailable where it cannot be."""
+    """Give the program, from PyPI, in the user's cache; AssetsUnavailable where it cannot be had."""
     folder = cache_folder() / "torchx" / f"{VERSION}-{sys.implementation.cache_tag}"
     program = folder / "bin" / "torchx"
     if not program.is_file():
         _run(sys.executable, "-m", "venv", "--clear", str(folder))
-        _run(
-            str(folder / "bin" / "pip"),
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            *REQUIREMENTS,
-        )
+        pip = (str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check")
+        _run(*pip, *REQUIREMENTS)
     return program
 
 
 def run(
-    kubeconfig: Path,
-    namespace: str,
+    space: Namespace,
+    image: str,
     *arguments: str,
     options: Sequence[str] = (),
     scheduler: str = "kubernetes",
     settings: Sequence[str] = ("queue=default",),
 ) -> str:
-    """Do `torchx run` of dist.ddp with these arguments on Kubernetes; give what it prints. *settings* are the scheduler's."""
-    configuration = ",".join((f"namespace={namespace}", *settings))
+    """Do `torchx run` of dist.ddp for two pods of the image that train; give what it prints.
+
+    *options* are of `torchx run`, *settings* of its scheduler. Skip where TorchX cannot be had.
+    """
+    configuration = ",".join((f"namespace={space.name}", *settings))
     where = ("--scheduler", scheduler, "--workspace=", "-cfg", configuration)
-    return _run(
-        str(torchx()), "run", *options, *where, "dist.ddp", *arguments, KUBECONFIG=str(kubeconfig)
-    )
+    job = ("dist.ddp", "-j", "2x1", "--name", "trainer", "-h", "NULL", "--script", "train.py")
+    return _torchx(space, "run", *options, *where, *job, "--image", image, *arguments)
 
 
-def status(kubeconfig: Path, handle: str) -> str:
+def status(space: Namespace, handle: str) -> str:
     """Give what `torchx status` prints of the job."""
-    return _run(str(torchx()), "status", handle, KUBECONFIG=str(kubeconfig))
+    return _torchx(space, "status", handle)
+
+
+def _torchx(space: Namespace, *words: str) -> str:
+    return _run(str(needed(torchx)), *words, KUBECONFIG=str(space.kubeconfig))
 
 
 def _run(*command: str, **environment: str) -> str:
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        cwd="/",
-        env={**os.environ, **environment},
-        timeout=300,
-    )
+    env = {**os.environ, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", env=env, timeout=600)
+    output = done.stdout + done.stderr
     if done.returncode != 0:
-        raise AssetsUnavailable(
-            f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}"
-        )
+        raise AssetsUnavailable(f"{' '.join(command)}: status {done.returncode}\n{output}")
     return done.stdout

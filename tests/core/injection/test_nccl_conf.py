@@ -14,11 +14,10 @@ from tests.core.injection.test_rendezvous import meet, plan_for
 from tests.core.injection.test_wait_script import SHELLS, installed
 from tests.pods import add_env, minimal_pod
 from webhook.core import names
-from webhook.core.errors import Denied
 from webhook.core.injection import wait
 from webhook.core.injection.nccl_conf import inject
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.core.profiles import Profile, RendezvousSettings
+from webhook.core.profiles import Profile
 
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
 ASKED = profile(nccl_conf=True, env={"NCCL_IB_HCA": "mlx5", "OMP_NUM_THREADS": "4"})
@@ -110,75 +109,6 @@ def test_the_file_holds_what_the_container_has() -> None:
 def test_a_value_that_the_file_cannot_hold_is_left_out(value: str) -> None:
     pod, _ = write(minimal_pod(), profile(nccl_conf=True, env={"NCCL_TOPO_FILE": value}))
     assert lines(pod) == "NCCL_SOCKET_IFNAME==net1"
-
-
-@pytest.mark.parametrize(
-    ("pod", "using", "expected", "told"),
-    [
-        pytest.param(
-            minimal_pod(),
-            profile(),
-            (Outcome.SKIPPED, Reason.NOT_ASKED),
-            "ncclConf",
-            id="not-asked",
-        ),
-        pytest.param(
-            minimal_pod(os={"name": "windows"}),
-            ASKED,
-            (Outcome.SKIPPED, Reason.WINDOWS),
-            "Windows",
-            id="windows",
-        ),
-        pytest.param(
-            minimal_pod(),
-            profile(nccl_conf=True, rendezvous=RendezvousSettings(wait_image="busybox")),
-            (Outcome.SKIPPED, Reason.DISABLED),
-            "waitImage",
-            id="wait-image",
-        ),
-        pytest.param(
-            add_env(minimal_pod(), "NCCL_CONF_FILE", "/my.conf"),
-            ASKED,
-            (Outcome.KEPT, Reason.USER_VALUE),
-            "sets NCCL_CONF_FILE itself",
-            id="a-file-of-its-own",
-        ),
-    ],
-)
-def test_none_where(
-    pod: Object, using: Profile, expected: tuple[Outcome, Reason], told: str
-) -> None:
-    result, decisions = write(pod, using)
-    assert result == pod
-    assert outcomes(decisions) == [expected]
-    assert told in decisions[0].message
-
-
-@pytest.mark.parametrize("path", ["/etc/nccl.conf", "//etc/nccl.conf/", "/etc"])
-def test_what_the_user_mounts_there_is_kept(path: str) -> None:
-    pod = minimal_pod(volumes=[{"name": "conf", "configMap": {"name": "conf"}}])
-    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "conf", "mountPath": path}]
-    result, decisions = write(pod)
-    assert result == pod
-    assert outcomes(decisions) == [(Outcome.KEPT, Reason.USER_VALUE)]
-
-
-def test_a_volume_of_the_users_own_by_the_name_of_ours_is_denied() -> None:
-    pod = minimal_pod(volumes=[{"name": names.NCCL_CONF_VOLUME, "configMap": {"name": "conf"}}])
-    with pytest.raises(Denied) as raised:
-        write(pod)
-    assert raised.value.reason is Reason.INVALID_POD
-    assert raised.value.message == (
-        f"pod train-0: volume {names.NCCL_CONF_VOLUME} has the name of the one for /etc/nccl.conf and holds something else; "
-        "give it another name"
-    )
-
-
-def test_none_without_a_setting_to_write() -> None:
-    pod = minimal_pod()
-    result, decisions = carry_out(inject, pod, plan(pod, profile=profile(nccl_conf=True)))
-    assert result == pod
-    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]
 
 
 @pytest.mark.parametrize("name", ["mpijob-worker-0", "kubeflow-pytorchjob-1"])

@@ -40,10 +40,3 @@ def test_adds_what_is_not_there(
     result, decisions = carry_out(inject, pod, plan(pod, profile=profile(annotations=WANTED)))
     assert result["metadata"]["annotations"] == wanted
     assert outcomes(decisions) == expected
-
-
-def test_skips_where_the_profile_gives_none() -> None:
-    pod = minimal_pod()
-    result, decisions = carry_out(inject, pod, plan(pod))
-    assert result == pod
-    assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NOT_ASKED)]

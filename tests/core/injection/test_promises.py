@@ -14,7 +14,7 @@ from webhook.core.model import Object
 from webhook.core.plan import Plan
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(planned_pods())
 def test_every_step_keeps_its_promises(case: tuple[Object, Plan]) -> None:
     """The input is untouched, the patch leads to the result, a second pass changes nothing; nothing but Denied is raised."""
@@ -22,7 +22,7 @@ def test_every_step_keeps_its_promises(case: tuple[Object, Plan]) -> None:
         check_promises(step.inject, case)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(planned_pods())
 def test_a_second_pass_over_all_steps_changes_nothing(case: tuple[Object, Plan]) -> None:
     """What one step adds is there for all others the next time."""

@@ -1,13 +1,13 @@
 """What ``check`` says of the MutatingWebhookConfiguration."""
 
 import copy
-from typing import Any
 
 import pytest
 import yaml
 
 from tests import ROOT
-from tests.diagnose.check.findings import brief
+from tests.diagnose.check.findings import brief, expect
+from tests.tables import cases
 from webhook.core.model import Object
 from webhook.diagnose.check.configuration import (
     check_configuration,
@@ -39,89 +39,33 @@ NAMESPACES = {"key": "fabric-injector.io/profile", "operator": "Exists"}
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "expected"),
-    [
-        (
-            "failurePolicy",
-            "Ignore",
-            "warn {entry}: failurePolicy is Ignore: while the webhook cannot be asked, pods train over",
-        ),
-        (
-            "reinvocationPolicy",
-            "Never",
-            "warn {entry}: reinvocationPolicy is Never: containers that later webhooks add",
-        ),
-        ("matchPolicy", "Exact", "warn {entry}: matchPolicy is Exact"),
-        ("sideEffects", "Some", "fail {entry}: sideEffects is Some: dry runs of pods are refused"),
-        ("timeoutSeconds", 30, "warn {entry}: timeoutSeconds is 30"),
-        ("admissionReviewVersions", ["v1beta1"], "fail {entry}: admissionReviewVersions lacks v1"),
-        ("matchConditions", [], "warn {entry}: no matchCondition leaves mirror pods alone"),
-        (
-            "rules",
-            [],
-            "fail {subject}: no webhook of it is called for pods of a namespace with label",
-        ),
-        (
-            "rules",
-            [
-                {
-                    "apiGroups": [""],
-                    "apiVersions": ["v1"],
-                    "resources": ["pods"],
-                    "operations": ["UPDATE"],
-                }
-            ],
-            "fail {subject}: no webhook of it is called for pods of a namespace with label",
-        ),
-        (
-            "namespaceSelector",
-            {"matchLabels": {"a": "b"}},
-            "fail {subject}: no webhook of it is called",
-        ),
-        (
-            "namespaceSelector",
-            {},
-            "fail {subject}: is called for every pod of unlabelled namespaces too",
-        ),
-        (
-            "namespaceSelector",
-            {"matchExpressions": [NAMESPACES]},
-            "warn {subject}: would be called for pods of kube-system if somebody labelled it",
-        ),
-        ("objectSelector", {}, "warn {subject}: is called for pods that opted out"),
-        (
-            "clientConfig",
-            {"service": {"name": "fabric-injector", "namespace": "other", "path": "/mutate"}},
-            "warn {entry}: calls Service other/fabric-injector, and what was looked at is in namespace fabric-injector",
-        ),
-        (
-            "clientConfig",
-            {"service": {"name": "gone", "namespace": "fabric-injector", "path": "/mutate"}},
-            "fail {entry}: calls Service fabric-injector/gone, which does not exist",
-        ),
-        (
-            "clientConfig",
-            {"service": {"name": "fabric-injector", "namespace": "fabric-injector"}},
-            "fail {entry}: calls path None",
-        ),
-        (
-            "clientConfig",
-            {"url": "https://injector.example.com:9443"},
-            "fail {entry}: calls path /",
-        ),
-        (
-            "clientConfig",
-            {"url": "https://injector.example.com/mutate"},
-            "warn {entry}: calls https://injector.example.com/mutate, not a Service: whoever answers there sees",
-        ),
-    ],
-    ids=lambda value: str(value)[:30],
+    ("field", "value", "head", "words"),
+    cases("""
+ignored | failurePolicy | Ignore | warn failure-policy-changed ENTRY | while the webhook cannot be asked, pods train over
+once | reinvocationPolicy | Never | warn reinvocation-policy-changed ENTRY | containers that later webhooks add
+exact | matchPolicy | Exact | warn match-policy-changed ENTRY | matchPolicy is Exact
+effects | sideEffects | Some | fail side-effects-changed ENTRY | sideEffects is Some: dry runs of pods are refused
+patient | timeoutSeconds | 30 | warn timeout-long ENTRY | timeoutSeconds is 30
+old reviews | admissionReviewVersions | [v1beta1] | fail review-version-missing ENTRY | admissionReviewVersions lacks v1
+mirror pods | matchConditions | [] | warn mirror-pods-called ENTRY | no matchCondition leaves mirror pods alone
+no rule | rules | [] | fail webhook-never-called SUBJECT | no webhook of it is called for pods of a namespace with label
+updates | rules | [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [UPDATE]}] | fail webhook-never-called SUBJECT |
+others | namespaceSelector | {matchLabels: {a: b}} | fail webhook-never-called SUBJECT | no webhook of it is called
+all | namespaceSelector | {} | fail unlabelled-called SUBJECT | is called for every pod of unlabelled namespaces too
+system | namespaceSelector | {matchExpressions: [{key: fabric-injector.io/profile, operator: Exists}]} | warn system-called SUBJECT | pods of kube-system
+opted out | objectSelector | {} | warn opted-out-called SUBJECT | is called for pods that opted out
+elsewhere | clientConfig | {service: {name: fabric-injector, namespace: other, path: /mutate}} | warn webhook-elsewhere ENTRY | calls Service other/fabric-injector, and what was looked at is in namespace fabric-injector
+no service | clientConfig | {service: {name: gone, namespace: fabric-injector, path: /mutate}} | fail service-missing ENTRY | calls Service fabric-injector/gone, which does not exist
+no path | clientConfig | {service: {name: fabric-injector, namespace: fabric-injector}} | fail webhook-path-wrong ENTRY | calls path None
+wrong path | clientConfig | {url: "https://injector.example.com:9443"} | fail webhook-path-wrong ENTRY | calls path /
+a URL | clientConfig | {url: "https://injector.example.com/mutate"} | warn webhook-by-url ENTRY | calls https://injector.example.com/mutate, not a Service: whoever answers there sees
+"""),
 )
-def test_tells_what_differs(shipped: Object, field: str, value: Any, expected: str) -> None:
-    shipped["webhooks"][0][field] = value
-    assert look(shipped, ["fabric-injector"])[0].startswith(
-        expected.format(entry=ENTRY, subject=SUBJECT)
-    )
+def test_tells_what_differs(shipped: Object, field: str, value: str, head: str, words: str) -> None:
+    shipped["webhooks"][0][field] = yaml.safe_load(value)
+    [first, *_] = check_configuration(shipped, "fabric-injector", ["fabric-injector"])
+    head = head.replace("ENTRY", ENTRY).replace("SUBJECT", SUBJECT)
+    expect([first], f"{head} | {words}")
 
 
 def test_takes_a_second_webhook_for_labelled_pods_elsewhere(shipped: Object) -> None:
@@ -138,24 +82,22 @@ def test_takes_a_second_webhook_for_labelled_pods_elsewhere(shipped: Object) -> 
 
 @pytest.mark.parametrize(
     ("expression", "labels", "expected"),
-    [
-        ({"key": "a", "operator": "In", "values": ["1", "2"]}, {"a": "1"}, True),
-        ({"key": "a", "operator": "In", "values": ["1", "2"]}, {"a": "3"}, False),
-        ({"key": "a", "operator": "In", "values": ["1"]}, {}, False),
-        ({"key": "a", "operator": "NotIn", "values": ["1"]}, {}, True),
-        ({"key": "a", "operator": "NotIn", "values": ["1"]}, {"a": "1"}, False),
-        ({"key": "a", "operator": "Exists"}, {"a": ""}, True),
-        ({"key": "a", "operator": "Exists"}, {"b": ""}, False),
-        ({"key": "a", "operator": "DoesNotExist"}, {"b": ""}, True),
-        ({"key": "a", "operator": "DoesNotExist"}, {"a": ""}, False),
-        ({"key": "a", "operator": "Gt"}, {"a": ""}, False),
-    ],
-    ids=str,
+    cases("""
+one of two | {key: a, operator: In, values: ["1", "2"]} | {a: "1"} | true
+none of two | {key: a, operator: In, values: ["1", "2"]} | {a: "3"} | false
+in, without | {key: a, operator: In, values: ["1"]} | {} | false
+not in, without | {key: a, operator: NotIn, values: ["1"]} | {} | true
+not in | {key: a, operator: NotIn, values: ["1"]} | {a: "1"} | false
+exists | {key: a, operator: Exists} | {a: ""} | true
+exists, without | {key: a, operator: Exists} | {b: ""} | false
+does not exist | {key: a, operator: DoesNotExist} | {b: ""} | true
+does not exist, with | {key: a, operator: DoesNotExist} | {a: ""} | false
+unknown | {key: a, operator: Gt} | {a: ""} | false
+"""),
 )
-def test_selects_as_the_api_server(
-    expression: Object, labels: dict[str, str], expected: bool
-) -> None:
-    assert selects({"matchExpressions": [expression]}, labels) is expected
+def test_selects_as_the_api_server(expression: str, labels: str, expected: str) -> None:
+    selector = {"matchExpressions": [yaml.safe_load(expression)]}
+    assert selects(selector, yaml.safe_load(labels)) is yaml.safe_load(expected)
 
 
 @pytest.mark.parametrize(

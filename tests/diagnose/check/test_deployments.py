@@ -6,9 +6,11 @@ import pytest
 import yaml
 
 from tests import ROOT
-from tests.diagnose.check.findings import brief
+from tests.diagnose.check.findings import brief, expect
+from tests.tables import cases
 from webhook.diagnose.check.deployments import (
     Deployment,
+    Role,
     check_deployments,
     check_opt_in,
     read_deployment,
@@ -63,50 +65,29 @@ def test_reads_the_webhook() -> None:
 
 
 @pytest.mark.parametrize(
-    ("obj", "expected"),
-    [
-        (
-            deployment("serve", "--profiles", "/etc/fabric-injector/profiles/a.yaml"),
-            told("/etc/fabric-injector/profiles/a.yaml", "a.yaml"),
-        ),
-        (
-            deployment(
-                "serve",
-                env=[
-                    {
-                        "name": "FABRIC_INJECTOR_SERVE_PROFILES",
-                        "value": "/etc/fabric-injector/profiles/b",
-                    }
-                ],
-            ),
-            told("/etc/fabric-injector/profiles/b", "b"),
-        ),
-        (deployment("serve", "--profiles=/tls/profiles.yaml"), told("/tls/profiles.yaml")),
-        (
-            deployment("serve", "--profiles=/elsewhere/profiles.yaml"),
-            told("/elsewhere/profiles.yaml"),
-        ),
-        (deployment("serve"), told()),
-        (deployment("serve", "--profiles"), told()),
-        (
-            deployment("serve", "--config=/etc/fabric-injector/profiles/c.yaml"),
-            ProfilesPlace(settings=ConfigMapKey("my-profiles", "c.yaml")),
-        ),
-    ],
-    ids=[
-        "two words",
-        "variable",
-        "a Secret",
-        "not mounted",
-        "none",
-        "no value",
-        "objects and settings",
-    ],
+    ("arguments", "file", "key"),
+    cases("""
+two words | --profiles /etc/fabric-injector/profiles/a.yaml | /etc/fabric-injector/profiles/a.yaml | a.yaml
+a Secret | --profiles=/tls/profiles.yaml | /tls/profiles.yaml |
+not mounted | --profiles=/elsewhere/profiles.yaml | /elsewhere/profiles.yaml |
+none | | |
+no value | --profiles | |
+"""),
 )
-def test_follows_the_profiles(obj: dict[str, Any], expected: ProfilesPlace) -> None:
+def test_follows_the_profiles(arguments: str, file: str, key: str) -> None:
+    obj = deployment("serve", *arguments.split())
     found = read_deployment(obj)
     assert found is not None
-    assert found.profiles == place_in_deployment(obj) == expected
+    assert found.profiles == place_in_deployment(obj) == told(file, key)
+
+
+def test_follows_the_profiles_of_a_variable_and_the_settings() -> None:
+    name, file = "FABRIC_INJECTOR_SERVE_PROFILES", "/etc/fabric-injector/profiles/b"
+    obj = deployment("serve", env=[{"name": name, "value": file}])
+    assert place_in_deployment(obj) == told(file, "b")
+    settings = deployment("serve", "--config=/etc/fabric-injector/profiles/c.yaml")
+    place = ProfilesPlace(settings=ConfigMapKey("my-profiles", "c.yaml"))
+    assert place_in_deployment(settings) == place
 
 
 def test_knows_who_keeps_the_certificates() -> None:
@@ -168,63 +149,58 @@ def test_knows_what_is_shipped(role: str) -> None:
 WEBHOOK = Deployment("w", "webhook", 2, 2, 0, "i:1")
 CONTROLLER = Deployment("c", "controller", 2, 2, 0, "i:1")
 NO_WEBHOOK = "no pod of a labelled namespace can be created"
+READY = "ok deployment-ready Deployment ns/c | 2 of 2 replicas ready"
 NO_CONTROLLER = "no address is published, and no certificate renewed"
 
 
 @pytest.mark.parametrize(
-    ("deployments", "expected"),
+    ("webhook", "controller", "rows"),
     [
+        ((2, 2, 0, "i:1"), (2, 2, 0, "i:1"), ["ok deployment-ready Deployment ns/w | 2 of 2 replicas ready", READY]),
         (
-            [WEBHOOK, CONTROLLER],
+            None,
+            None,
             [
-                "ok Deployment ns/w: 2 of 2 replicas ready",
-                "ok Deployment ns/c: 2 of 2 replicas ready",
+                f"fail deployment-missing Deployment of the webhook | there is none in namespace ns: {NO_WEBHOOK}",
+                f"fail deployment-missing Deployment of the controller | there is none in namespace ns: {NO_CONTROLLER}",
             ],
         ),
         (
-            [],
+            (2, 0, 2, "i:1"),
+            (2, 1, 1, "i:1"),
             [
-                f"fail Deployment of the webhook: there is none in namespace ns: {NO_WEBHOOK}",
-                f"fail Deployment of the controller: there is none in namespace ns: {NO_CONTROLLER}",
+                f"fail deployment-down Deployment ns/w | 0 of 2 replicas ready: {NO_WEBHOOK}",
+                "warn deployment-degraded Deployment ns/c | 1 of 2 replicas ready",
             ],
         ),
         (
-            [
-                Deployment("w", "webhook", 2, 0, 2, "i:1"),
-                Deployment("c", "controller", 2, 1, 1, "i:1"),
-            ],
-            [
-                f"fail Deployment ns/w: 0 of 2 replicas ready: {NO_WEBHOOK}",
-                "warn Deployment ns/c: 1 of 2 replicas ready",
-            ],
+            (1, 1, 0, "i:1"),
+            (2, 2, 0, "i:1"),
+            ["warn replica-single Deployment ns/w | 1 of 1 replica ready: nobody takes over while its node fails", READY],
         ),
         (
-            [Deployment("w", "webhook", 1, 1, 0, "i:1"), CONTROLLER],
-            [
-                "warn Deployment ns/w: 1 of 1 replica ready: nobody takes over while its node fails",
-                "ok Deployment ns/c: 2 of 2 replicas ready",
-            ],
+            (2, 2, 0, "i:1"),
+            (2, 2, 0, "i:2"),
+            ["ok deployment-ready Deployment ns/w", READY, "warn images-differ Deployments | run different images (w: i:1, c: i:2)"],
         ),
         (
-            [WEBHOOK, Deployment("c", "controller", 2, 2, 0, "i:2")],
+            (2, 2, 0, "i:1"),
+            (2, 2, 1, "i:1"),
             [
-                "ok Deployment ns/w: 2 of 2 replicas ready",
-                "ok Deployment ns/c: 2 of 2 replicas ready",
-                "warn Deployments: run different images (w: i:1, c: i:2)",
-            ],
-        ),
-        (
-            [WEBHOOK, Deployment("c", "controller", 2, 2, 1, "i:1")],
-            [
-                "ok Deployment ns/w: 2 of 2 replicas ready",
-                "warn Deployment ns/c: 2 of 2 replicas ready, but its rollout is not done: 1 pod of image i:1 not ready",
+                "ok deployment-ready Deployment ns/w",
+                "warn rollout-unfinished Deployment ns/c | but its rollout is not done: 1 pod of image i:1 not ready",
             ],
         ),
     ],
     ids=["ready", "absent", "not ready", "one replica", "two images", "a rollout that is stuck"],
-)
-def test_judges(deployments: list[Deployment], expected: list[str]) -> None:
-    assert brief(check_deployments(deployments, [], "ns")) == expected
+)  # fmt: skip
+def test_judges(webhook: Any, controller: Any, rows: list[str]) -> None:
+    given: tuple[tuple[str, Role, Any], ...] = (
+        ("w", "webhook", webhook),
+        ("c", "controller", controller),
+    )
+    deployments = [Deployment(name, role, *numbers) for name, role, numbers in given if numbers]
+    expect(check_deployments(deployments, [], "ns"), *rows)
 
 
 @pytest.mark.parametrize("ready", [0, 1], ids=["no pod", "a pod that is about to go"])

@@ -1,8 +1,10 @@
 """What ``check`` says of the devices that nodes offer."""
 
 import pytest
+import yaml
 
-from tests.diagnose.check.findings import brief
+from tests.diagnose.check.findings import brief, expect
+from tests.tables import cases
 from tests.worlds import network, profiles
 from webhook.core import names
 from webhook.core.cluster.demand import Demand, find_demands, profile_users
@@ -10,6 +12,7 @@ from webhook.core.cluster.device_classes import DeviceOffers, read_device_class,
 from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.networks import define_network
 from webhook.diagnose.check.devices import check_devices
+from webhook.diagnose.finding import Finding
 
 PROFILES = """
 profiles:
@@ -19,21 +22,23 @@ profiles:
 """
 
 
-def node(
-    name: str, *, usable: bool = True, labels: dict[str, str] | None = None, **offered: str
-) -> NodeOffer:
+def node(name: str, *, labels: dict[str, str] | None = None, **offered: str) -> NodeOffer:
     allocatable = {
         key.replace("__", "/").replace("_", "-"): value for key, value in offered.items()
     }
-    return NodeOffer(name, labels or {}, allocatable, cordoned=not usable)
+    return NodeOffer(name, labels or {}, allocatable)
 
 
-def look(*nodes: NodeOffer, text: str = PROFILES, selector: str = "") -> list[str]:
+def found(*nodes: NodeOffer, text: str = PROFILES, selector: str = "") -> list[Finding]:
     rdma = network("default/rdma")
     rdma["metadata"]["annotations"] |= {names.NODE_SELECTOR: selector} if selector else {}
     definition = define_network(rdma)
     demands = find_demands(profiles(text), {}, {("default", "rdma"): definition})
-    return brief(check_devices(demands, nodes))
+    return list(check_devices(demands, nodes))
+
+
+def look(*nodes: NodeOffer, selector: str = "") -> list[str]:
+    return brief(found(*nodes, selector=selector))
 
 
 ONE = "profiles: {shared: {networks: [{network: default/rdma, resource: rdma/hca}]}}"
@@ -51,52 +56,30 @@ def test_counts_what_the_nodes_offer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "selector", "expected"),
-    [
-        ([], "", "fail profile shared: rdma/hca: a pod takes 1, and none of 0 nodes offers it"),
-        (
-            [node("a"), node("b", rdma__hca="0")],
-            "",
-            "fail profile shared: rdma/hca: a pod takes 1, and none of 2 nodes offers it",
-        ),
-        (
-            [node("a", rdma__hca="garbage")],
-            "",
-            "fail profile shared: rdma/hca: a pod takes 1, and none of 1 node offers it",
-        ),
-        (
-            [node("a", rdma__hca="1")],
-            "rail=fast",
-            "fail profile shared: rdma/hca: a pod takes 1, and of 1 node with enough of it none has rail=fast",
-        ),
-        (
-            [node("a", rdma__hca="1", labels={"rail": "fast"}), node("b", rdma__hca="9")],
-            "rail=fast",
-            "ok profile shared: rdma/hca: 1 node (a) offers 1 in all; a pod takes 1",
-        ),
-        (
-            [node("a", rdma__hca="1", usable=False)],
-            "",
-            "warn profile shared: rdma/hca: 1 node (a) offers 1 in all; a pod takes 1; none of them is ready and schedulable",
-        ),
-        (
-            [node("a", rdma__hca="1", usable=False), node("b", rdma__hca="1")],
-            "",
-            "ok profile shared: rdma/hca: 2 nodes (a, b) offer 2 in all; a pod takes 1; 1 of them not ready or cordoned",
-        ),
-    ],
-    ids=[
-        "no nodes",
-        "none offers",
-        "no quantity",
-        "wrong label",
-        "right label",
-        "cordoned",
-        "one cordoned",
-    ],
+    ("nodes", "selector", "head", "words"),
+    cases("""
+no nodes | [] | | fail resource-nowhere | a pod takes 1, and none of 0 nodes offers it
+none offers | [{}, {rdma/hca: "0"}] | | fail resource-nowhere | none of 2 nodes offers it
+no quantity | [{rdma/hca: garbage}] | | fail resource-nowhere | none of 1 node offers it
+no label | [{rdma/hca: "1"}] | rail=fast | fail resource-unlabelled | of 1 node with enough of it none has rail=fast
+the label | [{rdma/hca: "1", rail: fast}, {rdma/hca: "9"}] | rail=fast | ok resource-offered | 1 node (a) offers 1 in all
+cordoned | [{rdma/hca: "1", cordoned: true}] | | warn nodes-unusable | 1 node (a) offers 1 in all; a pod takes 1; none of them is ready and schedulable
+one cordoned | [{rdma/hca: "1", cordoned: true}, {rdma/hca: "1"}] | | ok resource-offered | 2 nodes (a, b) offer 2 in all; a pod takes 1; 1 of them not ready or cordoned
+"""),
 )
-def test_judges(nodes: list[NodeOffer], selector: str, expected: str) -> None:
-    assert look(*nodes, text=ONE, selector=selector) == [expected]
+def test_judges(nodes: str, selector: str, head: str, words: str) -> None:
+    offers = [
+        NodeOffer(
+            name,
+            {"rail": each.pop("rail", "")},
+            cordoned=each.pop("cordoned", False),
+            allocatable=each,
+        )
+        for name, each in zip("ab", yaml.safe_load(nodes), strict=False)
+    ]
+    expect(
+        found(*offers, text=ONE, selector=selector), f"{head} profile shared: rdma/hca | {words}"
+    )
 
 
 def by_claim(
@@ -113,58 +96,44 @@ def by_claim(
     return DeviceOffers((read_device_class(nic),), (read_device_slice(each),))
 
 
+HERE = 'device.driver == "dra.net"'
+
+
 @pytest.mark.parametrize(
-    ("offers", "told"),
+    ("offers", "rows"),
     [
-        (
-            by_claim('device.driver == "dra.net"', 4),
-            [
-                "ok profile shared: rdma/hca: 1 node (a) offers 4, DeviceClass nic (DRA) counted, in all; a pod takes 1"
-            ],
-        ),
+        (by_claim(HERE, 4), ["ok resource-offered PROFILE 1 node (a) offers 4, DeviceClass nic (DRA) counted, in all"]),
         (
             by_claim("device.attributes['dra.net'].rdma", 4),
+            ["ok resource-uncounted PROFILE DeviceClass nic may give it by claim (DRA), not counted: its selectors are CEL"],
+        ),
+        (by_claim(HERE, 0), ["fail resource-nowhere PROFILE none of 1 node offers it, nor does DeviceClass nic (DRA)"]),
+        (
+            by_claim(HERE, 4, driver="other"),
             [
-                "ok profile shared: rdma/hca: DeviceClass nic may give it by claim (DRA), not counted: its selectors are CEL, which is "
-                "not evaluated here; a pod takes 1"
+                "fail resource-nowhere PROFILE none of 1 node offers it, nor does DeviceClass nic (DRA)",
+                "fail driver-silent DeviceClass nic | names dra.net, of which there is no ResourceSlice",
             ],
         ),
         (
-            by_claim('device.driver == "dra.net"', 0),
+            by_claim(HERE, 4, parts=2),
             [
-                "fail profile shared: rdma/hca: a pod takes 1, and none of 1 node offers it, nor does DeviceClass nic (DRA)",
-            ],
-        ),
-        (
-            by_claim('device.driver == "dra.net"', 4, driver="other"),
-            [
-                "fail profile shared: rdma/hca: a pod takes 1, and none of 1 node offers it, nor does DeviceClass nic (DRA)",
-                "fail DeviceClass nic: names dra.net, of which there is no ResourceSlice",
-            ],
-        ),
-        (
-            by_claim('device.driver == "dra.net"', 4, parts=2),
-            [
-                "ok profile shared: rdma/hca: DeviceClass nic may give it by claim (DRA), not counted: 1 pool of its driver is not "
-                "complete; a pod takes 1",
-                "warn driver dra.net: pool p has 1 of its 2 ResourceSlices",
+                "ok resource-uncounted PROFILE not counted: 1 pool of its driver is not complete; a pod takes 1",
+                "warn pool-incomplete driver dra.net | pool p has 1 of its 2 ResourceSlices",
             ],
         ),
         (
             DeviceOffers(None, None, "403"),
-            [
-                "ok profile shared: rdma/hca: a DeviceClass may give it (DRA), not counted: DeviceClasses cannot be read: 403; "
-                "a pod takes 1"
-            ],
+            ["ok resource-uncounted PROFILE not counted: DeviceClasses cannot be read: 403; a pod takes 1"],
         ),
     ],
     ids=["counted", "CEL", "none", "silent", "incomplete", "refused"],
-)
-def test_judges_what_claims_give(offers: DeviceOffers, told: list[str]) -> None:
-    demands = find_demands(
-        profiles(ONE), {}, {("default", "rdma"): define_network(network("default/rdma"))}
-    )
-    assert brief(check_devices(demands, [node("a")], offers)) == told
+)  # fmt: skip
+def test_judges_what_claims_give(offers: DeviceOffers, rows: list[str]) -> None:
+    definition = define_network(network("default/rdma"))
+    demands = find_demands(profiles(ONE), {}, {("default", "rdma"): definition})
+    expected = [each.replace("PROFILE", "profile shared: rdma/hca |") for each in rows]
+    expect(check_devices(demands, [node("a")], offers), *expected)
 
 
 def test_knows_that_a_pod_is_on_one_node() -> None:

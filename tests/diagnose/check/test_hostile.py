@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 import json
 from functools import cache
 from typing import Any
@@ -15,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
-from tests.diagnose.hostile import JUNK, HostileConnection, broken, places, spoil_an_answer
+from tests.diagnose.hostile import HostileConnection, spoil_a_path, spoil_an_answer
 from tests.diagnose.scenes import PROFILES, Scene, node
 from tests.profile_objects import to_objects
 from tests.worlds import network
@@ -36,13 +35,9 @@ SETTINGS = "{apiVersion: config.fabric-injector.io/v1alpha1, kind: Configuration
 QUANTITIES = {"hard": {"requests.rdma/hca": "8"}, "used": {"requests.rdma/hca": "1"}}
 
 
-@cache
-def documents(file: str) -> list[Object]:
-    return list(yaml.safe_load_all((BASE / file).read_text()))
-
-
-def manifest(file: str, number: int = 0) -> Object:
-    return copy.deepcopy(documents(file)[number])
+def manifest(file: str) -> Object:
+    found: Object = next(yaml.safe_load_all((BASE / file).read_text()))
+    return found
 
 
 def named(name: str, namespace: str = "", **fields: Any) -> Object:
@@ -64,6 +59,11 @@ def deployment(role: str) -> Object:
 
 def installed() -> HostileConnection:
     """Return a cluster where all that `check` looks at is there."""
+    return HostileConnection(json.loads(_installed()), "default")
+
+
+@cache
+def _installed() -> str:
     own = "/api/v1/namespaces/fabric-injector"
     apps, admission = "/apis/apps/v1", "/apis/admissionregistration.k8s.io/v1"
     pods = [Scene(1).created(number) for number in range(2)]
@@ -142,7 +142,7 @@ def installed() -> HostileConnection:
         "POST /api/v1/namespaces/research/pods": injected,
         "POST /apis/authorization.k8s.io/v1/subjectaccessreviews": {"status": {"allowed": True}},
     }
-    return HostileConnection(objects, "default")
+    return json.dumps(objects)
 
 
 def invoke(connection: HostileConnection, *arguments: str) -> Result:
@@ -188,11 +188,7 @@ def test_looks_at_all_that_is_there() -> None:
 def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
     connection = installed()
     path = data.draw(st.sampled_from(sorted(connection.objects)))
-    value = connection.objects[path]
-    at = data.draw(
-        st.sampled_from([each for each in places(value) if each or not isinstance(value, list)])
-    )
-    connection.objects[path] = broken(value, at, data.draw(st.sampled_from(JUNK)))
+    spoil_a_path(connection, path, data)
     judged(connection)
 
 

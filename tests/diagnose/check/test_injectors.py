@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.diagnose.check.findings import brief
+from tests.diagnose.check.findings import brief, expect
+from tests.tables import cases
 from webhook.diagnose.check.injectors import check_injectors
 
 OWN = "zz-fabric-injector"
@@ -27,64 +28,39 @@ NONE = "ok other webhooks: no other changes pods without a collision being told 
 
 
 @pytest.mark.parametrize(
-    ("other", "expected"),
-    [
-        (
-            configuration("network-resources-injector-config"),
-            "warn MutatingWebhookConfiguration network-resources-injector-config: is network-resources-injector (",
-        ),
-        (
-            configuration(
-                "renamed",
-                service="openshift-sriov-network-operator/network-resources-injector-service",
-            ),
-            "warn MutatingWebhookConfiguration renamed: is network-resources-injector (",
-        ),
-        (
-            configuration("spiderpool-controller", webhook="pods.spiderpool.spidernet.io"),
-            "warn MutatingWebhookConfiguration spiderpool-controller: is Spiderpool: it adds networks and RDMA devices",
-        ),
-        (
-            configuration("alibabacloud-erdma-controller"),
-            "warn MutatingWebhookConfiguration alibabacloud-erdma-controller: is Alibaba Cloud's eRDMA controller",
-        ),
-        (
-            configuration("kubemacpool-mutator"),
-            "warn MutatingWebhookConfiguration kubemacpool-mutator: is KubeMacPool",
-        ),
-        (
-            configuration("a-copy", service="other/fabric-injector"),
-            "fail MutatingWebhookConfiguration a-copy: calls fabric-injector too: every pod is sent twice",
-        ),
-        (
-            configuration("lws-mutating-webhook-configuration"),
-            "ok 1 other configuration: lws-mutating-webhook-configuration changes pods too; no collision is known",
-        ),
-    ],
+    ("name", "service", "webhook", "head", "words"),
+    cases("""
+network-resources-injector | network-resources-injector-config | x/y | w | warn injector-collides | is network-resources-injector (
+the same, renamed | renamed | openshift-sriov-network-operator/network-resources-injector-service | w | warn injector-collides | is network-resources-injector (
+Spiderpool | spiderpool-controller | x/y | pods.spiderpool.spidernet.io | warn injector-collides | is Spiderpool: it adds networks and RDMA devices
+eRDMA | alibabacloud-erdma-controller | x/y | w | warn injector-collides | is Alibaba Cloud's eRDMA controller
+KubeMacPool | kubemacpool-mutator | x/y | w | warn injector-collides | is KubeMacPool
+a copy | a-copy | other/fabric-injector | w | fail installed-twice | calls fabric-injector too: every pod is sent twice
+"""),
 )
-def test_judges(other: dict[str, Any], expected: str) -> None:
-    assert brief(check_injectors([OURS, other], OWN))[0].startswith(expected)
+def test_judges(name: str, service: str, webhook: str, head: str, words: str) -> None:
+    other = configuration(name, service=service, webhook=webhook)
+    [first, *_] = check_injectors([OURS, other], OWN)
+    expect([first], f"{head} MutatingWebhookConfiguration {name} | {words}")
 
 
 def test_knows_who_must_come_first() -> None:
-    lines = brief(
-        check_injectors([configuration("lws-mutating-webhook-configuration")], "a-fabric-injector")
-    )
-    assert lines[0] == (
-        "warn MutatingWebhookConfiguration lws-mutating-webhook-configuration: is called after a-fabric-injector, which reads what "
-        "it writes on pods"
+    found = check_injectors([configuration("lws-mutating-webhook-configuration")], "a-fabric")
+    [first, *_] = found
+    expect(
+        [first],
+        "warn injector-called-later MutatingWebhookConfiguration lws-mutating-webhook-configuration"
+        " | is called after a-fabric, which reads what it writes on pods",
     )
 
 
 def test_counts_the_harmless() -> None:
-    harmless = [
-        configuration(name)
-        for name in ("istio-sidecar-injector", "kueue-mutating-webhook-configuration")
-    ]
-    assert brief(check_injectors([OURS, *harmless], OWN)) == [
-        "ok 2 other configurations: istio-sidecar-injector, kueue-mutating-webhook-configuration change pods too; no collision is "
-        "known"
-    ]
+    harmless = [configuration(name) for name in ("istio-sidecar-injector", "lws-mutating")]
+    expect(
+        check_injectors([OURS, *harmless], OWN),
+        "ok injectors-harmless 2 other configurations | istio-sidecar-injector, lws-mutating change "
+        "pods too; no collision is known",
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.diagnose.check.findings import brief
+from tests.diagnose.check.findings import brief, expect
+from tests.tables import cases
 from tests.worlds import profiles
 from webhook.diagnose.check.multus import (
     Configuration,
@@ -36,20 +37,19 @@ def daemon_set(image: str, *arguments: str, config_map: str = "") -> dict[str, A
 
 @pytest.mark.parametrize(
     ("image", "container", "is_multus"),
-    [
-        ("ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot-thick", "a", True),
-        ("registry:5000/mirror/multus-cni@sha256:abc", "a", True),
-        ("rancher/hardened-multus-cni:v4.2.0", "a", True),
-        ("quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:abc", "kube-multus", True),
-        ("ghcr.io/x/multus-networkpolicy:1", "multi-networkpolicy", False),
-        ("flannel:1", "kube-flannel", False),
-    ],
+    cases("""
+thick | ghcr.io/k8snetworkplumbingwg/multus-cni:snapshot-thick | a | yes
+mirrored | registry:5000/mirror/multus-cni@sha256:abc | a | yes
+hardened | rancher/hardened-multus-cni:v4.2.0 | a | yes
+OpenShift | quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:abc | kube-multus | yes
+of policies | ghcr.io/x/multus-networkpolicy:1 | multi-networkpolicy | no
+another | flannel:1 | kube-flannel | no
+"""),
 )
-def test_recognises(image: str, container: str, is_multus: bool) -> None:
+def test_recognises(image: str, container: str, is_multus: str) -> None:
     obj = daemon_set(image)
     obj["spec"]["template"]["spec"]["containers"][0]["name"] = container
-    found = read_daemon_set(obj)
-    assert (found is not None) == is_multus
+    assert (read_daemon_set(obj) is not None) == (is_multus == "yes")
 
 
 def test_reads_a_daemon_set() -> None:
@@ -61,30 +61,25 @@ def test_reads_a_daemon_set() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "isolation", "spaces"),
-    [
-        (("--multus-conf-file=auto",), None, ()),
-        (
-            ("--namespace-isolation=true", "--global-namespaces=default,foo, bar"),
-            True,
-            ("default", "foo"),
-        ),
-        (
-            ("--namespace-isolation=true", '--global-namespaces="default,foo"'),
-            True,
-            ("default", "foo"),
-        ),
-        (("--namespace-isolation",), True, ()),
-        (("--namespace-isolation=false",), False, ()),
-        (("sh -c /entrypoint.sh --namespace-isolation=true --global-namespaces=a",), True, ("a",)),
-        (("--global-namespaces", "a,b"), None, ("a", "b")),
-    ],
-    ids=lambda value: str(value),
+    cases("""
+neither | --multus-conf-file=auto | None |
+both | --namespace-isolation=true --global-namespaces=default,foo,bar | True | default foo bar
+quoted | --namespace-isolation=true --global-namespaces="default,foo" | True | default foo
+a flag | --namespace-isolation | True |
+off | --namespace-isolation=false | False |
+two words | --global-namespaces a,b | None | a b
+"""),
 )
-def test_reads_arguments(
-    arguments: tuple[str, ...], isolation: bool | None, spaces: tuple[str, ...]
-) -> None:
-    found = configuration_of_arguments(DaemonSet("kube-system", "ds", arguments=arguments))
-    assert (found.isolation, found.global_namespaces) == (isolation, spaces)
+def test_reads_arguments(arguments: str, isolation: str, spaces: str) -> None:
+    daemon_set = DaemonSet("kube-system", "ds", arguments=tuple(arguments.split()))
+    found = configuration_of_arguments(daemon_set)
+    assert (str(found.isolation), found.global_namespaces) == (isolation, tuple(spaces.split()))
+
+
+def test_reads_arguments_that_stand_in_one_text() -> None:
+    text = "sh -c /entrypoint.sh --namespace-isolation=true --global-namespaces=a"
+    found = configuration_of_arguments(DaemonSet("kube-system", "ds", arguments=(text,)))
+    assert (found.isolation, found.global_namespaces) == (True, ("a",))
 
 
 def test_reads_config_maps() -> None:
@@ -105,89 +100,39 @@ def test_reads_config_maps() -> None:
     ]
 
 
-def look(text: str, *configurations: Configuration) -> list[str]:
-    return brief(check_multus([RUNNING], configurations, profiles(text)))[1:]
-
-
-SILENT = Configuration("S")
-ISOLATING = Configuration("S", True, ("default", "rails"))
-OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n"
+SILENT, OPEN = Configuration("S"), Configuration("S", False)
+ISOLATING, CLOSED = Configuration("S", True, ("default", "rails")), Configuration("S", True)
+OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n" + ELSEWHERE
+BOTH = OURS % "default, rails"
 
 
 @pytest.mark.parametrize(
-    ("text", "configurations", "expected"),
+    ("text", "configurations", "rows"),
     [
-        (ELSEWHERE, [SILENT], ["ok multus.namespaceIsolation: is false, as in S"]),
-        (
-            ELSEWHERE,
-            [Configuration("S", False)],
-            ["ok multus.namespaceIsolation: is false, as in S"],
-        ),
-        (
-            ELSEWHERE,
-            [SILENT, ISOLATING],
-            ["fail multus.namespaceIsolation: is false in the Configuration, but is set in S"],
-        ),
-        (
-            OURS % "default" + ELSEWHERE,
-            [Configuration("S", False)],
-            ["warn multus.namespaceIsolation: is true in the Configuration, but is not set in S"],
-        ),
-        (
-            OURS % "default" + ELSEWHERE,
-            [SILENT],
-            [
-                "warn multus.namespaceIsolation: is true in the Configuration, but is not written, and its default is false, in S"
-            ],
-        ),
-        (
-            OURS % "default, rails" + ELSEWHERE,
-            [ISOLATING],
-            ["ok multus.globalNamespaces: is as Multus has it"],
-        ),
-        (
-            OURS % "default" + ELSEWHERE,
-            [ISOLATING],
-            [
-                "warn multus.globalNamespaces: lacks rails, which Multus opens: pods that use their networks are denied"
-            ],
-        ),
-        (
-            OURS % "default, rails" + ELSEWHERE,
-            [Configuration("S", True)],
-            [
-                "fail multus.globalNamespaces: names rails, which Multus keeps apart: pods would wait for networks that it refuses"
-            ],
-        ),
-        (
-            ELSEWHERE,
-            [],
-            [
-                "warn multus.namespaceIsolation: is false in the Configuration; Multus' own setting cannot be seen, and rails/rail-0 "
-                "depend on it"
-            ],
-        ),
-        (
-            DEFAULT,
-            [],
-            [
-                "ok multus.namespaceIsolation: cannot be compared with Multus' own setting; no network of a profile depends on it",
-            ],
-        ),
+        (ELSEWHERE, [SILENT], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
+        (ELSEWHERE, [OPEN], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
+        (ELSEWHERE, [SILENT, ISOLATING], ["fail isolation-differs multus.namespaceIsolation | is false in the Configuration, but is set"]),
+        (OURS % "default", [OPEN], ["warn isolation-differs multus.namespaceIsolation | is true in the Configuration, but is not set"]),
+        (OURS % "default", [SILENT], ["warn isolation-differs multus.namespaceIsolation | is not written, and its default is false"]),
+        (BOTH, [ISOLATING], ["ok global-namespaces-agree multus.globalNamespaces | is as Multus has it"]),
+        (OURS % "default", [ISOLATING], ["warn global-namespaces-lacking multus.globalNamespaces | lacks rails, which Multus opens"]),
+        (BOTH, [CLOSED], ["fail global-namespaces-excessive multus.globalNamespaces | names rails, which Multus keeps apart"]),
+        (ELSEWHERE, [], ["warn isolation-unknown multus.namespaceIsolation | cannot be seen, and rails/rail-0 depend on it"]),
+        (DEFAULT, [], ["ok isolation-irrelevant multus.namespaceIsolation | no network of a profile depends on it"]),
         (
             DEFAULT,
             [Configuration("S", None, (), 2)],
             [
-                "ok multus.namespaceIsolation: is false, as in S",
-                "fail multus.defaultNetworks: is 0 in the Configuration, and 2 in S: interfaces are counted wrongly",
+                "ok isolation-agrees multus.namespaceIsolation | is false, as in S",
+                "fail default-networks-differ multus.defaultNetworks | is 0 in the Configuration, and 2 in S: interfaces are counted",
             ],
         ),
     ],
-)
+)  # fmt: skip
 def test_compares_the_settings(
-    text: str, configurations: list[Configuration], expected: list[str]
+    text: str, configurations: list[Configuration], rows: list[str]
 ) -> None:
-    assert look(text, *configurations) == expected
+    expect(list(check_multus([RUNNING], configurations, profiles(text)))[1:], *rows)
 
 
 def test_looks_at_the_daemon_set() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.diagnose.check.findings import brief
+from tests.diagnose.check.findings import brief, expect
+from tests.tables import cases
 from tests.worlds import profiles
 from webhook.core import names
 from webhook.core.profiles import Profiles
@@ -25,7 +26,6 @@ profiles:
       - {name: net, image: a, capabilities: [NET_ADMIN, CHOWN]}
       - {name: own, image: a, capabilities: [CHOWN]}
 """)
-ENFORCE = names.POD_SECURITY_ENFORCE
 
 
 def space(name: str = "a", profile: str = "shared", **labels: str) -> LabelledNamespace:
@@ -37,100 +37,37 @@ def look(*namespaces: LabelledNamespace, known: Profiles | None = PROFILES) -> l
 
 
 @pytest.mark.parametrize(
-    ("namespace", "expected"),
-    [
-        (space(), ["ok namespace a: uses profile shared"]),
-        (
-            space(profile="none"),
-            ["ok namespaces: none names a profile by label fabric-injector.io/profile yet"],
-        ),
-        (
-            space(profile="gone"),
-            ["fail namespace a: no profile is named 'gone': every training pod is denied"],
-        ),
-        (
-            space(profile="theirs"),
-            ["fail namespace a: profile theirs is not for it: every training pod is denied"],
-        ),
-        (
-            space(name="elsewhere", profile="theirs"),
-            ["ok namespace elsewhere: uses profile theirs"],
-        ),
-        (
-            space(**{names.MODE: "observe"}),
-            [
-                "warn namespace a: only observes (label fabric-injector.io/mode): pods of profile shared are neither changed nor "
-                "denied"
-            ],
-        ),
-        (
-            space(**{names.MODE: "dry"}),
-            [
-                "warn namespace a: label fabric-injector.io/mode: dry means nothing",
-                "ok namespace a: uses profile shared",
-            ],
-        ),
-        (
-            space(**{ENFORCE: "restricted"}),
-            [
-                "fail namespace a: enforces PodSecurity restricted, which refuses IPC_LOCK of profile shared: "
-                "every training pod is denied"
-            ],
-        ),
-        (
-            space(profile="skips", **{ENFORCE: "baseline"}),
-            [
-                "warn namespace a: enforces PodSecurity baseline, which refuses IPC_LOCK of profile skips: pods get none (podSecurity: "
-                "skip), and registering RDMA memory may fail"
-            ],
-        ),
-        (
-            space(profile="ignores", **{ENFORCE: "baseline"}),
-            [
-                "warn namespace a: enforces PodSecurity baseline, which refuses IPC_LOCK of profile ignores: its pods are refused "
-                "unless PodSecurity exempts them (podSecurity: ignore)"
-            ],
-        ),
-        (
-            space(profile="parts", **{ENFORCE: "baseline"}),
-            [
-                "warn namespace a: enforces PodSecurity baseline, which refuses volume sys, sidecar net of profile parts: pods get "
-                "none (podSecurity: skip)"
-            ],
-        ),
-        (
-            space(profile="parts", **{ENFORCE: "restricted"}),
-            [
-                "warn namespace a: enforces PodSecurity restricted, which refuses volume sys, sidecar net, sidecar own of profile "
-                "parts: pods get none (podSecurity: skip)"
-            ],
-        ),
-        (
-            space(profile="unlocked", **{ENFORCE: "restricted"}),
-            ["ok namespace a: uses profile unlocked"],
-        ),
-        (space(**{ENFORCE: "privileged"}), ["ok namespace a: uses profile shared"]),
-        (
-            space(name="kube-system"),
-            [
-                "warn namespace kube-system: carries the label fabric-injector.io/profile, but its pods are never sent to "
-                "the webhook"
-            ],
-        ),
-        (
-            space(name="fabric-injector"),
-            [
-                "warn namespace fabric-injector: carries the label fabric-injector.io/profile, but its pods are never sent to "
-                "the webhook"
-            ],
-        ),
-    ],
-    ids=lambda value: (
-        f"{value.name} {dict(value.labels)}" if isinstance(value, LabelledNamespace) else ""
-    ),
+    ("name", "profile", "label", "head", "words"),
+    cases("""
+fine | a | shared | | ok namespace-ready namespace a | uses profile shared
+none | a | none | | ok namespaces-unlabelled namespaces | none names a profile by label fabric-injector.io/profile yet
+gone | a | gone | | fail profile-unknown namespace a | no profile is named 'gone': every training pod is denied
+not for it | a | theirs | | fail profile-not-allowed namespace a | profile theirs is not for it: every training pod is denied
+for it | elsewhere | theirs | | ok namespace-ready namespace elsewhere | uses profile theirs
+observes | a | shared | fabric-injector.io/mode=observe | warn namespace-observes namespace a | pods of profile shared are neither changed nor denied
+denied | a | shared | pod-security.kubernetes.io/enforce=restricted | fail pod-security-refuses namespace a | enforces PodSecurity restricted, which refuses IPC_LOCK of profile shared: every training pod is denied
+skipped | a | skips | pod-security.kubernetes.io/enforce=baseline | warn pod-security-refuses namespace a | IPC_LOCK of profile skips: pods get none (podSecurity: skip), and registering RDMA memory may fail
+ignored | a | ignores | pod-security.kubernetes.io/enforce=baseline | warn pod-security-refuses namespace a | its pods are refused unless PodSecurity exempts them (podSecurity: ignore)
+parts | a | parts | pod-security.kubernetes.io/enforce=baseline | warn pod-security-refuses namespace a | refuses volume sys, sidecar net of profile parts: pods get none
+more parts | a | parts | pod-security.kubernetes.io/enforce=restricted | warn pod-security-refuses namespace a | refuses volume sys, sidecar net, sidecar own of profile parts
+unlocked | a | unlocked | pod-security.kubernetes.io/enforce=restricted | ok namespace-ready namespace a |
+privileged | a | shared | pod-security.kubernetes.io/enforce=privileged | ok namespace-ready namespace a |
+system | kube-system | shared | | warn namespace-excluded namespace kube-system | carries the label fabric-injector.io/profile, but its pods are never sent to the webhook
+our own | fabric-injector | shared | | warn namespace-excluded namespace fabric-injector |
+"""),
 )
-def test_judges(namespace: LabelledNamespace, expected: list[str]) -> None:
-    assert look(namespace) == expected
+def test_judges(name: str, profile: str, label: str, head: str, words: str) -> None:
+    key, _, value = label.partition("=")
+    namespace = space(name, profile, **({key: value} if key else {}))
+    expect(check_namespaces([namespace], PROFILES, "fabric-injector"), f"{head} | {words}")
+
+
+def test_a_mode_that_means_nothing_changes_nothing() -> None:
+    expect(
+        check_namespaces([space(**{names.MODE: "dry"})], PROFILES, "fabric-injector"),
+        "warn mode-unknown namespace a | label fabric-injector.io/mode: dry means nothing",
+        "ok namespace-ready namespace a | uses profile shared",
+    )
 
 
 def test_reads_labelled_namespaces_that_stay() -> None:

@@ -3,64 +3,31 @@
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.diagnose.check.findings import brief
+from tests.diagnose.check.findings import brief, expect
+from tests.tables import cases
 from webhook.core.cluster.nodes import NodeOffer, place_of
 from webhook.diagnose.check.deployments import Deployment, OwnPod, check_deployments, read_own_pod
 
 OWNER = [{"kind": "ReplicaSet", "name": "w-7d4f9"}]
-PULL = {
-    "reason": "ImagePullBackOff",
-    "message": 'Back-off pulling image "registry/fabric-injector:0.2"',
-}
-UNPLACED = {
-    "type": "PodScheduled",
-    "status": "False",
-    "reason": "Unschedulable",
-    "message": "0/3 nodes are available",
-}
-MOUNT = {"reason": "ContainerCreating"}
-
-
-def statuses(*, state: Any = None, last: Any = None, init: bool = False) -> dict[str, Any]:
-    """Give a pod's status with one container."""
-    container = {
-        "name": "webhook",
-        "state": state or {},
-        "lastState": last or {},
-        "restartCount": 4,
-    }
-    return {"initContainerStatuses" if init else "containerStatuses": [container]}
 
 
 @pytest.mark.parametrize(
     ("status", "why"),
-    [
-        ({"conditions": [{"type": "Ready", "status": "True"}]}, ""),
-        ({"conditions": [UNPLACED]}, "Unschedulable: 0/3 nodes are available"),
-        (statuses(state={"waiting": PULL}), f"ImagePullBackOff: {PULL['message']}"),
-        (statuses(state={"waiting": PULL}, init=True), f"ImagePullBackOff: {PULL['message']}"),
-        (
-            statuses(last={"terminated": {"exitCode": 2}}),
-            "container webhook ended with 2, 4 restarts",
-        ),
-        (statuses(state={"waiting": MOUNT}), "not ready yet"),
-        ({}, "not ready yet"),
-    ],
-    ids=[
-        "ready",
-        "no node",
-        "no image",
-        "no image, of an init container",
-        "crashes",
-        "begins",
-        "nothing told",
-    ],
+    cases("""
+ready | {conditions: [{type: Ready, status: "True"}]} |
+no node | {conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: 0/3 nodes are available}]} | Unschedulable: 0/3 nodes are available
+no image | {containerStatuses: [{name: webhook, state: {waiting: {reason: ImagePullBackOff, message: Back-off}}}]} | ImagePullBackOff: Back-off
+no image, of an init container | {initContainerStatuses: [{name: webhook, state: {waiting: {reason: ImagePullBackOff, message: Back-off}}}]} | ImagePullBackOff: Back-off
+crashes | {containerStatuses: [{name: webhook, lastState: {terminated: {exitCode: 2}}, restartCount: 4}]} | container webhook ended with 2, 4 restarts
+begins | {containerStatuses: [{name: webhook, state: {waiting: {reason: ContainerCreating}}}]} | not ready yet
+nothing told | {} | not ready yet
+"""),
 )
-def test_tells_why_a_pod_is_not_ready(status: dict[str, Any], why: str) -> None:
-    assert read_own_pod({"metadata": {"ownerReferences": OWNER}, "status": status}) == OwnPod(
-        "w-7d4f9", why
-    )
+def test_tells_why_a_pod_is_not_ready(status: str, why: str) -> None:
+    pod = {"metadata": {"ownerReferences": OWNER}, "status": yaml.safe_load(status)}
+    assert read_own_pod(pod) == OwnPod("w-7d4f9", why)
 
 
 def test_reads_where_a_pod_is_and_may_go() -> None:
@@ -104,48 +71,45 @@ def test_a_deployments_finding_has_its_pods_reasons_once(
 LINUX = {"kubernetes.io/os": "linux"}
 HERE, THERE = NodeOffer("n-1", LINUX), NodeOffer("n-2", LINUX)
 GPUS = ({"key": "nvidia.com/gpu", "effect": "NoSchedule"},)
-READY = "ok Deployment ns/w: 2 of 2 replicas ready"
-TOGETHER = f"warn{READY[2:]}, all on node n-1, though 1 other node may take one: nobody takes over while it fails"
+READY = "ok deployment-ready Deployment ns/w | 2 of 2 replicas ready"
+TOGETHER = (
+    "warn replicas-together Deployment ns/w | 2 of 2 replicas ready, all on node n-1, though 1 other "
+    "node may take one: nobody takes over while it fails"
+)
 
 
 @pytest.mark.parametrize(
-    ("placed", "nodes", "expected"),
+    ("placed", "nodes", "row"),
     [
-        pytest.param(["n-1", "n-1"], [HERE, THERE], TOGETHER, id="together"),
-        pytest.param(["n-1", "n-2"], [HERE, THERE], READY, id="apart"),
-        pytest.param(["n-1", "n-1"], [HERE], READY, id="one node"),
-        pytest.param(["n-1", "n-1"], [], READY, id="nodes unknown"),
-        pytest.param(
-            ["n-1", "n-1"],
-            [HERE, NodeOffer("n-2", LINUX, not_ready="gone")],
-            READY,
-            id="the other is dead",
-        ),
-        pytest.param(
-            ["n-1", "n-1"],
-            [HERE, NodeOffer("n-2", LINUX, cordoned=True)],
-            READY,
-            id="the other is cordoned",
-        ),
-        pytest.param(
-            ["n-1", "n-1"],
-            [HERE, NodeOffer("n-2", LINUX, taints=GPUS)],
-            READY,
-            id="the other repels",
-        ),
-        pytest.param(
-            ["n-1", "n-1"], [HERE, NodeOffer("n-2")], READY, id="the other is of another kind"
-        ),
-        pytest.param(["n-1"], [HERE, THERE], READY, id="its pods could not all be read"),
-        pytest.param([], [HERE, THERE], READY, id="none of its pods could be read"),
+        ("n-1 n-1", [HERE, THERE], TOGETHER),
+        ("n-1 n-2", [HERE, THERE], READY),
+        ("n-1 n-1", [HERE], READY),
+        ("n-1 n-1", [], READY),
+        ("n-1 n-1", [HERE, NodeOffer("n-2", LINUX, not_ready="gone")], READY),
+        ("n-1 n-1", [HERE, NodeOffer("n-2", LINUX, cordoned=True)], READY),
+        ("n-1 n-1", [HERE, NodeOffer("n-2", LINUX, taints=GPUS)], READY),
+        ("n-1 n-1", [HERE, NodeOffer("n-2")], READY),
+        ("n-1", [HERE, THERE], READY),
+        ("", [HERE, THERE], READY),
+    ],
+    ids=[
+        "together",
+        "apart",
+        "one node",
+        "nodes unknown",
+        "the other is dead",
+        "the other is cordoned",
+        "the other repels",
+        "the other is of another kind",
+        "its pods could not all be read",
+        "none was read",
     ],
 )
 def test_warns_of_replicas_that_one_node_would_take_along(
-    placed: list[str], nodes: list[NodeOffer], expected: str
+    placed: str, nodes: list[NodeOffer], row: str
 ) -> None:
     place = place_of({"spec": {"nodeSelector": LINUX}})
-    pods = [OwnPod("w-1", "", node, place) for node in placed]
-    first, *_ = brief(
-        check_deployments([Deployment("w", "webhook", 2, 2, 0, "i:1")], pods, "ns", nodes)
-    )
-    assert first == expected
+    pods = [OwnPod("w-1", "", node, place) for node in placed.split()]
+    deployments = [Deployment("w", "webhook", 2, 2, 0, "i:1")]
+    [first, *_] = check_deployments(deployments, pods, "ns", nodes)
+    expect([first], row)

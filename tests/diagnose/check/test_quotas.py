@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.diagnose.check.findings import brief
+from tests.diagnose.check.findings import brief, expect
+from tests.tables import cases
 from webhook.core.cluster.demand import Demand
 from webhook.core.model import Object
 from webhook.diagnose.check.quotas import (
@@ -24,33 +26,17 @@ def quota(hard: str | None, used: str = "0", namespace: str = "a") -> Quota:
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        (
-            quota("8", "3"),
-            "ok ResourceQuota a/q: requests.rdma/hca is 8, 3 of it used, and a pod takes 2",
-        ),
-        (
-            quota("0"),
-            "fail ResourceQuota a/q: requests.rdma/hca is 0, 0 of it used, and a pod takes 2: every training pod is refused",
-        ),
-        (
-            quota("1"),
-            "fail ResourceQuota a/q: requests.rdma/hca is 1, 0 of it used, and a pod takes 2: every training pod is refused",
-        ),
-        (
-            quota("8", "7"),
-            "warn ResourceQuota a/q: requests.rdma/hca is 8, 7 of it used, and a pod takes 2: the next pod is refused",
-        ),
-        (
-            quota(None),
-            "warn 1 ResourceQuota (a/q): does not know rdma/hca: pods take as many as there are",
-        ),
-    ],
-    ids=["enough", "zero", "too small", "used up", "unknown"],
+    ("hard", "used", "head", "words"),
+    cases("""
+enough | 8 | 3 | ok quota-fits ResourceQuota a/q | requests.rdma/hca is 8, 3 of it used, and a pod takes 2
+zero | 0 | 0 | fail quota-too-small ResourceQuota a/q | is 0, 0 of it used, and a pod takes 2: every training pod is refused
+too small | 1 | 0 | fail quota-too-small ResourceQuota a/q | is 1, 0 of it used, and a pod takes 2: every training pod is refused
+used up | 8 | 7 | warn quota-used-up ResourceQuota a/q | is 8, 7 of it used, and a pod takes 2: the next pod is refused
+unknown | | | warn quota-uncounted 1 ResourceQuota (a/q) | does not know rdma/hca: pods take as many as there are
+"""),
 )
-def test_judges_a_quota(found: Quota, expected: str) -> None:
-    assert brief(check_resource_quotas([found], DEMANDS)) == [expected]
+def test_judges_a_quota(hard: str, used: str, head: str, words: str) -> None:
+    expect(check_resource_quotas([quota(hard or None, used)], DEMANDS), f"{head} | {words}")
 
 
 def test_passes_over_quotas_of_other_namespaces() -> None:
@@ -85,60 +71,47 @@ def cluster(*covered: str, name: str = "main") -> Object:
     }
 
 
-LACKS = (
-    "warn ClusterQueue main: does not cover rdma/hca, which pods of a, b get: plain pods and pod groups are never admitted; Jobs are, "
-    "without being counted"
+@pytest.mark.parametrize(
+    ("queues", "covered", "excluded", "head"),
+    cases("""
+lacks | a main, b main | cpu memory | | warn cluster-queue-lacks ClusterQueue main
+covers | a main | cpu rdma/hca | | ok cluster-queue-covers ClusterQueue main
+excluded | a main | cpu | rdma/ | ok cluster-queue-covers ClusterQueue main
+another namespace | other main | cpu | |
+no such queue | a gone | cpu | |
+no local queue | | cpu | |
+"""),
 )
+def test_judges_kueue(queues: str, covered: str, excluded: str, head: str) -> None:
+    locals_ = [local(*each.split()) for each in queues.split(", ") if each]
+    clusters = [cluster(*covered.split())]
+    found = check_kueue(locals_, clusters, tuple(excluded.split()), DEMANDS)
+    expect(found, *([head] if head else []))
+
+
+def test_says_what_becomes_of_pods_whose_device_a_queue_does_not_cover() -> None:
+    found = check_kueue([local("a"), local("b")], [cluster("cpu")], (), DEMANDS)
+    expect(
+        found,
+        "warn cluster-queue-lacks ClusterQueue main | does not cover rdma/hca, which pods of a, b "
+        "get: plain pods and pod groups are never admitted; Jobs are, without being counted",
+    )
 
 
 @pytest.mark.parametrize(
-    ("locals_", "clusters", "excluded", "expected"),
-    [
-        ([local("a"), local("b")], [cluster("cpu", "memory")], (), [LACKS]),
-        (
-            [local("a")],
-            [cluster("cpu", "rdma/hca")],
-            (),
-            ["ok ClusterQueue main: knows or passes over rdma/hca"],
-        ),
-        (
-            [local("a")],
-            [cluster("cpu")],
-            ("rdma/",),
-            ["ok ClusterQueue main: knows or passes over rdma/hca"],
-        ),
-        ([local("other")], [cluster("cpu")], (), []),
-        ([local("a", "gone")], [cluster("cpu")], (), []),
-        ([], [cluster("cpu")], (), []),
-    ],
-    ids=["lacks", "covers", "excluded", "another namespace", "no such queue", "no local queue"],
+    ("capability", "head", "words"),
+    cases("""
+none | {} | ok volcano-queues-fit Volcano queues | none keeps pods from rdma/hca
+of another | {cpu: "8"} | ok volcano-queues-fit Volcano queues |
+enough | {rdma/hca: "8"} | ok volcano-queues-fit Volcano queues |
+too small | {rdma/hca: 1} | warn volcano-queue-too-small Volcano queue q | capability has rdma/hca: 1, and a pod takes 2: it stays Pending
+no number | {rdma/hca: x} | warn volcano-queue-too-small Volcano queue q | capability has rdma/hca: x
+"""),
 )
-def test_judges_kueue(
-    locals_: list[Object], clusters: list[Object], excluded: tuple[str, ...], expected: list[str]
-) -> None:
-    assert brief(check_kueue(locals_, clusters, excluded, DEMANDS)) == expected
-
-
-@pytest.mark.parametrize(
-    ("capability", "expected"),
-    [
-        (None, "ok Volcano queues: none keeps pods from rdma/hca"),
-        ({"cpu": "8"}, "ok Volcano queues: none keeps pods from rdma/hca"),
-        ({"rdma/hca": "8"}, "ok Volcano queues: none keeps pods from rdma/hca"),
-        (
-            {"rdma/hca": 1},
-            "warn Volcano queue q: capability has rdma/hca: 1, and a pod takes 2: it stays Pending",
-        ),
-        (
-            {"rdma/hca": "x"},
-            "warn Volcano queue q: capability has rdma/hca: x, and a pod takes 2: it stays Pending",
-        ),
-    ],
-    ids=str,
-)
-def test_judges_volcano(capability: Object | None, expected: str) -> None:
-    queue = {"metadata": {"name": "q"}, "spec": {"capability": capability} if capability else {}}
-    assert brief(check_volcano([queue], DEMANDS)) == [expected]
+def test_judges_volcano(capability: str, head: str, words: str) -> None:
+    given = yaml.safe_load(capability)
+    queue = {"metadata": {"name": "q"}, "spec": {"capability": given} if given else {}}
+    expect(check_volcano([queue], DEMANDS), f"{head} | {words}")
 
 
 def test_calls_no_queue_fit_for_one_device_that_lacks_another() -> None:

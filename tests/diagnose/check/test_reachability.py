@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.diagnose.check.findings import brief
+from tests.diagnose.check.findings import brief, expect
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
@@ -25,43 +25,34 @@ def proxy(status: int, message: str = "") -> Attempt:
 
 
 @pytest.mark.parametrize(
-    ("attempt", "expected"),
+    ("attempt", "row"),
     [
-        (dry_run(201, "", INJECTED), f"ok {BY_POD}: is called, and injects"),
+        (dry_run(201, "", INJECTED), f"ok webhook-injects {BY_POD} | is called, and injects"),
         (
             dry_run(201, "", {}, "observe mode: networks would be injected"),
-            f"ok {BY_POD}: is called, and observes",
+            f"ok webhook-observes {BY_POD} | is called, and observes",
         ),
         (
             dry_run(201, "", {}),
-            f"fail {BY_POD}: was not called, or its failure was passed over: the pod came back as it was",
+            f"fail webhook-passed-over {BY_POD} | was not called, or its failure was passed over",
         ),
         (
-            dry_run(
-                422,
-                'admission webhook "pods.fabric-injector.io" denied the request: no such network',
-            ),
-            f"warn {BY_POD}: is called, and denies it: no such network",
+            dry_run(422, f'admission webhook "{OURS[0]}" denied the request: no such network'),
+            f"warn webhook-denies {BY_POD} | is called, and denies it: no such network",
         ),
         (
-            dry_run(
-                500,
-                'Internal error occurred: failed calling webhook "pods.fabric-injector.io": refused',
-            ),
-            f"fail {BY_POD}: cannot be called: refused",
+            dry_run(500, f'Internal error occurred: failed calling webhook "{OURS[0]}": refused'),
+            f"fail webhook-unreachable {BY_POD} | cannot be called: refused",
         ),
+        (proxy(405), f"ok webhook-answers {BY_PROXY} | is told by caBundle alone"),
         (
-            proxy(405),
-            f"ok {BY_PROXY}: answers; whether API servers trust its certificate is told by caBundle alone",
-        ),
-        (
-            proxy(503, "no endpoints available"),
-            f"fail {BY_PROXY}: does not answer: no endpoints available",
+            proxy(503, "no endpoints"),
+            f"fail webhook-unreachable {BY_PROXY} | does not answer: no endp",
         ),
     ],
 )
-def test_judges(attempt: Attempt, expected: str) -> None:
-    assert brief(check_reachability([attempt], OURS)) == [expected]
+def test_judges(attempt: Attempt, row: str) -> None:
+    expect(check_reachability([attempt], OURS), row)
 
 
 def test_takes_the_first_attempt_that_tells() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnose.check import test_hostile as hostile_check
 from tests.diagnose.explain import test_hostile as hostile_explain
 from tests.diagnose.hostile import HostileConnection, cluster_of
 from tests.diagnose.scenes import SPACE, Scene, node
+from webhook.core import names
+from webhook.core.errors import InputError
 from webhook.diagnose.check import Subject
 from webhook.diagnose.collect.inventory import take_inventory
 from webhook.diagnose.collect.job import Target, read_job
+from webhook.diagnose.collect.status import read_status
 from webhook.diagnose.listing import Unread
 
 PROBLEM = "cannot be read, so that it is left out: status.allocatable is not an object"
@@ -35,3 +40,33 @@ def test_both_say_so_in_the_same_words() -> None:
     for found in (checked, explained):
         told = [each for each in found if each["subject"] == "nodes/node-1"]
         assert [(each["level"], each["message"]) for each in told] == [("warn", PROBLEM)]
+
+
+def test_settings_that_may_not_be_read_are_told_by_both() -> None:
+    path = f"GET /api/v1/namespaces/fabric-injector/configmaps/{names.CONFIG_MAP}"
+    cluster, job = hostile_check.installed(), cluster_of(Scene(1))
+    for connection in (cluster, job):
+        connection.spoil = lambda asked, *answer: (403, b"{}") if asked == path else answer
+    checked = take_inventory(cluster, Subject(), None).unread
+    explained = read_job(job, Target("job", "bert"), SPACE).unread
+    for unread in (checked, explained):
+        assert "settings" in {each.what for each in unread}, unread
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (401, "log in to the cluster again"),
+        (
+            403,
+            "status lists pods in all namespaces: ask for it, or name a namespace of yours by -n",
+        ),
+    ],
+)
+def test_status_says_what_it_needs_where_pods_may_not_be_listed(answer: int, told: str) -> None:
+    connection = cluster_of(Scene(1))
+    connection.spoil = lambda asked, *given: (
+        (answer, b"{}") if asked == "GET /api/v1/pods" else given
+    )
+    with pytest.raises(InputError, match=told):
+        read_status(connection)

@@ -25,9 +25,9 @@ from tests.fake_apiserver import (
     status,
     text,
 )
+from tests.tables import cases
 from webhook.cli import main
 from webhook.core.errors import InputError, Unavailable
-from webhook.core.model import Object
 from webhook.core.names import PROFILE
 from webhook.diagnose.collect.job import Target, read_job
 from webhook.diagnose.explain.reading import Reading, label_time
@@ -35,10 +35,15 @@ from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
 PATH = "/api/v1/namespaces/ml/pods"
-POD = {
-    "metadata": {"name": "a-0", "namespace": "ml", "uid": "u"},
-    "spec": {"containers": [{"name": "m"}]},
-}
+
+
+def serve_one_pod(server: FakeApiServer) -> None:
+    pod = {
+        "metadata": {"name": "a-0", "namespace": "ml", "uid": "u"},
+        "spec": {"containers": [{"name": "m"}]},
+    }
+    body = {"metadata": {"resourceVersion": "1"}, "items": [pod]}
+    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
 
 
 def asked(server: FakeApiServer) -> Reading:
@@ -65,15 +70,7 @@ def test_says_what_is_needed_where_pods_may_not_be_read(server: FakeApiServer) -
 
 def test_names_what_else_may_not_be_read(server: FakeApiServer) -> None:
     server.put(NAMESPACES, "ml")
-    items = [
-        {
-            "metadata": {"name": "a-0", "namespace": "ml", "uid": "u"},
-            "spec": {"containers": [{"name": "m"}]},
-        }
-    ]
-    server.misbehave(
-        "get", PATH, lambda exchange: exchange.answer(200, {"metadata": {}, "items": items})
-    )
+    serve_one_pod(server)
     server.misbehave("list", "/api/v1/nodes", status(403, "nodes is forbidden"))
     read = asked(server)
     assert [pod["metadata"]["name"] for pod in read.pods] == ["a-0"]
@@ -97,47 +94,21 @@ def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:
     assert (read.neighbours, read.unread) == (None, ())
 
 
-OWNED: Object = {"f:metadata": {"f:labels": {f"f:{PROFILE}": {}}}}
-
-
 @pytest.mark.parametrize(
     ("managed", "time"),
-    [
-        (None, ""),
-        (
-            [
-                {
-                    "time": "2026-01-01T00:00:00Z",
-                    "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}},
-                }
-            ],
-            "",
-        ),
-        ([{"time": "2026-01-01T00:00:00Z", "fieldsV1": OWNED}], "2026-01-01T00:00:00Z"),
-        (
-            [
-                {"time": "2026-01-03T00:00:00Z", "fieldsV1": OWNED},
-                {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED},
-            ],
-            "",
-        ),
-        (
-            [{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": OWNED}],
-            "2026-01-02T00:00:00Z",
-        ),
-        ([{"fieldsV1": OWNED}, {"time": "2026-01-02T00:00:00Z", "fieldsV1": None}], ""),
-    ],
-    ids=[
-        "not told",
-        "another label",
-        "one owner",
-        "two owners",
-        "one who applied it again",
-        "no time",
-    ],
+    cases("""
+not told | null |
+another label | [{time: "1", fieldsV1: {"f:metadata": {"f:labels": {"f:team": {}}}}}] |
+one owner | [{time: "1", fieldsV1: OWNED}] | 1
+two owners | [{time: "3", fieldsV1: OWNED}, {time: "2", fieldsV1: OWNED}] |
+one who applied it again | [{fieldsV1: OWNED}, {time: "2", fieldsV1: OWNED}] | 2
+no time | [{fieldsV1: OWNED}, {time: "2", fieldsV1: null}] |
+"""),
 )
-def test_when_the_label_was_written(managed: object, time: str) -> None:
-    assert label_time({"metadata": {"name": "ml", "managedFields": managed}}) == time
+def test_when_the_label_was_written(managed: str, time: str) -> None:
+    owned = f'{{"f:metadata": {{"f:labels": {{"f:{PROFILE}": {{}}}}}}}}'
+    fields = yaml.safe_load(managed.replace("OWNED", owned))
+    assert label_time({"metadata": {"name": "ml", "managedFields": fields}}) == time
 
 
 def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> Result:
@@ -156,34 +127,19 @@ def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
-    [
-        ([], "name what to explain: pod/NAME, job/NAME, KIND/NAME, or -l SELECTOR"),
-        (["bert"], "or -l SELECTOR, found 'bert'"),
-        (
-            ["deployment/x"],
-            "found 'deployment/x'; any kind of job is asked for as job/x, and one alone by its kind: pytorchjob,",
-        ),
-        (["vcjob.v1.batch/x"], "found 'vcjob.v1.batch/x'; any kind"),
-        (["job/"], "found 'job/'"),
-        (["job/bert", "-l", "a=b"], "not both"),
-        (["job/bert", "--profiles", "/absent"], "/absent"),
-        (["job/bert"], "GET /api/v1/namespaces/ml/pods"),
-    ],
-    ids=[
-        "nothing",
-        "bare",
-        "other-kind",
-        "other-group",
-        "no-name",
-        "both",
-        "profiles",
-        "no-server",
-    ],
+    cases("""
+nothing | | name what to explain: pod/NAME, job/NAME, KIND/NAME, or -l SELECTOR
+bare | bert | or -l SELECTOR, found 'bert'
+other kind | deployment/x | found 'deployment/x'; any kind of job is asked for as job/x, and one alone by its kind: pytorchjob,
+other group | vcjob.v1.batch/x | found 'vcjob.v1.batch/x'; any kind
+no name | job/ | found 'job/'
+both | job/bert -l a=b | not both
+profiles | job/bert --profiles /absent | /absent
+no server | job/bert | GET /api/v1/namespaces/ml/pods
+"""),
 )
-def test_says_what_is_wrong_with_the_command(
-    tmp_path: Path, arguments: list[str], told: str
-) -> None:
-    result = call(tmp_path, *arguments)
+def test_says_what_is_wrong_with_the_command(tmp_path: Path, arguments: str, told: str) -> None:
+    result = call(tmp_path, *arguments.split())
     assert result.exit_code == 2
     assert told in result.output
     assert "Traceback" not in result.output
@@ -227,12 +183,7 @@ def test_progress_is_for_terminals_and_goes_to_standard_error_alone(
     tmp_path: Path, server: FakeApiServer
 ) -> None:
     call(tmp_path, "--help", server=server)  # writes the kubeconfig
-    pod = {
-        "metadata": {"name": "a-0", "namespace": "ml", "uid": "u"},
-        "spec": {"containers": [{"name": "m"}]},
-    }
-    body = {"metadata": {"resourceVersion": "1"}, "items": [pod]}
-    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
+    serve_one_pod(server)
     parent, child = pty.openpty()
     environ = {
         **os.environ,
@@ -251,12 +202,10 @@ def test_progress_is_for_terminals_and_goes_to_standard_error_alone(
 
 
 def test_reads_the_profiles_that_are_objects(server: FakeApiServer) -> None:
-    body = {"metadata": {"resourceVersion": "1"}, "items": [POD]}
-    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
+    serve_one_pod(server)
     server.put(FABRIC_PROFILES, "good", generation=4)
     server.put(FABRIC_PROFILES, "bad", spec={"later": 1})
-    connection = Connection(Credentials("test", server.url))
-    reading = read_job(connection, Target("selector", "app=a"), "ml")
+    reading = asked(server)
     assert reading.profiles is not None
     assert list(reading.profiles.profiles) == ["good"]
     assert reading.generations["good"] == 4
@@ -276,12 +225,9 @@ def test_reads_the_profiles_that_are_objects(server: FakeApiServer) -> None:
     ],
 )
 def test_goes_on_without_profiles(server: FakeApiServer, answer: Behaviour, told: str) -> None:
-    body = {"metadata": {"resourceVersion": "1"}, "items": [POD]}
-    server.misbehave("get", PATH, lambda exchange: exchange.answer(200, body))
+    serve_one_pod(server)
     server.misbehave("list", FABRIC_PROFILES, answer)
-    reading = read_job(
-        Connection(Credentials("test", server.url)), Target("selector", "app=a"), "ml"
-    )
+    reading = asked(server)
     assert reading.profiles is None
     [problem] = [each.problem for each in reading.unread if each.what == "profiles"]
     assert told in problem

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.diagnose.explain.explanations import findings, one, texts
+from tests.diagnose.explain.explanations import findings, texts
 from tests.diagnose.scenes import Scene, ago
+from tests.tables import cases
 from webhook.core import names
 from webhook.core.injection.environment import nccl_may_use
 from webhook.core.model import Object
-from webhook.core.profiles import parse_profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.devices import ucx_may_use
 from webhook.diagnose.explain.explanation import explain
@@ -29,9 +29,7 @@ profiles:
 class Asking(Scene):
     """A job whose profile asks for device names."""
 
-    def admitted(self, pod: Object) -> Object:
-        self.profiles = parse_profiles(ASKING)
-        return super().admitted(pod)
+    written = ASKING
 
 
 def give(pod: Object, device: Any) -> None:
@@ -102,68 +100,34 @@ def test_a_wait_for_names_alone_is_told_as_such() -> None:
 
 @pytest.mark.parametrize(
     ("variable", "value", "is_left_out"),
-    [
-        ("NCCL_IB_HCA", "=mlx5_1", True),
-        ("NCCL_IB_HCA", "mlx5_1,mlx5_2", True),
-        ("NCCL_IB_HCA", "^mlx5", True),
-        ("NCCL_IB_HCA", "mlx5", False),
-        ("NCCL_IB_HCA", "mlx5_1,mlx5_4:1", False),
-        ("NCCL_IB_HCA", "$HCA", False),
-        ("UCX_NET_DEVICES", "eth0", True),
-        ("UCX_NET_DEVICES", "mlx5_0:1", True),
-        ("UCX_NET_DEVICES", "mlx5_4:1,eth0", False),
-        ("UCX_NET_DEVICES", "all", False),
-    ],
+    cases("""
+another | NCCL_IB_HCA | =mlx5_1 | yes
+others | NCCL_IB_HCA | mlx5_1,mlx5_2 | yes
+all but | NCCL_IB_HCA | ^mlx5 | yes
+its kind | NCCL_IB_HCA | mlx5 | no
+among others | NCCL_IB_HCA | mlx5_1,mlx5_4:1 | no
+unknown | NCCL_IB_HCA | $HCA | no
+an interface | UCX_NET_DEVICES | eth0 | yes
+another of UCX | UCX_NET_DEVICES | mlx5_0:1 | yes
+with an interface | UCX_NET_DEVICES | mlx5_4:1,eth0 | no
+all | UCX_NET_DEVICES | all | no
+"""),
 )
 def test_a_fixed_list_is_compared_with_the_pods_devices(
-    variable: str, value: str, is_left_out: bool
+    variable: str, value: str, is_left_out: str
 ) -> None:
     scene = Scene(0)
     give(scene.master, "mlx5_4")
     scene.master["spec"]["containers"][0]["env"].append({"name": variable, "value": value})
     found = [(each.code, each.message) for each in findings(scene, "interfaces")]
     message = f"{variable}={value} names none of its RDMA devices: it has mlx5_4"
-    assert found == ([(Code.RDMA_DEVICES_EXCLUDED, message)] if is_left_out else [])
+    excluded = [(Code.RDMA_DEVICES_EXCLUDED, message)]
+    assert found == (excluded if is_left_out == "yes" else [])
 
 
 def test_nothing_is_compared_where_a_network_does_not_tell_its_device() -> None:
     scene = Scene(0)
     scene.master["spec"]["containers"][0]["env"].append({"name": "NCCL_IB_HCA", "value": "mlx5_1"})
-    assert findings(scene, "interfaces") == []
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        (
-            "NCCL_IB_GID_INDEX",
-            "3",
-            "NCCL_IB_GID_INDEX=3 is fixed: the index of a pod's address differs from pod to pod, and NCCL finds it itself since 2.21",
-        ),
-        ("UCX_TLS", "tcp,self", "UCX_TLS=tcp,self keeps UCX from rdma/hca: it uses sockets"),
-        (
-            "GLOO_SOCKET_IFNAME",
-            "net1,net2",
-            "GLOO_SOCKET_IFNAME=net1,net2 names net2, and it has no such interface",
-        ),
-    ],
-)
-def test_settings_that_were_right_elsewhere(name: str, value: str, message: str) -> None:
-    scene = Scene(0)
-    env = scene.master["spec"]["containers"][0]["env"]
-    env[:] = [entry for entry in env if entry["name"] != name] + [{"name": name, "value": value}]
-    assert one(scene, "interfaces") == f"warn pod bert-master-0 (rank 0): {message}"
-
-
-def test_an_interface_that_came_under_another_name_is_there() -> None:
-    scene = Scene(0)
-    annotations = scene.master["metadata"]["annotations"]
-    entries = json.loads(annotations[names.NETWORK_STATUS])
-    entries.append({"name": "default/other", "interface": "net7", "ips": ["192.168.9.9"]})
-    annotations[names.NETWORK_STATUS] = json.dumps(entries)
-    scene.master["spec"]["containers"][0]["env"].append(
-        {"name": "UCX_NET_DEVICES", "value": "net7"}
-    )
     assert findings(scene, "interfaces") == []
 
 
@@ -185,23 +149,19 @@ def test_where_more_interfaces_may_be_none_is_missed(what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "device", "may"),
-    [
-        *(
-            ("mlx5_4", "mlx5_4", True),
-            ("mlx5_4:1", "mlx5_4", True),
-            ("mlx5_40:1", "mlx5_4", False),
-            ("all", "mlx5_4", True),
-        ),
-        *(
-            ("^mlx5_4:1", "mlx5_4", False),
-            ("^mlx5_5:1", "mlx5_4", True),
-            ("mlx5_[0-3]:1", "mlx5_4", True),
-        ),
-    ],
+    ("value", "may"),
+    cases("""
+the device | mlx5_4 | yes
+its port | mlx5_4:1 | yes
+a longer name | mlx5_40:1 | no
+all | all | yes
+all but it | ^mlx5_4:1 | no
+all but another | ^mlx5_5:1 | yes
+a range | mlx5_[0-3]:1 | yes
+"""),
 )
-def test_what_ucx_takes(value: str, device: str, may: bool) -> None:
-    assert ucx_may_use(value, device) is may
+def test_what_ucx_takes(value: str, may: str) -> None:
+    assert ucx_may_use(value, "mlx5_4") is (may == "yes")
 
 
 def test_what_is_published_lets_each_library_use_the_device() -> None:

@@ -8,76 +8,11 @@ from datetime import timedelta
 import pytest
 
 from tests import ROOT
-from tests.diagnose.explain.explanations import findings, first, one
+from tests.diagnose.explain.explanations import findings, one
 from tests.diagnose.scenes import NOW, Scene, ago, event
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.events import concerns
-
-
-def test_our_own_events_of_live_pods_are_told() -> None:
-    scene = Scene(1)
-    scene.events = [
-        event(
-            "Pod",
-            "bert-worker-0",
-            "UnexpectedInterface",
-            "the network is on net2",
-            source="fabric-injector",
-        ),
-        event("Pod", "bert-worker-0", "BackOff", "of another component", source="kubelet"),
-        event(
-            "Pod", "bert-worker-0", "NoSecondaryAddress", "over by now", source="fabric-injector"
-        ),
-        event(
-            "Pod", "gone", "NoSecondaryAddress", "of a pod that is gone", source="fabric-injector"
-        ),
-    ]
-    assert one(scene) == "warn pod bert-worker-0: Event UnexpectedInterface: the network is on net2"
-
-
-@pytest.mark.parametrize(
-    ("message", "told"),
-    [
-        (
-            'Internal error occurred: failed calling webhook "pods.fabric-injector.io": Post "https://x": connection refused',
-            'cannot be created, because the webhook does not answer: Post "https://x": connection refused',
-        ),
-        (
-            'pods "bert-worker-3" is forbidden: violates PodSecurity "baseline:latest": non-default capabilities',
-            'was refused: violates PodSecurity "baseline:latest": non-default capabilities',
-        ),
-        (
-            'pods "bert-worker-3" is forbidden: no such service account',
-            "was refused: no such service account",
-        ),
-        (
-            'Internal error occurred: failed calling webhook "validate.example.com": Post "https://x": connection refused',
-            "cannot be created, because another program's webhook does not answer: "
-            '"validate.example.com": Post "https://x": connection refused',
-        ),
-        (
-            'admission webhook "validate.example.com" denied the request: label team is missing',
-            'was refused: webhook "validate.example.com" denied the request: label team is missing',
-        ),
-        (
-            "Error creating: Timeout: request did not complete",
-            "could not be created: Timeout: request did not complete",
-        ),
-    ],
-    ids=[
-        "webhook-down",
-        "pod-security",
-        "other",
-        "other-webhook-down",
-        "other-webhook-denies",
-        "unknown",
-    ],
-)
-def test_what_kept_the_owner_from_creating_pods(message: str, told: str) -> None:
-    scene = Scene(1)
-    scene.events = [event("PyTorchJob", "bert", "FailedCreatePod", message)]
-    assert one(scene, "admission", "reachability") == f"fail PyTorchJob bert: a pod of it {told}"
 
 
 def volcanos(name: str, message: str, pointer: int = 0xC0012B4FA0) -> str:
@@ -118,38 +53,6 @@ def test_refusals_that_volcano_prints_as_go_structs_are_one_finding() -> None:
         f"(11 times, last at {scene.events[0]['lastTimestamp'][:19]})"
     )
     assert found.action == 'choose "a\\b" or none; the owner then tries again, or restart the job'
-
-
-def test_the_action_of_a_denial_is_what_the_webhook_says_to_do() -> None:
-    denied = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: pod bert-worker-0: '
-    scene = Scene(1)
-    scene.events = [
-        event(
-            "PyTorchJob",
-            "bert",
-            "FailedCreatePod",
-            f"{denied}no profile is named 'gup'; use one of: gpu",
-        )
-    ]
-    found = first(scene)
-    assert found.message == "a pod of it was refused: no profile is named 'gup'"
-    assert found.action == "use one of: gpu; the owner then tries again, or restart the job"
-
-
-def test_a_denial_for_several_faults_is_told_whole() -> None:
-    denied = 'admission webhook "pods.fabric-injector.io" denied the request: '
-    scene = Scene(1)
-    scene.events = [
-        event(
-            "PyTorchJob",
-            "bert",
-            "FailedCreatePod",
-            f"{denied}a is missing; add a. Also: b is wrong; use c",
-        )
-    ]
-    found = first(scene)
-    assert found.message == "a pod of it was refused: a is missing; add a. Also: b is wrong; use c"
-    assert found.action == "correct that; the owner then tries again, or restart the job"
 
 
 RECORDED = json.loads((ROOT / "tests/cases/volcano_refusals.json").read_text())
@@ -203,60 +106,6 @@ def test_equal_errors_that_differ_in_a_pointer_are_one_finding() -> None:
     assert one(scene, "admission").endswith(
         "Err:(*os.E)(ID)} (10 times, last at 2026-11-21T11:59:00)"
     )
-
-
-@pytest.mark.parametrize(
-    ("refusal", "action"),
-    [
-        (
-            'violates PodSecurity "baseline:latest": non-default capabilities (container "pytorch" must not include "IPC_LOCK" in '
-            "securityContext.capabilities.add)",
-            "label the namespace privileged, or set podSecurity: skip or ipcLock: false in the profile",
-        ),
-        (
-            'violates PodSecurity "restricted:latest": unrestricted capabilities (container "pytorch" must not include "IPC_LOCK" in '
-            'securityContext.capabilities.add), runAsNonRoot != true (container "pytorch" must set securityContext.runAsNonRoot=true)',
-            "label the namespace privileged, or correct what is named, and for IPC_LOCK set podSecurity: skip in the profile",
-        ),
-        (
-            "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2",
-            "raise the ResourceQuota by what is requested, injected devices included, or end other pods that it counts",
-        ),
-        (
-            "failed quota: q: must specify limits.memory for: fabric-injector-wait,pytorch",
-            "give the job's containers what is named, or the namespace a LimitRange with defaults",
-        ),
-        (
-            "[maximum memory usage per Container is 1Gi, but limit is 8Gi, maximum rdma/hca usage per Container is 1, but limit is 8]",
-            "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
-        ),
-        (
-            "cpu max limit to request ratio per Pod is 2, but provided ratio is 8.000000",
-            "change the namespace's LimitRange, or what the job's containers ask for, injected devices included",
-        ),
-        (
-            "no PriorityClass with name high was found",
-            "correct that; the owner then tries again, or restart the job",
-        ),
-    ],
-    ids=[
-        "IPC_LOCK alone",
-        "and more",
-        "quota exceeded",
-        "quota wants requests",
-        "LimitRange",
-        "LimitRange's ratio",
-        "other",
-    ],
-)
-def test_a_refusal_is_answered_by_what_would_lift_it(refusal: str, action: str) -> None:
-    scene = Scene(1)
-    scene.events = [
-        event(
-            "PyTorchJob", "bert", "FailedCreatePod", f'pods "bert-worker-1" is forbidden: {refusal}'
-        )
-    ]
-    assert first(scene).action == action
 
 
 @pytest.mark.parametrize("minutes", [(40, 1), (1, 40)])

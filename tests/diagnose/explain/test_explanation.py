@@ -2,64 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.diagnose.explain.explanations import findings, texts
-from tests.diagnose.scenes import Scene, event, plugin_gone
+from tests.diagnose.scenes import Scene, plugin_gone
 from webhook.core import names
-from webhook.diagnose.explain.explanation import Explanation, explain
-
-
-def test_finds_nothing_wrong_with_a_job_that_trains() -> None:
-    explanation: Explanation = explain(Scene().reading)
-    assert {each.level for each in explanation.findings} == {"ok"}
-    assert [row.role for row in explanation.rows] == ["rank 0", "worker", "worker", "worker"]
-
-
-def test_a_job_that_has_ended() -> None:
-    scene = Scene(1)
-    for pod in scene.pods.values():
-        pod["status"]["phase"] = "Succeeded"
-    [found] = explain(scene.reading).findings
-    assert (found.level, found.message) == ("ok", "has no live pod: 2 Succeeded")
-
-
-def test_a_job_that_has_failed_is_not_told_to_be_over_besides() -> None:
-    scene = Scene(1)
-    for pod in scene.pods.values():
-        pod["status"] |= {
-            "phase": "Failed",
-            "containerStatuses": [{"name": "pytorch", "state": {"terminated": {"exitCode": 1}}}],
-        }
-    assert [str(each.code) for each in explain(scene.reading).findings] == ["container-failed"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "reason", "message"),
-    [
-        ("Normal", "Suspended", "PyTorchJob bert is suspended."),
-        ("Warning", "Suspended", "PyTorchJob bert is suspended."),
-        (
-            "Warning",
-            "SettedPodTemplateRestartPolicy",
-            "Restart policy in pod template will be overwritten",
-        ),
-        (None, "", ""),
-    ],
-    ids=["suspended", "suspended, as a Warning", "of its template", "no Event"],
-)
-def test_a_job_that_has_no_pod_and_was_refused_none(
-    kind: str | None, reason: str, message: str
-) -> None:
-    scene = Scene()
-    scene.pods.clear()
-    if kind is not None:
-        scene.events = [{**event("PyTorchJob", "bert", reason, message), "type": kind}]
-    [found] = explain(scene.reading).findings
-    assert (found.level, found.subject) == ("fail", "job/bert")
-    assert found.message == "namespace research has no pod of it"
-    assert found.action == "look at the job itself: is it suspended, queued, or finished?"
-    assert explain(scene.reading).rows == ()
+from webhook.diagnose.explain.explanation import explain
 
 
 def test_a_pod_that_was_asked_for_comes_with_rank_zero_alone() -> None:
@@ -92,15 +38,3 @@ def test_two_jobs_of_one_selector_are_told_apart() -> None:
         "fail pod again-bert-worker-0: is told that rank 0 is at 10.66.6.6, and again-bert-master-0 is at 192.168.0.1"
         in told
     )
-
-
-def test_programs_read_null_for_what_is_not_there() -> None:
-    scene = Scene(1)
-    worker = scene.workers[0]
-    scene.unschedule(worker, "0/2 nodes are available: 2 Insufficient rdma/hca.")
-    told = {member["pod"]: member for member in explain(scene.reading).as_json()["members"]}[
-        worker["metadata"]["name"]
-    ]
-    absent = ("node", "address", "told", "wait")
-    assert {key: told[key] for key in absent} == dict.fromkeys(absent)
-    assert (told["role"], told["phase"]) == ("worker", "Pending")

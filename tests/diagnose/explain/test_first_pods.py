@@ -23,7 +23,7 @@ class RolesScene(Scene):
 
     def __init__(self, address: str = "") -> None:
         self.address = address
-        super().__init__(3)
+        super().__init__(3, before=lambda _: None)  # not as one of another address
         self.owner = "ddp"
 
     def created(self, number: int) -> Object:

@@ -63,7 +63,7 @@ def judged(connection: HostileConnection) -> dict[str, Any]:
     return document
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
     connection = cluster_of(
@@ -73,7 +73,7 @@ def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
     judged(connection)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_an_annotation_whose_json_is_broken_in_one_place(data: st.DataObject) -> None:
     made = small("well")
@@ -89,7 +89,7 @@ def requests() -> list[str]:
     return sorted(set(connection.asked))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_an_answer_that_is_none(data: st.DataObject) -> None:
     connection = cluster_of(held())

@@ -8,62 +8,24 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.dry_run.templates.kinds import ray, runtime, train_job, workload
 from tests.dry_run.templates.test_kinds import SHOWN
+from tests.dry_run.templates.test_parts import PARTS
 from tests.dry_run.templates.test_pods import CASES
+from tests.dry_run.templates.test_trainjob import train_job
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
 from webhook.dry_run.templates import Templates, find_templates
 
-PATCHED = train_job(
-    podTemplateOverrides=[
-        {
-            "targetJobs": [{"name": "node"}],
-            "metadata": {"labels": {"a": "b"}},
-            "spec": {
-                "containers": [{"name": "node", "env": [{"name": "A", "value": "x"}]}],
-                "nodeSelector": {"a": "b"},
-            },
-        }
-    ],
-    trainer={"env": [{"name": "A", "value": "x"}], "numNodes": 2},
-)
 MANIFESTS: list[list[Object]] = [
-    *([manifest] for manifest, _ in CASES.values()),
-    *([manifest] for manifest, _ in SHOWN.values()),
-    [runtime(torch={}), PATCHED],
-    [runtime(mpi={"runLauncherAsNode": True}), PATCHED],
-    *(
-        [train_job(runtimeRef={"name": name}, trainer={"numNodes": 2})]
-        for name in ("jax-distributed", "mlx-distributed")
-    ),
-    [
-        workload(
-            "orchestration.aibrix.ai/v1alpha1",
-            "RayClusterFleet",
-            "f",
-            {"template": ray("RayCluster", None)},
-        )
-    ],
-    [workload("ray.io/v1", "RayJob", "rj", {"clusterSelector": {"a": "b"}})],
+    *([manifest] for manifest, _ in (*CASES.values(), *SHOWN.values())),
+    *([*row.get("beside", ()), row["manifest"]] for row in PARTS.values()),
+    *([train_job(name, numNodes=2)] for name in ("jax-distributed", "mlx-distributed")),
 ]
 VALUES: list[Any] = [
-    None,
-    "",
-    "x",
-    0,
-    -1,
-    1.5,
-    True,
-    [],
-    [None],
-    ["x"],
-    [[]],
-    {},
-    {"a": 1},
-    {"name": 5},
-    [{"name": None}],
+    *(None, "", "x", 0, -1, 1.5, True),
+    *([], [None], ["x"], [[]], [{"name": None}]),
+    *({}, {"a": 1}, {"name": 5}),
 ]
 JUNK = st.sampled_from(VALUES)
 
@@ -82,16 +44,10 @@ def broken(draw: st.DrawFn) -> list[Any]:
 
 
 def places(value: Any) -> Any:
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, item in items:
-        yield value, key
-        yield from places(item)
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield value, key
+            yield from places(item)
 
 
 def check(found: Templates) -> None:

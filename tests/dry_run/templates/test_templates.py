@@ -1,68 +1,116 @@
-"""What is found in an input: lists taken apart, objects in their namespaces, up to a size."""
+"""What is read of an input: text as it is pasted, lists taken apart, up to a size."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.dry_run.templates.kinds import PLAIN, find, names, volcano_job
-from tests.dry_run.templates.test_ignored import IGNORED
-from tests.dry_run.templates.test_kinds import SHOWN
+from tests.dry_run.templates.cases import find, names
+from tests.dry_run.templates.test_kinds import IGNORED, SHOWN
+from tests.pods import FIXTURES
 from webhook.core.errors import InputError
+from webhook.dry_run.templates import find_templates, parse_documents
+
+POD, WEB = SHOWN["Pod"][0], SHOWN["Deployment"][0]
+LISTS: dict[str, Any] = {
+    "List": {"apiVersion": "v1", "kind": "List", "items": [POD, WEB]},
+    "List in a List": {"kind": "List", "items": [{"kind": "List", "items": [POD]}, WEB]},
+    "JSON list": [POD, WEB],
+}
 
 
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        {"apiVersion": "v1", "kind": "List", "items": [SHOWN["Pod"][0], SHOWN["Deployment"][0]]},
-        {
-            "apiVersion": "v1",
-            "kind": "List",
-            "items": [
-                {"apiVersion": "v1", "kind": "List", "items": [SHOWN["Pod"][0]]},
-                SHOWN["Deployment"][0],
-            ],
-        },
-        [SHOWN["Pod"][0], SHOWN["Deployment"][0]],
-    ],
-    ids=["List", "List in a List", "JSON list"],
-)
+@pytest.mark.parametrize("manifest", LISTS.values(), ids=LISTS)
 def test_takes_lists_apart(manifest: Any) -> None:
     assert names(find(manifest)) == ["p", "web-*"]
 
 
 def test_knows_the_kind_of_items_that_do_not_say_it() -> None:
-    item = {"metadata": {"name": "p", "namespace": "ml"}, **PLAIN}
+    item = {"metadata": {"name": "p", "namespace": "ml"}, "spec": POD["spec"]}
     found = find({"apiVersion": "v1", "kind": "PodList", "items": [item]})
     assert [(each.source, each.namespace) for each in found.pods] == [("Pod/p", "ml")]
 
 
 def test_goes_on_behind_a_broken_object() -> None:
-    found = find(IGNORED["no template"][0], SHOWN["Pod"][0])
+    found = find(IGNORED["no template"]["manifest"], POD)
     assert names(found) == ["p"]
     assert len(found.ignored) == 1
 
 
 @pytest.mark.parametrize(
     ("own", "given", "expected"),
-    [(None, None, "default"), (None, "research", "research"), ("ml", "research", "ml")],
+    [({}, None, "default"), ({}, "research", "research"), ({"namespace": "ml"}, "research", "ml")],
     ids=["default", "given", "own"],
 )
-def test_places_a_pod_in_a_namespace(own: str | None, given: str | None, expected: str) -> None:
-    manifest = {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": "db"},
-        "spec": {"template": PLAIN},
-    }
-    if own:
-        manifest["metadata"] = {"name": "db", "namespace": own}
-    [found] = find(manifest, namespace=given).pods
+def test_places_a_pod_in_a_namespace(own: Any, given: str | None, expected: str) -> None:
+    [found] = find({**WEB, "metadata": {"name": "web", **own}}, namespace=given).pods
     assert (found.namespace, found.pod["metadata"]["namespace"]) == (expected, expected)
 
 
 def test_refuses_more_than_can_be_shown() -> None:
-    tasks = [(f"t{number}", 1) for number in range(600)]
+    job = SHOWN["Volcano Job"][0]
+    [task] = job["spec"]["tasks"]
+    tasks = [{**task, "name": f"t{number}"} for number in range(600)]
     with pytest.raises(InputError, match="too many to show at once"):
-        find(volcano_job(*tasks, plugins={"svc": []}))
+        find({**job, "spec": {"tasks": tasks, "plugins": {"svc": []}}})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: Pod\n{{- if .Values.x }}\n", "(the text holds {{, as templates do: "),
+        (
+            "a:\n  b: {{ .Values.x }}\n",
+            "key is needed; write a string (the text holds {{, as templates do: ",
+        ),
+        (
+            "a: {% if x %}b{% endif %}\n",
+            "next token (the text holds {%, as templates do: ",
+        ),
+    ],
+    ids=["a Helm template", "a Helm value", "a Jinja template"],
+)
+def test_says_what_a_template_needs(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_documents(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("torchx/*.yaml")), ids=lambda path: path.stem)
+def test_reads_what_torchx_prints_around_its_manifest(path: Path) -> None:
+    manifest = path.read_text()
+    paste = (
+        "torchx 2026-11-21 12:00:00 INFO     Tracker configurations: {}\n\n"
+        "=== APPLICATION ===\n"
+        "{ 'metadata': {},\n  'roles': [ { 'args': ['-c', 'torchrun ...']}]}\n\n"
+        "=== SCHEDULER REQUEST ===\n"
+        f"{manifest}\n"
+        "\x1b[34mtorchx\x1b[0m \x1b[90m2026-11-21 12:00:01 INFO    \x1b[0m done\n"
+    )
+    assert parse_documents(paste) == parse_documents(manifest)
+    assert parse_documents(paste.replace("\n", "\r\n")) == parse_documents(manifest)
+
+
+def test_counts_lines_of_a_paste_from_its_start() -> None:
+    paste = "\n=== APPLICATION ===\n{'a': 1}\n\n=== SCHEDULER REQUEST ===\nkind: Job\nmetadata: [\n"
+    with pytest.raises(InputError, match=r"^line 8, column 1"):
+        parse_documents(paste)
+
+
+def test_keeps_a_heading_that_is_part_of_a_text() -> None:
+    heading = "=== SCHEDULER REQUEST === y"
+    text = f'kind: ConfigMap\ndata: {{x: "{heading}"}}\n'
+    assert parse_documents(text) == [{"kind": "ConfigMap", "data": {"x": heading}}]
+
+
+@pytest.mark.parametrize(
+    "path", sorted(FIXTURES.glob("torchx/printed-*.txt")), ids=lambda path: path.stem
+)
+def test_reads_what_torchx_really_printed(path: Path) -> None:
+    [document] = parse_documents(path.read_text())
+    assert document["kind"] in ("Job", "AppWrapper")
+    found = find_templates([document])
+    labels = [each.pod["metadata"]["labels"] for each in found.pods]
+    assert [each["torchx.pytorch.org/replica-id"] for each in labels] == ["0", "1"]
+    assert not any(part.broken for part in found.ignored)

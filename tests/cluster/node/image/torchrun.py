@@ -14,16 +14,8 @@ import sys
 import time
 from typing import Any, TextIO
 
-OPTIONS = (
-    "rdzv_backend",
-    "rdzv_endpoint",
-    "rdzv_id",
-    "rdzv_conf",
-    "nnodes",
-    "nproc_per_node",
-    "node_rank",
-)
-MORE_OPTIONS = ("master_addr", "master_port", "local_addr", "tee", "role", "max_restarts")
+RENDEZVOUS = ("rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "local_addr")
+OPTIONS = ("nnodes", "nproc_per_node", "node_rank", "master_addr", "master_port", "tee", "role")
 STANDALONE = {"rdzv_backend": "c10d", "rdzv_endpoint": "localhost:0"}
 """What --standalone sets; the number of nodes stays what an option or variable says."""
 SECONDS_TO_JOIN = 120
@@ -31,27 +23,20 @@ SECONDS_TO_JOIN = 120
 
 def main() -> int:
     """Meet, then run the script with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT."""
-    print(json.dumps({"torchrun": dict(os.environ), "time": time.time()}), flush=True)
+    print(json.dumps({"torchrun": dict(os.environ)}), flush=True)
     options = _options()
     nodes = int((options.nnodes or "1").split(":")[-1])
     rank, host, port = _c10d(options, nodes) if options.rdzv_backend == "c10d" else _static(options)
-    environment = {
-        "RANK": str(rank),
-        "WORLD_SIZE": str(nodes),
-        "MASTER_ADDR": host,
-        "MASTER_PORT": str(port),
-    }
-    return subprocess.call([sys.executable, *options.script], env={**os.environ, **environment})
+    ranks = {"RANK": str(rank), "WORLD_SIZE": str(nodes)}
+    environment = {**os.environ, **ranks, "MASTER_ADDR": host, "MASTER_PORT": str(port)}
+    return subprocess.call([sys.executable, *options.script], env=environment)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    for name in (*OPTIONS, *MORE_OPTIONS):
-        parser.add_argument(
-            f"--{name}",
-            f"--{name.replace('_', '-')}",
-            default=os.environ.get(f"PET_{name.upper()}", ""),
-        )
+    for name in (*RENDEZVOUS, *OPTIONS, "max_restarts"):
+        default = os.environ.get(f"PET_{name.upper()}", "")
+        parser.add_argument(f"--{name}", f"--{name.replace('_', '-')}", default=default)
     parser.add_argument("--standalone", action="store_true")
     parser.add_argument("script", nargs=argparse.REMAINDER)
     options = parser.parse_args()
@@ -72,11 +57,8 @@ def _c10d(options: argparse.Namespace, nodes: int) -> tuple[int, str, int]:
     settings = dict(part.split("=", 1) for part in options.rdzv_conf.split(",") if part)
     said = settings.get("is_host", "").lower()
     is_host = said in ("1", "true", "t", "yes", "y") if said else _is_this_machine(host)
-    own = {
-        "address": options.local_addr or socket.getfqdn(),
-        "pid": os.getpid(),
-        "port": _free_port(),
-    }
+    address = options.local_addr or socket.getfqdn()
+    own = {"address": address, "pid": os.getpid(), "port": _free_port()}
     if is_host:
         members = _host(int(port), nodes, own)
     else:

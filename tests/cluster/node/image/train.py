@@ -25,26 +25,19 @@ SIOCGIFADDR = 0x8915
 def main() -> None:
     """Meet, exchange, report."""
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-    report: dict[str, Any] = {"rank": rank, "started": time.time(), "environment": dict(os.environ)}
+    report: dict[str, Any] = {"rank": rank, "environment": dict(os.environ)}
     port = int(os.environ.get("MASTER_PORT", "29500"))
     if world > 1:
         with _listen("", 0) as data:
             mine = [_own_address(), data.getsockname()[1]]
-            peers = (
-                _store(port, world, mine)
-                if rank == 0
-                else _join(os.environ["MASTER_ADDR"], port, mine)
-            )
+            host = os.environ["MASTER_ADDR"]
+            peers = _store(port, world, mine) if rank == 0 else _join(host, port, mine)
             report["store"] = peers.pop("store")
             report["before"] = _counters()
             _send_to(data, world - 1) if rank == 0 else _receive_from(*peers["rank0"])
             report["after"] = _counters()
-    report |= {
-        "addresses": _addresses(),
-        "shared_memory": _shared_memory(),
-        "capabilities": _capabilities(),
-        "user": os.getuid(),
-    }
+    report |= {"addresses": _addresses(), "shared_memory": _shared_memory()}
+    report["capabilities"] = _capabilities()
     print(json.dumps({"train": report}), flush=True)
     time.sleep(float(os.environ.get("HOLD_SECONDS", "0")))
 

@@ -1,0 +1,31 @@
+"""Objects of the API, written from a few words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def made(kind: str, name: str, **fields: Any) -> dict[str, Any]:
+    """Write an object of a kind such as ``batch/v1 Job``; *fields* stand beside its metadata."""
+    version, _, kind = kind.rpartition(" ")
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **fields}
+
+
+def account(name: str = "default") -> dict[str, Any]:
+    """Write a ServiceAccount."""
+    return made("v1 ServiceAccount", name)
+
+
+def pod(
+    name: str = "",
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    container: Mapping[str, Any] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """Write a pod of one container, which *container* adds to; without a name it gets one."""
+    metadata: dict[str, Any] = {"name": name} if name else {"generateName": "pod-"}
+    metadata |= {"labels": labels} if labels else {}
+    metadata |= {"annotations": annotations} if annotations else {}
+    main = {"name": "main", "image": "registry.example.com/i:1", **(container or {})}
+    whole = {"containers": [main], **spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole}

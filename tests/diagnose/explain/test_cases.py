@@ -1,0 +1,249 @@
+"""What `explain` finds: cases as data, in the files of cases/, one a topic.
+
+A case begins with a job that trains well: *workers* of it (3 unless it says otherwise), as *scene*,
+a name of `STARTS`, makes it. Its other keys change that in the order in which they are written;
+each function of `CHANGES` says how. Then these are looked at:
+
+- *told*: all that is not ok, of the topics in *of* if it names any; rows as findings.py reads them
+- *first*: what stands first; *also*: rows that are somewhere among all; *never*: no such codes
+- *unsaid*: a word that nothing says; *members*: what programs are told of pods, by name
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.diagnose.findings import agrees, brief, expect
+from tests.diagnose.scenes import (
+    ClaimScene,
+    GkeScene,
+    PodNetworkScene,
+    Scene,
+    ago,
+    event,
+    node,
+)
+from tests.pods import FIXTURES
+from tests.worlds import network
+from webhook.core.model import Object
+from webhook.core.profiles import parse_profiles
+from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.explain.nccl_log import PodLog, read_log
+from webhook.diagnose.listing import Unread
+
+FOLDER = Path(__file__).parent / "cases"
+STARTS: dict[str, Callable[..., Scene]] = {
+    "job": Scene,
+    "GKE": GkeScene,
+    "claims": ClaimScene,
+    "pod network": PodNetworkScene,
+}
+BUILT = ("scene", "workers", "before")
+LOOKED_AT = ("of", "told", "first", "also", "never", "unsaid", "members")
+
+
+def patched(value: Any, patch: Any) -> Any:
+    """Merge a patch as RFC 7386 does; a map of numbers changes these elements of a list."""
+    if not isinstance(patch, dict):
+        return copy.deepcopy(patch)
+    if isinstance(value, list) and patch and all(isinstance(key, int) for key in patch):
+        items = dict(enumerate(value))
+        return list(patched(items, patch).values())
+    result = dict(value) if isinstance(value, dict) else {}
+    for key, change in patch.items():
+        if change is None:
+            result.pop(key, None)
+        else:
+            result[key] = patched(result.get(key), change)
+    return result
+
+
+def named(scene: Scene, who: str) -> list[str]:
+    """Return the pods that *who* means: ``all``, ``workers`` or one by its name."""
+    groups = {"all": list(scene.pods), "workers": [each for each in scene.pods if "worker" in each]}
+    return groups.get(who, [who])
+
+
+def pods(scene: Scene, patches: Mapping[str, Object]) -> None:
+    """Patch pods by name."""
+    for who, patch in patches.items():
+        for name in named(scene, who):
+            scene.pods[name].update(patched(scene.pods[name], patch))
+
+
+def env(scene: Scene, variables: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set variables of the first container, to a value or by a map; null removes one."""
+    for who, values in variables.items():
+        for name in named(scene, who):
+            container = scene.pods[name]["spec"]["containers"][0]
+            kept = [each for each in container["env"] if each["name"] not in values]
+            given = [
+                {"name": key, **(value if isinstance(value, dict) else {"value": value})}
+                for key, value in values.items()
+                if value is not None
+            ]
+            container["env"] = kept + given
+
+
+def do(scene: Scene, steps: list[str]) -> None:
+    """Take steps, each a verb, a pod and what the verb takes: ``wait bert-worker-0 4m``."""
+    for step in steps:
+        verb, who, *rest = step.split(" ", 2)
+        for name in named(scene, who):
+            take(scene, verb, name, rest[0] if rest else "")
+
+
+def take(scene: Scene, verb: str, name: str, rest: str) -> None:
+    """Take one step: as the method of `Scene` does, or make, admit or delete the pod."""
+    if verb == "created":
+        number = int(name.rpartition("-")[2]) + ("worker" in name)
+        scene.pods[name] = scene.created(number)
+    elif verb == "admitted":
+        scene.pods[name] = scene.admitted(scene.pods[name])
+    elif verb == "gone":
+        del scene.pods[name]
+    elif verb == "attach":
+        *addresses, interface = rest.split()
+        scene.attach(scene.pods[name], *addresses, interface=interface)
+    else:
+        given = [moment(rest)] if verb in ("bind", "wait", "start") else [rest]
+        getattr(scene, verb)(scene.pods[name], *given)
+
+
+def moment(text: str) -> str:
+    """Return the time so long ago: ``20s``, ``4m``; empty for an empty text."""
+    units = {"s": "seconds", "m": "minutes"}
+    return ago(**{units[text[-1]]: int(text[:-1])}) if text else ""
+
+
+def labels(scene: Scene, patch: Object | None) -> None:
+    """Patch the namespace's labels; null takes all away."""
+    scene.labels = {} if patch is None else patched(scene.labels, patch)
+
+
+def profiles(scene: Scene, patch: Object) -> None:
+    """Patch the profiles of today."""
+    written = yaml.safe_load(scene.written)
+    scene.profiles = parse_profiles(yaml.safe_dump(patched(written, {"profiles": patch})))
+
+
+def nodes(scene: Scene, patches: Mapping[str, Object | None]) -> None:
+    """Patch nodes by name, or take them away; a new one offers no RDMA device unless it says so."""
+    found = {each["metadata"]["name"]: each for each in scene.nodes}
+    for name, patch in patches.items():
+        if patch is None:
+            del found[name]
+        else:
+            found[name] = patched(found.get(name) or node(name, {}), patch)
+    scene.nodes = list(found.values())
+
+
+def networks(scene: Scene, changes: Mapping[str, Object | None]) -> None:
+    """Add networks, or have them not exist; ``ipam`` may be given."""
+    for name, more in changes.items():
+        space, _, short = name.partition("/")
+        scene.networks[space, short] = None if more is None else network(name, **more)
+
+
+def events(scene: Scene, listed: list[list[str]]) -> None:
+    """Add Warnings: kind, name, reason, message, and who sends it."""
+    for kind, name, reason, message, *source in listed:
+        scene.events.append(event(kind, name, reason, message, source="".join(source)))
+
+
+def lease(scene: Scene, value: Object | None) -> None:
+    """Have another Lease; null is unread, an empty one does not exist."""
+    scene.lease = value
+
+
+def holder(name: str, held: Mapping[str, int]) -> Object:
+    """Return another team's pod that holds these devices."""
+    limits = {key: str(value) for key, value in held.items()}
+    container = {"name": "main", "resources": {"limits": limits}}
+    return {"metadata": {"namespace": "ml", "name": name}, "spec": {"containers": [container]}}
+
+
+def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
+    """Read something else; null for what may not be read."""
+    convert: dict[str, Callable[[Any], Any]] = {
+        "unusable": frozenset,
+        "claim_templates": frozenset,
+        "unread": lambda found: tuple(Unread(*each) for each in found),
+        "neighbours": lambda found: {
+            at: tuple(holder(*each) for each in held.items()) for at, held in found.items()
+        },
+    }
+    for key, value in changes.items():
+        is_plain = value is None or key not in convert
+        scene.changes[key] = value if is_plain else convert[key](value)
+
+
+def claims(scene: Scene, patch: Object | None) -> None:
+    """Patch every ResourceClaim; null takes them away."""
+    assert isinstance(scene, ClaimScene)
+    changed = {name: patched(claim, patch) for name, claim in scene.claims.items() if patch}
+    scene.claims.clear()
+    scene.claims.update(changed)
+
+
+def logs(scene: Scene, printed: Mapping[str, list[str]]) -> None:
+    """Have pods print NCCL's lines: those of files of tests/fixtures/nccl, and others."""
+    head = "bert-master-0:12:40 [0] NCCL INFO "
+    scene.changes["logs"] = {}
+    for who, parts in printed.items():
+        texts = [
+            (FIXTURES / "nccl" / each).read_text() if each.endswith(".log") else f"{head}{each}\n"
+            for each in parts
+        ]
+        for name in named(scene, who):
+            log = read_log(["".join(texts).encode()])
+            scene.changes["logs"][name] = PodLog("pytorch", log)
+
+
+_CHANGES = (pods, env, do, labels, profiles, nodes, networks, events, lease, reading, claims, logs)
+CHANGES: dict[str, Callable[[Scene, Any], None]] = {each.__name__: each for each in _CHANGES}
+CHANGES["then"] = do
+
+
+def build(case: Mapping[str, Any]) -> Scene:
+    """Return the scene of a case."""
+    before = (lambda pod: pod.update(patched(pod, case["before"]))) if "before" in case else None
+    scene = STARTS[case.get("scene", "job")](case.get("workers", 3), before=before)
+    for key in case:
+        if key not in (*BUILT, *LOOKED_AT):
+            CHANGES[key](scene, case[key])
+    return scene
+
+
+def all_cases() -> Iterator[Any]:
+    for file in sorted(FOLDER.glob("*.yaml")):
+        for title, case in yaml.safe_load(file.read_text()).items():
+            if not title.startswith("."):  # what several cases share
+                yield pytest.param(case, id=f"{file.stem}: {title}")
+
+
+@pytest.mark.parametrize("case", list(all_cases()))
+def test_what_is_found(case: Mapping[str, Any]) -> None:
+    assert {*LOOKED_AT} & case.keys() - {"of"}, "a case looks at something"
+    explanation = explain(build(case).reading)
+    found = explanation.findings
+    if "told" in case:
+        wrong = [each for each in found if each.level != "ok"]
+        topics = case.get("of", "").split()
+        expect([each for each in wrong if not topics or each.topic in topics], *case["told"])
+    if "first" in case:
+        expect(found[:1], case["first"])
+    every = brief(found)
+    for row in case.get("also", ()):
+        assert any(agrees(line, row) for line in every), every
+    assert not {str(each.code) for each in found} & {*case.get("never", "").split()}
+    members = {each["pod"]: each for each in explanation.as_json()["members"]}
+    for name, fields in case.get("members", {}).items():
+        assert {key: members[name][key] for key in fields} == fields
+    assert "unsaid" not in case or not [line for line in every if case["unsaid"] in line]
