@@ -336,7 +336,7 @@ def judge(manifest: Object) -> tuple[PodResult, ...]:
     found = dry_run(
         json.dumps(manifest), namespace="train", profile=None, profiles=PROFILES, world=WORLD
     )
-    assert found.ignored == ()
+    assert not any(one.broken for one in found.ignored)
     return found.pods
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.worlds import namespace
 from webhook.core import names
+from webhook.core.decide import Skip, select_profile
 from webhook.core.errors import Denied
 from webhook.core.model import Namespace, Object, Reason
-from webhook.core.planning import Skip, select_profile
 from webhook.core.profiles import Profile, Profiles, parse_profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld

@@ -6,7 +6,13 @@ import re
 from typing import Final
 
 from webhook.core.model import Object
-from webhook.core.podspec import containers, limits, requests
+from webhook.core.podspec import (
+    claims,
+    containers,
+    is_compute_domain_channel,
+    limits,
+    requests,
+)
 from webhook.core.quantity import stored_quantity
 
 _BY_DOMAIN: Final = re.compile(
@@ -56,6 +62,17 @@ def is_accelerator_class(device_class: str) -> bool:
 def find_pod_accelerator(pod: Object) -> str | None:
     """Return the first accelerator that a container of the pod asks for."""
     return next(filter(None, map(find_accelerator, containers(pod))), None)
+
+
+def may_have_accelerator(pod: Object) -> bool:
+    """Tell a pod that asks for an accelerator, or whose containers have a claim that may be of one."""
+    if find_pod_accelerator(pod):
+        return True
+    claimed = {claim.get("name") for one in containers(pod) for claim in claims(one)}
+    return bool(claimed) and any(
+        each.get("name") in claimed and not is_compute_domain_channel(each)
+        for each in pod["spec"].get("resourceClaims") or ()
+    )
 
 
 def find_tpu(pod: Object) -> str | None:

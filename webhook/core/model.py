@@ -72,6 +72,7 @@ class Reason(StrEnum):
     NO_PROCESS_GROUP = "no-process-group"
     SINGLE_NODE = "single-node"
     NO_MASTER = "no-master"
+    NO_SIZE = "no-size"
     NO_IPAM = "no-ipam"
     NO_ADDRESS = "no-address"
     DISABLED = "disabled"

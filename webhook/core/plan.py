@@ -1,4 +1,4 @@
-"""Hold what was decided about a pod, so that each step only has to carry it out; ``planning.py`` makes it."""
+"""Hold what was decided about a pod, so that each step only has to carry it out; ``decide.py`` makes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Plan:
     *rendezvous*: the training pod's, where it is moved to the secondary network; None where not, and *why_no_rendezvous* says why.
     *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
     address of rank 0, for a worker of a job that has one already. *own_image*: this program's image, empty where unknown.
-    *chosen_by*: whose word chose the profile. *profile_decision*: what is to be told of it, if anything.
+    *chosen_by*: whose word chose the profile. *warnings*: of the decisions themselves.
     *allowed*: what the Configuration lets profiles give. *claims_problem*: why no pod gets the claims of its profile.
     """
 
@@ -46,7 +46,7 @@ class Plan:
     master: MasterAddress | None = None
     own_image: str = ""
     chosen_by: str = ""
-    profile_decision: Decision | None = None
+    warnings: tuple[Decision, ...] = ()
     allowed: Allowed = NOTHING_ALLOWED
     claims_problem: str = ""
 

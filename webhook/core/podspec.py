@@ -131,15 +131,16 @@ def has_env(container: Object, name: str) -> bool:
 
 def is_published(entry: Object) -> bool:
     """Tell whether fabric-injector publishes the value of an environment entry."""
-    return _field_path(entry).startswith(_PUBLISHED)
+    return field_path(entry).startswith(_PUBLISHED)
 
 
 def names_devices(entry: Object) -> bool:
     """Tell whether what fabric-injector publishes there are the pod's RDMA devices; all else that is published is an address."""
-    return _field_path(entry) in _DEVICES
+    return field_path(entry) in _DEVICES
 
 
-def _field_path(entry: Object) -> str:
+def field_path(entry: Object) -> str:
+    """Return what an environment entry's fieldRef refers to; empty where it has none."""
     source = entry.get("valueFrom")
     if not source or not (reference := source.get("fieldRef")):
         return ""

@@ -11,11 +11,11 @@ from pybase64 import b64encode
 
 from webhook import __version__
 from webhook.core import bounds, names, podspec
+from webhook.core.decide import Skip, make_plan
 from webhook.core.draft import Draft, TooManyEdits
 from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
-from webhook.core.planning import Skip, make_plan
 from webhook.core.pod_types import LONGEST_NAME
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
@@ -147,7 +147,7 @@ def _judge(
                 profile=plan.profile,
             )
         applied = tuple(steps.apply(draft, plan, __version__))
-        decisions = (plan.profile_decision, *applied) if plan.profile_decision else applied
+        decisions = (*plan.warnings, *applied)
         return Verdict(
             True,
             draft.pod,

@@ -9,7 +9,7 @@ from typing import Any
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads import grove, jobset, leaderworkerset, pytorchjob, ray, stormservice
+from webhook.core.workloads.systems import JOBSET, KUBEFLOW, LWS, PODCLIQUESET, RAY
 
 _VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
 
@@ -64,16 +64,20 @@ KINDS = (
     JobKind("PaddleJob", _KUBEFLOW),
     JobKind("JAXJob", _KUBEFLOW),
     JobKind(
-        "MPIJob", (*_KUBEFLOW, "training.kubedl.io"), (), (pytorchjob.JOB_NAME,), ("MPIJob", "Job")
+        "MPIJob",
+        (*_KUBEFLOW, "training.kubedl.io"),
+        (),
+        (KUBEFLOW + "job-name",),
+        ("MPIJob", "Job"),
     ),
     JobKind("TorchJob", ("train.distributed.io",)),
-    JobKind("TrainJob", ("trainer.kubeflow.org",), (), (jobset.NAME,)),
-    JobKind("JobSet", ("jobset.x-k8s.io",), (), (jobset.NAME,)),
-    JobKind("LeaderWorkerSet", ("leaderworkerset.x-k8s.io",), ("lws",), (leaderworkerset.NAME,)),
-    JobKind("PodCliqueSet", ("grove.io",), ("pcs",), (grove.PODCLIQUESET,), ("PodClique",)),
-    JobKind("StormService", ("orchestration.aibrix.ai",), (), (stormservice.NAME,)),
-    JobKind("RayCluster", ("ray.io",), (), (ray.CLUSTER,)),
-    JobKind("RayJob", ("ray.io",), (), (ray.ORIGIN,)),
+    JobKind("TrainJob", ("trainer.kubeflow.org",), (), (JOBSET + "jobset-name",)),
+    JobKind("JobSet", ("jobset.x-k8s.io",), (), (JOBSET + "jobset-name",)),
+    JobKind("LeaderWorkerSet", ("leaderworkerset.x-k8s.io",), ("lws",), (LWS + "name",)),
+    JobKind("PodCliqueSet", ("grove.io",), ("pcs",), (PODCLIQUESET,), ("PodClique",)),
+    JobKind("StormService", ("orchestration.aibrix.ai",), (), ("storm-service-name",)),
+    JobKind("RayCluster", ("ray.io",), (), (RAY + "cluster",)),
+    JobKind("RayJob", ("ray.io",), (), (RAY + "originated-from-cr-name",)),
     JobKind("StatefulSet", ("apps",), ("sts",)),
     JobKind("Job", ("batch.volcano.sh",), ("vcjob", "vcjobs", "vj", "volcanojob", "volcanojobs")),
     JobKind("Job", ("batch",)),

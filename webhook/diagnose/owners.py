@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads import (
-    SIBLING_LABELS,
-    grove,
-    jobset,
-    leaderworkerset,
-    replica_types,
-    torchx,
-)
+from webhook.core.workloads import torchx
+from webhook.core.workloads.systems import GROUP_NAME, GROVE, JOBSET, LWS, SIBLING_LABELS
 
 JOB_NAMES = (
     torchx.APP_NAME,
-    *(
-        label
-        for label in SIBLING_LABELS
-        if not label.endswith("-uid") and label != replica_types.GROUP_NAME
-    ),
+    *(label for label in SIBLING_LABELS if not label.endswith("-uid") and label != GROUP_NAME),
 )
 """Labels that hold a job's name; ``group-name`` is its operator's."""
-_OWN_IDS = (jobset.UID, grove.PODGANG)
-_GROUPS = (leaderworkerset.NAME, leaderworkerset.GROUP_INDEX)
+_OWN_IDS = (JOBSET + "jobset-uid", GROVE + "podgang")
+_GROUPS = (LWS + "name", LWS + "group-index")
 
 
 def title(pod: Object) -> str:

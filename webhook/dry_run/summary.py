@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -143,7 +143,7 @@ class _Member(NamedTuple):
 
     *training*: its training container. *network*: where its address is, ``net1 of default/rdma-net``. *interfaces*: all that it has.
     *needs*: what its wait step waits for. *accelerators*: what it asks for. *facts*: what is the same in all pods that train
-    together, by its name.
+    together, by its name. *asked*: all that it asks for, and *given*: what of that injection asks for.
     """
 
     pod: PodResult
@@ -154,6 +154,13 @@ class _Member(NamedTuple):
     needs: Sequence[str]
     accelerators: str
     facts: Mapping[str, str]
+    asked: Mapping[str, str]
+    given: Collection[str]
+
+    def facts_with(self, devices: Collection[str]) -> Mapping[str, str]:
+        """Return the facts, with how many of these devices the pod asks for."""
+        asks = [f"{name}: {self.asked[name]}" for name in sorted(devices) if name in self.asked]
+        return {**self.facts, "devices": ", ".join(asks)}
 
     @property
     def publishes(self) -> bool:
@@ -178,11 +185,7 @@ def _member(pod: PodResult) -> _Member:
     attached = _attached(made, pod.namespace)
     asked = _asked(made)
     accelerators = [f"{name}: {number}" for name, number in asked.items() if is_accelerator(name)]
-    devices = [
-        f"{name}: {number}"
-        for name, number in asked.items()
-        if "/" in name and not is_accelerator(name)
-    ]
+    before = _asked(pod.before)
     return _Member(
         pod,
         state,
@@ -195,8 +198,9 @@ def _member(pod: PodResult) -> _Member:
             "training system": pod.system,
             "number of nodes": "one" if _is_one_node(pod) else "several",
             "networks": ", ".join(sorted(key for key, _ in attached)),
-            "devices": ", ".join(sorted(devices)),
         },
+        asked,
+        {name for name, number in asked.items() if before.get(name) != number},
     )
 
 
@@ -440,7 +444,9 @@ def _why_none(member: _Member) -> str:
     """Give the reason of the decision that a pod takes no part in a rendezvous, or in anything."""
     steps, outcomes = ("rendezvous", "profile"), (Outcome.SKIPPED, Outcome.WARNED)
     found = [
-        each for each in member.pod.decisions if each.step in steps and each.outcome in outcomes
+        each
+        for each in member.pod.decisions
+        if each.step in steps and each.outcome in outcomes and each.reason is not Reason.NO_SIZE
     ]
     return f": {found[0].message}" if found else ""
 
@@ -487,17 +493,17 @@ def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
                 f"pods that ask for the same accelerators are injected ({_named(injected)}) and left alone ({_named(alone)}): "
                 f"if they train together, give all of them the label {names.PROFILE}, or all {names.PROFILE}={names.PROFILE_NONE}"
             )
+        # what users ask for besides is no half injection: a role may need a licence or a fuse
+        devices = {name for each in injected for name in each.given}
         for other in injected[1:]:
-            fact = next(
-                (fact for fact, value in injected[0].facts.items() if other.facts[fact] != value),
-                "",
-            )
+            first, second = injected[0].facts_with(devices), other.facts_with(devices)
+            fact = next((fact for fact, value in first.items() if second[fact] != value), "")
             if (
                 fact and other.pod.source != injected[0].pod.source
             ):  # pods of one template are what their user made alike
                 told = " and ".join(
-                    f"{each.facts[fact] or 'none'} ({each.pod.name})"
-                    for each in (injected[0], other)
+                    f"{facts[fact] or 'none'} ({each.pod.name})"
+                    for facts, each in ((first, injected[0]), (second, other))
                 )
                 yield f"pods that ask for the same accelerators differ in {fact}: {told}; if they train together, make them alike"
                 break

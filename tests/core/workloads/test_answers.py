@@ -89,9 +89,8 @@ def of_trainjob(role: str) -> Object:
     return labelled(pod, **{"jobset.sigs.k8s.io/replicatedjob-name": role})
 
 
-def group_of_one() -> Object:
-    pod = pods.load("pods/lws-0.yaml")
-    pod["metadata"]["annotations"]["leaderworkerset.sigs.k8s.io/size"] = "1"
+def of_size(pod: Object, size: str) -> Object:
+    pod["metadata"]["annotations"]["leaderworkerset.sigs.k8s.io/size"] = size
     return pod
 
 
@@ -128,18 +127,13 @@ MEMBERS: dict[str, tuple[Callable[[], Object], str]] = {
         ),
         GROUPLESS + "Slurm sets MASTER_ADDR for each of its jobs",
     ),
-    "leaderworkerset None": (group_of_one, f"single-node: the job runs on one node: {ALONE}"),
-    "torch-on-k8s torch": (
-        lambda: add_env(pods.load("pods/torch-on-k8s-0.yaml"), "PET_NNODES", "1"),
-        f"single-node: the job runs on one node: {ALONE}",
-    ),
     "kubedl pytorch": (
         lambda: addressed("pods/kubedl-pytorchjob-1.yaml", "localhost"),
-        "single-node: MASTER_ADDR is localhost: the pod is a process group of its own",
+        "user-value: MASTER_ADDR is localhost: the pod is a process group of its own",
     ),
     "pytorchjob pytorch, at its own address": (
         lambda: fielded(bare("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "status.podIP"),
-        "single-node: MASTER_ADDR is status.podIP: the pod is a process group of its own",
+        "user-value: MASTER_ADDR is status.podIP: the pod is a process group of its own",
     ),
     "pytorchjob pytorch": (
         lambda: addressed("pods/kubeflow-pytorchjob-1.yaml", "10.0.0.9"),
@@ -268,8 +262,16 @@ OTHERS: dict[str, tuple[Callable[[], Object], str]] = {
         lambda: silent("pods/statefulset-1.yaml"),
         f"not-training: this pod of StatefulSet ddp {SHOWS_NOTHING}",
     ),
+    "leaderworkerset, of one pod": (
+        lambda: of_size(pods.load("pods/lws-0.yaml"), "1"),
+        f"single-node: the job runs on one node: {ALONE}",
+    ),
+    "torch-on-k8s, of one pod": (
+        lambda: add_env(pods.load("pods/torch-on-k8s-0.yaml"), "WORLD_SIZE", "1"),
+        f"single-node: the job runs on one node: {ALONE}",
+    ),
     "leaderworkerset": (
-        lambda: silent("pods/lws-1.yaml"),
+        lambda: of_size(silent("pods/lws-1.yaml"), "unknown"),
         f"not-training: this pod of LeaderWorkerSet mnmt {SHOWS_NOTHING}",
     ),
     "stormservice": (

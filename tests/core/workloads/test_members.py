@@ -360,11 +360,16 @@ def test_another_pod_of_the_leaders_template_is_no_rank_zero(label: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["pods/jobset-1.yaml", "pods/lws-1.yaml", "pods/statefulset-1.yaml"]
+    ("name", "reason"),
+    [
+        ("pods/jobset-1.yaml", Reason.SINGLE_NODE),
+        ("pods/lws-1.yaml", Reason.USER_VALUE),
+        ("pods/statefulset-1.yaml", Reason.SINGLE_NODE),
+    ],
 )
-def test_a_worker_on_localhost_is_a_process_group_of_its_own(name: str) -> None:
+def test_a_worker_on_localhost_is_a_process_group_of_its_own(name: str, reason: Reason) -> None:
     pod = drop_env(pods.load(name), "MASTER_ADDR", "LWS_LEADER_ADDRESS")
-    assert member(add_env(pod, "MASTER_ADDR", "localhost")).reason is Reason.SINGLE_NODE
+    assert member(add_env(pod, "MASTER_ADDR", "localhost")).reason is reason
 
 
 def test_the_first_of_a_volcano_task_on_localhost_may_be_rank_zero_and_changes_nothing() -> None:
@@ -391,17 +396,6 @@ def test_other_jobs_of_kubedl_wait_for_no_master(kind: str) -> None:
     found = recognise(pod)
     assert isinstance(found, TrainingPod)
     assert (found.rendezvous, found.reason) == (None, Reason.NO_PROCESS_GROUP)
-
-
-def test_the_index_of_a_trainjobs_pod_may_be_an_annotation_alone() -> None:
-    master, worker = pair("pods/kubeflow-trainer-{}.yaml", ("PET_MASTER_ADDR",))
-    for index, pod in enumerate((master, worker)):
-        pod["metadata"]["labels"].pop("batch.kubernetes.io/job-completion-index", None)
-        pod["metadata"].setdefault("annotations", {})[
-            "batch.kubernetes.io/job-completion-index"
-        ] = str(index)
-        pod["metadata"]["labels"]["jobset.sigs.k8s.io/coordinator"] = "llama-node-0-0.llama"
-    one_job(master, worker)
 
 
 def test_a_kueue_group_may_call_its_first_pod_localhost() -> None:

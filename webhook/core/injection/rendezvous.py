@@ -38,6 +38,7 @@ from webhook.core.workloads.training_pod import Rendezvous
 STEP: Final = "rendezvous"
 _TORCHS_OWN = ("MASTER_ADDR", "PET_MASTER_ADDR")
 """Variables that torch reads as an address, whatever a command says."""
+_C10D: Final = "c10d"
 _CONF: Final = "PET_RDZV_CONF"
 _OF_TORCH: Final = frozenset(("pytorchjob", "kubedl", "torch-on-k8s"))
 """Systems whose jobs start torch alone, and give it MASTER_ADDR."""
@@ -66,12 +67,14 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             uses_master |= _move(
                 draft, index, rendezvous, kept, is_training=index == plan.container
             )
+    training = draft.pod["spec"]["containers"][plan.container]
+    if not (uses_master or kept) and meets_by(training) == _C10D:
+        kept.append(_hosts_the_store(training))
     _remember_name(draft, plan, rendezvous, moved=uses_master)
     if uses_master and is_master and rendezvous.by_operator:
         _host_the_store(draft, plan)
-    is_static = not uses_master and _is_overwritten(
-        draft.pod["spec"]["containers"][plan.container], rendezvous
-    )
+    training = draft.pod["spec"]["containers"][plan.container]
+    is_static = not uses_master and _is_overwritten(training, rendezvous)
     uses_local = (
         not is_static
         and _wants_local_address(draft, plan, rendezvous)
@@ -222,11 +225,18 @@ def _why_it_stays(container: Object, name: str, use: Use, rendezvous: Rendezvous
         return _in_a_loop(container, name)
     if name not in _TORCHS_OWN:
         return ""
+    if use is Use.OTHER and meets_by(container) == _C10D:
+        return _hosts_the_store(container)
     if use is Use.OTHER:
         return f"the command of container {container.get('name')} does more with {name} than to give it to a torch launcher"
     if use is Use.NONE and not rendezvous.by_operator and not is_in_sight(container):
         return f"what container {container.get('name')} runs, and does with {name}, is not written in the pod"
     return ""
+
+
+def _hosts_the_store(container: Object) -> str:
+    who = f"torchrun in container {container.get('name')}"
+    return f"{who} meets by c10d, whose store lives in the pod of that name"
 
 
 def _in_a_loop(container: Object, name: str) -> str:

@@ -57,7 +57,7 @@ def without_parts(plan: Plan, lacking: Decision) -> Plan:
     )
     message = f"{lacking.message}; it gets the networks of profile {profile.name}, where its job meets, and no other part of it"
     told = Decision(STEP, lacking.outcome, lacking.reason, message)
-    return replace(plan, profile=bare, profile_decision=told)
+    return replace(plan, profile=bare, warnings=(*plan.warnings, told))
 
 
 def _unknown_devices(pod: Object, plan: Plan) -> Iterator[Decision]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.reconcile.member import MOST_ENTRIES, Member
-from webhook.core.workloads import SIBLING_LABELS
+from webhook.core.workloads.systems import SIBLING_LABELS
 
 NO_ADDRESS = "NoSecondaryAddress"
 EXCESSIVE = "ExcessiveMetadata"

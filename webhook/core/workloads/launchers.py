@@ -255,21 +255,6 @@ def _launchers(container: Object) -> Iterator[tuple[dict[str, str], str]]:
             yield command.options, command.options.get("--rdzv-backend") or otherwise
 
 
-def run_on_one_node(containers: Iterable[Object]) -> bool:
-    """Tell whether torch launchers are started, and every one of them says that it runs on one node."""
-    found = False
-    for container in containers:
-        script = _script(container)
-        if script is None:
-            return False
-        for command in script.commands:
-            if command.options is not None:
-                if not _says_one_node(command.options):
-                    return False
-                found = True
-    return found
-
-
 def is_in_sight(container: Object) -> bool:
     """Tell whether all that a container runs is written in the pod: torch launchers, no script."""
     script = _script(container) if container.get("command") else None
@@ -633,3 +618,58 @@ def _taken(command: Command, *, is_static: bool) -> list[tuple[str, bool]]:
         (each["bare"] or each["braced"] or each["kubernetes"], each["port"] is not None)
         for each in matches
     ]
+
+
+_OF_SEVERAL: Final = frozenset(
+    (
+        *_ADDRESSES,
+        "--nnodes",
+        "--node-rank",
+        "--rdzv-backend",
+        "--rdzv-id",
+        "--rdzv-conf",
+        "--num-machines",
+        "--machine-rank",
+        "--config-file",
+        "--deepspeed-hostfile",
+    )
+)
+"""Options without which torchrun and accelerate run on one node."""
+_TORCHRUN_VARIABLE: Final = re.compile(r"PET_(?!LOCAL_ADDR|RDZV_CONF)")
+"""Those that may number nodes; the others may come of an earlier pass."""
+_DEEPSPEED: Final = re.compile(r"(?:.*/)?deepspeed\Z|deepspeed\.launcher\.runner\Z", re.DOTALL)
+
+
+def run_on_one_node(containers: Iterable[Object], *, by_default: bool = False) -> bool:
+    """Tell whether torch launchers are started, and every one of them says that it runs on one node.
+
+    *by_default*: one that is given no number of nodes does too, and no other launcher is started.
+    """
+    found = False
+    for container in containers:
+        script = _script(container)
+        if script is None:
+            return False
+        for command in script.commands:
+            if command.options is None:
+                if by_default and _is_of_several(command.words):
+                    return False
+            elif _says_one_node(command.options) or (
+                by_default and _is_on_one_by_default(container, command)
+            ):
+                found = True
+            else:
+                return False
+    return found
+
+
+def _is_on_one_by_default(container: Object, command: Command) -> bool:
+    """Tell a launcher that is given no number of nodes; deepspeed may find a hostfile."""
+    if not _OF_SEVERAL.isdisjoint(command.options or ()):
+        return False
+    if any(map(_DEEPSPEED.match, command.words[: _options_at(command.words)])):
+        return False
+    if container.get("envFrom") or runs_script(container):
+        return False
+    told = [*podspec.argv(container), *(entry["name"] for entry in podspec.env(container))]
+    return not any(map(_TORCHRUN_VARIABLE.search, told))

@@ -13,18 +13,18 @@ from typing import Final
 from webhook.core import podspec
 from webhook.core.job_key import job_key
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import volcano
 from webhook.core.workloads.launchers import (
     given_addresses,
     meets_at_etcd,
     names_several_nodes,
     run_on_one_node,
 )
-from webhook.core.workloads.rank_zero import is_single_node
+from webhook.core.workloads.nodes import is_single_node
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 SYSTEM: Final = "torchx"
 PREFIX: Final = "torchx.pytorch.org/"
+VOLCANO: Final = "volcano.sh/"
 APP_NAME: Final = PREFIX + "app-name"
 ROLE_INDEX: Final = PREFIX + "role-index"
 _RANK_ZERO: Final = "role 0 replica 0"
@@ -40,7 +40,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     if PREFIX + "version" not in labels and APP_NAME not in labels:
         return None
     role, role_name = labels.get(ROLE_INDEX), labels.get(PREFIX + "role-name", "")
-    container = labels.get(volcano.TASK_SPEC) or podspec.display_name(pod)
+    container = labels.get(VOLCANO + "task-spec") or podspec.display_name(pod)
     containers = podspec.containers(pod)
     # Variables are the user's own here: TorchX says the number of nodes by an option.
     if run_on_one_node(containers) or (
@@ -58,10 +58,10 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
         return TrainingPod(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
     app = (
         labels.get("app.kubernetes.io/instance")
-        or labels.get(volcano.JOB_NAME)
+        or labels.get(VOLCANO + "job-name")
         or labels.get(APP_NAME, "")
     )
-    attempt = podspec.annotations(pod).get(volcano.JOB_VERSION, "")
+    attempt = podspec.annotations(pod).get(VOLCANO + "job-version", "")
     key = job_key(
         app, SYSTEM, f"{app}/{podspec.controller(pod).get('uid', '')}", attempt, _RANK_ZERO
     )

@@ -1,21 +1,55 @@
-"""Define what every file of this folder answers: which part a pod plays in a distributed job."""
+"""Define the job that labels show, and the part that a pod plays in it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 from webhook.core.model import Reason
+from webhook.core.workloads.nodes import Nodes
+
+
+@dataclass(slots=True)
+class Job:
+    """Hold what labels and shared variables tell of a job, and of this pod's place in it.
+
+    *name*: for people. *belongs* tells whether a pod name is one of this job's, so that a user's
+    own address of something else is left alone; so is a host below *service*. *container*: the name
+    that the system itself gives its training container. *rank_zero*: the pod that leads where no
+    variable says it. *is_candidate*: the pod is the first of its role, and rank 0 if another pod
+    says so. *by_operator*: the system itself writes the rendezvous variables, so that programs
+    which nobody can see here read them. *kind*: a general-purpose workload, ``JobSet ddp``, of
+    which only pods that show training count. *unsized*: why no pod of it shows on how many nodes it
+    runs, though its templates may differ. *names_own_pods*: databases, too, tell their pods
+    the name of the first one, so that it is no mark of training.
+    """
+
+    system: str
+    name: str
+    id: str
+    belongs: Callable[[str], bool]
+    attempt: str = ""
+    service: str = ""
+    container: str | None = None
+    rank_zero: str = ""
+    is_rank_zero: bool = False
+    is_candidate: bool = False
+    by_operator: bool = False
+    kind: str = ""
+    nodes: Nodes = Nodes.TEXT
+    unsized: str = ""
+    names_own_pods: bool = False
 
 
 @dataclass(slots=True)
 class Rendezvous:
     """Say how a member meets its rank 0.
 
-    *job*: the job's key. *rank_zero*: the pod whose address counts, empty where none does. *hosts*: the texts that name it in this
-    pod's variables, ``{"bert-master-0"}``. *by_operator*: the training system itself writes these variables, so that programs which
-    nobody can see here read them. *is_certain*: the pod is known to be, or to follow, rank 0; else it is a candidate, the first of its
-    role: it publishes its address for those that name it, and nothing about it changes.
+    *job*: the job's key. *rank_zero*: the pod whose address counts, empty where none does. *hosts*:
+    the texts that name it in this pod's variables, ``{"bert-master-0"}``. *by_operator*: as of the
+    Job. *is_certain*: the pod is known to be, or to follow, rank 0; else it is a candidate: it
+    publishes its address for those that name it, and nothing about it changes.
     """
 
     job: str
@@ -28,11 +62,11 @@ class Rendezvous:
 
 @dataclass(slots=True)
 class TrainingPod:
-    """Describe a pod of a known training system.
+    """Describe a pod that trains.
 
-    *container*: the name that the system itself gives its training container, if it has one. *rendezvous* is ``None`` where the
-    ranks cannot or need not meet on the secondary network; *reason* and *message* then say why. Beside a rendezvous a *message* is a
-    warning: what keeps this pod from it.
+    *container*: as of the Job. *rendezvous* is ``None`` where the ranks cannot or need not meet on
+    the secondary network; *reason* and *message* then say why. Beside a rendezvous a *message* is
+    a warning: what keeps this pod from it. *warning*: what may make other members differ.
     """
 
     system: str
@@ -40,12 +74,14 @@ class TrainingPod:
     rendezvous: Rendezvous | None = None
     reason: Reason = Reason.NO_PROCESS_GROUP
     message: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NotTraining:
-    """Say why a pod is left alone: it belongs to no known system, or plays a part that needs no fabric."""
+    """Say why a pod is left alone; *warning*: what may make other members of its job differ."""
 
     reason: Reason
     message: str
-    system: str = field(default="")
+    system: str = ""
+    warning: str = ""

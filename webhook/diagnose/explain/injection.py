@@ -39,7 +39,7 @@ _PARTS = (volumes.STEP, sidecars.STEP, whole.STEP)
 """Steps whose warnings are told here, whatever their reason: elsewhere the training container is looked at."""
 _TOLD = (Outcome.WARNED, Outcome.SKIPPED)
 """Outcomes of which something may be told."""
-_BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE)
+_BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE, Reason.SINGLE_NODE)
 
 
 def observe(reading: Reading, parts: Sequence[Part]) -> Iterator[Observation]:

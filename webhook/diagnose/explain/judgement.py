@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from webhook.core import names, podspec
+from webhook.core.decide import select_profile
 from webhook.core.errors import Denied, Unavailable
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network, parse_networks
-from webhook.core.planning import select_profile
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.review import Verdict, decide
 from webhook.diagnose.explain.reading import Reading

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads import kueue_pod_group
+from webhook.core.workloads.systems import KUEUE
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, common_form
 from webhook.diagnose.explain.part import Part
@@ -80,7 +80,7 @@ def workloads_of(
     for pod in pods:
         uids |= {podspec.controller(pod).get("uid"), pod["metadata"].get("uid"), identity(pod)}
         names.add(title(pod))
-        groups.add(podspec.labels(pod).get(kueue_pod_group.GROUP_NAME, ""))
+        groups.add(podspec.labels(pod).get(KUEUE + "pod-group-name", ""))
     uids -= {None, ""}
     names.discard("")
     groups.discard("")

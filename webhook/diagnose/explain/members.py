@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from webhook.core import names, podspec
 from webhook.core.model import Reason
 from webhook.core.reconcile.member import is_name
-from webhook.core.workloads import TrainingPod, kueue_pod_group, leaderworkerset
+from webhook.core.workloads import TrainingPod
+from webhook.core.workloads.systems import KUEUE, LWS
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.observation import Observation, Stage, named
 from webhook.diagnose.explain.part import Part, log_command
@@ -170,7 +171,7 @@ def _number(key: str, members: Sequence[Part], *, is_refused: bool) -> Iterator[
 def expected_members(part: Part) -> int:
     """Return how many pods the job is to have, as the pod itself tells; 0 where it does not."""
     annotations = podspec.annotations(part.pod)
-    for key in (leaderworkerset.SIZE, kueue_pod_group.GROUP_SIZE):
+    for key in (LWS + "size", KUEUE + "pod-group-total-count"):
         if _NUMBER.fullmatch(annotations.get(key, "")):
             return int(annotations[key])
     if "--nnodes" in part.command:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import orjson
 
 from webhook.core import names, podspec
+from webhook.core.decide import looks_like_training
 from webhook.core.model import Object
-from webhook.core.planning import looks_like_training
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.injected import is_injected
 from webhook.diagnose.owners import identity, title

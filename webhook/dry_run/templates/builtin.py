@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from webhook.core.model import Object
-from webhook.core.workloads.indexed_job import COMPLETION_INDEX, CONTROLLER_UID, JOB_NAME
-from webhook.core.workloads.statefulset import POD_NAME
+from webhook.core.workloads.systems import BATCH, COMPLETION_INDEX, STATEFUL_POD
 from webhook.dry_run.templates.pod_parts import (
     all_containers,
     append_env,
@@ -20,7 +19,7 @@ from webhook.dry_run.templates.pod_parts import (
 from webhook.dry_run.templates.section import Section, fail
 from webhook.dry_run.templates.workload import Expand, Found, Workload, checked_pod, shown_indices
 
-_TRACKING = "batch.kubernetes.io/job-tracking"
+_TRACKING = BATCH + "job-tracking"
 
 
 def expand_pod(workload: Workload) -> Found:
@@ -90,7 +89,7 @@ def stateful_pod(
         labels={
             **(labels or {}),
             "apps.kubernetes.io/pod-index": str(ordinal),
-            POD_NAME: name,
+            STATEFUL_POD: name,
         },
         annotations=annotations,
     )
@@ -151,8 +150,8 @@ def job_pod(
     owner = owner_reference("batch/v1", "Job", job)
     added = {
         **(labels or {}),
-        CONTROLLER_UID: owner["uid"],
-        JOB_NAME: job,
+        BATCH + "controller-uid": owner["uid"],
+        BATCH + "job-name": job,
         "controller-uid": owner["uid"],
         "job-name": job,
     }

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webhook.core.model import Object
-from webhook.core.workloads import grove
+from webhook.core.workloads.systems import GROVE, PODCLIQUESET
 from webhook.dry_run.templates.pod_parts import (
     all_containers,
     append_to,
@@ -21,9 +21,10 @@ from webhook.dry_run.templates.pod_parts import (
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload, shown_indices
 
+_POD_INDEX = GROVE + "podclique-pod-index"
 _GATE = {"name": "grove.io/podgang-pending-creation"}
-_GROUP = grove.PREFIX + "podcliquescalinggroup"
-_GROUP_INDEX = grove.PREFIX + "podcliquescalinggroup-replica-index"
+_GROUP = GROVE + "podcliquescalinggroup"
+_GROUP_INDEX = GROVE + "podcliquescalinggroup-replica-index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +85,18 @@ def _pod(workload: Workload, clique: Section, group: _Group | None, index: int) 
         "app.kubernetes.io/component": "pcs-podclique" if group is None else "pcsg-podclique",
         "app.kubernetes.io/managed-by": "grove-operator",
         "app.kubernetes.io/name": full_name,
-        grove.PODCLIQUESET: name,
-        grove.PODCLIQUE: full_name,
-        grove.PODGANG: replica,
-        grove.REPLICA_INDEX: "0",
-        grove.POD_INDEX: str(index),
+        PODCLIQUESET: name,
+        GROVE + "podclique": full_name,
+        GROVE + "podgang": replica,
+        GROVE + "podcliqueset-replica-index": "0",
+        _POD_INDEX: str(index),
     }
     own = [
         variable("GROVE_PCS_NAME", name),
         variable("GROVE_PCS_INDEX", "0"),
         variable("GROVE_PCLQ_NAME", full_name),
         variable("GROVE_HEADLESS_SERVICE", f"{replica}.{workload.namespace}.svc.cluster.local"),
-        field_variable("GROVE_PCLQ_POD_INDEX", f"metadata.labels['{grove.POD_INDEX}']"),
+        field_variable("GROVE_PCLQ_POD_INDEX", f"metadata.labels['{_POD_INDEX}']"),
     ]
     if group is not None:
         labels |= {_GROUP: owner, _GROUP_INDEX: "0"}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from webhook.core.model import Object
-from webhook.core.workloads.jobset import PREFIX
+from webhook.core.workloads.systems import JOBSET
 from webhook.dry_run.templates.builtin import completions, job_pod
 from webhook.dry_run.templates.pod_parts import UID
 from webhook.dry_run.templates.section import Section
@@ -122,7 +122,7 @@ def _pod(
         stamped["coordinator"] = (
             f"{workload.name}-{coordinator.text('replicatedJob')}-{job_number}-{pod_number}.{subdomain}"
         )
-    labels = {PREFIX + key: value for key, value in stamped.items()}
+    labels = {JOBSET + key: value for key, value in stamped.items()}
     pod = job_pod(workload, job.template, name, index, labels, labels)
     if network.flag("enableDNSHostnames", default=True):
         pod["spec"]["subdomain"] = subdomain

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
-from webhook.core.workloads import kubedl
+from webhook.core.workloads.systems import KUBEDL
 from webhook.dry_run.templates.pod_parts import append_env, variable
 from webhook.dry_run.templates.replica_types import Replicas, expand_roles, port_of, replica_types
 from webhook.dry_run.templates.workload import Expand, Found, Workload
@@ -24,9 +24,9 @@ def expand(workload: Workload) -> Found:
         if workload.kind == "PyTorchJob":
             port = port_of(types, "master", "pytorch", "pytorchjob-port")
             set_cluster_spec(pod, workload.name, types, replicas, index, port)
-        use_host_network(pod, workload, kubedl.PREFIX + "network-mode")
+        use_host_network(pod, workload, "kubedl.io/" + "network-mode")
 
-    yield from expand_roles(workload, types, kubedl.GROUP, "replica", "job-role", finish)
+    yield from expand_roles(workload, types, KUBEDL, "replica", "job-role", finish)
 
 
 def set_cluster_spec(
@@ -54,4 +54,4 @@ def use_host_network(pod: Object, workload: Workload, annotation: str) -> None:
         pod["spec"] |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
 
 
-KINDS: Mapping[tuple[str, str], Expand] = {(kubedl.GROUP, kind): expand for kind in _KINDS}
+KINDS: Mapping[tuple[str, str], Expand] = {(KUBEDL, kind): expand for kind in _KINDS}

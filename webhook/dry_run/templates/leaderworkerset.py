@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 
 from webhook.core.model import Object
-from webhook.core.workloads import leaderworkerset
+from webhook.core.workloads.systems import LWS
 from webhook.dry_run.templates.builtin import stateful_pod
 from webhook.dry_run.templates.pod_parts import all_containers, variable
 from webhook.dry_run.templates.section import Section
@@ -38,16 +38,16 @@ def _pod(workload: Workload, template: Section, index: int, size: int) -> Object
     name = workload.name
     leader = f"{name}-0"
     labels = {
-        leaderworkerset.NAME: name,
-        leaderworkerset.GROUP_INDEX: "0",
-        leaderworkerset.PREFIX + "group-key": hashlib.sha1(
+        LWS + "name": name,
+        LWS + "group-index": "0",
+        LWS + "group-key": hashlib.sha1(
             f"{workload.namespace}/{leader}".encode(), usedforsecurity=False
         ).hexdigest(),
-        leaderworkerset.WORKER_INDEX: str(index),
+        LWS + "worker-index": str(index),
     }
-    annotations = {leaderworkerset.SIZE: str(size)}
+    annotations = {LWS + "size": str(size)}
     if index:
-        annotations[leaderworkerset.PREFIX + "leader-name"] = leader
+        annotations[LWS + "leader-name"] = leader
     pod = stateful_pod(
         workload, template, leader if index else name, index, Section({}), labels, annotations
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
-from webhook.core.workloads.pytorchjob import JOB_NAME, PREFIX
+from webhook.core.workloads.systems import KUBEFLOW
 from webhook.dry_run.templates.builtin import job_pod
 from webhook.dry_run.templates.pod_parts import append_env, append_to, variable
 from webhook.dry_run.templates.replica_types import Replicas, replica_types, set_restart_policy
@@ -34,11 +34,14 @@ def expand(workload: Workload) -> Found:
 def _worker(workload: Workload, replicas: Replicas, index: int, *, is_v1: bool) -> Object:
     name = f"{workload.name}-worker-{index}"
     if is_v1:
-        labels = {**_labels(workload, "mpijob-controller"), PREFIX + "replica-type": replicas.kind}
+        labels = {
+            **_labels(workload, "mpijob-controller"),
+            KUBEFLOW + "replica-type": replicas.kind,
+        }
     else:
-        labels = {**_labels(workload, "mpi-operator"), PREFIX + "job-role": "worker"}
+        labels = {**_labels(workload, "mpi-operator"), KUBEFLOW + "job-role": "worker"}
     shift = int(not is_v1 and workload.spec.flag("runLauncherAsWorker"))
-    labels[PREFIX + "replica-index"] = str(index + shift)
+    labels[KUBEFLOW + "replica-index"] = str(index + shift)
     pod = workload.pod(replicas.template, name=name, owner=workload.owner(), labels=labels)
     set_restart_policy(pod, replicas, "Never")
     if is_v1:
@@ -52,9 +55,9 @@ def _worker(workload: Workload, replicas: Replicas, index: int, *, is_v1: bool) 
 
 
 def _launcher(workload: Workload, replicas: Replicas) -> Object:
-    labels = {**_labels(workload, "mpi-operator"), PREFIX + "job-role": "launcher"}
+    labels = {**_labels(workload, "mpi-operator"), KUBEFLOW + "job-role": "launcher"}
     if workload.spec.flag("runLauncherAsWorker"):
-        labels[PREFIX + "replica-index"] = "0"
+        labels[KUBEFLOW + "replica-index"] = "0"
     pod = job_pod(workload, replicas.template, f"{workload.name}-launcher", None, labels)
     pod["spec"] |= {"hostname": f"{workload.name}-launcher", "subdomain": workload.name}
     append_env(
@@ -71,8 +74,8 @@ def _launcher(workload: Workload, replicas: Replicas) -> Object:
 def _launcher_v1(workload: Workload, replicas: Replicas) -> Object:
     labels = {
         **_labels(workload, "mpijob-controller"),
-        PREFIX + "replica-type": replicas.kind,
-        PREFIX + "job-role": "master",
+        KUBEFLOW + "replica-type": replicas.kind,
+        KUBEFLOW + "job-role": "master",
     }
     pod = workload.pod(
         replicas.template, name=f"{workload.name}-launcher", owner=workload.owner(), labels=labels
@@ -87,7 +90,7 @@ def _launcher_v1(workload: Workload, replicas: Replicas) -> Object:
 
 
 def _labels(workload: Workload, operator: str) -> dict[str, str]:
-    return {JOB_NAME: workload.name, PREFIX + "operator-name": operator}
+    return {KUBEFLOW + "job-name": workload.name, KUBEFLOW + "operator-name": operator}
 
 
 KINDS: Mapping[tuple[str, str], Expand] = {("kubeflow.org", "MPIJob"): expand}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
-from webhook.core.workloads.pytorchjob import JOB_NAME, PREFIX
+from webhook.core.workloads.systems import KUBEFLOW
 from webhook.dry_run.templates.pod_parts import append_env, append_to, variable
 from webhook.dry_run.templates.replica_types import (
     Replicas,
@@ -60,14 +60,14 @@ def expand_job(workload: Workload) -> Found:
 
 def _pod(workload: Workload, replicas: Replicas, index: int, types: list[Replicas]) -> Object:
     labels = {
-        JOB_NAME: workload.name,
-        PREFIX + "operator-name": f"{workload.kind.lower()}-controller",
-        PREFIX + "replica-index": str(index),
-        PREFIX + "replica-type": replicas.kind,
+        KUBEFLOW + "job-name": workload.name,
+        KUBEFLOW + "operator-name": f"{workload.kind.lower()}-controller",
+        KUBEFLOW + "replica-index": str(index),
+        KUBEFLOW + "replica-type": replicas.kind,
     }
     leaders = [other.kind for other in types if other.kind in ("master", "chief")] or ["worker"]
     if replicas.kind in leaders and (replicas.kind != "worker" or index == 0):
-        labels[PREFIX + "job-role"] = "master"
+        labels[KUBEFLOW + "job-role"] = "master"
     pod = workload.pod(
         replicas.template,
         name=f"{workload.name}-{replicas.kind}-{index}",

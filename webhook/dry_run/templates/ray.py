@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from webhook.core import podspec
 from webhook.core.model import Object
-from webhook.core.workloads import ray
+from webhook.core.workloads.systems import RAY
 from webhook.dry_run.templates.builtin import job_pod
 from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, append_to, owner_reference
 from webhook.dry_run.templates.section import Section
@@ -52,7 +52,10 @@ def expand_job(workload: Workload) -> Found:
         )
     if spec.has("submitterPodTemplate"):
         template = spec.node("submitterPodTemplate")
-        labels = {ray.ORIGIN: workload.name, "ray.io/originated-from-crd": "RayJob"}
+        labels = {
+            RAY + "originated-from-cr-name": workload.name,
+            "ray.io/originated-from-crd": "RayJob",
+        }
         yield workload.template(template, job_pod(workload, template, workload.name, None, labels))
     elif spec.has("clusterSelector"):
         message = (
@@ -91,11 +94,11 @@ def _pod(
         labels={
             "app.kubernetes.io/created-by": "kuberay-operator",
             "app.kubernetes.io/name": "kuberay",
-            ray.CLUSTER: cluster,
+            RAY + "cluster": cluster,
             "ray.io/group": group_name,
             "ray.io/identifier": f"{cluster}-{node_type}",
             "ray.io/is-ray-node": "yes",
-            ray.NODE_TYPE: node_type,
+            RAY + "node-type": node_type,
         },
     )
     if "plasma-directory" not in group.node("rayStartParams").value:

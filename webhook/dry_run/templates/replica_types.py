@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.profiles.slips import did_you_mean
-from webhook.core.workloads.replica_types import GROUP_NAME, JOB_NAME
+from webhook.core.workloads.systems import GROUP_NAME
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Found, Ignored, Workload, shown_indices
 
@@ -131,7 +131,7 @@ def expand_roles(
         replicas, index, like = found
         labels = {
             GROUP_NAME: group,
-            JOB_NAME: workload.name,
+            "job-name": workload.name,
             f"{word}-type": replicas.kind,
             f"{word}-index": str(index),
         }

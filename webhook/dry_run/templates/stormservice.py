@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
-from webhook.core.workloads import stormservice
+from webhook.core.workloads.systems import STORM
 from webhook.dry_run.templates.pod_parts import UNKNOWN_SUFFIX, owner_reference, variable
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload, shown_indices
@@ -46,9 +46,9 @@ def _pod(workload: Workload, role: Section, index: int, size: int) -> Object:
     if has_index:
         full_name += f"-{replica}"
     labels = {
-        stormservice.NAME: service,
-        stormservice.ROLESET: roleset,
-        stormservice.ROLE: name,
+        "storm-service-name": service,
+        "roleset-name": roleset,
+        "role-name": name,
         _HASH: UNKNOWN_SUFFIX,
     }
     own = [
@@ -59,12 +59,12 @@ def _pod(workload: Workload, role: Section, index: int, size: int) -> Object:
         variable("ROLE_TEMPLATE_HASH", UNKNOWN_SUFFIX),
     ]
     if has_index:
-        labels[stormservice.REPLICA_INDEX] = str(replica)
+        labels[STORM + "role-replica-index"] = str(replica)
         own.append(variable("ROLE_REPLICA_INDEX", str(replica)))
     owner = owner_reference(_VERSION, "RoleSet", roleset)
     pod_name = full_name if has_index else ""
     if in_podset:
-        labels |= {stormservice.PODSET: full_name, stormservice.POD_INDEX: str(index)}
+        labels |= {STORM + "podset-name": full_name, STORM + "pod-group-index": str(index)}
         grouped = {
             "PODSET_NAME": full_name,
             "POD_GROUP_INDEX": str(index),

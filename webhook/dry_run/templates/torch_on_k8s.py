@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core.model import Object
-from webhook.core.workloads import torch_on_k8s
+from webhook.core.workloads.systems import TORCH_ON_K8S
 from webhook.dry_run.templates.kubedl import set_cluster_spec, use_host_network
 from webhook.dry_run.templates.replica_types import Replicas, expand_roles, port_of, replica_types
 from webhook.dry_run.templates.workload import Expand, Found, Workload
@@ -31,9 +31,9 @@ def expand(workload: Workload) -> Found:
             arguments = _elastic_arguments(workload, types)
             for container in pod["spec"]["containers"]:
                 container["args"] = [*arguments, *(container.get("args") or ())]
-        use_host_network(pod, workload, torch_on_k8s.PREFIX + "network-mode")
+        use_host_network(pod, workload, "distributed.io/" + "network-mode")
 
-    yield from expand_roles(workload, types, torch_on_k8s.GROUP, "task", "task-role", finish)
+    yield from expand_roles(workload, types, TORCH_ON_K8S, "task", "task-role", finish)
 
 
 def _elastic_arguments(workload: Workload, types: list[Replicas]) -> list[str]:
@@ -49,4 +49,4 @@ def _elastic_arguments(workload: Workload, types: list[Replicas]) -> list[str]:
     ]
 
 
-KINDS: Mapping[tuple[str, str], Expand] = {(torch_on_k8s.GROUP, "TorchJob"): expand}
+KINDS: Mapping[tuple[str, str], Expand] = {(TORCH_ON_K8S, "TorchJob"): expand}

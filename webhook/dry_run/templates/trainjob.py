@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from webhook.core.model import Object
-from webhook.core.workloads.indexed_job import COMPLETION_INDEX
+from webhook.core.workloads.systems import COMPLETION_INDEX
 from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.jobset import expand_spec
 from webhook.dry_run.templates.pod_parts import copied, field_variable, variable

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webhook.core.model import Object
-from webhook.core.workloads import torchx, volcano
+from webhook.core.workloads import torchx
+from webhook.core.workloads.systems import VOLCANO, VOLCANO_GROUP
 from webhook.dry_run.templates.pod_parts import UID, all_containers, append_env, append_to, variable
 from webhook.dry_run.templates.section import Section
 from webhook.dry_run.templates.workload import Expand, Found, Workload, shown_indices
@@ -143,22 +144,22 @@ def _pytorch(
 def _pod(workload: Workload, task: _Task, index: int) -> Object:
     job, queue, spec = workload.name, workload.spec.text("queue", "default"), workload.spec
     shared = {
-        volcano.TASK_INDEX: str(index),
-        volcano.TASK_SPEC: task.name,
-        volcano.JOB_NAME: job,
-        volcano.PREFIX + "queue-name": queue,
+        VOLCANO + "task-index": str(index),
+        VOLCANO + "task-spec": task.name,
+        VOLCANO + "job-name": job,
+        VOLCANO + "queue-name": queue,
     }
     pod = workload.pod(
         task.template,
         name=f"{job}-{task.name}-{index}",
         owner=workload.owner(),
-        labels={**shared, volcano.PREFIX + "job-namespace": workload.namespace},
+        labels={**shared, VOLCANO + "job-namespace": workload.namespace},
         annotations={
             **shared,
-            volcano.GROUP_NAME: f"{job}-{UID}",
-            volcano.JOB_VERSION: "0",
-            volcano.PREFIX + "job-retry-count": "0",
-            volcano.PREFIX + "template-uid": f"{job}-{task.name}",
+            VOLCANO_GROUP: f"{job}-{UID}",
+            VOLCANO + "job-version": "0",
+            VOLCANO + "job-retry-count": "0",
+            VOLCANO + "template-uid": f"{job}-{task.name}",
         },
     )
     if not pod["spec"].get("schedulerName"):

@@ -1,4 +1,4 @@
-"""Decide about one pod: which profile, which member of which job, and all that the injection steps carry out."""
+"""Decide about one pod, in stages: profile, job, container, attachments, rendezvous."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
-from webhook.core.addresses import Choice, claim, source_named
+from webhook.core.addresses import Choice, claim
 from webhook.core.errors import Denied
 from webhook.core.injection import claims, whole
 from webhook.core.job_key import job_key
@@ -19,14 +19,14 @@ from webhook.core.profiles import Profile, Profiles
 from webhook.core.profiles.slips import choose_profile
 from webhook.core.training_container import choose_container
 from webhook.core.workloads import NotTraining, TrainingPod, recognise
-from webhook.core.workloads.launchers import run_on_one_node
 from webhook.core.workloads.marks import find_mark
+from webhook.core.workloads.nodes import stays_on_one_node
 from webhook.core.workloads.training_pod import Rendezvous
 
 STEP: Final = "profile"
 _RENDEZVOUS: Final = "rendezvous"
 _MEETS_ELSEWHERE: Final = (Reason.NO_MASTER, Reason.USER_VALUE)
-"""Why a training pod has no rendezvous of ours, though it is one rank of several: its own text or variable says where they meet."""
+"""Why one rank of several has no rendezvous of ours: its own text or variable says where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,90 +52,111 @@ def make_plan(
     profile = select_profile(pod, namespace, profiles, override)
     if isinstance(profile, Skip):
         return profile
-    chosen_by = _chosen_by(pod, profile, override)
-    # a pod that is left alone is not denied for its size
-    excess = bounds.excess(pod)
-    seen = bounds.within(pod) if excess else pod
-    recognised = recognise(seen)
-    if isinstance(recognised, NotTraining) and not _is_wanted(seen, profile, namespace, recognised):
-        return _leave(seen, profile, recognised)
-    if excess:
-        raise Denied(STEP, Reason.TOO_LARGE, _too_large(pod, excess))
-    if not podspec.containers(pod):
-        return _skip(
-            Reason.INVALID_POD, "the pod has no containers", recognised.system, profile.name
-        )
-    if twice := podspec.names_twice(pod):
-        advice = "Kubernetes takes a name once in a pod: give each its own"
-        raise Denied(
-            STEP, Reason.INVALID_POD, f"pod {podspec.display_name(pod)}: {twice}; {advice}"
-        )
-    training_pod = recognised if isinstance(recognised, TrainingPod) else None
+    job = _find_job(pod, profile, namespace)
+    if isinstance(job, Skip):
+        return job
+    training_pod = job if isinstance(job, TrainingPod) else None
     container = choose_container(pod, profile, training_pod)
-    if profile.accelerators is not None and (
-        other := _with_other_accelerators(pod, profile, container, recognised)
-    ):
-        return other
-    host_network = podspec.is_host_network(pod)
-    if host_network and (
-        asked := [key for key in profile.annotations if key.startswith(names.GKE_NETWORKING)]
-    ):
-        return _on_node_network(pod, profile, asked, recognised)
-    networks = resolve_networks(pod, profile, profiles.multus, namespace.name, world.network)
-    will_be = pod
-    if profile.claims and profile.rendezvous.address_source == claim.NAME:
-        will_be = claims.with_references(
-            pod,
-            Plan(
-                profile=profile,
-                namespace=namespace,
-                pod_name=podspec.display_name(pod),
-                container=container,
-                container_name=podspec.containers(pod)[container].get("name") or "",
-                attachments=networks.attachments,
-                training_pod=training_pod,
-                claims_problem=profiles.claims_problem,
-            ),
-        )
-    choice = source_named(profile.rendezvous.address_source).choose(will_be, profile, networks)
-    why_none = _why_no_rendezvous(pod, profile, recognised, choice, host_network=host_network)
-    rendezvous = training_pod.rendezvous if training_pod is not None and why_none is None else None
-    is_worker = rendezvous is not None and rendezvous.role == "worker"
-    watched = None
-    if why_none is not None and training_pod is not None and profile.device_variables:
-        watched = _only_for_devices(
-            pod, profile, training_pod, choice, networks.attachments, host_network=host_network
-        )
+    if skip := _why_unfit(pod, profile, container, job):
+        return skip
     plan = Plan(
         profile=profile,
-        chosen_by=chosen_by,
+        chosen_by=_chosen_by(pod, profile, override),
         namespace=namespace,
         pod_name=podspec.display_name(pod),
         container=container,
         container_name=podspec.containers(pod)[container].get("name") or "",
-        host_network=host_network,
-        networks=networks.value,
-        attachments=networks.attachments,
-        rendezvous_network=choice.network,
-        other_interfaces=choice.interfaces,
+        host_network=podspec.is_host_network(pod),
         training_pod=training_pod,
-        rendezvous=watched or rendezvous,
-        why_no_rendezvous=None if watched is not None else why_none,
-        local_address_everywhere=rendezvous is not None
-        and _orders_by_address(pod, profile, choice.network),
-        master=world.master(namespace.name, rendezvous.job)
-        if rendezvous is not None and is_worker
-        else None,
         own_image=profiles.own_image,
         allowed=profiles.allowed,
         claims_problem=profiles.claims_problem,
     )
-    if not (profile.quantities or profile.volumes or profile.sidecars) or not (
-        lacking := whole.find_lacking(pod, plan)
+    if job.warning:
+        plan.warnings += (Decision(STEP, Outcome.WARNED, Reason.NO_SIZE, job.warning),)
+    choice = _attach(pod, plan, profiles, world)
+    _meet(pod, plan, job, choice, world)
+    return _give_whole(pod, plan, job)
+
+
+def _find_job(
+    pod: Object, profile: Profile, namespace: Namespace
+) -> TrainingPod | NotTraining | Skip:
+    """Find the pod's part in its job; a pod that is left alone is not denied for its size.
+
+    NotTraining is answered for a pod that its user, or the admin for all pods, wants injected.
+    """
+    excess = bounds.excess(pod)
+    seen = bounds.within(pod) if excess else pod
+    job = recognise(seen)
+    if isinstance(job, NotTraining) and not _is_wanted(seen, profile, namespace, job):
+        return _leave(seen, profile, job)
+    if excess:
+        raise Denied(STEP, Reason.TOO_LARGE, _too_large(pod, excess))
+    if not podspec.containers(pod):
+        return _skip(Reason.INVALID_POD, "the pod has no containers", job.system, profile.name)
+    if twice := podspec.names_twice(pod):
+        advice = "Kubernetes takes a name once in a pod: give each its own"
+        message = f"pod {podspec.display_name(pod)}: {twice}; {advice}"
+        raise Denied(STEP, Reason.INVALID_POD, message)
+    return job
+
+
+def _why_unfit(
+    pod: Object, profile: Profile, container: int, job: TrainingPod | NotTraining
+) -> Skip | None:
+    """Skip a pod that the profile is not made for."""
+    if profile.accelerators is not None and (
+        other := _with_other_accelerators(pod, profile, container, job)
     ):
+        return other
+    asked = [key for key in profile.annotations if key.startswith(names.GKE_NETWORKING)]
+    if asked and podspec.is_host_network(pod):
+        return _on_node_network(pod, profile, asked, job)
+    return None
+
+
+def _attach(pod: Object, plan: Plan, profiles: Profiles, world: World) -> Choice:
+    """Decide about networks, and where the pod's address comes from."""
+    networks = resolve_networks(
+        pod, plan.profile, profiles.multus, plan.namespace.name, world.network
+    )
+    plan.networks, plan.attachments = networks.value, networks.attachments
+    will_be = pod
+    if plan.profile.claims and plan.profile.rendezvous.address_source == claim.NAME:
+        will_be = claims.with_references(pod, plan)
+    choice = plan.source.choose(will_be, plan.profile, networks)
+    plan.rendezvous_network, plan.other_interfaces = choice.network, choice.interfaces
+    return choice
+
+
+def _meet(
+    pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choice, world: World
+) -> None:
+    """Decide about the rendezvous."""
+    plan.why_no_rendezvous = _why_no_rendezvous(pod, plan, job, choice)
+    if isinstance(job, NotTraining):
+        return
+    if plan.why_no_rendezvous is not None:
+        if plan.profile.device_variables and (watched := _only_for_devices(pod, plan, job, choice)):
+            plan.rendezvous, plan.why_no_rendezvous = watched, None
+        return
+    plan.rendezvous = job.rendezvous
+    plan.local_address_everywhere = _orders_by_address(pod, plan.profile, choice.network)
+    if job.rendezvous is not None and job.rendezvous.role == "worker":
+        plan.master = world.master(plan.namespace.name, job.rendezvous.job)
+
+
+def _give_whole(pod: Object, plan: Plan, job: TrainingPod | NotTraining) -> Plan | Skip:
+    """Give the fabric whole, or networks only."""
+    profile = plan.profile
+    if not (profile.quantities or profile.volumes or profile.sidecars):
+        return plan
+    lacking = whole.find_lacking(pod, plan)
+    if lacking is None:
         return plan
     if not plan.attachments and plan.rendezvous_network is None:
-        return Skip(whole.left_alone(plan, lacking), recognised.system, profile.name)
+        return Skip(whole.left_alone(plan, lacking), job.system, profile.name)
     return whole.without_parts(plan, lacking)
 
 
@@ -147,9 +168,10 @@ def _too_large(pod: Object, excess: str) -> str:
 def select_profile(
     pod: Object, namespace: Namespace, profiles: Profiles, override: str | None
 ) -> Profile | Skip:
-    """Choose the profile: *override*, else the pod's label, else a profile whose podLabels it carries, else the namespace's.
+    """Choose the profile: *override*, the pod's label, podLabels that it carries, the namespace's.
 
-    Raises Denied for a name that no profile has, several that the pod chooses, and a profile that the namespace may not use.
+    Raises Denied for a name that no profile has, several that the pod chooses, and a profile that
+    the namespace may not use.
     """
     of_pod, of_namespace = (
         podspec.labels(pod).get(names.PROFILE),
@@ -207,7 +229,8 @@ def _chosen_by_labels(pod: Object, profiles: Profiles, namespace: str) -> Profil
     best = max(found, key=lambda profile: len(profile.pod_labels))
     if any(not profile.pod_labels.items() <= best.pod_labels.items() for profile in found):
         usable = " or ".join(sorted(profile.name for profile in found if profile.is_for(namespace)))
-        which = f"pod {podspec.display_name(pod)}: its labels are the podLabels of {len(found)} profiles"
+        labels = f"its labels are the podLabels of {len(found)} profiles"
+        which = f"pod {podspec.display_name(pod)}: {labels}"
         advice = (
             f"label the pod {names.PROFILE} with {usable or 'a profile that its namespace may use'}"
         )
@@ -218,7 +241,7 @@ def _chosen_by_labels(pod: Object, profiles: Profiles, namespace: str) -> Profil
 def _is_wanted(
     pod: Object, profile: Profile, namespace: Namespace, recognised: NotTraining
 ) -> bool:
-    """Tell whether the user, or the admin for all pods, asks for the injection of a pod that is not known to train."""
+    """Tell whether its user, or the admin for all, wants a pod injected that may not train."""
     labels = podspec.labels(pod)
     if labels.get(names.PROFILE):
         return True
@@ -232,7 +255,7 @@ def _is_wanted(
 
 
 def _names_network(pod: Object, profile: Profile, namespace: Namespace) -> bool:
-    """Tell whether the pod's own annotation names a network of the profile: such a pod is completed, whatever made it."""
+    """Tell whether the pod's own annotation names a network of the profile."""
     try:
         named = parse_networks(
             podspec.annotations(pod).get(names.NETWORKS) or "", namespace.name
@@ -243,28 +266,27 @@ def _names_network(pod: Object, profile: Profile, namespace: Namespace) -> bool:
     return any((one.namespace, one.name) in ours for one in named)
 
 
-def _leave(pod: Object, profile: Profile, recognised: NotTraining) -> Skip:
-    """Skip a pod that is not known to train; with a warning where it looks as if it did."""
+def _leave(pod: Object, profile: Profile, job: NotTraining) -> Skip:
+    """Skip a pod that is not known to train; with a warning where it may all the same."""
     how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
-    looks = looks_like_training(pod, recognised)
-    if not looks:
-        return _skip(
-            recognised.reason, f"{recognised.message}; {how}", recognised.system, profile.name
-        )
-    message = f"{recognised.message}, though it {looks}; {how}, or {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
-    return Skip(
-        Decision(STEP, Outcome.WARNED, recognised.reason, message), recognised.system, profile.name
-    )
+    if looks := looks_like_training(pod, job):
+        alone = f"{names.PROFILE}={names.PROFILE_NONE} to leave it alone"
+        message = f"{job.message}, though it {looks}; {how}, or {alone}"
+    elif job.warning:
+        message = f"{job.message}; {job.warning}"
+    else:
+        return _skip(job.reason, f"{job.message}; {how}", job.system, profile.name)
+    decision = Decision(STEP, Outcome.WARNED, job.reason, message)
+    return Skip(decision, job.system, profile.name)
 
 
-def looks_like_training(pod: Object, recognised: NotTraining) -> str:
-    """Say by what a pod that is not known to train looks as if it did, ``asks for nvidia.com/gpu and starts a launcher``; else ""."""
-    containers = podspec.containers(pod)
-    accelerator = (
-        find_pod_accelerator(pod) if recognised.reason not in (Reason.ROLE, Reason.TPU) else None
-    )
-    mark = next(filter(None, map(find_mark, containers)), "") if accelerator is not None else ""
-    return "" if not mark or run_on_one_node(containers) else f"asks for {accelerator} and {mark}"
+def looks_like_training(pod: Object, job: NotTraining) -> str:
+    """Say why a pod that is left alone may train, ``asks for amd.com/gpu and sets NNODES``."""
+    accelerator = find_pod_accelerator(pod)
+    if accelerator is None or job.reason in (Reason.ROLE, Reason.TPU, Reason.SINGLE_NODE):
+        return ""
+    mark = next(filter(None, map(find_mark, podspec.containers(pod))), "")
+    return f"asks for {accelerator} and {mark}" if mark and not stays_on_one_node(pod) else ""
 
 
 def _with_other_accelerators(
@@ -287,8 +309,9 @@ def _with_other_accelerators(
         else "none"
     )
     message = (
-        f"pod {podspec.display_name(pod)}: profile {profile.name} is for {wanted} accelerators, and container {own.get('name')} asks "
-        f"for {asks}: the pod is left alone; ask for {wanted}, as of a whole node, or label the pod {names.PROFILE} with another "
+        f"pod {podspec.display_name(pod)}: profile {profile.name} is for {wanted} accelerators, "
+        f"and container {own.get('name')} asks for {asks}: the pod is left alone; "
+        f"ask for {wanted}, as of a whole node, or label the pod {names.PROFILE} with another "
         f"profile or {names.PROFILE_NONE}"
     )
     warns = isinstance(recognised, TrainingPod) or find_pod_accelerator(pod) is not None
@@ -306,9 +329,10 @@ def _on_node_network(
     The rest of such a profile, sidecars and variables, speaks of these interfaces.
     """
     message = (
-        f"pod {podspec.display_name(pod)}: it uses the node's network (hostNetwork: true), and profile {profile.name} asks for "
-        f"interfaces of the pod's own ({', '.join(asked)}): the pod is left alone; remove hostNetwork, or label the pod "
-        f"{names.PROFILE} with another profile or {names.PROFILE_NONE}"
+        f"pod {podspec.display_name(pod)}: it uses the node's network (hostNetwork: true), "
+        f"and profile {profile.name} asks for interfaces of the pod's own ({', '.join(asked)}): "
+        f"the pod is left alone; remove hostNetwork, or label the pod {names.PROFILE} with another "
+        f"profile or {names.PROFILE_NONE}"
     )
     return Skip(
         Decision(STEP, Outcome.WARNED, Reason.HOST_NETWORK, message),
@@ -322,28 +346,19 @@ def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> 
 
 
 def _why_no_rendezvous(
-    pod: Object,
-    profile: Profile,
-    recognised: TrainingPod | NotTraining,
-    choice: Choice,
-    *,
-    host_network: bool,
+    pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choice
 ) -> Decision | None:
-    if isinstance(recognised, NotTraining) or recognised.rendezvous is None:
-        reason, message = recognised.reason, recognised.message
-    elif not profile.rendezvous.enabled:
-        reason, message = (
-            Reason.DISABLED,
-            f"profile {profile.name} says rendezvous: {{enabled: false}}",
-        )
+    if isinstance(job, NotTraining) or job.rendezvous is None:
+        reason, message = job.reason, job.message
+    elif not plan.profile.rendezvous.enabled:
+        reason = Reason.DISABLED
+        message = f"profile {plan.profile.name} says rendezvous: {{enabled: false}}"
     elif choice.reason is Reason.KEEPS_NAME:
         reason, message = choice.reason, choice.problem
-    elif host_network:
-        writer = source_named(profile.rendezvous.address_source).WORDS.writer
-        reason, message = (
-            Reason.HOST_NETWORK,
-            f"the pod uses the node's network: {writer} gives it no secondary address",
-        )
+    elif plan.host_network:
+        reason = Reason.HOST_NETWORK
+        writer = plan.source.WORDS.writer
+        message = f"the pod uses the node's network: {writer} gives it no secondary address"
     elif podspec.is_windows(pod):
         reason, message = Reason.WINDOWS, "a Windows pod cannot run the wait step"
     elif choice.network is None:
@@ -354,34 +369,24 @@ def _why_no_rendezvous(
 
 
 def _only_for_devices(
-    pod: Object,
-    profile: Profile,
-    training_pod: TrainingPod,
-    choice: Choice,
-    attachments: tuple[Attachment, ...],
-    *,
-    host_network: bool,
+    pod: Object, plan: Plan, job: TrainingPod, choice: Choice
 ) -> Rendezvous | None:
-    """Return a rendezvous without rank 0, for a rank that meets by an endpoint of its own, as c10d's, and is to know its RDMA devices.
+    """Return a rendezvous without rank 0, for a rank that meets by an endpoint of its own.
 
-    By its label the controller sees the pod; no address is moved, and none is waited for. Its key is that of what made the pod: which
-    pod hosts the endpoint is not known, and nobody needs to know.
+    By its label the controller sees the pod, and publishes its RDMA devices; no address is moved,
+    and none is waited for. Its key is that of what made the pod: which pod hosts the endpoint is
+    not known, and nobody needs to know.
     """
-    if training_pod.reason not in _MEETS_ELSEWHERE or choice.network not in attachments:
+    if job.reason not in _MEETS_ELSEWHERE or choice.network not in plan.attachments:
         return None
     owner = podspec.controller(pod)
-    name, uid = owner.get("name") or podspec.display_name(pod), owner.get("uid") or ""
-    made = Rendezvous(job_key(name, training_pod.system, uid or name, "", ""), "worker", "")
-    as_member = replace(training_pod, rendezvous=made)
-    return (
-        None
-        if _why_no_rendezvous(pod, profile, as_member, choice, host_network=host_network)
-        else made
-    )
+    name, uid = owner.get("name") or plan.pod_name, owner.get("uid") or ""
+    made = Rendezvous(job_key(name, job.system, uid or name, "", ""), "worker", "")
+    return None if _why_no_rendezvous(pod, plan, replace(job, rendezvous=made), choice) else made
 
 
 def _orders_by_address(pod: Object, profile: Profile, attachment: Attachment | None) -> bool:
-    """Tell whether c10d, which orders nodes by address as text, could put a name before rank 0's address.
+    """Tell whether c10d, which orders nodes as text, could put a name before rank 0's address.
 
     An IPv4 address sorts before every name but those that start with a digit. Source: torch
     distributed/elastic/rendezvous/dynamic_rendezvous.py, participants sorted by node address.

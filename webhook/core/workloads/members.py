@@ -1,0 +1,164 @@
+"""Find out how the members of a job meet, from what all of them share: never from a command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from webhook.core import names, podspec
+from webhook.core.accelerators import find_pod_accelerator, may_have_accelerator
+from webhook.core.job_key import job_key
+from webhook.core.model import Object, Reason
+from webhook.core.workloads.addresses import RendezvousAddress, Variables, find_addresses
+from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
+from webhook.core.workloads.launchers import serves_ssh, shows_torch_launcher
+from webhook.core.workloads.marks import find_mark, shows_member
+from webhook.core.workloads.nodes import Nodes, is_single_node, stays_on_one_node
+from webhook.core.workloads.training_pod import Job, NotTraining, Rendezvous, TrainingPod
+
+_ONE_NODE = "the job runs on one node: its ranks need no network to meet"
+
+
+def describe(pod: Object, job: Job) -> TrainingPod | NotTraining:
+    """Describe a member of a job.
+
+    Rank 0 is the pod that the deciding variable names; the pod itself where that is ``localhost``
+    and the system calls it rank 0; else the system's rule.
+    """
+    if job.nodes is Nodes.ONE:
+        return NotTraining(Reason.SINGLE_NODE, _ONE_NODE, job.system)
+    addresses = find_addresses(pod)
+    found = _leave(pod, job, addresses) or _meet(pod, job, addresses)
+    if job.unsized and find_pod_accelerator(pod):
+        return replace(found, warning=_warning(job))
+    return found
+
+
+def _leave(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> NotTraining | None:
+    """Leave a pod alone that does not train on several nodes; a shared fact outweighs its text."""
+    is_counted = job.nodes is Nodes.SEVERAL and may_have_accelerator(pod)
+    if job.kind and not is_counted and (why := _why_not_training(pod, job, addresses)):
+        return NotTraining(Reason.NOT_TRAINING, f"this pod of {job.kind} {why}", job.system)
+    if job.nodes is Nodes.TEXT and stays_on_one_node(pod):
+        return NotTraining(Reason.SINGLE_NODE, _ONE_NODE, job.system)
+    return None
+
+
+def _warning(job: Job) -> str:
+    return (
+        f"no pod of {job.kind} shows the size of its job ({job.unsized}): its own text decides, "
+        "and pods of another template may be decided otherwise; if they train together, label all "
+        f"of them {names.PROFILE}, or all {names.PROFILE}={names.PROFILE_NONE}"
+    )
+
+
+def _meet(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> TrainingPod:
+    if job.nodes is Nodes.MARKS and is_single_node(pod):
+        return _meets_nobody(job, Reason.SINGLE_NODE, _ONE_NODE)
+    return _meets_at(pod, job, addresses) if addresses else _meets_by_rule(pod, job)
+
+
+def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> TrainingPod:
+    """Describe a member whose variables name a host; the first of them decides."""
+    source, host = addresses[0]
+    own_names, leads = podspec.own_names(pod), job.is_rank_zero or job.is_candidate
+    label = first_label(host)
+    if is_local(host) and leads:  # of a candidate, one variable says localhost and another a name
+        own, own_hosts = podspec.own_name(pod) or job.rank_zero, addresses * job.is_rank_zero
+        return _member(job, own, own_hosts, is_master=True, is_certain=job.is_rank_zero)
+    if is_local(host):
+        is_one = job.nodes is not Nodes.SEVERAL
+        reason = Reason.SINGLE_NODE if is_one else Reason.USER_VALUE
+        message = f"{source} is {host}: the pod is a process group of its own"
+        return _meets_nobody(job, reason, message)
+    if label in own_names or names_member(job, host):
+        return _member(job, label, addresses, is_master=label in own_names)
+    if leads:  # others may follow this pod, whatever its own template says
+        own_job = replace(job, by_operator=False)
+        return _member(own_job, podspec.own_name(pod), [], is_master=True, is_certain=False)
+    message = (
+        f"{source} names {host}, which is not a pod of this job: the user's own address is kept"
+    )
+    return _meets_nobody(job, Reason.USER_VALUE, message)
+
+
+def _meets_by_rule(pod: Object, job: Job) -> TrainingPod:
+    """Describe a member whose variables name no host."""
+    if job.rank_zero:
+        return _member(job, job.rank_zero, [], is_master=job.is_rank_zero)
+    own = podspec.own_name(pod) if job.is_rank_zero or job.is_candidate else ""
+    return _member(job, own, [], is_master=True, is_certain=job.is_rank_zero)
+
+
+def _meets_nobody(job: Job, reason: Reason, message: str) -> TrainingPod:
+    return TrainingPod(job.system, job.container, None, reason, message)
+
+
+def _member(
+    job: Job,
+    rank_zero: str,
+    addresses: list[RendezvousAddress],
+    *,
+    is_master: bool,
+    is_certain: bool = True,
+) -> TrainingPod:
+    if not rank_zero:
+        message = (
+            "no variable names the job's rank 0: the job meets on the pod network and trains on "
+            "the secondary one"
+        )
+        return _meets_nobody(job, Reason.NO_MASTER, message)
+    calls_itself_local = is_master and is_certain
+    hosts = frozenset(
+        host
+        for _, host in addresses
+        if first_label(host) == rank_zero or (calls_itself_local and is_local(host))
+    )
+    role: Literal["master", "worker"] = "master" if is_master else "worker"
+    key = job_key(job.name, job.system, job.id, job.attempt, rank_zero)
+    meets = Rendezvous(key, role, rank_zero, hosts, job.by_operator, is_certain)
+    return TrainingPod(job.system, job.container, meets)
+
+
+def names_member(job: Job, host: str) -> bool:
+    """Tell whether a host name is that of a pod of the job, or stands below the job's Service."""
+    label, _, domain = host.partition(".")
+    return job.belongs(label) or (bool(job.service) and domain.partition(".")[0] == job.service)
+
+
+def _takes_rank_zero(pod: Object, container: Object, job: Job) -> bool:
+    """Tell whether a variable of any name holds the pod that leads, as a JobSet's coordinator."""
+    variables = Variables(pod, container)
+    for entry in podspec.env(container):
+        endpoint = split_endpoint(variables.text(entry) or "")
+        if endpoint is not None and first_label(endpoint.host) == job.rank_zero:
+            return True
+    return False
+
+
+def _why_not_training(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> str:
+    """Say why a pod of a general-purpose workload is not a training pod; empty where it is one.
+
+    With an accelerator of its own it trains where any container shows that it is one of several
+    nodes; without one only where a variable names a pod of the job and a torch launcher is started.
+    """
+    containers = podspec.containers(pod)
+    if find_pod_accelerator(pod):
+        if any(find_mark(one) or serves_ssh(one) for one in containers):
+            return ""
+        if any(names_member(job, one.host) for one in addresses):
+            return ""
+        if job.rank_zero and any(_takes_rank_zero(pod, one, job) for one in containers):
+            return ""
+        if not job.names_own_pods and any(shows_member(one, job.belongs) for one in containers):
+            return ""
+        return (
+            "asks for an accelerator, but shows no launcher and no variable that says where ranks "
+            "meet"
+        )
+    if not any(map(shows_torch_launcher, containers)):
+        return "asks for no accelerator and starts no torch launcher"
+    for host in (one.host for one in addresses[:1]):
+        if is_local(host) or first_label(host) in podspec.own_names(pod) or names_member(job, host):
+            return ""
+    return "asks for no accelerator, and no variable names a pod of the job as rank 0"

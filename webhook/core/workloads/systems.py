@@ -1,0 +1,581 @@
+"""Tell by its labels which job a pod is of: one function for each training system.
+
+It answers None (not mine), NotTraining or TrainingPod (settled by labels alone), or a Job, by
+which `members.py` finds out how its ranks meet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypedDict
+
+from webhook.core import podspec
+from webhook.core.accelerators import find_pod_accelerator, find_tpu
+from webhook.core.model import Object, Reason
+from webhook.core.workloads import torchx
+from webhook.core.workloads.addresses import find_addresses
+from webhook.core.workloads.endpoint import first_label
+from webhook.core.workloads.members import describe
+from webhook.core.workloads.nodes import Nodes, as_told, of_number, told
+from webhook.core.workloads.training_pod import Job, NotTraining, TrainingPod
+
+BATCH: Final = "batch.kubernetes.io/"
+GROVE: Final = "grove.io/"
+JOBSET: Final = "jobset.sigs.k8s.io/"
+KUBEDL: Final = "training.kubedl.io"
+KUBEFLOW: Final = "training.kubeflow.org/"
+KUEUE: Final = "kueue.x-k8s.io/"
+LWS: Final = "leaderworkerset.sigs.k8s.io/"
+RAY: Final = "ray.io/"
+STORM: Final = "stormservice.orchestration.aibrix.ai/"
+TORCH_ON_K8S: Final = "train.distributed.io"
+VOLCANO: Final = torchx.VOLCANO
+
+COMPLETION_INDEX: Final = BATCH + "job-completion-index"
+GROUP_NAME: Final = "group-name"
+"""Label of the training operator before 1.6, KubeDL and torch-on-k8s: names the operator."""
+PODCLIQUESET: Final = "app.kubernetes.io/part-of"
+STATEFUL_POD: Final = "statefulset.kubernetes.io/pod-name"
+VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
+SIBLING_LABELS: Final = (
+    JOBSET + "jobset-uid",
+    JOBSET + "jobset-name",
+    KUBEFLOW + "job-name",
+    LWS + "name",
+    GROVE + "podgang",
+    STORM + "podset-name",
+    "roleset-name",
+    "storm-service-name",
+    "app.kubernetes.io/instance",
+    VOLCANO + "job-name",
+    "kubedl.io/job-name",
+    "distributed.io/job-name",
+    BATCH + "controller-uid",
+    BATCH + "job-name",
+    KUEUE + "pod-group-name",
+    GROUP_NAME,
+    "job-name",
+    "app.kubernetes.io/name",
+    "app",
+    PODCLIQUESET,
+)
+"""Labels by which a training system finds the pods of one job, the most telling first."""
+_TRAINER_INDEX = f"metadata.annotations['{COMPLETION_INDEX}']"
+_TRAINER_VARIABLES = ("PET_NODE_RANK", "JAX_PROCESS_ID", "DMLC_TASK_ID")
+_SLINKY = "slinky.slurm.net/"
+_SERVER = "the parameter server"
+_HELPERS = {
+    "ps": _SERVER,
+    "server": _SERVER,
+    "scheduler": "the scheduler",
+    "launcher": "the MPI launcher",
+}
+"""Replica types that store weights or start others."""
+
+
+class PodFacts:
+    """Hold a pod, and what every system looks at first."""
+
+    __slots__ = ("annotations", "labels", "name", "owner", "pod")
+
+    def __init__(self, pod: Object) -> None:
+        self.pod = pod
+        self.labels: Mapping[str, str] = podspec.labels(pod)
+        self.annotations: Mapping[str, str] = podspec.annotations(pod)
+        self.owner: Mapping[str, Any] = podspec.controller(pod)
+        self.name = podspec.own_name(pod)
+
+    @property
+    def uid(self) -> str:
+        """Return the uid of the pod's controller."""
+        return self.owner.get("uid") or ""
+
+    def helps(self, system: str, message: str) -> NotTraining | None:
+        """Leave a role alone that trains only with an accelerator of its own."""
+        if find_pod_accelerator(self.pod):
+            return None
+        return NotTraining(Reason.ROLE, message, system)
+
+
+class _Size(TypedDict):
+    nodes: Nodes
+    unsized: str
+
+
+Found = Job | TrainingPod | NotTraining | None
+
+
+def numbered(prefix: str, between: str = "") -> Callable[[str], bool]:
+    """Return a test for the names ``<prefix>-<number>``; *between*: a pattern before the number."""
+    pattern = re.compile(re.escape(prefix) + "-" + between + r"[0-9]+\Z")
+
+    def belongs(name: str) -> bool:
+        return pattern.match(name) is not None
+
+    return belongs
+
+
+def _without_ranks(system: str, message: str, container: str | None = None) -> TrainingPod:
+    return TrainingPod(system, container, None, Reason.NO_PROCESS_GROUP, message)
+
+
+def _replicas(
+    it: PodFacts, system: str, job: str, *, container: str, leads: bool, sizes: tuple[str, ...]
+) -> Job:
+    """Describe a job whose pods are named ``<job>-master-0`` and ``<job>-worker-<n>``.
+
+    *sizes*: the variables by which the operator tells all of them how many nodes there are.
+    """
+    return Job(
+        system,
+        job,
+        it.uid or job,
+        numbered(job, "[a-z]+-"),
+        container=container,
+        rank_zero=f"{job}-master-0",
+        is_rank_zero=leads,
+        by_operator=True,
+        nodes=as_told(it.pod, *sizes, otherwise=Nodes.SEVERAL),
+    )
+
+
+def leaderworkerset(it: PodFacts) -> Found:
+    """Take each group for a job, its leader for rank 0.
+
+    Half of the labels come from its own pod webhook, which runs before ours. Source:
+    kubernetes-sigs/lws pkg/webhooks/pod_webhook.go, pkg/utils/pod/pod_utils.go.
+    """
+    name = it.labels.get(LWS + "name")
+    if name is None:
+        return None
+    group = it.labels.get(LWS + "group-index", "")
+    return Job(
+        "leaderworkerset",
+        f"{name}-{group}",
+        f"{name}/{group}",
+        numbered(name),
+        rank_zero=f"{name}-{group}",
+        is_rank_zero=it.labels.get(LWS + "worker-index") == "0",
+        kind=f"LeaderWorkerSet {name}",
+        nodes=of_number(it.annotations.get(LWS + "size"), Nodes.MARKS),
+    )
+
+
+def trainjob(it: PodFacts) -> Found:
+    """Recognise a JobSet that Kubeflow Trainer v2 made: none of its own labels reaches the pods.
+
+    Users name the Jobs and containers of their own JobSets ``node`` too. Source: kubeflow/trainer
+    pkg/constants/constants.go, pkg/runtime/framework/plugins/{torch,jax,xgboost,mpi}.
+    """
+    role = it.labels.get(JOBSET + "replicatedjob-name")
+    if role is None or JOBSET + "jobset-name" not in it.labels:
+        return None
+    containers = podspec.containers(it.pod)
+    present = [container.get("name") for container in containers]
+    if role in ("dataset-initializer", "model-initializer") and role in present:
+        message = f"the {role} prepares files and is not a rank of the job"
+        return NotTraining(Reason.ROLE, message, "trainjob")
+    if role not in ("node", "launcher") or not _made_by_trainer(it.pod):
+        return None
+    # with runLauncherAsNode the launcher trains too, in a container named as those of the nodes
+    container = "node" if "node" in present else role
+    if container not in present:
+        return None
+    message = "the MPI launcher asks for no accelerator: it only starts the nodes"
+    if container == "launcher" and (helper := it.helps("trainjob", message)):
+        return helper
+    job = _of_jobset(it, "trainjob")
+    job.container, job.by_operator, job.kind, job.unsized = "node", True, "", ""
+    job.nodes = as_told(it.pod, "PET_NNODES", "JAX_NUM_PROCESSES", otherwise=Nodes.MARKS)
+    if job.nodes is Nodes.ONE or find_addresses(it.pod):
+        return job
+    if any(podspec.has_env(each, "PET_NNODES") for each in containers):
+        return replace(job, rank_zero="", is_rank_zero=False, is_candidate=False)  # torchtune
+    message = "the TrainJob's runtime names no torch address of rank 0"
+    return _without_ranks("trainjob", message, container)
+
+
+def _made_by_trainer(pod: Object) -> bool:
+    """Tell what only Trainer writes: the variable of a node's index, the volume of MPI's keys."""
+    if podspec.volume_named(pod, "mpi-ssh-auth"):
+        return True
+    return any(
+        entry.get("name") in _TRAINER_VARIABLES and podspec.field_path(entry) == _TRAINER_INDEX
+        for container in podspec.containers(pod)
+        for entry in podspec.env(container)
+    )
+
+
+def jobset(it: PodFacts) -> Found:
+    """Recognise a JobSet, which sets no rendezvous variable itself.
+
+    Source: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go.
+    """
+    return _of_jobset(it, "jobset") if JOBSET + "jobset-name" in it.labels else None
+
+
+def _of_jobset(it: PodFacts, system: str) -> Job:
+    """Take for rank 0 the coordinator, else the first pod of the only role.
+
+    Of several roles the first pod of each is a candidate.
+    """
+    labels, name = it.labels, it.labels[JOBSET + "jobset-name"]
+    coordinator = first_label(labels.get(JOBSET + "coordinator", ""))
+    is_first = labels.get(JOBSET + "job-index") == "0" == it.annotations.get(COMPLETION_INDEX)
+    everywhere = labels.get(JOBSET + "global-replicas")
+    here = labels.get(JOBSET + "replicatedjob-replicas")
+    has_one_role = system == "trainjob" or (everywhere is not None and everywhere == here)
+    return Job(
+        system,
+        name,
+        labels.get(JOBSET + "jobset-uid") or name,
+        numbered(name, ".+-[0-9]+-"),
+        attempt=labels.get(JOBSET + "restart-attempt", ""),
+        rank_zero=coordinator,
+        is_rank_zero=coordinator == it.name if coordinator else is_first and has_one_role,
+        is_candidate=is_first and not coordinator,
+        kind=f"JobSet {name}",
+        nodes=Nodes.TEXT if has_one_role or everywhere is None else Nodes.SEVERAL,
+        unsized="" if everywhere else f"it has no label {JOBSET}global-replicas",
+    )
+
+
+def mpijob(it: PodFacts) -> Found:
+    """Recognise MPIJobs: of the mpi-operator, and of the training operator v1.
+
+    Source: kubeflow/mpi-operator pkg/controller/mpi_job_controller.go; kubeflow/trainer
+    release-1.9 pkg/controller.v1/mpi.
+    """
+    if KUBEFLOW + "job-name" not in it.labels:
+        return None
+    operator = it.labels.get(KUBEFLOW + "operator-name")
+    if operator not in ("mpi-operator", "mpijob-controller") and it.owner.get("kind") != "MPIJob":
+        return None
+    roles = (it.labels.get(KUBEFLOW + "job-role"), it.labels.get(KUBEFLOW + "replica-type"))
+    message = "the MPI launcher asks for no accelerator: it only starts the workers"
+    if "launcher" in roles and (helper := it.helps("mpijob", message)):
+        return helper
+    message = "MPI ranks find each other by the hostfile; give them variables with mpirun -x"
+    return _without_ranks("mpijob", message)
+
+
+def kubeflow(it: PodFacts) -> Found:
+    """Recognise PyTorchJobs of the training operator v1, by the labels of all its versions.
+
+    ``job-role=master`` is on the Master, else on Worker 0; MPI launchers carry it too. Source:
+    kubeflow/trainer release-1.9 pkg/apis/kubeflow.org/v1, pkg/controller.v1/pytorch.
+    """
+    labels = it.labels
+    job = labels.get(KUBEFLOW + "job-name") or labels.get("pytorch-job-name")
+    if job is None and labels.get(GROUP_NAME) == "kubeflow.org":
+        job = labels.get("job-name")
+    if job is None:
+        return None
+    roles = (labels.get(prefix + "replica-type", "") for prefix in (KUBEFLOW, "", "pytorch-"))
+    role = next(filter(None, roles), "").lower()
+    kind, operator = it.owner.get("kind") or "", labels.get(KUBEFLOW + "operator-name") or ""
+    if kind not in ("", "PyTorchJob") or operator not in ("", "pytorchjob-controller"):
+        return _other_framework(it, "kubeflow", role, kind or operator)
+    calls_itself_master = "master" in (labels.get(KUBEFLOW + "job-role"), labels.get("job-role"))
+    leads = role == "master" or (role == "worker" and calls_itself_master)
+    sizes = ("PET_NNODES", "WORLD_SIZE")  # the second counts processes where nprocPerNode is set
+    found = _replicas(it, "pytorchjob", job, container="pytorch", leads=leads, sizes=sizes)
+    found.rank_zero = f"{job}-worker-0"  # a job with a Master has its address on every pod
+    return found
+
+
+def _other_framework(
+    it: PodFacts, system: str, role: str, framework: str
+) -> TrainingPod | NotTraining:
+    message = f"{_HELPERS.get(role)} asks for no accelerator: it is not a rank of the job"
+    if role in _HELPERS and (helper := it.helps(system, message)):
+        return helper
+    return _without_ranks(system, f"{framework} forms no torch process group")
+
+
+def kubedl(it: PodFacts) -> Found:
+    """Recognise KubeDL's PyTorchJobs, whose master calls itself ``localhost``.
+
+    Source: kubedl-io/kubedl pkg/job_controller/api/v1/constants.go, controllers/pytorch.
+    """
+    if it.labels.get(GROUP_NAME) != KUBEDL or "job-name" not in it.labels:
+        return None
+    kind, role = it.owner.get("kind"), it.labels.get("replica-type", "").lower()
+    if kind not in (None, "PyTorchJob"):
+        return _other_framework(it, "kubedl", role, kind)
+    return _with_aimaster(it, "kubedl", role, "pytorch")
+
+
+def torch_on_k8s(it: PodFacts) -> Found:
+    """Recognise TorchJobs, whose workers may carry ``task-role=master`` too: forks share one map.
+
+    Source: hliangzhao/torch-on-k8s apis/train/v1alpha1/constants.go, controllers/train.
+    """
+    if it.labels.get(GROUP_NAME) != TORCH_ON_K8S or "job-name" not in it.labels:
+        return None
+    return _with_aimaster(it, "torch-on-k8s", it.labels.get("task-type", "").lower(), "torch")
+
+
+def _with_aimaster(it: PodFacts, system: str, role: str, container: str) -> Found:
+    if role == "aimaster":
+        return NotTraining(Reason.ROLE, "the AIMaster is not a rank of the job", system)
+    job, leads, sizes = it.labels["job-name"], role == "master", ("WORLD_SIZE", "PET_NNODES")
+    return _replicas(it, system, job, container=container, leads=leads, sizes=sizes)
+
+
+def volcano(it: PodFacts) -> Found:
+    """Recognise plain Volcano Jobs; pods that merely use its gang scheduling lack the label.
+
+    Source: volcano pkg/controllers/job/job_controller_util.go,
+    plugins/distributed-framework/pytorch.
+    """
+    job = it.labels.get(VOLCANO + "job-name")
+    if job is None:
+        return None
+    task = it.labels.get(VOLCANO + "task-spec") or it.annotations.get(VOLCANO + "task-spec")
+    index = it.labels.get(VOLCANO + "task-index") or it.name.rpartition("-")[2]
+    plugin = list(filter(_has_pytorch_plugin, podspec.containers(it.pod)))
+    is_rank = any(podspec.env_value(container, "RANK") for container in plugin)
+    tasks = _volcano_tasks(it.pod)
+    by_tasks = Nodes.SEVERAL if len(tasks) > 1 else Nodes.TEXT
+    return Job(
+        "volcano",
+        job,
+        it.annotations.get(VOLCANO_GROUP) or it.uid or job,
+        numbered(job, ".+-"),
+        attempt=it.annotations.get(VOLCANO + "job-version", ""),
+        service=job,
+        container=task or None,
+        is_candidate=index == "0",
+        by_operator=is_rank,
+        kind="" if is_rank else f"Volcano Job {job}",
+        nodes=as_told(it.pod, "WORLD_SIZE", otherwise=by_tasks) if plugin else by_tasks,
+        unsized="" if tasks else "its Volcano Job has no svc plugin",
+    )
+
+
+def _volcano_tasks(pod: Object) -> set[str]:
+    """Return the tasks of the job, which the svc plugin names to every container."""
+    return {
+        name
+        for container in podspec.containers(pod)
+        for entry in podspec.env(container)
+        if (name := entry["name"]).startswith("VC_") and name.endswith("_HOSTS")
+    }
+
+
+def _has_pytorch_plugin(container: Object) -> bool:
+    """Tell the plugin by the variables that it gives every container, as literals.
+
+    An earlier pass may have made MASTER_ADDR a fieldRef, and a user's own fieldRef would look the
+    same to the next pass.
+    """
+    if not all(podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE")):
+        return False
+    return any(
+        entry.get("value") or podspec.field_path(entry)
+        for entry in podspec.env(container)
+        if entry["name"] == "MASTER_ADDR"
+    )
+
+
+def ray(it: PodFacts) -> Found:
+    """Recognise the nodes of Ray clusters.
+
+    Source: ray-project/kuberay ray-operator/controllers/ray/utils/constant.go, common/pod.go.
+    """
+    node = it.labels.get(RAY + "node-type")
+    if node not in ("head", "worker"):
+        if RAY + "originated-from-cr-name" in it.labels or RAY + "cluster" in it.labels:
+            message = "the Ray submitter runs no rank of the job"
+            return NotTraining(Reason.ROLE, message, "raycluster")
+        return None
+    message = "the Ray head asks for no accelerator: it only manages the workers"
+    if node == "worker":
+        message = (
+            "the Ray worker asks for no accelerator: nothing says that what Ray runs on it trains"
+        )
+    claims = node == "worker" and any(map(podspec.claims, podspec.containers(it.pod)))
+    if not claims and (helper := it.helps("raycluster", message)):
+        return helper
+    message = "Ray chooses MASTER_ADDR at run time from the node addresses that it registered"
+    return _without_ranks("raycluster", message, f"ray-{node}")
+
+
+def slurm(it: PodFacts) -> Found:
+    """Recognise the slurmd nodes of Slinky's Slurm.
+
+    Source: SlinkyProject/slurm-operator api/v1beta1/well_known.go.
+    """
+    if it.labels.get("app.kubernetes.io/name") != "slurmd":
+        return None
+    if not any(key.startswith((_SLINKY, "nodeset." + _SLINKY)) for key in it.labels):
+        return None
+    return _without_ranks("slurm", "Slurm sets MASTER_ADDR for each of its jobs", "slurmd")
+
+
+def grove(it: PodFacts) -> Found:
+    """Take a replica of a PodCliqueSet for a job; users compose rank 0's name from its variables.
+
+    Source: ai-dynamo/grove operator/api/common/labels.go,
+    operator/internal/controller/podclique/components/pod/pod.go.
+    """
+    clique = it.labels.get(GROVE + "podclique")
+    if clique is None:
+        return None
+    owner = it.labels.get(PODCLIQUESET) or clique
+    replica = f"{owner}-{it.labels.get(GROVE + 'podcliqueset-replica-index', '0')}"
+    return Job(
+        "grove",
+        replica,
+        replica,
+        numbered(replica, ".+-"),
+        is_candidate=it.name == f"{clique}-0",
+        kind=f"PodCliqueSet {owner}",
+        **_size(it, "GROVE_PCSG_TEMPLATE_NUM_PODS"),
+    )
+
+
+def _size(it: PodFacts, variable: str) -> _Size:
+    """Say how many pods a group has; one of a single pod may still pass data to other groups."""
+    values = told(it.pod, variable)
+    is_several = bool(values) and values != ["1"] * len(values)
+    return _Size(
+        nodes=Nodes.SEVERAL if is_several else Nodes.MARKS,
+        unsized="" if values else f"it has no variable {variable}",
+    )
+
+
+def stormservice(it: PodFacts) -> Found:
+    """Take for a job a PodSet of a StormService, or a RoleSet where a replica is one pod.
+
+    Source: vllm-project/aibrix pkg/controller/constants/stormservice.go, pkg/controller/podset.
+    """
+    name, roleset = it.labels.get("storm-service-name"), it.labels.get("roleset-name")
+    if name is None or roleset is None:
+        return None
+    kind = f"StormService {name}"
+    if podset := it.labels.get(STORM + "podset-name"):
+        leads = it.labels.get(STORM + "pod-group-index") == "0"
+        return Job(
+            "stormservice",
+            podset,
+            podset,
+            numbered(podset),
+            rank_zero=f"{podset}-0",
+            is_rank_zero=leads,
+            kind=kind,
+            **_size(it, "POD_GROUP_SIZE"),
+        )
+    is_first = bool(it.name) and it.labels.get(STORM + "role-replica-index") == "0"
+    belongs = numbered(roleset, ".+-")
+    size = _size(it, "POD_GROUP_SIZE")
+    return Job("stormservice", roleset, roleset, belongs, is_candidate=is_first, kind=kind, **size)
+
+
+def indexed_job(it: PodFacts) -> Found:
+    """Recognise indexed Jobs, whose pods have a host name ``<job>-<index>`` and no name yet.
+
+    Source: kubernetes pkg/controller/job/indexed_job_utils.go.
+    """
+    job = it.labels.get(BATCH + "job-name")
+    if job is None and it.owner.get("kind") == "Job":
+        is_of_batch = (it.owner.get("apiVersion") or "").startswith("batch/")
+        job = it.owner.get("name") if is_of_batch else None
+    if job is None:
+        return None
+    # always an annotation, since Kubernetes 1.28 a label too
+    index = it.labels.get(COMPLETION_INDEX, it.annotations.get(COMPLETION_INDEX))
+    if index is None:
+        message = f"Job {job} is not indexed: its pods have no rank"
+        return NotTraining(Reason.NOT_TRAINING, message, "job")
+    uid = it.uid or it.labels.get(BATCH + "controller-uid") or job
+    return Job("job", job, uid, numbered(job), is_rank_zero=index == "0", kind=f"Job {job}")
+
+
+def statefulset(it: PodFacts) -> Found:
+    """Recognise StatefulSets, whose pods are named ``<statefulset>-<ordinal>``.
+
+    Source: kubernetes pkg/controller/statefulset.
+    """
+    own = it.labels.get(STATEFUL_POD)
+    if it.owner.get("kind") != "StatefulSet" and own is None:
+        return None
+    name = it.owner.get("name") or (own or "").rpartition("-")[0]
+    return Job(
+        "statefulset",
+        name,
+        it.uid or name,
+        numbered(name),
+        is_rank_zero=it.name == f"{name}-0",
+        kind=f"StatefulSet {name}",
+        names_own_pods=True,
+    )
+
+
+def kueue_pod_group(it: PodFacts) -> Found:
+    """Recognise Kueue's groups of plain pods.
+
+    Source: kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go.
+    """
+    group = it.labels.get(KUEUE + "pod-group-name")
+    if group is None or it.owner:
+        return None
+
+    def belongs(name: str) -> bool:
+        return name == group or name.startswith(group + "-")
+
+    index = it.labels.get(KUEUE + "pod-group-pod-index")
+    return Job(
+        "kueue-pod-group",
+        group,
+        group,
+        belongs,
+        is_rank_zero=index == "0",
+        is_candidate=index is None,
+        kind=f"pod group {group}",
+        nodes=of_number(it.annotations.get(KUEUE + "pod-group-total-count"), Nodes.MARKS),
+    )
+
+
+SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
+    lambda it: torchx.recognise(it.pod, it.labels),  # its replicas are Volcano tasks
+    leaderworkerset,  # its pods are StatefulSets' pods
+    trainjob,  # its pods are JobSets' pods
+    jobset,  # its pods are Jobs' pods
+    mpijob,  # its launcher is a Job's pod, and shares the training operator's labels
+    kubeflow,  # with gang scheduling its pods carry Volcano's annotations
+    kubedl,  # shares the unprefixed job-name with Jobs
+    torch_on_k8s,
+    volcano,
+    ray,
+    slurm,
+    grove,
+    stormservice,
+    indexed_job,
+    statefulset,
+    kueue_pod_group,  # only for pods that no controller owns
+)
+"""Precedence where one pod carries the labels of several systems."""
+
+
+def recognise(pod: Object) -> TrainingPod | NotTraining:
+    """Say what part the pod plays in which training system, or why it plays none."""
+    it = PodFacts(pod)
+    found: Found = None
+    for system in SYSTEMS:
+        found = system(it)
+        if found is not None:
+            break
+    if tpu := find_tpu(pod):
+        message = f"the pod asks for {tpu}: TPUs have a network of their own"
+        return NotTraining(Reason.TPU, message, found.system if found is not None else "")
+    if isinstance(found, Job):
+        return describe(pod, found)
+    if found is not None:
+        return found
+    of = f"a pod of a {it.owner['kind']}" if it.owner.get("kind") else "a plain pod"
+    message = f"{of}, of no training system that is known"
+    return NotTraining(Reason.UNKNOWN_SYSTEM, message)
