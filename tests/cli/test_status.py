@@ -128,14 +128,6 @@ def is_not_indexed(scene: Scene) -> None:
     pod["spec"]["containers"][0] |= {"command": ["torchrun", "--nnodes=2", "train.py"], "env": []}
 
 
-def is_missed_on_one_node(scene: Scene) -> None:
-    was_not_injected(scene)
-    scene.pods = {"bert-master-0": scene.pods["bert-master-0"]}
-    for entry in scene.master["spec"]["containers"][0]["env"]:
-        if entry["name"] in ("PET_NNODES", "WORLD_SIZE"):
-            entry["value"] = "1"
-
-
 def observes(scene: Scene) -> None:
     scene.labels[names.MODE] = names.MODE_OBSERVE
     was_not_injected(scene)
@@ -181,7 +173,7 @@ def is_suspended_by_kueue(scene: Scene) -> None:
 
 TROUBLE = (
     *(waits, lacks_a_network, is_unscheduled, was_not_injected, is_not_indexed),
-    *(is_missed_on_one_node, observes, drifts, loses_rank_zero, leads_nobody),
+    *(observes, drifts, loses_rank_zero, leads_nobody),
     *(is_refused, is_gated_by_kueue, is_suspended_by_kueue),
 )
 
