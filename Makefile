@@ -11,7 +11,8 @@ VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 PARALLEL := --numprocesses=auto --maxprocesses=8 --dist=worksteal
 # Folders of tests that need more than the core does: not collected for it, which every worker would do anew.
 FOLDERS := apiserver bench broken dra image node operators page peer sockets
-ALL := check sockets test-page apiserver test-image test-node
+# The tiers of make test, two at a time: the long ones begin first.
+ALL := format lint types layers apiserver core test-node sockets test-page test-image
 
 .PHONY: setup $(shell sed -n 's/^\([a-z-]*\):.* ## .*/\1/p; s/^\([a-z-]*\):.* # .*/\1/p' $(MAKEFILE_LIST))
 help: # what make prints without a target; those with one # are for maintainers, CONTRIBUTING lists them
@@ -44,7 +45,9 @@ image: $(STAMP) ## build the container image with docker, podman or buildah (IMA
 	$(or $(ENGINE),$(error install and start docker, podman or buildah)) build $(BUILD_OPTIONS) --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
 	  $(foreach name,SOURCE BUILDER BASE,$(if $($(name)),--build-arg $(name)=$($(name)))) --tag $(IMAGE):$(VERSION) .
 
-test: $(ALL) ## all tests but the longer ones below (as root on Debian installs what it needs; SETUP=no forbids it)
+test: $(STAMP) ## all tests but the longer ones below (as root on Debian installs what it needs; SETUP=no forbids it)
+	@echo "two tiers run at a time; each prints what it found when it ends" >&2
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(ALL)
 check: format lint types layers core ## format, lint, types, import contracts, core: before each commit
 format: $(STAMP) # check the formatting
 	@$(BIN)/ruff format --check .

@@ -279,7 +279,8 @@ def test_make_help_fits_a_screen() -> None:
 
 def test_make_looks_at_all_that_the_tiers_of_make_test_need() -> None:
     tiers = first_commands("test")[0].partition("tests/setup.sh ")[2].split()
-    assert {"check", "sockets", "apiserver", "test-page", "test-image", "test-node"} == {*tiers}
+    needed = {"core", "sockets", "apiserver", "test-page", "test-image", "test-node"}
+    assert needed <= {*tiers}
 
 
 def test_knows_targets_by_their_names() -> None:
