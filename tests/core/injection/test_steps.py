@@ -35,6 +35,10 @@ from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 FILES = sorted((Path(__file__).parent / "steps").glob("*.yaml"))
 ALLOWED = {"hostPaths": ["/"], "sidecarImages": ["example.com/*"]}
+KEYS = {
+    *("trainer", "pod", "labels", "annotations", "namespace", "profile", "allowed", "networks"),
+    *("annotation", "container", "training", "claims_problem", "gives", "says", "denied"),
+}
 MEMBER = TrainingPod("pytorchjob", rendezvous=Rendezvous("j-1", "worker", "j-master-0"))
 
 
@@ -117,6 +121,7 @@ def given(pod: Object, row: Object) -> Object:
 
 @pytest.mark.parametrize(("step", "row"), rows())
 def test_a_step_does_what_its_row_says(step: Step, row: Object) -> None:
+    assert row.keys() <= KEYS, f"no keys of a row: {', '.join(row.keys() - KEYS)}"
     pod = pod_of(row)
     drawn = plan_of(row, pod)
     if "denied" in row:

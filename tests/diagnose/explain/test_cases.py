@@ -217,6 +217,7 @@ def build(case: Mapping[str, Any]) -> Scene:
     scene = STARTS[case.get("scene", "job")](case.get("workers", 3), before=before)
     for key in case:
         if key not in (*BUILT, *LOOKED_AT):
+            assert key in CHANGES, f"no key of a case: {key}; known are {', '.join(CHANGES)}"
             CHANGES[key](scene, case[key])
     return scene
 
