@@ -41,9 +41,16 @@ def name(obj: Object) -> str | None:
     return None if found.startswith("skip") else found
 
 
+def new_threads(before: set[threading.Thread]) -> list[threading.Thread]:
+    """Return the threads of a collector that were not there before."""
+    found = [each for each in threading.enumerate() if each not in before]
+    return [each for each in found if each.name.startswith("collect")]
+
+
 def test_who_interrupts_waits_for_no_answer() -> None:
     """Nor does the end of the process, which waits for threads that are no daemons."""
     begun, answered = threading.Event(), threading.Event()
+    of_other_tests = {*threading.enumerate()}
 
     def silent() -> str:
         begun.set()
@@ -57,9 +64,7 @@ def test_who_interrupts_waits_for_no_answer() -> None:
         with Collector(NOBODY, most_pages=1) as collector:
             futures.extend(collector.begin(silent) for _ in range(AT_A_TIME + 1))
             assert begun.wait(10)
-            threads.extend(
-                each for each in threading.enumerate() if each.name.startswith("collect")
-            )
+            threads.extend(new_threads(of_other_tests))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -75,6 +80,7 @@ def test_who_interrupts_waits_for_no_answer() -> None:
 
 
 def test_who_ends_well_leaves_no_thread() -> None:
+    of_other_tests = {*threading.enumerate()}
     with Collector(NOBODY, most_pages=1) as collector:
         futures = [
             collector.begin(lambda: collector.begin(lambda: "nested").result()) for _ in range(3)
@@ -83,11 +89,7 @@ def test_who_ends_well_leaves_no_thread() -> None:
         failed = collector.begin(lambda: int("x"))
     with pytest.raises(ValueError, match="invalid literal"):
         failed.result()
-    assert not [
-        each
-        for each in threading.enumerate()
-        if each.name.startswith("collect") and each.is_alive()
-    ]
+    assert not [each for each in new_threads(of_other_tests) if each.is_alive()]
 
 
 def test_reads_all_pages(server: FakeApiServer, collector: Collector) -> None:
