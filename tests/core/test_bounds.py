@@ -430,12 +430,8 @@ def test_networks_are_counted_before_they_are_looked_up(
             "is nested deeper than is read; leave out",
         ),
         ("[" + "1," * 4_096 + "1]", "names 4097 networks, and at most 256 are read"),
-        (
-            '[{"name":"a","x":[' + "1," * 4_097 + "1]}]",
-            "holds 4098 commas, and at most 4096 are read; name fewer networks",
-        ),
     ],
-    ids=["deep", "most commas", "too many commas"],
+    ids=["deep", "many"],
 )
 def test_what_a_networks_annotation_holds_is_bounded_too(text: str, told: str) -> None:
     pod = pods.load(OURS)

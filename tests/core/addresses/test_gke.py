@@ -289,7 +289,6 @@ def test_anything_at_all_gives_an_answer(value: object) -> None:
                 "",
                 "rdma-0",
                 "rdma-0@eth1",
-                "rdma-0@/any",
                 "@eth1/any",
                 "rdma-0@eth1/ipv4",
                 "a" * 500,

@@ -229,7 +229,7 @@ def test_a_source_that_tells_nothing_gives_no_address(name: str) -> None:
     )
     wanted = source_named("gke").parse_wanted("rdma-0@eth1/any")
     assert wanted is not None
-    assert source.secondary(source.told(told), wanted).address == ""
+    assert source.secondary(source.WORDS.read(told), wanted).address == ""
     assert (
         read_member(
             pods.member_pod("m-0", "master", annotations={names.ADDRESS_SOURCE: name, **told})

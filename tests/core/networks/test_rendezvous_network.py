@@ -31,7 +31,9 @@ def choose(places: tuple[int, ...], named: str | None = None, **tweaks: Any) -> 
         for place in places
     )
     a_profile = profile(networks=networks, rendezvous=RendezvousSettings(network=network, **tweaks))
-    found, why = choose_rendezvous_network(a_profile, "research", ATTACHED, places)
+    found, why = choose_rendezvous_network(
+        a_profile, "research", ATTACHED, [ATTACHED[place] for place in places]
+    )
     return (found.interface if found else ""), why
 
 

@@ -140,23 +140,6 @@ def test_never_asks_for_the_networks_of_a_pod_on_the_host_network() -> None:
     )
 
 
-def test_asks_for_each_network_once() -> None:
-    asked: list[str] = []
-
-    def remember(namespace: str, name: str) -> NetworkDefinition | None:
-        asked.append(f"{namespace}/{name}")
-        return lookup(namespace, name)
-
-    resolve_networks(
-        pod("own,own,rails/rail-0"),
-        entries("rails/rail-0", "rails/rail-1"),
-        Multus(),
-        "research",
-        remember,
-    )
-    assert asked == ["research/own", "rails/rail-0", "rails/rail-1"]
-
-
 def test_passes_on_that_the_cluster_cannot_be_asked() -> None:
     def cannot(namespace: str, name: str) -> NetworkDefinition | None:
         raise Unavailable(f"{namespace}/{name}")

@@ -1,6 +1,7 @@
-"""Say where a pod's secondary address comes from: one file for each source, by the name that a profile gives it.
+"""Say where a pod's secondary address comes from, by the name of the source in its profile.
 
-A source is asked at admission which network's address counts, by the controller what is told of it, and by messages for its words.
+A source is asked at admission which network's address counts, by the controller what is told of it,
+and by messages for its words.
 """
 
 from __future__ import annotations
@@ -8,44 +9,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webhook.core import names
-from webhook.core.addresses import claim, gke, multus, none, unknown
+from webhook.core.addresses import claim, gke
+from webhook.core.addresses.simple import Multus, Nowhere, Unknown
 from webhook.core.addresses.source import Choice, Source, Words
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.profiles import Profile
 
-__all__ = [
-    "DEFAULT",
-    "SOURCES",
-    "Choice",
-    "Source",
-    "Words",
-    "choose_alone",
-    "source_named",
-    "source_of",
-]
+__all__ = ["DEFAULT", "SOURCES", "Choice", "Source", "Words"]
+__all__ += ["choose_alone", "multus", "source_named", "source_of"]
 
 DEFAULT = "multus"
-SOURCES: Mapping[str, Source] = {DEFAULT: multus, "gke": gke, claim.NAME: claim, "none": none}
+multus = Multus()
+SOURCES: Mapping[str, Source] = {
+    DEFAULT: multus,
+    "gke": gke,
+    claim.NAME: claim,
+    "none": Nowhere(),
+}
 """By the value of a profile's ``rendezvous.addressSource``."""
+_UNKNOWN = Unknown()
 
 
 def choose_alone(profile: Profile) -> Choice | None:
-    """Choose for a pod that asks for no network itself; None where the profile leaves that to its pods, or Multus attaches it."""
+    """Choose for a pod that asks for no network itself.
+
+    None where the profile leaves that to its pods, or Multus attaches it.
+    """
     name = profile.rendezvous.address_source
-    if (
-        name == DEFAULT
-        or not profile.rendezvous.enabled
-        or source_named(name).WORDS.asked not in profile.annotations
-    ):
-        return None
-    return source_named(name).choose({}, profile, ResolvedNetworks())
+    source = source_named(name)
+    is_asked = profile.rendezvous.enabled and source.WORDS.asked in profile.annotations
+    return (
+        None if name == DEFAULT or not is_asked else source.choose({}, profile, ResolvedNetworks())
+    )
 
 
 def source_of(annotations: Mapping[str, str]) -> Source:
-    """Return the source that an injected pod's annotation names; another version may have written one that is not known here."""
+    """Return the source that an injected pod's annotation names; another version wrote some."""
     return source_named(annotations.get(names.ADDRESS_SOURCE) or DEFAULT)
 
 
 def source_named(name: str) -> Source:
     """Return the source; for a name that none has, the one that says so."""
-    return SOURCES.get(name, unknown)
+    return SOURCES.get(name, _UNKNOWN)

@@ -1,20 +1,18 @@
-"""GKE's multi-network pods: they ask for interfaces by annotation, and GKE writes the addresses into ``networking.gke.io/pod-ips``.
+"""GKE's multi-network pods: they ask for interfaces by annotation, and GKE writes the addresses.
 
-GKE writes it once, while it makes the pod's sandbox: for each interface that is not of the default network, in the order asked for, one
-entry for each address; ``null`` where there is none, and an empty address for a device that has none, as for DPDK. No entry names the
-interface. Without a default-interface that is one of the interfaces, GKE makes none and the sandbox fails.
-Source: GoogleCloudPlatform/gke-networking-api apis/network/v1/annotations.go (InterfaceRef, PodIP) and IsDefaultNetwork beside it; the
-agent of GKE Dataplane V2: createMultiNICEndpoints, fetchMultiNICAnnotation, buildPodAnnotation.
+GKE writes ``networking.gke.io/pod-ips`` once, while it makes the pod's sandbox: for each interface
+that is not of the default network, in the order asked for, one entry for each address; ``null``
+where there is none, and an empty address for a device that has none, as for DPDK. No entry names
+the interface. Without a default-interface that is one of the interfaces, GKE makes none and the
+sandbox fails. Source: GoogleCloudPlatform/gke-networking-api apis/network/v1/annotations.go
+(InterfaceRef, PodIP) and IsDefaultNetwork beside it; the agent of GKE Dataplane V2:
+createMultiNICEndpoints, fetchMultiNICAnnotation, buildPodAnnotation.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.addresses.source import Choice, Words
@@ -22,13 +20,14 @@ from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks
 from webhook.core.networks.status import (
     MAX_ADDRESSES,
-    MAX_LENGTH,
-    MAX_PROBLEM,
     Secondary,
     Wanted,
     choose_address,
+    parse_objects,
+    parse_unnamespaced,
+    remembered,
+    told_once,
 )
-from webhook.core.networks.status import parse_wanted as parse_namespaced
 from webhook.core.profiles import Profile
 
 WORDS = Words(
@@ -36,16 +35,19 @@ WORDS = Words(
     told=names.GKE_POD_IPS,
     writer="GKE",
     attaches_nothing="where GKE makes no interface",
-    look="look at the Network and its GKENetworkParamSet, and at the log of anetd on the pod's node",
-    look_on_node="at anetd on {node} (namespace kube-system), and at the Network and its GKENetworkParamSet",
-    unwritten="look at the pod's Events, and at anetd on its node: kubectl -n kube-system get pods -o wide",
+    look="look at the Network and its GKENetworkParamSet, "
+    "and at the log of anetd on the pod's node",
+    look_on_node="at anetd on {node} (namespace kube-system), "
+    "and at the Network and its GKENetworkParamSet",
+    unwritten="look at the pod's Events, and at anetd on its node: "
+    "kubectl -n kube-system get pods -o wide",
     no_interface=(
         Reason.NO_ADDRESS,
         f"annotation {names.GKE_INTERFACES} asks for no interface whose address GKE tells",
     ),
 )
+parse_wanted = parse_unnamespaced
 MAX_INTERFACES = 64
-_REMEMBERED_LENGTH = 8_192
 _DEFAULT_NETWORKS = ("default", "pod-network")
 """The cluster network, by its present and its former name."""
 _TAKEN = frozenset({"eth0", "lo"})
@@ -54,135 +56,96 @@ _NETWORK = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
 class InterfaceRef(NamedTuple):
-    """Hold one interface that is asked for: its *name* in the pod and the *network*, empty where it names a NetworkInterface."""
+    """Hold one interface that is asked for: its *name* in the pod, and the *network*.
+
+    *network*: empty where it names a NetworkInterface.
+    """
 
     name: str
     network: str
 
+    def why_unfit(self, listed: list[InterfaceRef]) -> str:
+        """Say why its address cannot count beside all that are *listed*; else empty."""
+        name, network = self.name, self.network
+        if not network:
+            why = "names a NetworkInterface, whose network is not told in the pod"
+            return f"interface {name[:40]!r} {why}"
+        if not _NETWORK.fullmatch(network):
+            return f"{network[:40]!r} is not the name of a network"
+        asks = f"network {network} asks for interface {name[:40]!r}"
+        if name in _TAKEN or [each.name for each in listed].count(name) > 1:
+            return f"{asks}, which the pod has already"
+        if not _INTERFACE.fullmatch(name):
+            return f"{asks}, which no node can make"
+        times = [each.network for each in listed].count(network)
+        if times > 1:
+            why = f"{names.GKE_POD_IPS} does not tell which is which"
+            return f"network {network} is asked for {times} times, and {why}"
+        return ""
+
 
 def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice:
-    """Choose the interface of the network that the profile names, else the first that is not of the default network."""
+    """Choose the interface of the profile's network, else the first not of the default network."""
     if podspec.is_host_network(pod):
-        return Choice(
-            None, Reason.HOST_NETWORK, f"the pod uses the node's network, {WORDS.attaches_nothing}"
-        )
+        why = f"the pod uses the node's network, {WORDS.attaches_nothing}"
+        return Choice(None, Reason.HOST_NETWORK, why)
     texts = {**profile.annotations, **podspec.annotations(pod)}
-    text, default = texts.get(names.GKE_INTERFACES) or "", texts.get(names.GKE_DEFAULT_INTERFACE)
+    asked = f"annotation {names.GKE_INTERFACES}"
+    text = texts.get(names.GKE_INTERFACES) or ""
     if not text:
-        return Choice(
-            problem=f"neither the pod nor profile {profile.name} has annotation {names.GKE_INTERFACES}, by which GKE makes interfaces",
-        )
+        problem = f"has {asked}, by which GKE makes interfaces"
+        return Choice(problem=f"neither the pod nor profile {profile.name} {problem}")
     try:
-        listed = (
-            _remembered_interfaces(text)
-            if len(text) <= _REMEMBERED_LENGTH
-            else read_interfaces(text)
-        )
+        listed = _read_interfaces(text)
     except (ValueError, RecursionError) as error:
-        return Choice(
-            problem=f"annotation {names.GKE_INTERFACES} is not a list of interfaces ({error})"
-        )
-    if all(each.name != default for each in listed):
-        return Choice(
-            problem=f"annotation {names.GKE_DEFAULT_INTERFACE} names none of the interfaces, so that GKE makes none of them",
-        )
-    return _choose(profile, listed)
-
-
-def _choose(profile: Profile, listed: tuple[InterfaceRef, ...]) -> Choice:
-    named = profile.rendezvous.network
+        return Choice(problem=f"{asked} is not a list of interfaces ({error})")
+    if texts.get(names.GKE_DEFAULT_INTERFACE) not in [each.name for each in listed]:
+        problem = "names none of the interfaces, so that GKE makes none of them"
+        return Choice(problem=f"annotation {names.GKE_DEFAULT_INTERFACE} {problem}")
     second = [each for each in listed if each.network not in _DEFAULT_NETWORKS]
-    interfaces = tuple(
-        [
-            each.name
-            for each in second
-            if each.name not in _TAKEN and _INTERFACE.fullmatch(each.name)
-        ]
-    )
-    candidates = second
-    if named is not None:
+    possible = [each.name for each in second if _INTERFACE.fullmatch(each.name)]
+    interfaces = tuple([name for name in possible if name not in _TAKEN])
+    named = profile.rendezvous.network
+    if named is None:
+        candidates, problem = second, f"{asked} asks for no network but the default one"
+    else:
+        problem = f"profile {profile.name} meets on network {named}, which {asked} does not ask for"
         candidates = [
             each
             for each in second
-            if each.network == named.name and named.interface in (None, each.name)
+            if (None, each.network) == (named.namespace, named.name)
+            and named.interface in (None, each.name)
         ]
-        if named.namespace or not candidates:
-            problem = f"profile {profile.name} meets on network {named}, which annotation {names.GKE_INTERFACES} does not ask for"
-            return Choice(problem=problem, interfaces=interfaces)
-    if not candidates:
-        return Choice(
-            problem=f"annotation {names.GKE_INTERFACES} asks for no network but the default one"
-        )
-    numbers = Counter([each.network for each in second])
-    taken = Counter([each.name for each in listed])
-    problems: dict[str, None] = {}
-    for each in candidates:
-        problem = _why_unfit(each, numbers, taken)
-        if not problem:
-            network = NetworkDefinition("", each.network, has_ipam=True)
-            return Choice(Attachment(network, each.name), interfaces=interfaces)
-        problems[problem] = None
-    return Choice(problem="; ".join(problems)[:MAX_PROBLEM], interfaces=interfaces)
+    problems = [each.why_unfit(listed) for each in candidates]
+    if "" in problems:
+        chosen = candidates[problems.index("")]
+        network = Attachment(NetworkDefinition("", chosen.network, has_ipam=True), chosen.name)
+        return Choice(network, interfaces=interfaces)
+    return Choice(problem=told_once(problems or [problem]), interfaces=interfaces)
 
 
-def _why_unfit(
-    interface: InterfaceRef, numbers: Mapping[str, int], taken: Mapping[str, int]
-) -> str:
-    if not interface.network:
-        return f"interface {interface.name[:40]!r} names a NetworkInterface, whose network is not told in the pod"
-    if not _NETWORK.fullmatch(interface.network):
-        return f"{interface.network[:40]!r} is not the name of a network"
-    if interface.name in _TAKEN or taken[interface.name] > 1:
-        return f"network {interface.network} asks for interface {interface.name[:40]!r}, which the pod has already"
-    if not _INTERFACE.fullmatch(interface.name):
-        return f"network {interface.network} asks for interface {interface.name[:40]!r}, which no node can make"
-    if numbers[interface.network] > 1:
-        times = numbers[interface.network]
-        return f"network {interface.network} is asked for {times} times, and {names.GKE_POD_IPS} does not tell which is which"
-    return ""
+def _read_interfaces(text: str) -> list[InterfaceRef]:
+    """Read the annotation by which a pod asks for interfaces.
 
-
-def read_interfaces(text: str) -> tuple[InterfaceRef, ...]:
-    """Read the annotation by which a pod asks for interfaces. Raises ValueError, RecursionError for what GKE cannot read."""
+    Raises ValueError, RecursionError for what GKE cannot read.
+    """
     found = []
     entries = _parse(text)
     if len(entries) > MAX_INTERFACES:
         raise ValueError(f"{len(entries)} interfaces, and at most {MAX_INTERFACES} are read")
     for entry in entries:
-        name, network, interface = (
-            entry.get(key) for key in ("interfaceName", "network", "interface")
-        )
+        name, network, interface = map(entry.get, ("interfaceName", "network", "interface"))
         if not isinstance(name, str) or not name:
             raise ValueError("an interfaceName is missing")
         if not isinstance(network or interface, str) or (network and interface):
             raise ValueError(f"interface {name[:40]!r} names not one network")
         found.append(InterfaceRef(name, network or ""))
-    return tuple(found)
+    return found
 
 
-_remembered_interfaces = lru_cache(256)(read_interfaces)
-
-
-def parse_wanted(text: str) -> Wanted | None:
-    """Read ``name@interface/family``: GKE's networks are in no namespace."""
-    return parse_namespaced(text, is_namespaced=False)
-
-
-def told(annotations: Mapping[str, str]) -> str:
-    """Return pod-ips."""
-    return annotations.get(names.GKE_POD_IPS) or ""
-
-
+@remembered
 def secondary(told: str, wanted: Wanted) -> Secondary:
-    """Find the address of the wanted network; never one that is also listed for the default network."""
-    return (
-        _remembered_addresses(told, wanted)
-        if len(told) <= _REMEMBERED_LENGTH
-        else _read_address(told, wanted)
-    )
-
-
-def _read_address(told: str, wanted: Wanted) -> Secondary:
+    """Find the address of the wanted network; never one that is also of the default network."""
     try:
         entries = _parse(told)
     except (ValueError, RecursionError) as error:
@@ -202,20 +165,9 @@ def _read_address(told: str, wanted: Wanted) -> Secondary:
         problems.append(
             "holds no address of its own: a device that GKE hands over without one has none"
         )
-    return Secondary(problem="; ".join(dict.fromkeys(problems))[:MAX_PROBLEM])
+    return Secondary(problem=told_once(problems))
 
 
-_remembered_addresses = lru_cache(1024)(_read_address)
-
-
-def _parse(text: str) -> list[dict[str, Any]]:
-    if len(text) > MAX_LENGTH:
-        raise ValueError(f"{len(text)} characters")
-    value = json.loads(text)
-    if value is None:  # as Go writes a list without elements
-        return []
-    if not isinstance(value, list):
-        raise ValueError("the JSON text is not a list")
-    if not all(isinstance(entry, dict) for entry in value):
-        raise ValueError("an element is not an object")
-    return value
+def _parse(text: str) -> list[Object]:
+    """Read a list, which Go writes as null where it has no elements."""
+    return [] if text.strip() == "null" else parse_objects(text)

@@ -15,22 +15,29 @@ from webhook.core.profiles import Profile
 class Words(NamedTuple):
     """Hold what messages say of a source.
 
-    *asked*: the annotation by which a pod asks for networks. *told*: the annotation in which its addresses are told. *writer*: who
-    writes that one. *attaches_nothing*: what it does for a pod on the node's network. *look*: where to look for a fault.
-    *look_on_node*: the same, for a pod that has no address at all, with ``{node}``. *unwritten*: what to do where *told* is not there;
-    None: what the finding's code says. *no_interface*: why no interface is named to NCCL and Gloo. *place*: where the addresses are
-    told in place of an annotation.
+    *look*: where to look for a fault. *look_on_node*: the same, for a pod that has no address at
+    all, with ``{node}``. *asked*: the annotation by which a pod asks for networks. *told*: the
+    annotation in which its addresses are told, *told_before*: by its former key. *writer*: who
+    writes that one. *attaches_nothing*: what it does for a pod on the node's network. *unwritten*:
+    what to do where *told* is not there; None: what the finding's code says. *no_interface*: why no
+    interface is named to NCCL and Gloo. *place*: where the addresses are told in place of an
+    annotation.
     """
 
-    asked: str
-    told: str
-    writer: str
-    attaches_nothing: str
     look: str
     look_on_node: str
+    asked: str = ""
+    told: str = ""
+    told_before: str = ""
+    writer: str = "nobody"
+    attaches_nothing: str = "where no network is attached"
     unwritten: str | None = None
     no_interface: tuple[Reason, str] = (Reason.NO_IPAM, "no network with IPAM is attached")
     place: str = ""
+
+    def read(self, annotations: Mapping[str, str]) -> str:
+        """Return the text that tells a pod's addresses; empty where there is none yet."""
+        return annotations.get(self.told) or annotations.get(self.told_before) or ""
 
     @property
     def told_at(self) -> str:
@@ -39,15 +46,16 @@ class Words(NamedTuple):
 
     @property
     def told_in_short(self) -> str:
-        """Return the annotation's name without its domain, ``network-status``; or else the place, of which it has a space."""
+        """Return the annotation's name without its domain, ``network-status``; else the place."""
         return self.place or self.told.partition("/")[2]
 
 
 @dataclass(slots=True)
 class Choice:
-    """Say at admission which network's address counts; where *network* is None, *reason* and *problem*, a sentence, say why.
+    """Say at admission which network's address counts.
 
-    *interfaces*: those of networks that Multus does not attach, which the pod gets besides.
+    Where *network* is None, *reason* and *problem*, a sentence, say why. *interfaces*: those of
+    networks that Multus does not attach, which the pod gets besides.
     """
 
     network: Attachment | None = None
@@ -57,22 +65,20 @@ class Choice:
 
 
 class Source(Protocol):
-    """Describe the interface of each source's file.
+    """Describe what each source has.
 
-    Most are told in an annotation of the pod itself. One that is told in other objects, as claims are, takes a text of these in
-    `secondary`: who reads the cluster has to bring it, in place of what `told` finds on the pod.
+    Most are told in an annotation of the pod itself. One that is told in other objects, as claims
+    are, takes a text of these in `secondary`: who reads the cluster has to bring it, in place of
+    what `Words.read` finds on the pod.
     """
 
     WORDS: Words
 
     def choose(self, pod: Object, profile: Profile, networks: ResolvedNetworks, /) -> Choice:
-        """Choose at admission; *networks*: what Multus attaches. Raises nothing: where there is none, the job meets as it would."""
+        """Choose at admission; *networks*: what Multus attaches. Raises nothing."""
 
     def parse_wanted(self, text: str, /) -> Wanted | None:
-        """Read the annotation ``fabric-injector.io/rendezvous-network``; None for anything else."""
-
-    def told(self, annotations: Mapping[str, str], /) -> str:
-        """Return the text in which a pod's addresses are told; empty where there is none yet."""
+        """Read annotation ``fabric-injector.io/rendezvous-network``; None for anything else."""
 
     def secondary(self, told: str, wanted: Wanted, /) -> Secondary:
-        """Find the address of the wanted network in that text; ``Secondary()`` where none is told."""
+        """Find the address of the wanted network in that text; ``Secondary()`` where none is."""

@@ -1,4 +1,4 @@
-"""Work out what Multus will attach to a pod: the grammar of its annotations, the networks they name, and the interfaces."""
+"""Work out what Multus will attach to a pod: annotations, networks and interfaces."""
 
 from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
 from webhook.core.networks.definition import define_network

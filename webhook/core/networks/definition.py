@@ -1,11 +1,11 @@
-"""Read a NetworkAttachmentDefinition: what it costs a pod, where it is, and whether it gives addresses."""
+"""Read a NetworkAttachmentDefinition: what it costs, where it is, whether it gives addresses."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from webhook.core import names
@@ -22,25 +22,31 @@ _ADDRESSES_ITS_PODS = ("kube-ovn", "flannel")
 """Plugins that give addresses with no ``ipam`` of their own."""
 MAX_RESOURCES = 64
 MAX_ANNOTATIONS, MAX_ANNOTATION = 64, 1024
-"""How many annotations are kept, and of how many characters: users may write networks, and each of them is held."""
+"""Annotations that are kept, and characters of each: users may write networks, and all are held."""
 
 
 def define_network(obj: Object) -> NetworkDefinition:
-    """Keep what matters of a NetworkAttachmentDefinition; one without a usable configuration has no IPAM.
+    """Keep what matters of a NetworkAttachmentDefinition.
 
-    An annotation that cannot be used becomes the definition's *problem*, so that only pods that ask for the network are denied.
+    An annotation that cannot be used becomes the definition's *problem*, so that only pods that ask
+    for the network are denied.
     """
     metadata = _map(obj.get("metadata"))
     annotations = _map(metadata.get("annotations"))
     resources, bad_resources = _read_resources(names.RESOURCE_NAME, annotations)
     node_selector, bad_selector = _read_node_selector(annotations.get(names.NODE_SELECTOR))
     has_ipam, ipv6_only, bad_config = _read_config(_map(obj.get("spec")).get("config"))
+    others = {
+        key: text
+        for key, value in annotations.items()
+        if key not in _READ_ALREADY and len(text := str(value)) <= MAX_ANNOTATION
+    }
     return NetworkDefinition(
         namespace=str(metadata.get("namespace") or ""),
         name=str(metadata.get("name") or ""),
         resources=resources,
         node_selector=node_selector,
-        annotations=dict(islice(_others(annotations), MAX_ANNOTATIONS)),
+        annotations=dict(islice(others.items(), MAX_ANNOTATIONS)),
         has_ipam=has_ipam,
         ipv6_only=ipv6_only,
         problem=bad_selector,
@@ -52,32 +58,27 @@ def define_network(obj: Object) -> NetworkDefinition:
 def with_resource_name_keys(
     definition: NetworkDefinition, keys: Iterable[str]
 ) -> NetworkDefinition:
-    """Read the resources from the annotations *keys* in place of resourceName alone; a network may carry several of them.
+    """Read the resources from the annotations *keys*, of which a network may carry several.
 
-    Source: network-resources-injector pkg/webhook parseNetworkAttachDefinition, flag -network-resource-name-keys.
+    Source: network-resources-injector pkg/webhook parseNetworkAttachDefinition, flag
+    -network-resource-name-keys.
     """
-    resources: tuple[str, ...] = ()
-    problems = []
-    for key in keys:
-        if key == names.RESOURCE_NAME:
-            found, problem = definition.resources, definition.resource_problem
-        else:
-            found, problem = _read_resources(key, definition.annotations)
-        resources += found
-        problems.append(problem)
-    return replace(
-        definition, resources=resources, resource_problem="; ".join(filter(None, problems))
-    )
-
-
-def _others(annotations: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for key, value in annotations.items():
-        if key not in _READ_ALREADY and len(text := str(value)) <= MAX_ANNOTATION:
-            yield key, text
+    standard = definition.resources, definition.resource_problem
+    read = [
+        standard if key == names.RESOURCE_NAME else _read_resources(key, definition.annotations)
+        for key in keys
+    ]
+    problems = "; ".join([problem for _, problem in read if problem])
+    resources = chain.from_iterable([found for found, _ in read])
+    return replace(definition, resources=tuple(resources), resource_problem=problems)
 
 
 def _map(value: Any) -> Object:
     return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _read_resources(key: str, annotations: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
@@ -114,10 +115,11 @@ def _problem(annotation: str, value: Any, why: str) -> str:
 
 
 def _read_config(config: Any) -> tuple[bool, bool, str]:
-    """Return whether the configuration gives addresses, whether they are known to be IPv6 only, and why Multus cannot read it.
+    """Return whether it gives addresses, whether of IPv6 only, and why Multus cannot read it.
 
-    *config*: the text of one plugin or of a list of plugins. Text that is missing gives none: then Multus reads a file on the node,
-    which nobody but the node can see. Source: multus-cni netattachdef GetCNIConfigFromSpec.
+    *config*: the text of one plugin or of a list of plugins. Text that is missing gives none: then
+    Multus reads a file on the node, which nobody but the node can see.
+    Source: multus-cni netattachdef GetCNIConfigFromSpec.
     """
     if not isinstance(config, str) or not config:
         return False, False, ""
@@ -131,41 +133,27 @@ def _read_config(config: Any) -> tuple[bool, bool, str]:
         return False, False, "unusable spec.config, which is not a JSON object"
     listed = parsed.get("plugins")
     for plugin in [parsed] if parsed.get("type") or not isinstance(listed, list) else listed:
-        if isinstance(plugin, dict) and _gives_addresses(plugin):
-            ranges = list(_ranges(plugin))
+        if _gives_addresses(_map(plugin)):
+            ranges = _ranges(plugin)
             return True, bool(ranges) and all(":" in text for text in ranges), ""
     return False, False, ""
 
 
-def _gives_addresses(plugin: dict[str, Any]) -> bool:
-    ipam = plugin.get("ipam")
-    if isinstance(ipam, dict) and ipam.get("type"):
-        return True
+def _gives_addresses(plugin: Object) -> bool:
     kind = plugin.get("type")
-    return kind in _ADDRESSES_ITS_PODS if kind != _OVN_KUBERNETES else bool(plugin.get("subnets"))
+    if _map(plugin.get("ipam")).get("type") or kind in _ADDRESSES_ITS_PODS:
+        return True
+    return kind == _OVN_KUBERNETES and bool(plugin.get("subnets"))
 
 
-def _ranges(plugin: dict[str, Any]) -> Iterator[str]:
-    """Yield the ranges and addresses that OVN-Kubernetes, whereabouts, host-local and static are configured with."""
+def _ranges(plugin: Object) -> list[str]:
+    """Return the ranges and addresses of OVN-Kubernetes, whereabouts, host-local and static."""
+    ipam = _map(plugin.get("ipam"))
+    found = [ipam.get("range"), ipam.get("subnet")]
+    found += [_map(each).get("range") for each in _list(ipam.get("ipRanges"))]
+    found += [_map(each).get("address") for each in _list(ipam.get("addresses"))]
+    for alternatives in _list(ipam.get("ranges")):
+        found += [_map(each).get("subnet") for each in _list(alternatives)]
     if plugin.get("type") == _OVN_KUBERNETES:
-        yield from _texts(str(plugin.get("subnets") or "").split(","))
-    ipam = plugin.get("ipam")
-    if isinstance(ipam, dict):
-        yield from _texts([ipam.get("range"), ipam.get("subnet")])
-        yield from _members(ipam.get("ipRanges"), "range")
-        yield from _members(ipam.get("addresses"), "address")
-        ranges = ipam.get("ranges")
-        for alternatives in ranges if isinstance(ranges, list) else ():
-            yield from _members(alternatives, "subnet")
-
-
-def _members(items: Any, key: str) -> Iterator[str]:
-    for item in items if isinstance(items, list) else ():
-        if isinstance(item, dict):
-            yield from _texts([item.get(key)])
-
-
-def _texts(values: list[Any]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, str) and value.strip():
-            yield value
+        found += str(plugin.get("subnets") or "").split(",")
+    return [text for text in found if isinstance(text, str) and text.strip()]

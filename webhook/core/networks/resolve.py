@@ -1,4 +1,7 @@
-"""Say what Multus will attach to a pod once a profile's networks are added, and on which of them the ranks of its job meet."""
+"""Say what Multus will attach to a pod once a profile's networks are added.
+
+Also on which of them the ranks of its job meet.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,25 @@ from dataclasses import dataclass
 from typing import Final
 
 from webhook.core import names, podspec
-from webhook.core.errors import Denied
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
-from webhook.core.networks.finder import STEP, Finder, Lookup
+from webhook.core.networks.finder import Finder, Lookup
 from webhook.core.networks.merge import merge_networks
 from webhook.core.networks.selection import NetworkElement, TooMuch
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
 
 _MULTUS_NAMESPACE: Final = "kube-system"
-"""Namespace of a default network that names none. Source: multus-cni pkg/types/conf.go defaultMultusNamespace."""
-_CLUSTER_INTERFACE: Final = "eth0"
+"""Namespace of a default network that names none.
+Source: multus-cni pkg/types/conf.go defaultMultusNamespace."""
 
 
 @dataclass(slots=True)
 class Attachment:
     """Describe one interface of the pod as Multus will make it.
 
-    *interface*: the name that it gets, ``net1``; empty for a claim whose profile names none. *resources*: device resource to count of
-    this attachment, from the profile, else from the network. *added*: by us. *default*: from the default-network annotation, so it is
-    eth0.
+    *interface*: the name that it gets, ``net1``; empty for a claim whose profile names none.
+    *resources*: device resource to count of this attachment, from the profile, else from the
+    network. *added*: by us. *default*: from the default-network annotation, so it is eth0.
     """
 
     network: NetworkDefinition
@@ -51,8 +53,8 @@ class Attachment:
 class ResolvedNetworks:
     """Hold what the pod will be attached to.
 
-    *value*: the new networks annotation, None where it stays as it is. *attachments*: in Multus' order. *rendezvous_network*:
-    the one whose address counts; where it is None, *problem* says why.
+    *value*: the new networks annotation, None where it stays as it is. *attachments*: in Multus'
+    order. *rendezvous_network*: the one whose address counts; where it is None, *problem* says why.
     """
 
     value: str | None = None
@@ -66,103 +68,92 @@ def resolve_networks(
 ) -> ResolvedNetworks:
     """Merge the profile's networks into the pod's annotation, and look every network up.
 
-    Raises Denied for an annotation that Multus refuses, a network that cannot be attached, and an interface that two networks
-    want; Unavailable where *lookup* cannot tell.
+    Raises Denied for an annotation that Multus refuses, a network that cannot be attached, and an
+    interface that two networks want; Unavailable where *lookup* cannot tell.
     """
     if podspec.is_host_network(pod):
-        return ResolvedNetworks(
-            problem="the pod uses the node's network, where Multus attaches nothing"
-        )
+        problem = "the pod uses the node's network, where Multus attaches nothing"
+        return ResolvedNetworks(problem=problem)
     finder = Finder(podspec.display_name(pod), namespace_name, multus, lookup)
-    texts = podspec.annotations(pod)
-    if profile.annotations:
-        texts = {**profile.annotations, **texts}
+    texts = {**profile.annotations, **podspec.annotations(pod)}
     default = _find_default(texts, finder)
     own = _read(names.NETWORKS, texts.get(names.NETWORKS) or "", namespace_name, finder)
+    kept = len(own.elements)
+    source = f"annotation {names.NETWORKS}: element"
     definitions = finder.find_all(
-        [
-            (element, f"annotation {names.NETWORKS}: element {number}")
-            for number, element in enumerate(own.elements, 1)
-        ]
+        (element, f"{source} {number}") for number, element in enumerate(own.elements, 1)
     )
     cluster = default[0].interface if default is not None else None
-    reserved = [
-        cluster or _CLUSTER_INTERFACE,
-        *map("net{}".format, range(1, multus.default_networks + 1)),
-    ]
+    automatic = map("net{}".format, range(1, multus.default_networks + 1))
+    reserved = [cluster or "eth0", *automatic]
     merged = merge_networks(own.elements, profile, namespace_name, reserved, finder.pod_name)
-    if default is not None and merged.elements:
-        _check_gateways((default[0], *own.elements), finder)
-    elif own.elements:
-        _check_gateways(own.elements, finder)
-    added = merged.elements[merged.kept :]
-    source = f"profile {profile.name}"
-    definitions += finder.find_all([(element, source) for element in added])
-    attachments = tuple(
-        [
-            Attachment(
-                definition,
-                interface,
-                _resources(definition, entry, profile, namespace_name, finder.pod_name),
-                index >= merged.kept,
-            )
-            for index, (definition, interface, entry) in enumerate(
-                zip(definitions, merged.interfaces, merged.entries, strict=True)
-            )
-        ]
-    )
+    replaced = [default[0]] if default is not None and merged.elements else []
+    _check_gateways([*replaced, *own.elements], finder)
+    added = merged.elements[kept:]
+    definitions += finder.find_all((element, f"profile {profile.name}") for element in added)
+    served = {index: profile.networks[number] for number, index in merged.places.items()}
+    attachments = [
+        Attachment(
+            definition,
+            merged.interfaces[index],
+            _resources(definition, served.get(index), profile, namespace_name, finder),
+            added=index >= kept,
+        )
+        for index, definition in enumerate(definitions)
+    ]
+    of_profile = [attachments[merged.places[number]] for number in range(len(profile.networks))]
     rendezvous_network, problem = choose_rendezvous_network(
-        profile, namespace_name, attachments, merged.places
+        profile, namespace_name, attachments, of_profile
     )
     if default is not None:
-        resources = _resources(default[1], None, profile, namespace_name, finder.pod_name)
-        attachments = (Attachment(default[1], reserved[0], resources, default=True), *attachments)
-    return ResolvedNetworks(
-        own.with_added(added) if added else None, attachments, rendezvous_network, problem
-    )
+        resources = _resources(default[1], None, profile, namespace_name, finder)
+        attachments.insert(0, Attachment(default[1], reserved[0], resources, default=True))
+    value = own.with_added(added) if added else None
+    return ResolvedNetworks(value, tuple(attachments), rendezvous_network, problem)
 
 
 def _read(annotation: str, text: str, namespace: str, finder: Finder) -> NetworksAnnotation:
     try:
         return parse_networks(text, namespace)
     except TooMuch as excess:
-        message = f"pod {finder.pod_name}: annotation {annotation} {excess}"
-        raise Denied(STEP, Reason.TOO_LARGE, message) from None
+        raise finder.denied(Reason.TOO_LARGE, f"annotation {annotation} {excess}") from None
     except ValueError as error:
-        message = f"pod {finder.pod_name}: annotation {annotation}: {error}; Multus refuses it: correct or remove it"
-        raise Denied(STEP, Reason.BAD_NETWORKS, message) from None
+        message = f"annotation {annotation}: {error}; Multus refuses it: correct or remove it"
+        raise finder.denied(Reason.BAD_NETWORKS, message) from None
 
 
 def _find_default(
     texts: Mapping[str, str], finder: Finder
 ) -> tuple[NetworkElement, NetworkDefinition] | None:
-    """Find the one network that takes the cluster network's place. Source: multus-cni tryLoadK8sPodDefaultNetwork."""
+    """Find the one network that takes the cluster network's place.
+
+    Source: multus-cni tryLoadK8sPodDefaultNetwork.
+    """
     if names.DEFAULT_NETWORK not in texts:
         return None
-    elements = _read(
-        names.DEFAULT_NETWORK, texts[names.DEFAULT_NETWORK] or "", _MULTUS_NAMESPACE, finder
-    ).elements
+    text, source = texts[names.DEFAULT_NETWORK] or "", f"annotation {names.DEFAULT_NETWORK}"
+    elements = _read(names.DEFAULT_NETWORK, text, _MULTUS_NAMESPACE, finder).elements
     if len(elements) != 1:
         message = (
-            f"pod {finder.pod_name}: annotation {names.DEFAULT_NETWORK} names {len(elements)} networks; "
-            "name exactly one, or remove the annotation"
+            f"{source} names {len(elements)} networks; name exactly one, or remove the annotation"
         )
-        raise Denied(STEP, Reason.BAD_NETWORKS, message)
-    return elements[0], finder.find(
-        elements[0], f"annotation {names.DEFAULT_NETWORK}", isolated=False
-    )
+        raise finder.denied(Reason.BAD_NETWORKS, message)
+    return elements[0], finder.find(elements[0], source, isolated=False)
 
 
 def _check_gateways(elements: Sequence[NetworkElement], finder: Finder) -> None:
-    """Deny two default routes of one family. Source: multus-cni pkg/types/conf.go CheckGatewayConfig."""
+    """Deny two default routes of one family.
+
+    Source: multus-cni pkg/types/conf.go CheckGatewayConfig.
+    """
     for family, version in enumerate(("IPv4", "IPv6")):
         total = sum([element.gateways[family] for element in elements])
         if total > 1:
             message = (
-                f"pod {finder.pod_name}: annotation {names.NETWORKS}: default-route holds {total} {version} gateways in all, "
-                "and Multus takes one; remove the others"
+                f"annotation {names.NETWORKS}: default-route holds {total} {version} gateways "
+                "in all, and Multus takes one; remove the others"
             )
-            raise Denied(STEP, Reason.BAD_NETWORKS, message)
+            raise finder.denied(Reason.BAD_NETWORKS, message)
 
 
 def _resources(
@@ -170,45 +161,50 @@ def _resources(
     entry: ProfileNetwork | None,
     profile: Profile,
     namespace: str,
-    pod_name: str,
+    finder: Finder,
 ) -> tuple[tuple[str, int], ...]:
     """Return what one attachment takes: the profile's word for it, else the network's own.
 
-    A pod may attach a network more often than the profile: the profile's first entry for it speaks for the surplus.
-    Raises Denied where only the network names a resource, and one that no container can ask for.
+    A pod may attach a network more often than the profile: the profile's first entry for it speaks
+    for the surplus. Raises Denied where only the network names a resource, and one that no
+    container can ask for.
     """
     if entry is None:
-        for candidate in profile.networks:
-            if (
-                candidate.name == definition.name
-                and (candidate.namespace or namespace) == definition.namespace
-            ):
-                entry = candidate
-                break
+        key = (definition.namespace, definition.name)
+        same = [
+            each for each in profile.networks if (each.namespace or namespace, each.name) == key
+        ]
+        entry = same[0] if same else None
+    count = 1 if entry is None else entry.count
     if entry is not None and entry.resources:
-        return tuple([(resource, entry.count) for resource in entry.resources])
+        return tuple([(resource, count) for resource in entry.resources])
     if definition.resource_problem:
         message = (
-            f"pod {pod_name}: network {definition.namespace}/{definition.name}, whose {definition.resource_problem}; correct the "
-            f"NetworkAttachmentDefinition, or name the network and its resource in profile {profile.name}"
+            f"network {definition.namespace}/{definition.name}, whose "
+            f"{definition.resource_problem}; correct the NetworkAttachmentDefinition, "
+            f"or name the network and its resource in profile {profile.name}"
         )
-        raise Denied(STEP, Reason.BAD_RESOURCE, message)
-    count = 1 if entry is None else entry.count
+        raise finder.denied(Reason.BAD_RESOURCE, message)
     return tuple([(resource, count) for resource in definition.resources])
 
 
 def choose_rendezvous_network(
-    profile: Profile, namespace: str, attachments: Sequence[Attachment], places: Sequence[int]
+    profile: Profile,
+    namespace: str,
+    attachments: Sequence[Attachment],
+    of_profile: Sequence[Attachment],
 ) -> tuple[Attachment | None, str]:
-    """Return the attachment whose address counts, or None and a sentence that says why no attachment does.
+    """Return the attachment whose address counts, or None and a sentence that says why none does.
 
     1. the profile's rendezvous network, if it says one; then no other;
     2. the first of the profile's networks that gives addresses;
     3. with no networks in the profile, the first attachment that does.
 
-    *attachments*: those of the networks annotation; *places*: index in them of each of the profile's networks.
+    *attachments*: those of the networks annotation; *of_profile*: those that serve the profile's
+    networks, in its order.
     """
     named = profile.rendezvous.network
+    candidates = of_profile if profile.networks else attachments
     if named is not None:
         key = f"{named.namespace or namespace}/{named.name}"
         candidates = [
@@ -218,16 +214,10 @@ def choose_rendezvous_network(
         ][:1]
         if not candidates:
             wanted = f"{key}@{named.interface}" if named.interface else key
-            return (
-                None,
-                f"profile {profile.name} meets on network {wanted}, which is not attached to the pod",
-            )
-    else:
-        candidates = (
-            [attachments[place] for place in places] if profile.networks else list(attachments)
-        )
-        if not candidates:
-            return None, "no secondary network is attached to the pod"
+            problem = f"meets on network {wanted}, which is not attached to the pod"
+            return None, f"profile {profile.name} {problem}"
+    if not candidates:
+        return None, "no secondary network is attached to the pod"
     problems: dict[str, None] = {}
     for attachment in candidates:
         problem = _why_unfit(attachment, profile)
@@ -238,8 +228,9 @@ def choose_rendezvous_network(
 
 
 def _why_unfit(attachment: Attachment, profile: Profile) -> str:
+    network = f"network {attachment.key}"
     if not attachment.network.has_ipam:
-        return f"network {attachment.key} has no IPAM, so its interface gets no address"
+        return f"{network} has no IPAM, so its interface gets no address"
     if attachment.network.ipv6_only and profile.rendezvous.ip_family == "IPv4":
-        return f"network {attachment.key} gives IPv6 addresses only, and profile {profile.name} meets on IPv4"
+        return f"{network} gives IPv6 addresses only, and profile {profile.name} meets on IPv4"
     return ""

@@ -142,7 +142,7 @@ def read_member(obj: Object) -> Member | None:
         return None
     annotations = metadata.get("annotations") or {}
     source = source_of(annotations)
-    told = source.told(annotations)
+    told = source.WORDS.read(annotations)
     wanted = source.parse_wanted(annotations.get(names.RENDEZVOUS_NETWORK) or "")
     secondary = source.secondary(told, wanted) if wanted and told else _NOTHING
     is_master = labels.get(names.RENDEZVOUS) == "master"
@@ -196,7 +196,7 @@ def beside_claims(member: Member, told: str) -> Member:
 
 def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], ...]:
     """Return what is to be published of the pod's RDMA devices; nothing where network-status is not there yet."""
-    status = multus.told(annotations)
+    status = multus.WORDS.read(annotations)
     names_of_devices = rdma_devices(status)
     values = (
         (_NCCL_IB_HCA, names.NCCL_IB_HCA, nccl_ib_hca(names_of_devices)),

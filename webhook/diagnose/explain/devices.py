@@ -63,7 +63,7 @@ def _excluded(part: Part, attached: list[Object]) -> Iterator[Observation]:
     ]
     if not any(value for _, value, _, _ in fixed) or not all(map(_named, attached)):
         return
-    devices = rdma_devices(multus.told(podspec.annotations(part.pod)))
+    devices = rdma_devices(multus.WORDS.read(podspec.annotations(part.pod)))
     for variable, value, where, may_use in fixed if devices else ():
         if value and "$" not in value and not any(may_use(value, device) for device in devices):
             message = f"{variable}={value} names none of its RDMA devices"

@@ -81,7 +81,7 @@ def _attached(
     pods = (part.name,)
     status = part.attached
     told = podspec.annotations(part.pod)
-    if status is None and multus.told(told):
+    if status is None and multus.WORDS.read(told):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
         yield Observation(Stage.NETWORK, "fail", Code.NETWORK_STATUS_UNREADABLE, message, pods=pods)
         return

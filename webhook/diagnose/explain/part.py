@@ -172,7 +172,7 @@ _ANY = Profile(name="")
 
 def attached_networks(pod: Object) -> list[Object] | None:
     """Return what the pod's network-status says of each second network; None where it is missing or cannot be read."""
-    return secondary_networks(multus.told(podspec.annotations(pod)))
+    return secondary_networks(multus.WORDS.read(podspec.annotations(pod)))
 
 
 def read_part(
