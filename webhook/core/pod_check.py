@@ -9,9 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from types import UnionType
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    Required,
+    TypeAlias,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+)
 
-from msgspec import Struct, ValidationError, convert, defstruct, field
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import fields
 
 from webhook.core.errors import MalformedReview
@@ -134,20 +145,23 @@ def _part(value: Any, key: str | int) -> Any:
 
 
 def _without_bounds(kind: Any) -> Any:
-    """Return a type that takes lists, maps and texts of any length."""
+    """Return a type that takes lists, maps and texts of any length.
+
+    A dict stands for a struct, since it takes room only for what is there.
+    """
     if isinstance(kind, type) and issubclass(kind, Struct):
-        named = [
-            (one.name, _without_bounds(one.type), field(default=one.default, name=one.encode_name))
-            for one in fields(kind)
-        ]
-        return defstruct(kind.__name__, named, gc=False)
-    origin, inner = get_origin(kind), get_args(kind)
+        inner: dict[str, Any] = {}
+        for one in fields(kind):
+            plain = _without_bounds(one.type)
+            inner[one.encode_name] = Required[plain] if one.required else plain
+        return TypedDict(kind.__name__, inner, total=False)  # type: ignore[operator]
+    origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return kind if inner[1].max_length is None else _without_bounds(inner[0])
+        return kind if arguments[1].max_length is None else _without_bounds(arguments[0])
     if origin is None:
         return kind
-    plain = tuple(map(_without_bounds, inner))
-    return Union[plain] if origin in (Union, UnionType) else origin[plain]  # noqa: UP007
+    unbounded = tuple(map(_without_bounds, arguments))
+    return Union[unbounded] if origin in (Union, UnionType) else origin[unbounded]  # noqa: UP007
 
 
 _UNBOUNDED: Final = _without_bounds(Pod)
