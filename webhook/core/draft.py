@@ -68,19 +68,9 @@ class Draft:
         return True
 
     def set_keys(self, path: Path, values: Mapping[str, Any]) -> None:
-        """Set several keys of the map at *path* to scalar values, making the map where it is missing."""
-        node, fresh = self._own(path, dict)
+        """Set several keys of the map at *path*, making the map where it is missing."""
         for key, value in values.items():
-            if key not in node:
-                op = "add"
-            elif node[key] != value:
-                op = "replace"
-            else:
-                continue
-            self._count()
-            node[key] = value
-            if not fresh:
-                self._record(op, (*path, key), value)
+            self.set_key(path, key, value)
 
     def remove_key(self, path: Path, key: str) -> bool:
         """Remove *key* from the map at *path*; False where it is not there."""
@@ -106,13 +96,8 @@ class Draft:
 
     def extend(self, path: Path, values: Iterable[Any]) -> None:
         """Append several *values* to the list at *path*, making the list where it is missing."""
-        node, fresh = self._own(path, list)
         for value in values:
-            self._count()
-            node.append(value)
-            if not fresh:
-                self._record("add", (*path, "-"), value)
-            self._adopt(value)
+            self.append(path, value)
 
     def insert(self, path: Path, index: int, value: Any) -> None:
         """Insert *value* before *index* of the list at *path*, making the list where it is missing."""

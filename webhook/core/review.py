@@ -85,12 +85,7 @@ class Answer:
 
 
 def decide(
-    pod: Object,
-    namespace: str,
-    profiles: Profiles,
-    world: World,
-    *,
-    profile: str | None = None,
+    pod: Object, namespace: str, profiles: Profiles, world: World, *, profile: str | None = None
 ) -> Verdict:
     """Decide about a pod whose structure was checked; *pod* is left as it is.
 
