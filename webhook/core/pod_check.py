@@ -28,7 +28,16 @@ from msgspec.structs import fields
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_types import Pod
-from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, type_name
+from webhook.core.value_types import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    NOTHING,
+    NUMBER,
+    OBJECT,
+    STRING,
+    type_name,
+)
 
 _LONGEST_KEY: Final = 253
 _EXPECTED: Final = {
@@ -40,14 +49,6 @@ _EXPECTED: Final = {
     "int | float | str": "a quantity",
 }
 """The types as msgspec names them, and as messages do."""
-_FOUND: Final = {
-    str: "str",
-    dict: "object",
-    list: "array",
-    bool: "bool",
-    int: "int",
-    float: "float",
-}
 _MESSAGE: Final = re.compile(
     r"(?:Object missing required field `(?P<missing>\w+)`|Expected `(?P<expected>[^`]*)`)"
     r"(?: of length <= (?P<most>\d+)|, got `(?P<got>\w+)`| [<>]= -?\d+)?"
@@ -98,10 +99,8 @@ def find_fault(error: ValidationError, pod: object) -> Fault:
     if told["missing"]:
         steps.append((told["missing"], ""))
     most = int(told["most"] or 0)
-    path, found = _follow(pod, steps, lambda value: _is_meant(value, told, most)) or (
-        told["path"] or "",
-        None,
-    )
+    nowhere = (told["path"] or "", None)
+    path, found = _follow(pod, steps, lambda value: _is_meant(value, told, most)) or nowhere
     if told["missing"]:
         return Fault(path, STRING, None, 0)
     if told["key"]:
@@ -118,7 +117,8 @@ def _is_meant(value: Any, told: re.Match[str], most: int) -> bool:
     if most:
         return isinstance(value, str | list | dict) and len(value) > most
     if told["got"]:
-        return value is not _ABSENT and _FOUND.get(type(value), "null") == told["got"]
+        found = NUMBER if told["got"] in ("int", "float") else _EXPECTED.get(told["got"], NOTHING)
+        return value is not _ABSENT and type_name(value) == found
     return type(value) is int and not -(2**63) <= value < 2**63
 
 
