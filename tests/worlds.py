@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.core.networks import define_network
 from webhook.core.profiles import Profiles, parse_profiles
+from webhook.world.held import Snapshot, read_master, read_namespace
 from webhook.world.objects import ObjectsWorld
 
 PROFILES = """
@@ -62,3 +64,17 @@ def world(*more: Object, profile: str | None = "shared", **labels: str) -> Objec
     return ObjectsWorld(
         [namespace("train", profile, **labels), network("default/rdma-net"), *rails, *more]
     )
+
+
+def snapshot(objects: Iterable[Object]) -> Snapshot:
+    """Return what the page holds of a cluster with these objects."""
+    held = Snapshot({}, {}, {})
+    for obj in objects:
+        key = (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+        if obj["kind"] == "Namespace":
+            held.namespaces[key] = read_namespace(obj)
+        elif obj["kind"] == "NetworkAttachmentDefinition":
+            held.networks[key] = define_network(obj)
+        elif obj["kind"] == "Pod" and (master := read_master(obj)):
+            held.masters[key] = master
+    return held

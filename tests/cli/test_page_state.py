@@ -8,15 +8,14 @@ from typing import Any
 import yaml
 
 from tests.world.test_held import pod
-from tests.worlds import namespace, network, profiles
+from tests.worlds import namespace, network, profiles, snapshot
 from webhook.core.model import Object
 from webhook.page.state import state_document
-from webhook.world.objects import ObjectsWorld
 
 
 def document(*objects: Object, problems: tuple[str, ...] = (), text: str = "{}") -> Any:
     known = profiles(f"profiles: {text}")
-    found = state_document(known, ObjectsWorld(objects).snapshot(), problems)
+    found = state_document(known, snapshot(objects), problems)
     return json.loads(json.dumps(found))
 
 

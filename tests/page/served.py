@@ -7,6 +7,7 @@ from typing import Self
 import waitress
 
 from tests.sockets.server import Program, Reply, ask_at
+from tests.worlds import snapshot
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import DryRun, dry_run
@@ -44,16 +45,15 @@ class ServedPage(Program):
 
 def main(profiles_file: Path, *objects: Path) -> None:
     """Serve until a signal."""
-    profiles, world = (
-        parse_profiles(profiles_file.read_bytes()),
-        ObjectsWorld(load_objects(objects)),
-    )
+    profiles = parse_profiles(profiles_file.read_bytes())
+    known = load_objects(objects)
+    world = ObjectsWorld(known)
 
     def judge(text: str, namespace: str | None, profile: str | None) -> DryRun:
         return dry_run(text, namespace=namespace, profile=profile, profiles=profiles, world=world)
 
     def state() -> Object:
-        return state_document(profiles, world.snapshot(), ())
+        return state_document(profiles, snapshot(known), ())
 
     server = waitress.create_server(make_app(judge, state), listen="127.0.0.1:0")
     print(f"http://127.0.0.1:{server.effective_port}", flush=True)

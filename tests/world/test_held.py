@@ -97,7 +97,6 @@ def test_an_update_takes_no_longer_among_many_of_one_job(ends: bool) -> None:
         key = ("ml", f"m{count // 2}")
         changed = None if ends else read_master(pod(key[1], addr="10.1.0.1"))
         work.add(count_calls(partial(masters.update, key, changed)))
-        assert len(masters.pods()) == count - ends
     assert len(work) == 1
 
 

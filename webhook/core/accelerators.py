@@ -6,13 +6,7 @@ import re
 from typing import Final
 
 from webhook.core.model import Object
-from webhook.core.podspec import (
-    claims,
-    containers,
-    is_compute_domain_channel,
-    limits,
-    requests,
-)
+from webhook.core.podspec import claims, containers, is_compute_domain_channel, limits, requests
 from webhook.core.quantity import stored_quantity
 
 _BY_DOMAIN: Final = re.compile(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.pod_check import find_fault
 from webhook.core.pod_types import (
@@ -58,6 +58,8 @@ OPERATIONS: Final = 1_000
 PATCH_BYTES: Final = 1 << 20
 REVIEW_BYTES: Final = 512 << 10
 """Bytes of a review of a pod. Read, it takes at most 20 MB and some 30 ms, whatever it holds."""
+_Count: TypeAlias = tuple[str, str, int, int]
+"""Where, of what, how many there are, and how many may be."""
 _READ_ANNOTATIONS: Final = (
     names.NETWORKS,
     names.DEFAULT_NETWORK,
@@ -77,62 +79,48 @@ def excess(pod: Object) -> str:
         what = "characters" if isinstance(found, str) else "items"
         return _too_many(path.removeprefix("."), what, len(found), most)
     spec = read.spec or Spec()
-    return (
-        _metadata_excess(read.metadata or Metadata())
-        or _spec_excess(spec)
-        or _command_excess(spec.containers or ())
-    )
+    for counted in (
+        _count_metadata(read.metadata or Metadata()),
+        _count_spec(spec),
+        _count_commands(spec.containers or ()),
+    ):
+        for where, what, found, most in counted:
+            if found > most:
+                return _too_many(where, what, found, most)
+    return ""
 
 
 def within(pod: Object) -> Object:
     """Return the part of a pod that is within the bounds, by which a larger one is recognised."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     owners = (metadata.get("ownerReferences") or ())[:OWNERS]
-    kept: Object = {
-        "name": (metadata.get("name") or "")[:LONGEST_NAME],
-        "labels": _short(metadata.get("labels"), LONGEST_LABEL),
-        "annotations": _short(metadata.get("annotations"), LONGEST_NAME),
-        "ownerReferences": [each for each in owners if len(str(each)) <= LONGEST_NAME],
-    }
-    containers = (spec.get("containers") or ())[:CONTAINERS]
+    containers = podspec.containers(pod)[:CONTAINERS]
     share = max(1, len(containers))
-    volumes: list[Object] = spec.get("volumes") or []
     return {
-        "metadata": kept,
+        "metadata": {
+            "name": _name(metadata),
+            "labels": _short(podspec.labels(pod), LONGEST_LABEL),
+            "annotations": _short(podspec.annotations(pod), LONGEST_NAME),
+            "ownerReferences": [each for each in owners if len(str(each)) <= LONGEST_NAME],
+        },
         "spec": {
-            "hostname": (spec.get("hostname") or "")[:LONGEST_NAME],
+            "hostname": _name(spec, "hostname"),
             "containers": [_cut(container, share) for container in containers],
-            "volumes": [
-                {"name": (volume.get("name") or "")[:LONGEST_NAME]} for volume in volumes[:VOLUMES]
-            ],
+            "volumes": [{"name": _name(volume)} for volume in podspec.volumes(pod)[:VOLUMES]],
         },
     }
 
 
-def _metadata_excess(metadata: Metadata) -> str:
-    if (found := _json_bytes(metadata.labels)) > BYTES:
-        return _too_many("metadata.labels", "bytes", found, BYTES)
+def _count_metadata(metadata: Metadata) -> Iterator[_Count]:
+    yield "metadata.labels", "bytes", _json_bytes(metadata.labels), BYTES
     annotations = metadata.annotations or {}
-    found = sum(map(len, annotations)) + sum(map(len, annotations.values()))
-    if found <= LONGEST_ANNOTATION:
-        return ""
     for key in _READ_ANNOTATIONS:
-        if (length := len(annotations.get(key, ""))) > LONGEST_ANNOTATION:
-            return _too_many(f"annotation {key}", "characters", length, LONGEST_ANNOTATION)
-    if found > BYTES:
-        return _too_many("metadata.annotations", "characters", found, BYTES)
-    return ""
+        yield f"annotation {key}", "characters", len(annotations.get(key, "")), LONGEST_ANNOTATION
+    found = sum(map(len, annotations)) + sum(map(len, annotations.values()))
+    yield "metadata.annotations", "characters", found, BYTES
 
 
-def _spec_excess(spec: Spec) -> str:
-    for where, what, found, most in _counted(spec):
-        if found > most:
-            return _too_many(where, what, found, most)
-    return ""
-
-
-def _counted(spec: Spec) -> Iterator[tuple[str, str, int, int]]:
-    """Yield what the lists of a spec hold together: where, what, how many and how many may be."""
+def _count_spec(spec: Spec) -> Iterator[_Count]:
     containers = [*(spec.containers or ()), *(spec.init_containers or ())]
     yield "spec.containers and spec.initContainers", "containers", len(containers), CONTAINERS
     variables = words = mounts = 0
@@ -201,7 +189,8 @@ def _json_bytes(read: object) -> int:
         return len(repr(read))
 
 
-def _command_excess(containers: Iterable[Container]) -> str:
+def _count_commands(containers: Iterable[Container]) -> Iterator[_Count]:
+    where = "its containers"
     found = 0
     read: list[str] = []
     for container in containers:
@@ -210,31 +199,27 @@ def _command_excess(containers: Iterable[Container]) -> str:
         if length <= COMMAND:
             found += length
             read += words
-    if found > COMMANDS:
-        return _too_many("its containers", "characters of command and args", found, COMMANDS)
-    if found <= SIGNS:
-        return ""
-    text = "".join(read).encode(errors="replace")
-    signs = len(text) - len(text.translate(None, _SIGNS))
-    if signs > SIGNS:
-        what = "quotes, separators and expansions in command and args"
-        return _too_many("its containers", what, signs, SIGNS)
-    return ""
+    yield where, "characters of command and args", found, COMMANDS
+    if found > SIGNS:
+        text = "".join(read).encode(errors="replace")
+        signs = len(text) - len(text.translate(None, _SIGNS))
+        yield where, "quotes, separators and expansions in command and args", signs, SIGNS
 
 
-def _short(texts: Mapping[str, str] | None, longest: int) -> Object:
-    return {
-        key: text
-        for key, text in islice((texts or {}).items(), LABELS)
-        if len(key) + len(text) <= longest
-    }
+def _name(named: Object, key: str = "name") -> str:
+    return (named.get(key) or "")[:LONGEST_NAME]
+
+
+def _short(texts: Mapping[str, str], longest: int) -> Object:
+    first = islice(texts.items(), LABELS)
+    return {key: text for key, text in first if len(key) + len(text) <= longest}
 
 
 def _cut(container: Object, share: int) -> Object:
     """Cut one of *share* containers."""
-    env = (container.get("env") or ())[: VARIABLES // share]
+    env = podspec.env(container)[: VARIABLES // share]
     kept: Object = {
-        "name": (container.get("name") or "")[:LONGEST_NAME],
+        "name": _name(container),
         "env": [entry for entry in env if len(str(entry)) <= LONGEST_NAME],
     }
     if len(str(resources := container.get("resources"))) <= LONGEST_NAME:

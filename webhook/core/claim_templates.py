@@ -21,7 +21,7 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "fabric-injector"
 PREFIX = "fabric-injector-"
 """Beginning of the templates' names. The ValidatingAdmissionPolicy fabric-injector-claim-templates names it too."""
-POD_CLAIM = "fabric-"
+_POD_CLAIM = "fabric-"
 """Beginning of the names that the claims have in a pod."""
 CLAIMS_UNSERVED = (
     "the cluster serves neither resource.k8s.io/v1 nor v1beta2 (Kubernetes 1.34 serves v1)"
@@ -33,7 +33,7 @@ _NAME = re.compile(rf"{PREFIX}[-a-z0-9]+-[0-9a-f]{{{_DIGEST}}}")
 
 def name_in_pod(claim: ProfileClaim) -> str:
     """Return the name of the claim in a pod, ``fabric-nic``."""
-    return POD_CLAIM + claim.name
+    return _POD_CLAIM + claim.name
 
 
 @lru_cache(256)
@@ -50,7 +50,7 @@ def is_template_name(name: object) -> bool:
 
 def is_ours(pod_claim: Object) -> bool:
     """Tell whether an entry of a pod's ``spec.resourceClaims`` is one that the webhook has added."""
-    return str(pod_claim.get("name")).startswith(POD_CLAIM) and is_template_name(
+    return str(pod_claim.get("name")).startswith(_POD_CLAIM) and is_template_name(
         pod_claim.get("resourceClaimTemplateName")
     )
 
@@ -59,11 +59,9 @@ def template_spec(claim: ProfileClaim) -> Object:
     """Return the template's ``spec``, with the defaults that the API server would fill in: so `stored_spec` of it is equal."""
     devices: Object = {"requests": []}
     for request in claim.requests:
-        exactly: Object = {
-            "deviceClassName": request.device_class_name,
-            "allocationMode": request.allocation_mode,
-        }
-        if request.allocation_mode == "ExactCount":
+        mode = request.allocation_mode
+        exactly: Object = {"deviceClassName": request.device_class_name, "allocationMode": mode}
+        if mode == "ExactCount":
             exactly["count"] = request.count or 1
         if request.selectors:
             exactly["selectors"] = [{"cel": {"expression": each}} for each in request.selectors]
@@ -74,13 +72,10 @@ def template_spec(claim: ProfileClaim) -> Object:
             for each in claim.constraints
         ]
     if claim.config:
-        devices["config"] = [
-            {
-                "opaque": {"driver": each.driver, "parameters": json.loads(each.parameters)},
-                **_requests(each.requests),
-            }
-            for each in claim.config
-        ]
+        devices["config"] = []
+        for each in claim.config:
+            opaque = {"driver": each.driver, "parameters": json.loads(each.parameters)}
+            devices["config"].append({"opaque": opaque, **_requests(each.requests)})
     return {"spec": {"devices": devices}}
 
 
@@ -103,26 +98,20 @@ def wanted_templates(
     *namespaces*: the profile that each labelled namespace names. *named*: what pods name, who are not trusted: one is made where a
     profile that gives it is for their namespace.
     """
-    users = [
-        (namespace, profiles[name]) for namespace, name in namespaces.items() if name in profiles
-    ]
-    found = [
-        (namespace, claim)
-        for namespace, each in users
-        if each.is_for(namespace)
-        for claim in each.claims
-    ]
+    found: dict[tuple[str, str], ProfileClaim] = {}
+    for namespace, name in namespaces.items():
+        used = profiles.get(name)
+        if used is not None and used.is_for(namespace):
+            found |= {(namespace, template_name(claim)): claim for claim in used.claims}
     gives: dict[str, list[tuple[Profile, ProfileClaim]]] = {}
     for profile in profiles.values():
         for claim in profile.claims:
             gives.setdefault(template_name(claim), []).append((profile, claim))
-    found += [
-        (namespace, claim)
-        for namespace, name in named
-        for profile, claim in gives.get(name, ())
-        if profile.is_for(namespace)
-    ]
-    return {(namespace, template_name(claim)): claim for namespace, claim in found}
+    for namespace, name in named:
+        for profile, claim in gives.get(name, ()):
+            if profile.is_for(namespace):
+                found[namespace, name] = claim
+    return found
 
 
 def stored_spec(spec: Any) -> Any:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from webhook.core import bounds
 from webhook.core.errors import WebhookError
 from webhook.core.model import Object
 
 Path: TypeAlias = tuple[str | int, ...]
-_STABLE: Final = 2
-"""Longest path of a list whose items are remembered, ``("spec", "containers")``; an insert into one forgets all that is remembered."""
 
 
 class TooManyEdits(WebhookError):
@@ -28,14 +26,13 @@ class Draft:
     ``edits`` counts every one, also those inside an operation: beyond ``bounds.OPERATIONS`` it raises TooManyEdits.
     """
 
-    __slots__ = ("_copied", "_fresh", "_nodes", "edits", "operations", "pod")
+    __slots__ = ("_copied", "_fresh", "edits", "operations", "pod")
 
     def __init__(self, pod: Object) -> None:
         self.pod = dict(pod)
         self.operations: list[Object] = []
         self._copied: dict[int, Any] = {id(self.pod): self.pod}
         self._fresh: dict[int, Any] = {}
-        self._nodes: dict[Path, tuple[Any, bool]] = {}
         self.edits = 0
 
     def get(self, *path: str | int) -> Any:
@@ -54,12 +51,8 @@ class Draft:
         """Set *key* of the map at *path*, making the map where it is missing; False where it already holds *value*."""
         node, fresh = self._own(path, dict)
         present = key in node
-        if present:
-            old = node[key]
-            if old == value:
-                return False
-            if isinstance(old, (dict, list)):
-                self._nodes.clear()
+        if present and node[key] == value:
+            return False
         self._count()
         node[key] = value
         if not fresh:
@@ -68,19 +61,9 @@ class Draft:
         return True
 
     def set_keys(self, path: Path, values: Mapping[str, Any]) -> None:
-        """Set several keys of the map at *path* to scalar values, making the map where it is missing."""
-        node, fresh = self._own(path, dict)
+        """Set several keys of the map at *path*, making the map where it is missing."""
         for key, value in values.items():
-            if key not in node:
-                op = "add"
-            elif node[key] != value:
-                op = "replace"
-            else:
-                continue
-            self._count()
-            node[key] = value
-            if not fresh:
-                self._record(op, (*path, key), value)
+            self.set_key(path, key, value)
 
     def remove_key(self, path: Path, key: str) -> bool:
         """Remove *key* from the map at *path*; False where it is not there."""
@@ -90,7 +73,6 @@ class Draft:
         self._count()
         node, fresh = self._own(path, dict)
         del node[key]
-        self._nodes.clear()
         if not fresh:
             self.operations.append({"op": "remove", "path": pointer((*path, key))})
         return True
@@ -106,13 +88,8 @@ class Draft:
 
     def extend(self, path: Path, values: Iterable[Any]) -> None:
         """Append several *values* to the list at *path*, making the list where it is missing."""
-        node, fresh = self._own(path, list)
         for value in values:
-            self._count()
-            node.append(value)
-            if not fresh:
-                self._record("add", (*path, "-"), value)
-            self._adopt(value)
+            self.append(path, value)
 
     def insert(self, path: Path, index: int, value: Any) -> None:
         """Insert *value* before *index* of the list at *path*, making the list where it is missing."""
@@ -122,8 +99,6 @@ class Draft:
             return
         self._count()
         node.insert(index, value)
-        if len(path) <= _STABLE:
-            self._nodes.clear()
         if not fresh:
             self._record("add", (*path, index), value)
         self._adopt(value)
@@ -136,8 +111,6 @@ class Draft:
         self._count()
         node, fresh = self._own(path, list)
         node[index] = value
-        if len(path) <= _STABLE:
-            self._nodes.clear()
         if not fresh:
             self._record("replace", (*path, index), value)
         self._adopt(value)
@@ -148,7 +121,6 @@ class Draft:
         self._count()
         node, fresh = self._own(path, list)
         del node[index]
-        self._nodes.clear()
         if not fresh:
             self.operations.append({"op": "remove", "path": pointer((*path, index))})
 
@@ -170,47 +142,23 @@ class Draft:
         A node is copied once, with its ancestors: the input stays as it is, for a denied or observed pod is answered with it, and what
         no edit touches is shared with it rather than copied.
         """
-        known = self._nodes.get(
-            path
-        )  # the steps edit the same few nodes again and again, as containers[0].env
-        if known is not None:
-            return known
-        length = len(path)
-        start = length - 1
-        # Walk from the nearest ancestor that is known to be copied, at worst from the pod.
-        nearest: tuple[Any, bool] | None = None
-        while start and nearest is None:
-            nearest = self._nodes.get(path[:start])
-            start -= nearest is None
-        node: Any
-        node, fresh = nearest or (self.pod, False)
-        stable = True
-        for depth in range(start, length):
-            key = path[depth]
+        node: Any = self.pod
+        fresh = False
+        for depth, key in enumerate(path, 1):
             child = node.get(key) if isinstance(node, dict) else node[key]
             if child is None:  # null, which the API takes for missing, is replaced
-                child = kind() if depth == length - 1 else {}
+                child = kind() if depth == len(path) else {}
                 if not fresh:
                     self._record(
-                        "add" if isinstance(node, dict) else "replace", path[: depth + 1], child
+                        "add" if isinstance(node, dict) else "replace", path[:depth], child
                     )
-                node[key] = child
-                self._fresh[id(child)] = child
-                fresh = True
-            elif not fresh:
-                # Known by identity, since an insert gives the items of a list other paths. _fresh and _copied hold the nodes
-                # themselves, so that no other object can get the same id.
-                if id(child) in self._fresh:
-                    fresh = True
-                elif id(child) not in self._copied:
-                    child = child.copy()
-                    self._copied[id(child)] = child
-                    node[key] = child
+                node[key] = self._fresh[id(child)] = child
+            elif not fresh and id(child) not in self._fresh and id(child) not in self._copied:
+                child = child.copy()
+                node[key] = self._copied[id(child)] = child
+            # Known by identity, since an insert gives the items of a list other paths; held, so that no other object gets the id.
+            fresh = fresh or id(child) in self._fresh
             node = child
-            # An item of a list that is deeper, as containers[0].env[3], is not remembered: inserts there would move it unnoticed.
-            stable = stable and (depth <= _STABLE or isinstance(key, str))
-            if stable:
-                self._nodes[path[: depth + 1]] = node, fresh
         return node, fresh
 
 

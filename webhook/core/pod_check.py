@@ -9,15 +9,35 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from types import UnionType
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    Required,
+    TypeAlias,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+)
 
-from msgspec import Struct, ValidationError, convert, defstruct, field
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import fields
 
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_types import Pod
-from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, type_name
+from webhook.core.value_types import (
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    NOTHING,
+    NUMBER,
+    OBJECT,
+    STRING,
+    type_name,
+)
 
 _LONGEST_KEY: Final = 253
 _EXPECTED: Final = {
@@ -29,14 +49,6 @@ _EXPECTED: Final = {
     "int | float | str": "a quantity",
 }
 """The types as msgspec names them, and as messages do."""
-_FOUND: Final = {
-    str: "str",
-    dict: "object",
-    list: "array",
-    bool: "bool",
-    int: "int",
-    float: "float",
-}
 _MESSAGE: Final = re.compile(
     r"(?:Object missing required field `(?P<missing>\w+)`|Expected `(?P<expected>[^`]*)`)"
     r"(?: of length <= (?P<most>\d+)|, got `(?P<got>\w+)`| [<>]= -?\d+)?"
@@ -87,10 +99,8 @@ def find_fault(error: ValidationError, pod: object) -> Fault:
     if told["missing"]:
         steps.append((told["missing"], ""))
     most = int(told["most"] or 0)
-    path, found = _follow(pod, steps, lambda value: _is_meant(value, told, most)) or (
-        told["path"] or "",
-        None,
-    )
+    nowhere = (told["path"] or "", None)
+    path, found = _follow(pod, steps, lambda value: _is_meant(value, told, most)) or nowhere
     if told["missing"]:
         return Fault(path, STRING, None, 0)
     if told["key"]:
@@ -107,7 +117,8 @@ def _is_meant(value: Any, told: re.Match[str], most: int) -> bool:
     if most:
         return isinstance(value, str | list | dict) and len(value) > most
     if told["got"]:
-        return value is not _ABSENT and _FOUND.get(type(value), "null") == told["got"]
+        found = NUMBER if told["got"] in ("int", "float") else _EXPECTED.get(told["got"], NOTHING)
+        return value is not _ABSENT and type_name(value) == found
     return type(value) is int and not -(2**63) <= value < 2**63
 
 
@@ -134,20 +145,23 @@ def _part(value: Any, key: str | int) -> Any:
 
 
 def _without_bounds(kind: Any) -> Any:
-    """Return a type that takes lists, maps and texts of any length."""
+    """Return a type that takes lists, maps and texts of any length.
+
+    A dict stands for a struct, since it takes room only for what is there.
+    """
     if isinstance(kind, type) and issubclass(kind, Struct):
-        named = [
-            (one.name, _without_bounds(one.type), field(default=one.default, name=one.encode_name))
-            for one in fields(kind)
-        ]
-        return defstruct(kind.__name__, named, gc=False)
-    origin, inner = get_origin(kind), get_args(kind)
+        inner: dict[str, Any] = {}
+        for one in fields(kind):
+            plain = _without_bounds(one.type)
+            inner[one.encode_name] = Required[plain] if one.required else plain
+        return TypedDict(kind.__name__, inner, total=False)  # type: ignore[operator]
+    origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return kind if inner[1].max_length is None else _without_bounds(inner[0])
+        return kind if arguments[1].max_length is None else _without_bounds(arguments[0])
     if origin is None:
         return kind
-    plain = tuple(map(_without_bounds, inner))
-    return Union[plain] if origin in (Union, UnionType) else origin[plain]  # noqa: UP007
+    unbounded = tuple(map(_without_bounds, arguments))
+    return Union[unbounded] if origin in (Union, UnionType) else origin[unbounded]  # noqa: UP007
 
 
 _UNBOUNDED: Final = _without_bounds(Pod)

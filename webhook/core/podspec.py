@@ -9,9 +9,7 @@ from webhook.core.model import Object
 
 _NOTHING: Mapping[str, Any] = {}
 _PUBLISHED: Final = f"metadata.annotations['{names.PREFIX}"
-_DEVICES = tuple(
-    f"metadata.annotations['{key}']" for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES)
-)
+_DEVICES = [f"metadata.annotations['{key}']" for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES)]
 _LONGEST_NAME: Final = 253
 """Source: k8s.io/apimachinery pkg/util/validation DNS1123SubdomainMaxLength."""
 
@@ -28,30 +26,22 @@ def annotations(pod: Object) -> Mapping[str, str]:
 
 def own_name(pod: Object) -> str:
     """Return the name by which peers know the pod: ``spec.hostname``, else ``metadata.name`` (empty with generateName)."""
-    return (
-        (pod.get("spec") or _NOTHING).get("hostname")
-        or (pod.get("metadata") or _NOTHING).get("name")
-        or ""
-    )
+    hostname: str | None = (pod.get("spec") or _NOTHING).get("hostname")
+    return hostname or (pod.get("metadata") or _NOTHING).get("name") or ""
 
 
 def own_names(pod: Object) -> frozenset[str]:
     """Return all names that the pod goes by: hostname and metadata.name."""
-    found = (
-        (pod.get("spec") or _NOTHING).get("hostname"),
-        (pod.get("metadata") or _NOTHING).get("name"),
-    )
-    return frozenset(name for name in found if name)
+    hostname = (pod.get("spec") or _NOTHING).get("hostname")
+    return frozenset(filter(None, (hostname, (pod.get("metadata") or _NOTHING).get("name"))))
 
 
 def display_name(pod: Object) -> str:
     """Return a name for messages and logs: the pod's name, else ``generateName`` with a star, ``train-*``; cut where long."""
     metadata = pod.get("metadata") or _NOTHING
     name: str = metadata.get("name") or ""
-    if name:
-        return name[:_LONGEST_NAME]
     generate: str = metadata.get("generateName") or ""
-    return generate[:_LONGEST_NAME] + "*"
+    return name[:_LONGEST_NAME] or generate[:_LONGEST_NAME] + "*"
 
 
 def controller(pod: Object) -> Mapping[str, Any]:
@@ -83,9 +73,7 @@ def running_containers(pod: Object) -> Iterator[Object]:
     Source: kubernetes pkg/kubelet/apis/podresources/server_v1.go.
     """
     yield from containers(pod)
-    for container in init_containers(pod):
-        if is_sidecar(container):
-            yield container
+    yield from filter(is_sidecar, init_containers(pod))
 
 
 def limits(container: Object) -> Mapping[str, Any]:
@@ -188,10 +176,7 @@ def volumes(pod: Object) -> list[Object]:
 
 def volume_named(pod: Object, name: str) -> Object | None:
     """Return the volume of this name."""
-    for volume in volumes(pod):
-        if volume.get("name") == name:
-            return volume
-    return None
+    return next((volume for volume in volumes(pod) if volume.get("name") == name), None)
 
 
 def names_twice(pod: Object) -> str:
@@ -199,10 +184,8 @@ def names_twice(pod: Object) -> str:
 
     Source: kubernetes pkg/apis/core/validation ValidateVolumes, validateContainers, validateInitContainers.
     """
-    for kind, found in (
-        ("volumes", volumes(pod)),
-        ("containers", [*containers(pod), *init_containers(pod)]),
-    ):
+    every = [*containers(pod), *init_containers(pod)]
+    for kind, found in (("volumes", volumes(pod)), ("containers", every)):
         given = [name for each in found if (name := each.get("name"))]
         if len(set(given)) < len(given):
             return f"two {kind} are named {next(name for name in given if given.count(name) > 1)[:_LONGEST_NAME]!r}"

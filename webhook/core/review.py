@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import orjson
 from pybase64 import b64encode
@@ -16,13 +16,17 @@ from webhook.core.draft import Draft, TooManyEdits
 from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
+from webhook.core.plan import Plan
+from webhook.core.pod_check import check_pod
 from webhook.core.pod_types import LONGEST_NAME
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
-from webhook.core.review_request import is_new_pod, parse_review
 
 _UNPROCESSABLE: Final = 422
+_POD: Final = {"group": "", "version": "v1", "resource": "pods"}
+_LONGEST: Final = {"uid": 256, "namespace": 63, "name": LONGEST_NAME}
 _STEP: Final = "profile"
+_OR: Final = f"or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
 _UID: Final = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([!#-\[\]-~]{1,256})"')
 _UID_BYTES: Final = 1_024
 """In how many bytes of a review that is not read ``request.uid`` is looked for: nothing that a user writes stands before it."""
@@ -85,12 +89,7 @@ class Answer:
 
 
 def decide(
-    pod: Object,
-    namespace: str,
-    profiles: Profiles,
-    world: World,
-    *,
-    profile: str | None = None,
+    pod: Object, namespace: str, profiles: Profiles, world: World, *, profile: str | None = None
 ) -> Verdict:
     """Decide about a pod whose structure was checked; *pod* is left as it is.
 
@@ -113,17 +112,13 @@ def decide(
 
 def _joined(first: Verdict, again: Verdict) -> Verdict:
     """Join the verdicts of two passes, the second over what the first made of the pod."""
+    decisions = [each for each in again.decisions if each not in first.decisions]
+    warnings = [each for each in again.warnings if each not in first.warnings]
     return replace(
         again,
         operations=[*first.operations, *again.operations],
-        decisions=(
-            *first.decisions,
-            *(each for each in again.decisions if each not in first.decisions),
-        ),
-        warnings=(
-            *first.warnings,
-            *(each for each in again.warnings if each not in first.warnings),
-        ),
+        decisions=(*first.decisions, *decisions),
+        warnings=(*first.warnings, *warnings),
     )
 
 
@@ -133,58 +128,48 @@ def _judge(
     draft = Draft(pod)
     try:
         plan = make_plan(pod, space, profiles, world, profile)
-        if isinstance(plan, Skip):
-            skipped = (plan.decision, *copies.undo(draft, plan.decision.message))
-            own_keys.remove(draft)
-            return Verdict(
-                True,
-                draft.pod,
-                draft.operations,
-                skipped,
-                plan.decision.reason,
-                warnings=_warnings(skipped),
-                system=plan.system,
-                profile=plan.profile,
-            )
-        applied = tuple(steps.apply(draft, plan, __version__))
-        decisions = (*plan.warnings, *applied)
-        return Verdict(
-            True,
-            draft.pod,
-            draft.operations,
-            decisions,
-            "injected" if draft.operations else "unchanged",
-            warnings=_warnings(decisions),
-            system=plan.training_pod.system if plan.training_pod else "",
-            job=plan.rendezvous.job if plan.rendezvous else "",
-            role=plan.rendezvous.role if plan.rendezvous else "",
-            profile=plan.profile.name,
-            revision=plan.profile.revision,
-        )
+        return _skip(draft, plan) if isinstance(plan, Skip) else _carry_out(draft, plan)
     except Denied as denied:
         return _denial(_all_faults(denied, pod, space, profiles, world, profile), pod)
     except TooManyEdits:
-        return _denial(
-            [
-                _too_large(
-                    pod, f"would take more than {bounds.OPERATIONS} changes", bounds.OPERATIONS
-                )
-            ],
-            pod,
-        )
+        found = f"would take more than {bounds.OPERATIONS} changes"
+        return _denial([_too_large(pod, found, bounds.OPERATIONS)], pod)
+
+
+def _skip(draft: Draft, skip: Skip) -> Verdict:
+    decisions = (skip.decision, *copies.undo(draft, skip.decision.message))
+    own_keys.remove(draft)
+    verdict = _allowed(draft, decisions, skip.decision.reason)
+    verdict.system, verdict.profile = skip.system, skip.profile
+    return verdict
+
+
+def _carry_out(draft: Draft, plan: Plan) -> Verdict:
+    decisions = (*plan.warnings, *steps.apply(draft, plan, __version__))
+    verdict = _allowed(draft, decisions, "injected" if draft.operations else "unchanged")
+    verdict.profile, verdict.revision = plan.profile.name, plan.profile.revision
+    if plan.training_pod:
+        verdict.system = plan.training_pod.system
+    if plan.rendezvous:
+        verdict.job, verdict.role = plan.rendezvous.job, plan.rendezvous.role
+    return verdict
+
+
+def _allowed(draft: Draft, decisions: tuple[Decision, ...], reason: str) -> Verdict:
+    warned = _warnings(decisions)
+    return Verdict(True, draft.pod, draft.operations, decisions, reason, warnings=warned)
 
 
 def _denial(faults: list[Denied], pod: Object) -> Verdict:
-    denials = tuple(
-        [Decision(each.step, Outcome.DENIED, each.reason, each.message) for each in faults]
-    )
+    denied = Outcome.DENIED
+    denials = tuple([Decision(one.step, denied, one.reason, one.message) for one in faults])
     message = printable(_join(faults, f"pod {podspec.display_name(pod)}: "), limit=_LONGEST_MESSAGE)
     return Verdict(False, pod, [], denials, faults[0].reason, _UNPROCESSABLE, message)
 
 
 def _too_large(pod: Object, found: str, most: int) -> Denied:
-    advice = f"make it smaller, or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
-    message = f"pod {podspec.display_name(pod)}: its injection {found}, and at most {most} are made; {advice}"
+    told = f"its injection {found}, and at most {most} are made; make it smaller, {_OR}"
+    message = f"pod {podspec.display_name(pod)}: {told}"
     return Denied(_STEP, Reason.TOO_LARGE, message)
 
 
@@ -219,12 +204,8 @@ def _all_faults(
 
 def _join(faults: list[Denied], prefix: str) -> str:
     """Write one message, in which only the first fault names the pod."""
-    further = dict.fromkeys(
-        [fault.message for fault in faults[1:] if fault.message != faults[0].message]
-    )
-    return ". Also: ".join(
-        [faults[0].message, *(message.removeprefix(prefix) for message in further)]
-    )
+    first, *further = dict.fromkeys(fault.message for fault in faults)
+    return ". Also: ".join([first, *(message.removeprefix(prefix) for message in further)])
 
 
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
@@ -234,27 +215,70 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     """
     if len(body) > bounds.REVIEW_BYTES:
         return _deny_unread(body)
-    request = parse_review(body)
-    subject = request["object"] if is_new_pod(request) else None
-    uid, namespace, dry_run = (
-        request["uid"],
-        request.get("namespace") or "",
-        bool(request.get("dryRun")),
-    )
+    request = _parse_review(body)
+    subject = request["object"] if _is_new_pod(request) else None
+    uid, namespace = request["uid"], request.get("namespace") or ""
+    dry_run = bool(request.get("dryRun"))
     if subject is None:
         name = request.get("name") or ""
         return Answer(_respond(uid, {"allowed": True}, b""), None, uid, namespace, name, dry_run)
     verdict = decide(subject, namespace, profiles, world)
     patch = orjson.dumps(verdict.operations) if verdict.operations else b""
     if len(patch) > bounds.PATCH_BYTES:
-        denied = _too_large(
-            subject, f"would take {len(patch)} bytes of changes", bounds.PATCH_BYTES
-        )
-        verdict, patch = _denial([denied], subject), b""
+        found = f"would take {len(patch)} bytes of changes"
+        verdict, patch = _denial([_too_large(subject, found, bounds.PATCH_BYTES)], subject), b""
     metadata = subject.get("metadata") or {}
     name = request.get("name") or metadata.get("name") or metadata.get("generateName") or ""
     name = name[:LONGEST_NAME]
     return Answer(_respond(uid, _response(verdict), patch), verdict, uid, namespace, name, dry_run)
+
+
+def _parse_review(body: bytes) -> Object:
+    """Return the request of an AdmissionReview v1, the structure of its pod checked.
+
+    Raises MalformedReview naming what is wrong, never anything else.
+    """
+    try:
+        review = orjson.loads(body)
+    except ValueError as error:
+        raise MalformedReview(f"the body is not JSON: {printable(str(error))}") from None
+    request = _request_of(review)
+    if _is_new_pod(request):
+        if not request.get("namespace"):
+            raise MalformedReview("request.namespace: expected the pod's namespace")
+        check_pod(request.get("object"), "request.object")
+    return request
+
+
+def _is_new_pod(request: Object) -> bool:
+    """Tell whether a request is about a pod that is to be made: nothing else is decided."""
+    return (
+        request.get("operation") == "CREATE"
+        and request.get("resource") == _POD
+        and not request.get("subResource")
+    )
+
+
+def _request_of(review: Any) -> Object:
+    """Return the request of an AdmissionReview v1; what it is about is not checked."""
+    if not isinstance(review, dict):
+        raise MalformedReview("expected an AdmissionReview object")
+    if review.get("kind") != "AdmissionReview" or review.get("apiVersion") != "admission.k8s.io/v1":
+        raise MalformedReview("expected apiVersion admission.k8s.io/v1 and kind AdmissionReview")
+    request = review.get("request")
+    if not isinstance(request, dict):
+        raise MalformedReview("request: expected an object")
+    for key in ("uid", "namespace", "name", "operation", "subResource"):
+        value = request.get(key)
+        if not isinstance(value, str) and (key == "uid" or value is not None):
+            raise MalformedReview(f"request.{key}: expected a string")
+    if not request["uid"]:
+        raise MalformedReview("request.uid: expected a string that is not empty")
+    for key, longest in _LONGEST.items():
+        if (found := len(request.get(key) or "")) > longest:
+            told = f"expected at most {longest} characters, found {found}"
+            raise MalformedReview(f"request.{key}: {told}")
+    return request
 
 
 def _deny_unread(body: bytes) -> Answer:
@@ -264,10 +288,7 @@ def _deny_unread(body: bytes) -> Answer:
     if found is None:
         raise MalformedReview(f"{size}; request.uid does not stand in its first {_UID_BYTES} bytes")
     uid = found[1].decode("ascii")
-    advice = (
-        f"make the pod smaller, or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
-    )
-    verdict = _denial([Denied(_STEP, Reason.TOO_LARGE, f"{size}: {advice}")], {})
+    verdict = _denial([Denied(_STEP, Reason.TOO_LARGE, f"{size}: make the pod smaller, {_OR}")], {})
     return Answer(_respond(uid, _response(verdict), b""), verdict, uid, "", "", False)
 
 
@@ -304,18 +325,9 @@ def _observe(verdict: Verdict, pod: Object) -> Verdict:
         f"observe mode: {each.step} would be {each.outcome}: {each.message}"
         for each in verdict.decisions
     ]
+    unchanged = replace(verdict, allowed=True, code=200, message="", pod=pod, operations=[])
     warnings = tuple(map(printable, told))
-    return replace(
-        verdict,
-        allowed=True,
-        code=200,
-        message="",
-        pod=pod,
-        operations=[],
-        warnings=warnings,
-        observed=True,
-        would_be=verdict.pod,
-    )
+    return replace(unchanged, warnings=warnings, observed=True, would_be=verdict.pod)
 
 
 def _respond(uid: str, response: Object, patch: bytes) -> bytes:

@@ -7,12 +7,11 @@ expands beyond the limits (alias bombs, deep nesting) is refused while it is rea
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from webhook.core.errors import InputError
@@ -30,8 +29,6 @@ _UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 """What YAML itself does not allow: no reader of it finds another, so that each of its errors has a mark."""
 _BASIC = "[\x7f-\uffff]"
 """All characters but ASCII that an escape of four digits stands for."""
-_LOADER: Any = None
-"""PyYAML's; None: the one of libyaml, where that is built in."""
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
@@ -39,6 +36,7 @@ _CONSTANTS: dict[str, bool | None] = {
 }
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[1-9][0-9_]*)\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_SPACE = re.compile(r"[ \t\r\n]*")
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _TAG = "tag:yaml.org,2002:"
 _STARTS = ("MappingStartEvent", "SequenceStartEvent")
@@ -75,9 +73,7 @@ class Marks:
 
     def __init__(self) -> None:
         self.faults: list[YamlFault] = []
-        self._inside: dict[
-            int, dict[str | int, Mark]
-        ] = {}  # by the id of the object or list, which the input keeps
+        self._inside: dict[int, dict[str | int, Mark]] = {}  # by the id of what the input keeps
 
     def put(self, value: object, inside: dict[str | int, Mark]) -> None:
         """Remember the marks of what is in *value*, an object or a list."""
@@ -131,9 +127,8 @@ def read_documents(
         if match := re.search(_UNPRINTABLE, text):  # which YAML forbids; JSON may hold some of them
             start = match.start()
             line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-            raise YamlFault(
-                line, column, f"the character U+{ord(match[0]):04X} is not allowed; remove it"
-            )
+            problem = f"the character U+{ord(match[0]):04X} is not allowed; remove it"
+            raise YamlFault(line, column, problem)
         documents = _yaml_documents(text, _Builder(marks, pause, takes_last=takes_last, most=most))
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
@@ -142,9 +137,8 @@ def read_documents(
 
 def json_as_yaml(value: Any) -> str:
     """Write plain values as JSON that YAML reads as the same: it knows no pairs of surrogates, nor some characters unescaped."""
-    return re.sub(
-        _BASIC, lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False)
-    )
+    text = json.dumps(value, ensure_ascii=False)
+    return re.sub(_BASIC, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def format_path(location: Location) -> str:
@@ -153,8 +147,10 @@ def format_path(location: Location) -> str:
     for part in location:
         if isinstance(part, str) and _PLAIN_KEY.fullmatch(part):
             path += f".{part}"
+        elif isinstance(part, int) or (part.isprintable() and len(part) <= 80):
+            path += f"[{part}]"
         else:
-            path += f"[{part if isinstance(part, int) or (part.isprintable() and len(part) <= 80) else quoted(part)}]"
+            path += f"[{quoted(part)}]"
     return path.removeprefix(".") or "document"
 
 
@@ -162,34 +158,28 @@ def _yaml_documents(text: str, builder: _Builder) -> list[Document]:
     import yaml  # a tenth of the webhook's start, and it reads JSON
 
     try:
-        for event in yaml.parse(
-            text, Loader=_LOADER or getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        ):
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problem = "not valid YAML: " + ", ".join(
-            part for part in (error.problem, error.context) if part
-        )
+        problem = "not valid YAML: " + ", ".join(filter(None, (error.problem, error.context)))
         line, column = (mark.line, mark.column) if mark else (0, 0)
         lines = text.split("\n")
         if line < len(lines) and "\t" in lines[line]:
             problem += " (the line holds a tab: YAML is indented with spaces)"
         raise YamlFault(line + 1, column + 1, problem) from None
-    except (
-        ValueError
-    ) as no_character:  # of PyYAML without libyaml, which takes any eight digits behind \\U for one
-        raise YamlFault(0, 0, f"not valid YAML: {no_character}") from None
     return builder.documents
 
 
 def _json_documents(text: str) -> list[Document] | None:
     """Read JSON values one after the other; None where the text is not JSON or repeats a key, so that YAML may judge it."""
-    decoder = json.JSONDecoder(parse_float=_finite, object_pairs_hook=_unrepeated)
+    decoder = json.JSONDecoder(
+        parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unrepeated
+    )
     documents: list[Document] = []
     position, line = 0, 1
     try:
-        while (start := _skip_space(text, position)) < len(text):
+        while (start := _after_space(text, position)) < len(text):
             line += text.count("\n", position, start)
             value, position = decoder.raw_decode(text, start)
             _check_json(value)
@@ -200,10 +190,9 @@ def _json_documents(text: str) -> list[Document] | None:
     return documents
 
 
-def _skip_space(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\r\n":
-        position += 1
-    return position
+def _after_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
 
 
 def _finite(literal: str) -> float:
@@ -221,7 +210,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_json(value: Any) -> None:
-    """Raise ValueError where a JSON value is too deep, or holds NaN; its values need no count, since JSON does not expand."""
+    """Raise ValueError where a JSON value is too deep; its values need no count, since JSON does not expand."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         below: list[Any] = []
@@ -230,8 +219,6 @@ def _check_json(value: Any) -> None:
                 below.extend(node.values())
             elif isinstance(node, list):
                 below.extend(node)
-            elif isinstance(node, float) and not math.isfinite(node):
-                raise ValueError
         if not below:
             return
         level = below
@@ -242,25 +229,22 @@ def _check_surrogates(documents: list[Document]) -> None:
     try:
         json.dumps(documents, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise YamlFault(
-            0, 0, "the input holds half of a surrogate pair, which is not a character"
-        ) from None
+        problem = "the input holds half of a surrogate pair, which is not a character"
+        raise YamlFault(0, 0, problem) from None
 
 
+@dataclass(slots=True)
 class _Frame:
     """Hold an object or list that is being read, and where its values stand."""
 
-    __slots__ = ("anchor", "key", "key_lines", "line", "marks", "merges", "nodes", "value")
-
-    def __init__(self, value: Any, anchor: str | None, nodes: int, line: int) -> None:
-        self.value = value
-        self.anchor = anchor
-        self.nodes = nodes
-        self.line = line
-        self.key: Any = None
-        self.key_lines: dict[str, int] = {}
-        self.merges: list[dict[str, Any]] = []
-        self.marks: dict[str | int, Mark] = {}
+    value: Any
+    anchor: str | None
+    nodes: int
+    line: int
+    key: Any = None
+    key_lines: dict[str, int] = field(default_factory=dict)
+    merges: list[dict[str, Any]] = field(default_factory=list)
+    marks: dict[str | int, Mark] = field(default_factory=dict)
 
 
 class _Builder:
@@ -285,18 +269,12 @@ class _Builder:
         if kind == "ScalarEvent":
             before = self._nodes
             self._count(event, 1 + len(event.value) // _TEXT_PER_NODE)
-            self._complete(
-                event, self._scalar(event), event.anchor, before, event.start_mark.line, event.value
-            )
+            line, value = event.start_mark.line, self._scalar(event)
+            self._complete(event, value, event.anchor, before, line, event.value)
         elif kind in _STARTS:
             self._count(event, 1)
             if len(self._stack) >= MAX_DEPTH:
-                mark = event.start_mark
-                raise YamlFault(
-                    mark.line + 1,
-                    mark.column + 1,
-                    f"objects and lists are nested deeper than {MAX_DEPTH}",
-                )
+                raise _fault_at(event, f"objects and lists are nested deeper than {MAX_DEPTH}")
             if event.tag is not None:
                 self._check_tag(event, "list or object")
             empty: Any = {} if kind == "MappingStartEvent" else []
@@ -326,11 +304,8 @@ class _Builder:
             self._anchors[anchor] = (value, self._nodes - before, line, text)
         frame = self._stack[-1] if self._stack else None
         if frame is not None and frame.key is None and frame.value.__class__ is dict:
-            frame.key = (
-                value
-                if value.__class__ is str or value is _MERGE
-                else self._key(event, value, text)
-            )
+            is_key = value.__class__ is str or value is _MERGE
+            frame.key = value if is_key else self._key(event, value, text)
             if frame.key in frame.value:
                 self._repeat(event, frame)
             elif frame.key is not _MERGE:
@@ -355,9 +330,8 @@ class _Builder:
             merges = value if isinstance(value, list) else [value]
             for item in merges:
                 if not isinstance(item, dict):
-                    self._fail(
-                        event, f"found {type_name(item)}; << needs {OBJECT}, or {LIST} of them"
-                    )
+                    found = type_name(item)
+                    self._fail(event, f"found {found}; << needs {OBJECT}, or {LIST} of them")
             frame.merges.extend(merges)
         elif self._takes_last or key not in frame.value:  # else it is refused already
             frame.value[key] = value
@@ -392,13 +366,8 @@ class _Builder:
         text: str = event.value
         if event.tag is not None:
             self._check_tag(event, "value")
-            kind = event.tag.removeprefix(_TAG)
-            if kind == "binary":
-                try:
-                    return base64.b64decode(text, validate=False).decode()
-                except (binascii.Error, ValueError):
-                    self._fail(event, f"!!binary does not hold {STRING}")
-            return _plain(text) if kind in ("int", "float", "bool", "null") else text
+            is_plain = event.tag.removeprefix(_TAG) in ("int", "float", "bool", "null")
+            return _plain(text) if is_plain else text
         if not event.implicit[0] or event.style not in (None, ""):
             return text
         return _plain(text)
@@ -416,41 +385,35 @@ class _Builder:
 
     def _location(self) -> Location:
         """Say where the next value will stand."""
-        keys = (
-            len(frame.value) if frame.value.__class__ is list else frame.key
-            for frame in self._stack
-        )
+        stack = self._stack
+        keys = [len(one.value) if one.value.__class__ is list else one.key for one in stack]
         return tuple("<<" if key is _MERGE else key for key in keys if key is not None)
 
     def _repeat(self, event: Any, frame: _Frame) -> None:
         """Refuse a key that is written twice, or warn and let its last value count."""
-        mark, before = event.start_mark, frame.key_lines[frame.key] + 1
+        before = frame.key_lines[frame.key] + 1
         if not self._takes_last:
             self._fault(event, f"is written twice, first in line {before}; keep one")
             return
-        frame.key_lines[frame.key] = mark.line
+        frame.key_lines[frame.key] = event.start_mark.line
         if len(self._warnings) < _MOST_WARNINGS:
             problem = f"is written twice, also in line {before}; the last one counts"
-            self._warnings.append(
-                str(YamlFault(mark.line + 1, mark.column + 1, problem, self._location()))
-            )
+            self._warnings.append(str(_fault_at(event, problem, self._location())))
 
     def _fault(self, event: Any, problem: str, *below: str) -> None:
         """Refuse the input, or note what is wrong and go on."""
-        mark = event.start_mark
-        fault = YamlFault(mark.line + 1, mark.column + 1, problem, (*self._location(), *below))
+        fault = _fault_at(event, problem, (*self._location(), *below))
         if self._marks is None:
             raise fault
         self._marks.faults.append(fault)
 
     def _fail(self, event: Any, problem: str) -> NoReturn:
-        mark = event.start_mark
-        raise YamlFault(
-            mark.line + 1,
-            mark.column + 1,
-            problem,
-            self._location() if self._marks is not None else (),
-        )
+        raise _fault_at(event, problem, self._location() if self._marks is not None else ())
+
+
+def _fault_at(event: Any, problem: str, location: Location = ()) -> YamlFault:
+    mark = event.start_mark
+    return YamlFault(mark.line + 1, mark.column + 1, problem, location)
 
 
 def _plain(text: str) -> Any:

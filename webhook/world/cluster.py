@@ -20,7 +20,7 @@ from webhook.kube.reader import Reader
 from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
-from webhook.world.held import Master, Masters, Snapshot, names_profile, read_master, read_namespace
+from webhook.world.held import Master, Masters, names_profile, read_master, read_namespace
 from webhook.world.lookup import Lookup, MustAsk
 from webhook.world.profile_objects import Parse, ProfileObjects
 
@@ -164,12 +164,6 @@ class Cluster:
             on_error=on_error,
             on_installed=on_installed,
             on_restart=self._on_restart,
-        )
-
-    def snapshot(self) -> Snapshot:
-        """Copy what the watches hold; never asks."""
-        return Snapshot(
-            self._namespaces.items.copy(), self._networks.items.copy(), self._masters.pods()
         )
 
     def _reflectors(

@@ -126,10 +126,6 @@ class Masters:
         newest = self._newest.get((namespace, job))
         return newest.address if newest is not None else None
 
-    def pods(self) -> dict[Key, Master]:
-        """Give all live rank-0 pods, those that have no address yet among them."""
-        return self._of_pod.copy()
-
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:

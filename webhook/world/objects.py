@@ -11,7 +11,7 @@ from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Obje
 from webhook.core.networks import define_network
 from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
-from webhook.world.held import Masters, Snapshot, read_master, read_namespace
+from webhook.world.held import Masters, read_master, read_namespace
 
 KINDS = ("Namespace", "NetworkAttachmentDefinition", "Pod")
 _FINISHED = ("Succeeded", "Failed")
@@ -45,11 +45,6 @@ class ObjectsWorld:
     def master(self, namespace: str, job: str) -> MasterAddress | None:
         """Look up the published address of the newest live rank 0 of the job."""
         return self._masters.address(namespace, job)
-
-    def snapshot(self) -> Snapshot:
-        """Copy what is held."""
-        namespaces = {("", name): namespace for name, namespace in self._namespaces.items()}
-        return Snapshot(namespaces, self._networks.copy(), self._masters.pods())
 
     def checks(self) -> Mapping[str, str]:
         """Give what keeps the answers from being trusted: nothing."""

@@ -14,7 +14,8 @@ from tests import ROOT
 from tests.worlds import network, profiles
 from webhook.core import names
 from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, DeviceSlice
-from webhook.core.cluster.nodes import NodeOffer, Supply
+from webhook.core.cluster.networks import Obstacle
+from webhook.core.cluster.nodes import NodeOffer, Shortage, Supply
 from webhook.core.cluster.profile_status import (
     MOST_CONDITIONS,
     Condition,
@@ -306,8 +307,11 @@ def test_messages_stay_short() -> None:
     assert len(judge(many)["NetworksFound"]) < 300
 
 
+REASONS: list[str] = [*ConditionReason, *Obstacle, *Shortage]
+
+
 def test_reasons_are_as_the_api_has_them() -> None:
-    for reason in ConditionReason:
+    for reason in REASONS:
         assert re.fullmatch(r"[A-Z][A-Za-z]{1,62}", reason)
 
 
@@ -318,7 +322,7 @@ def test_the_reference_explains_every_reason() -> None:
         .partition("### The status of profiles")[2]
         .partition("\n## ")[0]
     )
-    assert {reason for reason in ConditionReason if f"`{reason}`" not in section} == set()
+    assert {reason for reason in REASONS if f"`{reason}`" not in section} == set()
 
 
 def test_knows_which_networks_to_look_for() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from webhook.core import names
 from webhook.core.errors import Denied
@@ -12,8 +14,9 @@ from webhook.core.injection.devices import needed_resources
 from webhook.core.injection.quantities import least_amount
 from webhook.core.model import NetworkDefinition
 from webhook.core.networks import Attachment, resolve_networks
-from webhook.core.networks.finder import Lookup
 from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles
+
+Definitions: TypeAlias = Mapping[tuple[str, str], NetworkDefinition]
 
 NEVER_REACHED = ("kube-system",)
 """Namespaces whose pods are never sent to the webhook, whatever their labels; its own is another."""
@@ -47,21 +50,26 @@ def profile_users(namespaces: Iterable[tuple[str, Mapping[str, str]]]) -> dict[s
 
 def wanted(profile: Profile) -> tuple[ProfileNetwork | None, ...]:
     """Return what the profile attaches: its networks, and None for the default network that its annotations name."""
-    return (
-        (None, *profile.networks)
-        if names.DEFAULT_NETWORK in profile.annotations
-        else profile.networks
-    )
+    has_default = names.DEFAULT_NETWORK in profile.annotations
+    return (None, *profile.networks) if has_default else profile.networks
 
 
 def attach(
-    profile: Profile, network: ProfileNetwork | None, multus: Multus, namespace: str, lookup: Lookup
+    profile: Profile,
+    network: ProfileNetwork | None,
+    multus: Multus,
+    namespace: str,
+    definitions: Definitions,
 ) -> tuple[Attachment, ...]:
     """Attach one network that the profile wants alone, as admission would; raises Denied as it does."""
     alone = replace(profile, networks=())
     if network is not None:
         alone = replace(alone, networks=(network,), annotations={})
-    return resolve_networks({}, alone, multus, namespace, lookup).attachments
+
+    def look_up(space: str, name: str) -> NetworkDefinition | None:
+        return definitions.get((space, name))
+
+    return resolve_networks({}, alone, multus, namespace, look_up).attachments
 
 
 def places(
@@ -74,55 +82,33 @@ def places(
 
 
 def find_demands(
-    profiles: Profiles,
-    users: Mapping[str, Sequence[str]],
-    definitions: Mapping[tuple[str, str], NetworkDefinition],
+    profiles: Profiles, users: Mapping[str, Sequence[str]], definitions: Definitions
 ) -> list[Demand]:
     """Return the different demands of each profile; networks that cannot be attached are left out."""
-    return [
-        each
-        for profile in profiles.profiles.values()
-        for each in _demands(profile, profiles, users, definitions)
-    ]
+    demands: list[Demand] = []
+    for profile in profiles.profiles.values():
+        found: list[tuple[Demand, list[str]]] = []
+        for namespace in users.get(profile.name) or (NOWHERE,):
+            demand = _demand(profile, namespace, profiles.multus, definitions)
+            same = next((spaces for known, spaces in found if known == demand), None)
+            if same is None:
+                found.append((demand, same := []))
+            if namespace != NOWHERE:
+                same.append(namespace)
+        demands += [replace(demand, namespaces=tuple(spaces)) for demand, spaces in found]
+    return demands
 
 
-def _demands(
-    profile: Profile,
-    profiles: Profiles,
-    users: Mapping[str, Sequence[str]],
-    definitions: Mapping[tuple[str, str], NetworkDefinition],
-) -> Iterator[Demand]:
-    found: list[tuple[Demand, list[str]]] = []
-    for namespace in users.get(profile.name) or (NOWHERE,):
-        attachments: list[Attachment] = []
-        for network in wanted(profile):
-            try:
-                attachments += attach(
-                    profile,
-                    network,
-                    profiles.multus,
-                    namespace,
-                    lambda space, name: definitions.get((space, name)),
-                )
-            except Denied:
-                continue  # the networks are looked at by themselves
-        selector = dict(profile.node_selector)
-        for attachment in attachments:
-            selector.update(attachment.network.node_selector)
-        needed = needed_resources(attachments, profile)
-        least = {
-            each.resource: least_amount(profile, each, selector) for each in profile.quantities
-        }
-        counted = {
-            resource: amount
-            for resource, amount in least.items()
-            if amount > needed.get(resource, 0)
-        }
-        demand = Demand(profile.name, needed | counted, selector, at_least=frozenset(counted))
-        same = next((spaces for known, spaces in found if known == demand), None)
-        if same is None:
-            found.append((demand, same := []))
-        if namespace != NOWHERE:
-            same.append(namespace)
-    for demand, spaces in found:
-        yield replace(demand, namespaces=tuple(spaces))
+def _demand(profile: Profile, namespace: str, multus: Multus, definitions: Definitions) -> Demand:
+    attachments: list[Attachment] = []
+    for network in wanted(profile):
+        # one that cannot be attached is looked at by itself
+        with suppress(Denied):
+            attachments += attach(profile, network, multus, namespace, definitions)
+    selector = dict(profile.node_selector)
+    for attachment in attachments:
+        selector.update(attachment.network.node_selector)
+    needed = needed_resources(attachments, profile)
+    least = {each.resource: least_amount(profile, each, selector) for each in profile.quantities}
+    counted = {key: amount for key, amount in least.items() if amount > needed.get(key, 0)}
+    return Demand(profile.name, needed | counted, selector, at_least=frozenset(counted))

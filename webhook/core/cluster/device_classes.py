@@ -110,14 +110,17 @@ class DeviceOffers(NamedTuple):
             else:
                 elsewhere += each.devices
         doubts = (
-            (f"{counted(len(partial), 'pool')} of its driver is not complete", len(partial)),
-            (f"{counted(elsewhere, 'device')} may be used from several nodes", elsewhere),
+            (len(partial), "pool", "of its driver is not complete"),
+            (elsewhere, "device", "may be used from several nodes"),
             (
-                f"{counted(unsure, 'device')} may be given out or not, by taints, shared counters or a node selector",
                 unsure,
+                "device",
+                "may be given out or not, by taints, shared counters or a node selector",
             ),
         )
-        doubt = "; ".join(text for text, number in doubts if number)
+        doubt = "; ".join(
+            f"{counted(number, what)} {why}" for number, what, why in doubts if number
+        )
         return Given(names, {node: Fraction(number) for node, number in by_node.items()}, doubt)
 
     def pools(self, driver: str = "") -> list[Pool]:
@@ -140,9 +143,8 @@ class DeviceOffers(NamedTuple):
         slices = [each for each in self.slices or () if driver in ("", each.driver)]
         newest: dict[tuple[str, str], int] = {}
         for each in slices:
-            newest[each.driver, each.pool] = max(
-                each.generation, newest.get((each.driver, each.pool), 0)
-            )
+            pool = each.driver, each.pool
+            newest[pool] = max(each.generation, newest.get(pool, 0))
         yield from (each for each in slices if each.generation == newest[each.driver, each.pool])
 
 
@@ -163,49 +165,36 @@ class Pool(NamedTuple):
 def read_device_class(obj: Object) -> DeviceClass:
     """Keep what matters of a DeviceClass. Raises TypeError, AttributeError for one that is none."""
     spec = obj.get("spec") or {}
-    expressions = [
-        str((each.get("cel") or {}).get("expression") or "") for each in spec.get("selectors") or ()
-    ]
+    selectors = spec.get("selectors") or ()
+    expressions = [str((each.get("cel") or {}).get("expression") or "") for each in selectors]
     short = [text for text in expressions if len(text) <= MOST_EXPRESSION]
-    named = tuple(
-        dict.fromkeys(one or other for text in short for one, other in _EACH_DRIVER.findall(text))
-    )
+    found = [one or other for text in short for one, other in _EACH_DRIVER.findall(text)]
+    named = tuple(dict.fromkeys(found))
     driver: str | None = ""
     if expressions:
-        is_plain = all(_ONE_DRIVER.fullmatch(text) for text in expressions if text in short)
-        driver = (
-            named[0] if is_plain and len(short) == len(expressions) and len(named) == 1 else None
-        )
-    return DeviceClass(
-        obj["metadata"]["name"], str(spec.get("extendedResourceName") or ""), driver, named
-    )
+        is_plain = len(short) == len(expressions) and all(map(_ONE_DRIVER.fullmatch, short))
+        driver = named[0] if is_plain and len(named) == 1 else None
+    resource = str(spec.get("extendedResourceName") or "")
+    return DeviceClass(obj["metadata"]["name"], resource, driver, named)
 
 
 def read_device_slice(obj: Object) -> DeviceSlice:
     """Keep what matters of a ResourceSlice: it lists each device with its attributes."""
     spec = obj.get("spec") or {}
     pool = spec.get("pool") or {}
-    certain: Counter[str] = Counter()
-    node, unsure = str(spec.get("nodeName") or ""), 0
-    chosen = bool(spec.get("nodeSelector"))
-    for device in spec.get("devices") or ():
-        place = device.get("nodeName") or node
-        is_plain = not (
-            device.get("taints")
-            or device.get("consumesCounters")
-            or device.get("nodeSelector")
-            or chosen
-        )
-        if is_plain and place in ("", node):
-            certain[place] += 1
-        else:
-            unsure += 1
+    devices = spec.get("devices") or ()
+    node = str(spec.get("nodeName") or "")
+    unsure = 0
+    for device in devices:
+        is_elsewhere = (device.get("nodeName") or node) not in ("", node)
+        is_special = any(device.get(key) for key in ("taints", "consumesCounters", "nodeSelector"))
+        unsure += is_elsewhere or is_special or bool(spec.get("nodeSelector"))
     return DeviceSlice(
         str(spec.get("driver") or ""),
         str(pool.get("name") or ""),
         int(pool.get("generation") or 0),
         int(pool.get("resourceSliceCount") or 1),
         node,
-        certain.total(),
+        len(devices) - unsure,
         unsure,
     )

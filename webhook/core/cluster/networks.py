@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 from webhook.core import names
-from webhook.core.cluster.demand import attach, places
+from webhook.core.cluster.demand import Definitions, attach, places
 from webhook.core.errors import Denied
 from webhook.core.model import NetworkDefinition, Reason
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
 from webhook.core.wording import listed
 
-Definitions = Mapping[tuple[str, str], NetworkDefinition]
 
+class Obstacle(StrEnum):
+    """Say what keeps pods from a network, the worst first, as the reason of a condition: it does not exist, or cannot be used."""
 
-class Obstacle(Enum):
-    """Say what keeps pods from a network: it does not exist, Multus forbids it, or its content cannot be used."""
-
-    MISSING = "missing"
-    ISOLATED = "isolated"
-    UNUSABLE = "unusable"
+    MISSING = "NetworkMissing"
+    UNUSABLE = "NetworkUnusable"
+    ISOLATED = "NetworkIsolated"
 
 
 class NetworkFault(NamedTuple):
@@ -55,24 +53,16 @@ def look_at_network(
     definitions: Definitions,
 ) -> NetworkLook:
     """Look for one network, of those that `wanted` gives, in each of the *namespaces* that use the profile."""
-    title = (
-        f"network {network}"
-        if network
-        else f"default network {profile.annotations[names.DEFAULT_NETWORK]}"
-    )
+    title = f"network {network}"
+    if network is None:
+        title = f"default network {profile.annotations[names.DEFAULT_NETWORK]}"
     if network is not None and network.namespace is None and not namespaces:
         return NetworkLook(network, title, {}, is_unused=True)
     faults: dict[NetworkFault, list[str]] = {}
     attached: list[Attachment] = []
     for namespace in places(network, multus, namespaces):
         try:
-            found = attach(
-                profile,
-                network,
-                multus,
-                namespace,
-                lambda space, name: definitions.get((space, name)),
-            )
+            found = attach(profile, network, multus, namespace, definitions)
         except Denied as denied:
             key = None if network is None else (network.namespace or namespace, network.name)
             definition = definitions.get(key) if key else None
@@ -105,6 +95,5 @@ def _fault(denied: Denied, multus: Multus, definition: NetworkDefinition | None)
 
 
 def _unusable(problem: str) -> NetworkFault:
-    return NetworkFault(
-        Obstacle.UNUSABLE, f"has an {problem}", "correct the NetworkAttachmentDefinition"
-    )
+    action = "correct the NetworkAttachmentDefinition"
+    return NetworkFault(Obstacle.UNUSABLE, f"has an {problem}", action)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from fractions import Fraction
 from operator import add
 from typing import NamedTuple
@@ -46,35 +46,26 @@ class NodeOffer:
 
 def read_node(node: Object) -> NodeOffer:
     """Keep what matters of a Node: it lists its images too."""
-    metadata, spec, status = (
-        node.get("metadata") or {},
-        node.get("spec") or {},
-        node.get("status") or {},
-    )
-    ready: Object = next(
-        (each for each in status.get("conditions") or () if each.get("type") == "Ready"), {}
-    )
-    why = (
-        ""
-        if ready.get("status") == "True"
-        else ready.get("message") or ready.get("reason") or "no reason told"
-    )
+    metadata, spec, status = (node.get(key) or {} for key in ("metadata", "spec", "status"))
+    conditions = status.get("conditions") or ()
+    ready: Object = next((each for each in conditions if each.get("type") == "Ready"), {})
+    why = ready.get("message") or ready.get("reason") or "no reason told"
     return NodeOffer(
         metadata.get("name") or "",
         metadata.get("labels") or {},
         status.get("allocatable") or {},
         tuple(spec.get("taints") or ()),
         bool(spec.get("unschedulable")),
-        str(why),
+        "" if ready.get("status") == "True" else str(why),
     )
 
 
-class Shortage(Enum):
-    """Say why no node will do: none offers the resource, enough of it, or enough of it under the labels that are asked for."""
+class Shortage(StrEnum):
+    """Say why no node will do, as the reason of a condition: none offers the resource, enough of it, or has the labels besides."""
 
-    NOWHERE = "nowhere"
-    TOO_SMALL = "too small"
-    UNLABELLED = "unlabelled"
+    NOWHERE = "NoNodeOffers"
+    TOO_SMALL = "NodesTooSmall"
+    UNLABELLED = "NodeLabelsMissing"
 
 
 class Supply(NamedTuple):
@@ -115,12 +106,8 @@ class Search:
         given: Given | None = None,
     ) -> None:
         self.fitting: list[NodeOffer] = []
-        self._resource, self._amount, self._labels, self._given = (
-            resource,
-            amount,
-            dict(labels),
-            given,
-        )
+        self._resource, self._amount = resource, amount
+        self._labels, self._given = dict(labels), given
         self._looked_at = self._enough = 0
         self._most = self._total = Fraction(0)
 
@@ -218,11 +205,8 @@ def place_of(pod: Object) -> Place:
 
 def devices(pod: Object) -> dict[str, Fraction]:
     """Return what the scheduler counts of extended resources for the pod: ``{"rdma/hca": 1}``."""
-    return {
-        resource: amount
-        for resource, amount in devices_and_hugepages(pod).items()
-        if "/" in resource
-    }
+    counted = devices_and_hugepages(pod)
+    return {resource: amount for resource, amount in counted.items() if "/" in resource}
 
 
 def devices_and_hugepages(pod: Object) -> dict[str, Fraction]:
@@ -241,9 +225,8 @@ def devices_and_hugepages(pod: Object) -> dict[str, Fraction]:
             largest = _combined(max, largest, beside)
     for container in podspec.containers(pod):
         running = _combined(add, running, _asked(container))
-    return {
-        resource: amount for resource, amount in _combined(max, largest, running).items() if amount
-    }
+    needed = _combined(max, largest, running)
+    return {resource: amount for resource, amount in needed.items() if amount}
 
 
 def shown_amount(resource: str, amount: Fraction) -> str:
@@ -269,7 +252,5 @@ def _combined(
 ) -> dict[str, Fraction]:
     if not one or not other:  # no amount is negative
         return {**one, **other}
-    return {
-        name: how(one.get(name, Fraction(0)), other.get(name, Fraction(0)))
-        for name in {**one, **other}
-    }
+    zero = Fraction(0)
+    return {name: how(one.get(name, zero), other.get(name, zero)) for name in {**one, **other}}

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from webhook.core import names
-from webhook.core.cluster.demand import NOWHERE, find_demands, wanted
+from webhook.core.cluster.demand import NOWHERE, Definitions, find_demands, wanted
 from webhook.core.cluster.device_classes import Given
-from webhook.core.cluster.networks import (
-    Definitions,
-    NetworkFault,
-    NetworkLook,
-    Obstacle,
-    look_at_network,
-)
+from webhook.core.cluster.networks import NetworkFault, NetworkLook, Obstacle, look_at_network
 from webhook.core.cluster.nodes import Search, Shortage, Supply
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
@@ -32,7 +26,7 @@ _MOST_TOLD = 3
 
 
 class ConditionReason(StrEnum):
-    """Name what a condition of a FabricProfile rests on; programs read it, so the set is closed."""
+    """Name what a condition of a FabricProfile rests on, beside Obstacle and Shortage; programs read it, so the set is closed."""
 
     USABLE = "Usable"
     ALL_FOUND = "AllFound"
@@ -43,27 +37,12 @@ class ConditionReason(StrEnum):
     NOT_READ = "NotRead"
     NOT_ALLOWED = "NotAllowed"
     POD_LABELS_TAKEN = "PodLabelsTaken"
-    NETWORK_MISSING = "NetworkMissing"
-    NETWORK_ISOLATED = "NetworkIsolated"
-    NETWORK_UNUSABLE = "NetworkUnusable"
     MULTUS_MISSING = "MultusMissing"
     NETWORKS_NOT_FOUND = "NetworksNotFound"
-    NO_NODE_OFFERS = "NoNodeOffers"
-    NODES_TOO_SMALL = "NodesTooSmall"
-    NODE_LABELS_MISSING = "NodeLabelsMissing"
     DEVICE_CLASS_OFFERS = "DeviceClassOffers"
 
 
-_OBSTACLES = {
-    Obstacle.MISSING: ConditionReason.NETWORK_MISSING,
-    Obstacle.UNUSABLE: ConditionReason.NETWORK_UNUSABLE,
-    Obstacle.ISOLATED: ConditionReason.NETWORK_ISOLATED,
-}
-_SHORTAGES = {
-    Shortage.NOWHERE: ConditionReason.NO_NODE_OFFERS,
-    Shortage.TOO_SMALL: ConditionReason.NODES_TOO_SMALL,
-    Shortage.UNLABELLED: ConditionReason.NODE_LABELS_MISSING,
-}
+_Reason: TypeAlias = ConditionReason | Obstacle | Shortage
 
 
 class Condition(NamedTuple):
@@ -71,7 +50,7 @@ class Condition(NamedTuple):
 
     type: str
     status: str
-    reason: ConditionReason
+    reason: _Reason
     message: str
 
 
@@ -96,9 +75,8 @@ class Wish(NamedTuple):
         return Search(self.resource, self.amount, self.labels, given)
 
     def __str__(self) -> str:
-        return (
-            f"{'at least ' if self.is_least else ''}{format_quantity(self.amount)} {self.resource}"
-        )
+        least = "at least " if self.is_least else ""
+        return f"{least}{format_quantity(self.amount)} {self.resource}"
 
 
 class NetworksSeen(NamedTuple):
@@ -132,14 +110,10 @@ def network_names(profile: Profile) -> set[str]:
     """Return the names, without their namespaces, of the networks that must be looked for."""
     found = {network.name for network in profile.networks}
     try:
-        return found | {
-            each.name
-            for each in parse_networks(
-                profile.annotations.get(names.DEFAULT_NETWORK, ""), "x"
-            ).elements
-        }
+        default = parse_networks(profile.annotations.get(names.DEFAULT_NETWORK, ""), "x")
     except ValueError:
         return found  # it is told as unusable
+    return found | {each.name for each in default.elements}
 
 
 def examine_profile(
@@ -152,25 +126,16 @@ def examine_profile(
     ]
     alone = Profiles(multus=settings.multus, profiles={profile.name: profile})
     demands = find_demands(alone, {profile.name: namespaces or (NOWHERE,)}, definitions)
-    wishes = [
-        Wish(
-            resource,
-            Fraction(amount),
-            frozenset(demand.node_selector.items()),
-            resource in demand.at_least,
-        )
-        for demand in demands
-        for resource, amount in demand.resources.items()
-    ]
-    selector = frozenset(profile.node_selector.items())
-    for look in looks:
-        if (
-            look.network is not None and not look.attached
-        ):  # what the profile says of it is known all the same
-            wishes += [
-                Wish(resource, Fraction(look.network.count), selector)
-                for resource in look.network.resources
-            ]
+    wishes: list[Wish] = []
+    for demand in demands:
+        labels = frozenset(demand.node_selector.items())
+        for resource, amount in demand.resources.items():
+            wishes.append(Wish(resource, Fraction(amount), labels, resource in demand.at_least))
+    labels = frozenset(profile.node_selector.items())
+    for network in [look.network for look in looks if look.network and not look.attached]:
+        # what the profile says of it is known all the same
+        amount = Fraction(network.count)
+        wishes += [Wish(resource, amount, labels) for resource in network.resources]
     return Examined(looks, tuple(dict.fromkeys(wishes)), profile.not_allowed(settings.allowed))
 
 
@@ -193,52 +158,42 @@ def conditions_of(
         ready = Condition(READY, "False", wrong.reason, wrong.message)
     else:
         ready = Condition(READY, "True", ConditionReason.USABLE, "its content can be used")
-    return [
-        each._replace(message=printable(each.message, _MOST_MESSAGE))
-        for each in (ready, found, offered)
-    ]
+    told_all = (ready, found, offered)
+    return [one._replace(message=printable(one.message, _MOST_MESSAGE)) for one in told_all]
 
 
 def _without_content(content: Content) -> list[Condition]:
     if content.is_read:
         reason, status = ConditionReason.CONTENT_REFUSED, "False"
-        faults = printable(
-            content.problem, _MOST_MESSAGE - 100
-        )  # so that the advice has room behind them
+        faults = printable(content.problem, _MOST_MESSAGE - 100)  # the advice needs room
         message = f"{faults}; correct it: until then a webhook keeps the last one that it could use"
     else:
         reason, status, message = ConditionReason.NOT_READ, "Unknown", content.problem
     not_judged = "not looked for, since the content of the profile is not known"
     return [
         Condition(READY, status, reason, printable(message, _MOST_MESSAGE)),
-        *(
-            Condition(kind, "Unknown", reason, not_judged)
-            for kind in (NETWORKS_FOUND, DEVICES_OFFERED)
-        ),
+        Condition(NETWORKS_FOUND, "Unknown", reason, not_judged),
+        Condition(DEVICES_OFFERED, "Unknown", reason, not_judged),
     ]
 
 
 def _networks_found(examined: Examined, networks: NetworksSeen) -> Condition:
     if not examined.looks:
-        return Condition(
-            NETWORKS_FOUND, "True", ConditionReason.NONE_NAMED, "the profile names no network"
-        )
+        message = "the profile names no network"
+        return Condition(NETWORKS_FOUND, "True", ConditionReason.NONE_NAMED, message)
     if networks.definitions is None:
         message = f"NetworkAttachmentDefinitions cannot be read: {networks.problem}"
         return Condition(NETWORKS_FOUND, "Unknown", ConditionReason.NOT_READ, message)
     if not networks.is_installed:
         message = "NetworkAttachmentDefinitions are not installed, so that none of the profile's networks exists; install Multus"
         return Condition(NETWORKS_FOUND, "False", ConditionReason.MULTUS_MISSING, message)
-    faults = [
-        (look, fault, where) for look in examined.looks for fault, where in look.faults.items()
-    ]
+    faults = [(look, *fault) for look in examined.looks for fault in look.faults.items()]
     if faults:
-        first = next(
-            one for one in _OBSTACLES if any(fault.obstacle is one for _, fault, _ in faults)
-        )
+        met = {fault.obstacle for _, fault, _ in faults}
+        first = next(one for one in Obstacle if one in met)
         advice = "; create it, or correct the profile" if first is Obstacle.MISSING else ""
         told = listed((_fault_text(*each) for each in faults), _MOST_TOLD, "; ")
-        return Condition(NETWORKS_FOUND, "False", _OBSTACLES[first], told + advice)
+        return Condition(NETWORKS_FOUND, "False", first, told + advice)
     if unused := [look.title for look in examined.looks if look.is_unused]:
         message = f"{listed(unused, _MOST_TOLD)}: looked for in each namespace that names the profile, and none does"
         return Condition(NETWORKS_FOUND, "Unknown", ConditionReason.NO_NAMESPACE, message)
@@ -255,8 +210,8 @@ def _fault_text(look: NetworkLook, fault: NetworkFault, namespaces: Sequence[str
 
 
 def _devices_offered(examined: Examined, networks: NetworksSeen, nodes: NodesSeen) -> Condition:
-    wrong: list[tuple[ConditionReason, str]] = []
-    unknown: list[tuple[ConditionReason, str]] = []
+    wrong: list[tuple[_Reason, str]] = []
+    unknown: list[tuple[_Reason, str]] = []
     for wish in examined.wishes:
         supply = nodes.supplies.get(wish)
         if supply is None:
@@ -266,21 +221,15 @@ def _devices_offered(examined: Examined, networks: NetworksSeen, nodes: NodesSee
             message = f"no node offers {wish}, but {by} may give it by claim (DRA), not counted: {supply.uncounted}"
             unknown.append((ConditionReason.DEVICE_CLASS_OFFERS, message))
         elif supply.shortage is not None:
-            wrong.append((_SHORTAGES[supply.shortage], _short_of(wish, supply)))
+            wrong.append((supply.shortage, _short_of(wish, supply)))
     unknown += _not_known_of(examined, networks)
     for status, told in (("False", wrong), ("Unknown", unknown)):
         if told:
-            messages = dict.fromkeys(message for _, message in told)
-            return Condition(
-                DEVICES_OFFERED, status, told[0][0], listed(messages, _MOST_TOLD, "; ")
-            )
+            messages = listed(dict.fromkeys(message for _, message in told), _MOST_TOLD, "; ")
+            return Condition(DEVICES_OFFERED, status, told[0][0], messages)
     if not examined.wishes:
-        return Condition(
-            DEVICES_OFFERED,
-            "True",
-            ConditionReason.NONE_NAMED,
-            "neither the profile nor its networks name a resource; check looks at claims",
-        )
+        message = "neither the profile nor its networks name a resource; check looks at claims"
+        return Condition(DEVICES_OFFERED, "True", ConditionReason.NONE_NAMED, message)
     message = f"a node offers what a pod takes: {listed(map(str, examined.wishes), _MOST_TOLD)}"
     return Condition(DEVICES_OFFERED, "True", ConditionReason.ALL_OFFERED, message)
 
@@ -308,21 +257,16 @@ def _not_known_of(
         if networks.definitions is None:
             yield ConditionReason.NOT_READ, f"{only}, which cannot be read"
         elif look.is_unused:
-            yield (
-                ConditionReason.NO_NAMESPACE,
-                f"{only}, and no namespace to look for it in names the profile",
-            )
+            nowhere = f"{only}, and no namespace to look for it in names the profile"
+            yield ConditionReason.NO_NAMESPACE, nowhere
         else:
             yield ConditionReason.NETWORKS_NOT_FOUND, f"{only}, which was not found"
 
 
 def networks_in_short(content: Content) -> str:
     """Name the first few networks of the profile, for the table that ``kubectl get`` prints."""
-    return (
-        listed(map(str, content.profile.networks), _MOST_TOLD)
-        if content.profile is not None
-        else ""
-    )
+    named = content.profile.networks if content.profile is not None else ()
+    return listed(map(str, named), _MOST_TOLD)
 
 
 def next_status(
@@ -339,12 +283,9 @@ def next_status(
     ``lastTransitionTime`` stays where the status of a condition does. Conditions of others are kept, as far as there is room.
     """
     old: Object = before if isinstance(before, dict) else {}
-    listed_before = old.get("conditions")
-    known = (
-        [each for each in listed_before if isinstance(each, dict)]
-        if isinstance(listed_before, list)
-        else []
-    )
+    conditions_before = old.get("conditions")
+    former = conditions_before if isinstance(conditions_before, list) else []
+    known = [each for each in former if isinstance(each, dict)]
     by_type = {str(each.get("type")): each for each in known}
     made: list[Object] = []
     for condition in conditions:
@@ -361,9 +302,8 @@ def next_status(
             }
         )
     ours = {condition.type for condition in conditions}
-    made += [each for each in known if str(each.get("type")) not in ours][
-        : MOST_CONDITIONS - len(made)
-    ]
+    others = [each for each in known if str(each.get("type")) not in ours]
+    made += others[: MOST_CONDITIONS - len(made)]
     status: Object = {
         "observedGeneration": generation,
         "namespaces": namespaces,

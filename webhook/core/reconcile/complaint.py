@@ -90,13 +90,9 @@ def about_address(member: Member, placed: Placement | None) -> Complaint | float
     if placed.seconds < BOUND_SECONDS:
         return BOUND_SECONDS - placed.seconds
     words = member.source.WORDS
-    told = (
-        f"lists no network {member.wanted}"
-        if member.reported
-        else "holds no address"
-        if words.place
-        else "is missing"
-    )
+    told = "holds no address" if words.place else "is missing"
+    if member.reported:
+        told = f"lists no network {member.wanted}"
     return Complaint(
         NO_ADDRESS,
         f"the pod has been on node {placed.node} for {placed.seconds:.0f} s and {words.told_at} {told}; job "

@@ -49,19 +49,16 @@ def publication(
             annotations[names.MASTER_HOST] = host
     if own and told.local_addr != own and (member.takes_local_address or told.local_addr):
         annotations[names.LOCAL_ADDR] = own
-    if member.devices:
-        shown = told.annotations()
-        annotations |= {
-            key: value for key, value in member.devices if value and shown[key] != value
-        }
+    shown = told.annotations() if member.devices else {}
+    annotations |= {key: value for key, value in member.devices if value and shown[key] != value}
     is_lacking = not master_address or member.lacks_own_address
     if fate is not None or not is_lacking:
         cause = fate.cause if fate is not None and is_lacking else ""
         if told.wait_ends != cause:
             annotations[names.WAIT_ENDS] = cause
-    return (
-        Publication(member.namespace, member.name, member.uid, annotations) if annotations else None
-    )
+    if not annotations:
+        return None
+    return Publication(member.namespace, member.name, member.uid, annotations)
 
 
 class Unit(NamedTuple):
@@ -84,6 +81,10 @@ class _Job:
     @property
     def address(self) -> str:
         return self.rank_zero.secondary.address if self.rank_zero is not None else ""
+
+    def units(self, key: JobKey) -> list[Unit]:
+        """Return its pods, rank 0 first."""
+        return [Unit(*key, name) for name in (*self.masters, *self.members)]
 
     @property
     def name(self) -> str:
@@ -120,13 +121,10 @@ class Jobs:
                 job.masters.add(member.name)
             self._forget_written(pod, member)
             concerned.append(Unit(member.namespace, member.job, member.name))
-        for key in {
-            (one.namespace, one.job)
-            for one in (former, member)
-            if one is not None and one.is_master
-        }:
+        masters = [one for one in (former, member) if one is not None and one.is_master]
+        for key in {(one.namespace, one.job) for one in masters}:
             concerned += self._refresh(key)
-        return [unit for unit in dict.fromkeys(concerned) if self.publication(unit) is not None]
+        return self._lacking(concerned)
 
     def publication(self, unit: Unit) -> Publication | None:
         """Return what the pod lacks and has not been written; None where that is nothing, or the pod is no longer a member."""
@@ -135,17 +133,13 @@ class Jobs:
             return None
         job = self._jobs[unit.namespace, unit.job]
         fate = job.fates.get(member.uid)
-        wanted = publication(
-            member, job.address, fate, job.name if fate is not None and fate.by_name else ""
-        )
+        name = job.name if fate is not None and fate.by_name else ""
+        wanted = publication(member, job.address, fate, name)
         written = self._written.get((unit.namespace, unit.name))
         if wanted is None or written is None or written.uid != wanted.uid:
             return wanted
-        rest = {
-            key: value
-            for key, value in wanted.annotations.items()
-            if written.annotations.get(key) != value
-        }
+        done, all_wanted = written.annotations, wanted.annotations.items()
+        rest = {key: value for key, value in all_wanted if done.get(key) != value}
         return wanted._replace(annotations=rest) if rest else None
 
     def begin(self, unit: Unit) -> Publication | None:
@@ -174,21 +168,12 @@ class Jobs:
         for key in overdue:
             del self._written[key]
         self._overdue = dict(self._written)
-        found = [
-            Unit(key[0], self._member_of[key].job, key[1])
-            for key in overdue
-            if key in self._member_of
-        ]
-        return [unit for unit in found if self.publication(unit) is not None]
+        there = [self._member_of[key] for key in overdue if key in self._member_of]
+        return self._lacking(Unit(one.namespace, one.job, one.name) for one in there)
 
     def units(self) -> list[Unit]:
         """Return all pods that lack an address now: what a new leader begins with."""
-        found = [
-            Unit(*key, name)
-            for key, job in self._jobs.items()
-            for name in (*job.masters, *job.members)
-        ]
-        return [unit for unit in dict.fromkeys(found) if self.publication(unit) is not None]
+        return self._lacking(unit for key, job in self._jobs.items() for unit in job.units(key))
 
     def members(self) -> Iterator[Member]:
         """Yield every live member."""
@@ -215,8 +200,11 @@ class Jobs:
         if job is None or (job.rank_zero and job.rank_zero.uid) != (rank_zero and rank_zero.uid):
             return []
         job.fates = dict(fates)
-        found = [Unit(*key, one.name) for one in job.members.values() if one.uid in job.fates]
-        return [unit for unit in found if self.publication(unit) is not None]
+        concerned = [one for one in job.members.values() if one.uid in job.fates]
+        return self._lacking(Unit(*key, one.name) for one in concerned)
+
+    def _lacking(self, units: Iterable[Unit]) -> list[Unit]:
+        return [unit for unit in dict.fromkeys(units) if self.publication(unit) is not None]
 
     def _remove(self, pod: PodKey, former: Member, member: Member | None) -> None:
         key = (former.namespace, former.job)
@@ -234,20 +222,14 @@ class Jobs:
         job = self._jobs.get(key)
         if job is None:
             return []
-        before, job.rank_zero = (
-            job.rank_zero,
-            newest_master(job.members[name] for name in job.masters),
-        )
+        before = job.rank_zero
+        job.rank_zero = newest_master(job.members[name] for name in job.masters)
         if _known_of(before) == _known_of(job.rank_zero):
             return []
         # what was decided held for the former one; of a new one nothing is known to be wrong
         ended = [one.uid for one in job.members.values() if one.published.wait_ends]
         job.fates = dict.fromkeys(ended, Fate()) if job.rank_zero is not None else {}
-        return (
-            [Unit(*key, name) for name in (*job.masters, *job.members)]
-            if job.address or job.fates
-            else []
-        )
+        return job.units(key) if job.address or job.fates else []
 
     def _forget_written(self, pod: PodKey, member: Member) -> None:
         """Forget what the watch shows by now."""
@@ -263,9 +245,7 @@ class Jobs:
 
 
 def _is_shown(done: Publication, member: Member, shown: Mapping[str, str]) -> bool:
-    return done.uid == member.uid and all(
-        shown.get(key) == value for key, value in done.annotations.items()
-    )
+    return done.uid == member.uid and done.annotations.items() <= shown.items()
 
 
 def _known_of(rank_zero: Member | None) -> object:

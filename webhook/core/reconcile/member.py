@@ -15,11 +15,11 @@ from webhook.core.networks.status import Secondary
 _NOTHING = Secondary()
 _MASTER_ADDR = names.MASTER_ADDR.removeprefix(names.PREFIX)
 _LOCAL_ADDR = names.LOCAL_ADDR.removeprefix(names.PREFIX)
-_NCCL_IB_HCA = names.NCCL_IB_HCA.removeprefix(names.PREFIX)
-_UCX_NET_DEVICES = names.UCX_NET_DEVICES.removeprefix(names.PREFIX)
+_DEVICES = {key.removeprefix(names.PREFIX) for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES)}
 MOST_ENTRIES = 1000
 """How many annotations, labels, finalizers or owners a pod may have to be written to: a write of 20,000 costs the API server a second,
 and the policy as much again. The policy refuses it too."""
+_COUNTED = ("annotations", "labels", "finalizers", "ownerReferences")
 MAX_NAME = 255
 """Longest address or name, in brackets, that is kept. What is longer was not written by us, and is kept as OTHER."""
 MAX_CAUSE = 2048
@@ -102,22 +102,15 @@ class Member(NamedTuple):
         A pod without the webhook's annotation has no wait step: somebody else gave it the label.
         """
         lacks_own = self.takes_local_address and not self.published.local_addr
-        return self.waits_for_rank_zero or (
-            bool(self.wanted) and (lacks_own or self._lacks_devices)
-        )
+        told = self.published.annotations() if self.devices else {}
+        lacks_devices = any(not told[key] for key, _ in self.devices)
+        return self.waits_for_rank_zero or (bool(self.wanted) and (lacks_own or lacks_devices))
 
     @property
     def lacks_own_address(self) -> bool:
         """Tell a pod that waits for its own address, and has none."""
         waits = self.takes_local_address and not self.published.local_addr
         return bool(self.wanted) and waits and not self.secondary.address
-
-    @property
-    def _lacks_devices(self) -> bool:
-        if not self.devices:
-            return False
-        told = self.published.annotations()
-        return any(not told[key] for key, _ in self.devices)
 
     @property
     def is_suspicious(self) -> bool:
@@ -143,12 +136,13 @@ def read_member(obj: Object) -> Member | None:
     annotations = metadata.get("annotations") or {}
     source = source_of(annotations)
     told = source.WORDS.read(annotations)
-    wanted = source.parse_wanted(annotations.get(names.RENDEZVOUS_NETWORK) or "")
+    network = annotations.get(names.RENDEZVOUS_NETWORK) or ""
+    wanted = source.parse_wanted(network)
     secondary = source.secondary(told, wanted) if wanted and told else _NOTHING
     is_master = labels.get(names.RENDEZVOUS) == "master"
     master_name = annotations.get(names.MASTER_NAME) or ""
     waits_for = (annotations.get(names.WAITS_FOR) or "")[:MAX_NAME].split(",")
-    has_devices = _NCCL_IB_HCA in waits_for or _UCX_NET_DEVICES in waits_for
+    has_devices = not _DEVICES.isdisjoint(waits_for)
     return Member(
         namespace=intern(metadata["namespace"]),
         name=metadata["name"],
@@ -164,15 +158,10 @@ def read_member(obj: Object) -> Member | None:
         published=Published(*(_kept(annotations.get(key), most) for key, most in _WRITTEN.items())),
         master_name=intern(master_name if len(master_name) <= MAX_NAME else ""),
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
-        is_excessive=any(
-            len(metadata.get(key) or ()) > MOST_ENTRIES
-            for key in ("annotations", "labels", "finalizers", "ownerReferences")
-        ),
+        is_excessive=any(len(metadata.get(key) or ()) > MOST_ENTRIES for key in _COUNTED),
         devices=_devices(waits_for, annotations) if has_devices else (),
         source_name=_kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT,
-        rendezvous_network=intern(annotations[names.RENDEZVOUS_NETWORK])
-        if source is claim and wanted
-        else "",
+        rendezvous_network=intern(network) if source is claim and wanted else "",
     )
 
 
@@ -186,9 +175,8 @@ def beside_claims(member: Member, told: str) -> Member:
     if wanted is None or not told:
         return member
     found = claim.secondary(told, wanted)
-    before = member.published.local_addr or (
-        member.published.master_addr if member.is_master else ""
-    )
+    as_master = member.published.master_addr if member.is_master else ""
+    before = member.published.local_addr or as_master
     if found.address and before != found.address and before and claim.is_told(told, wanted, before):
         found = Secondary(before)
     return member._replace(secondary=found, reported=bool(found.address or found.problem))
@@ -197,14 +185,10 @@ def beside_claims(member: Member, told: str) -> Member:
 def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], ...]:
     """Return what is to be published of the pod's RDMA devices; nothing where network-status is not there yet."""
     status = multus.WORDS.read(annotations)
-    names_of_devices = rdma_devices(status)
-    values = (
-        (_NCCL_IB_HCA, names.NCCL_IB_HCA, nccl_ib_hca(names_of_devices)),
-        (_UCX_NET_DEVICES, names.UCX_NET_DEVICES, ucx_net_devices(names_of_devices)),
-    )
-    return tuple(
-        [(key, intern(value) if status else "") for file, key, value in values if file in listed]
-    )
+    found = rdma_devices(status)
+    written = {names.NCCL_IB_HCA: nccl_ib_hca, names.UCX_NET_DEVICES: ucx_net_devices}
+    asked = [key for key in written if key.removeprefix(names.PREFIX) in listed]
+    return tuple([(key, intern(written[key](found)) if status else "") for key in asked])
 
 
 def _kept(text: str | None, most: int) -> str:

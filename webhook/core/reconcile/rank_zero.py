@@ -80,28 +80,26 @@ class Survey:
                 self._jobs.add(member.job)
                 if name:
                     service = name.partition(".")[2].partition(".")[0]
-                    self._jobs_of_name.setdefault(first_label(name), set()).add(
-                        (service, member.job)
-                    )
+                    jobs = self._jobs_of_name.setdefault(first_label(name), set())
+                    jobs.add((service, member.job))
 
     def add(self, pod: Object) -> None:
         """Take a whole pod into account."""
         uid = (pod.get("metadata") or {}).get("uid")
+        labels, is_ending = podspec.labels(pod), podspec.is_ending(pod)
         if uid in self._members and (placed := placement(pod, self._now())) is not None:
             self._placements[uid] = placed
             if find_pod_accelerator(pod):
                 self._accelerated.add(uid)
-        if podspec.labels(pod).get(names.RENDEZVOUS) == "master" and not podspec.is_ending(pod):
-            self._seen.add(podspec.labels(pod).get(names.JOB) or "")
-        if not self._jobs or podspec.labels(pod).get(names.JOB) or podspec.is_ending(pod):
+        if labels.get(names.RENDEZVOUS) == "master" and not is_ending:
+            self._seen.add(labels.get(names.JOB) or "")
+        if not self._jobs or labels.get(names.JOB) or is_ending:
             return
         for name in podspec.own_names(pod):
             for service, job in self._jobs_of_name.get(name, ()):
                 # only metadata.name is the namespace's: a hostname counts below its Service
-                if name == pod["metadata"].get("name") or service in (
-                    "",
-                    (pod.get("spec") or {}).get("subdomain"),
-                ):
+                subdomain = (pod.get("spec") or {}).get("subdomain")
+                if name == pod["metadata"].get("name") or service in ("", subdomain):
                     self._apart[job] = pod
         found = recognise(pod)
         meets = found.rendezvous if isinstance(found, TrainingPod) else None
@@ -155,16 +153,14 @@ class Survey:
             cause = f"{who}, carries no annotation {names.RENDEZVOUS_NETWORK}, and {UNPUBLISHED}: restart the job"
             return Ruling(Fate(cause))
         if zero.secondary.problem:
-            return Ruling(
-                Fate(f"{who}, has no address on {zero.wanted}: {zero.secondary.problem}; {look}")
-            )
+            cause = f"{who}, has no address on {zero.wanted}: {zero.secondary.problem}; {look}"
+            return Ruling(Fate(cause))
         if not zero.reported or self.placement(zero) is None:
             return Ruling()
         if seconds < UNATTACHED_SECONDS:
             return Ruling(again=UNATTACHED_SECONDS - seconds)
-        return Ruling(
-            Fate(f"{who}, was not attached to {zero.wanted}, as its {words.told_at} tells: {look}")
-        )
+        cause = f"{who}, was not attached to {zero.wanted}, as its {words.told_at} tells: {look}"
+        return Ruling(Fate(cause))
 
 
 def _may_meet(rank_zero: Object, source: Source, *, accelerated: bool) -> bool:
@@ -175,9 +171,8 @@ def _may_meet(rank_zero: Object, source: Source, *, accelerated: bool) -> bool:
     annotations = podspec.annotations(rank_zero)
     if names.STATUS in annotations:
         return source.WORDS.asked in annotations and not podspec.is_host_network(rank_zero)
-    if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE or find_pod_accelerator(
-        rank_zero
-    ):
+    opted_out = podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE
+    if opted_out or find_pod_accelerator(rank_zero):
         return False
     return accelerated or not isinstance(recognise(rank_zero), TrainingPod)
 
@@ -192,11 +187,8 @@ def _about_missing(suspect: Suspect) -> Ruling:
         cause = f"{what}, and the profile says unreachable: fail: {owner}"
         return Ruling(Fate(cause), Complaint("RankZeroMissing", cause))
     if not name:
-        return Ruling(
-            complaint=Complaint(
-                "RankZeroMissing", f"{what}, and its name is not known here: {owner}"
-            )
-        )
+        cause = f"{what}, and its name is not known here: {owner}"
+        return Ruling(complaint=Complaint("RankZeroMissing", cause))
     message = f"{what}: members that wait get the name {name} and meet on the pod network; they train on {member.wanted} all the same"
     return Ruling(Fate(by_name=True), Complaint("MeetsByName", message))
 
@@ -207,10 +199,8 @@ def _why_not_injected(rank_zero: Object, since: str, source: Source) -> tuple[st
     *since*: when a pod of its job was created that is injected. A rank 0 that was denied does not exist, and is not looked at here.
     """
     if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE:
-        return (
-            f"carries label {names.PROFILE}: {names.PROFILE_NONE}",
-            "give all pods of the job that label, or none",
-        )
+        why = f"carries label {names.PROFILE}: {names.PROFILE_NONE}"
+        return why, "give all pods of the job that label, or none"
     if podspec.is_host_network(rank_zero):
         why = f"uses the node's network, {source.WORDS.attaches_nothing}"
         return why, "take hostNetwork off it, or give all pods of the job the label " + (
@@ -218,15 +208,11 @@ def _why_not_injected(rank_zero: Object, since: str, source: Source) -> tuple[st
         )
     if names.STATUS in podspec.annotations(rank_zero):
         why = f"was injected without a rendezvous, as its annotation {names.STATUS} tells"
-        return (
-            why,
-            "give it the profile and the network of the job's other pods, then restart the job",
-        )
+        then = "give it the profile and the network of the job's other pods, then restart the job"
+        return why, then
     if not isinstance(recognise(rank_zero), TrainingPod):
         why = "is left alone, since nothing tells that it trains"
-        return (
-            why,
-            f"label it {names.PROFILE} as the job's other pods, or give all of them {names.PROFILE_NONE}, then restart the job",
-        )
+        label = f"label it {names.PROFILE} as the job's other pods"
+        return why, f"{label}, or give all of them {names.PROFILE_NONE}, then restart the job"
     created = str((rank_zero.get("metadata") or {}).get("creationTimestamp") or "")
     return why_uncalled(created, since)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.core.addresses import DEFAULT, choose_alone, source_named
-from webhook.core.cluster.demand import NOWHERE, wanted
-from webhook.core.cluster.networks import Definitions, NetworkFault, Obstacle, look_at_network
+from webhook.core.cluster.demand import NOWHERE, Definitions, wanted
+from webhook.core.cluster.networks import NetworkFault, Obstacle, look_at_network
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Profile, ProfileNetwork, Profiles
 from webhook.diagnose.codes import Code
