@@ -10,10 +10,9 @@ import orjson
 from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT
 from webhook.core.draft import Draft
-from webhook.core.injection import claims, wait
+from webhook.core.injection import claims, copies, wait
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.workloads.addresses import Variables
 from webhook.core.workloads.endpoint import is_local
 
 _NOBODY_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR)
@@ -43,7 +42,8 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
             [path for path in (*wait.FILES, *wait.DEVICE_FILES) if path in needs]
         )
         if rendezvous.role == "worker" and "master-addr" in needs:
-            if name := _rank_zero_name(draft, plan):
+            name = copies.rank_zero_name(draft.pod, plan.trainer(draft.pod))
+            if name and "$" not in name and not is_local(name):  # else no pod could publish it
                 annotations[names.MASTER_NAME] = name
             if plan.profile.rendezvous.unreachable == names.UNREACHABLE_FAIL:
                 annotations[names.UNREACHABLE] = names.UNREACHABLE_FAIL
@@ -79,14 +79,6 @@ def remove(draft: Draft, keep: Container[str] = ()) -> None:
         for key in keys:
             if key in present and key not in keep:
                 draft.remove_key(path, key)
-
-
-def _rank_zero_name(draft: Draft, plan: Plan) -> str:
-    """Return the name of rank 0 that the moved variables held; empty where they held none that another pod could publish."""
-    container = draft.pod["spec"]["containers"][plan.container]
-    entries = [entry for entry in podspec.env(container) if entry["name"] == names.ENV_MASTER_NAME]
-    name = Variables(draft.pod, container).text(entries[-1]) if entries else None
-    return "" if not name or "$" in name or is_local(name) else name
 
 
 def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: str | None) -> str:
