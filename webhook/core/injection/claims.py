@@ -1,10 +1,8 @@
-"""Reference the claims of the profile: devices that DRA drivers give, where the pod has none itself.
+"""Reference the claims of the profile: devices of DRA drivers, where the pod has none itself.
 
 The templates that the pod names are the controller's to keep. All pods of a job are decided alike:
 by the profile, by whether the job has several pods, and by what the pod's own text asks for.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
@@ -145,7 +143,7 @@ def _device_of_the_users(pod: Object, plan: Plan) -> str:
 
 
 def _left_out(pod: Object, plan: Plan, claim: ProfileClaim) -> Decision | None:
-    """Say why this claim is left out: the pod asks in another way for what it gives or lies beside."""
+    """Say why this claim is left out: the pod asks otherwise for what it gives or lies beside."""
     accelerator = find_pod_accelerator(pod)
     if accelerator is None:
         return None
@@ -185,7 +183,7 @@ def _reference(draft: Draft, plan: Plan, claim: ProfileClaim) -> bool:
 
 
 def _remove(draft: Draft, keep: Iterable[str]) -> None:
-    """Remove the references to templates of ours, but those whose names in the pod are in *keep*."""
+    """Remove the references to our templates, but those whose names in the pod are in *keep*."""
     gone = draft.drop(_CLAIMS, lambda each: is_ours(each) and each.get("name") not in keep)
     dropped = {each.get("name") for each in gone}
     for kind in ("containers", "initContainers") if dropped else ():

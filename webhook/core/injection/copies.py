@@ -1,12 +1,10 @@
 """Undo in a copy of an injected pod what would wait in vain.
 
-Such a copy is a saved manifest, or what ``kubectl debug --copy-to`` makes. It has the wait container
-and variables that take published addresses. Where no rendezvous is planned for it, for instance
+It is a saved manifest, or what ``kubectl debug --copy-to`` makes. It has the wait container and
+variables that take published addresses. Where no rendezvous is planned for it, for instance
 because its labels are gone, nobody would publish them, and it would never start. A pod that is
 larger than what is read is not looked at: no injected one is.
 """
-
-from __future__ import annotations
 
 import re
 from typing import Final

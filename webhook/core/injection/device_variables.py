@@ -3,10 +3,8 @@
 Which card a device plugin gives is known on the node: Multus writes its name into network-status,
 the controller from there into an annotation of the same pod, and the variable is a fieldRef to
 that, as MASTER_ADDR is. The wait container holds the start back until the annotation is there, so
-this is done where there may be one: in pods of a job with a rendezvous, which the controller watches.
+this is done where there may be one: in pods with a rendezvous, which the controller watches.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final

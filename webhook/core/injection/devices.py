@@ -5,8 +5,6 @@ containers together, so the sum over those is what counts. Source: kubernetes
 pkg/kubelet/apis/podresources/server_v1.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
@@ -103,7 +101,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 
 
 def _read_added(pod: Object) -> dict[str, int]:
-    """Read what an earlier pass added, ``rdma/a=2,rdma/b=1``; pieces without a number do not count."""
+    """Read what an earlier pass added, ``rdma/a=2,rdma/b=1``; a piece needs a number."""
     added: dict[str, int] = {}
     for piece in podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(",", QUANTITIES):
         resource, _, amount = piece.partition("=")
@@ -141,7 +139,7 @@ def _parse(value: Any) -> int | Fraction:
 
 
 def _held(plan: Plan, container: Object, resource: str) -> int | Fraction | None:
-    """Return the higher of limit and request; None where the container does not name the resource."""
+    """Return the higher of limit and request; None where the container names neither."""
     held: int | Fraction | None = None
     for key in _KEYS:
         quantity = _quantities(container, key).get(resource)
@@ -188,7 +186,7 @@ def _written(container: Object, resource: str) -> Iterator[Any]:
 
 
 def _is_written(container: Object, resource: str) -> bool:
-    """Tell whether limit and request are both there, as the API server asks of devices and hugepages."""
+    """Tell whether both are there, as the API server asks of devices and hugepages."""
     return resource in _OVERCOMMITTABLE or (
         resource in limits(container) and resource in requests(container)
     )
@@ -208,7 +206,7 @@ def _as_written(container: Object, resource: str, held: int | Fraction) -> str:
 
 
 def _keys_of(resource: str, own: Object) -> Sequence[str]:
-    """Say where a quantity belongs; a request without a limit stays so, and the pod its QoS class."""
+    """Say where a quantity belongs; a request without a limit stays so, for the QoS class."""
     if resource not in _OVERCOMMITTABLE:
         return _KEYS
     return tuple(key for key in _KEYS if resource in _quantities(own, key)) or _KEYS

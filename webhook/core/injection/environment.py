@@ -1,7 +1,5 @@
 """Set the profile's variables, and point NCCL's and Gloo's sockets at the interface of the job."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
@@ -132,8 +130,9 @@ def _judge_fixed(
 def nccl_may_use(value: str, interface: str) -> bool:
     """Tell whether ``NCCL_SOCKET_IFNAME=value`` lets NCCL use *interface*.
 
-    A comma list of prefixes; a leading ``^`` excludes, ``=`` compares whole names, ``^=`` excludes whole names; up to one
-    character chooses nothing. Source: NCCL src/misc/socket.cc ncclFindInterfaces.
+    A comma list of prefixes; a leading ``^`` excludes, ``=`` compares whole names, ``^=`` excludes
+    whole names; up to one character chooses nothing. Source: NCCL src/misc/socket.cc
+    ncclFindInterfaces.
     """
     if len(value) < 2:
         return True
@@ -146,7 +145,7 @@ def nccl_may_use(value: str, interface: str) -> bool:
 
 
 def gloo_may_use(value: str, interface: str) -> bool:
-    """Tell whether ``GLOO_SOCKET_IFNAME=value``, a comma list of whole names, lets Gloo use *interface*.
+    """Tell whether ``GLOO_SOCKET_IFNAME=value`` lets Gloo use *interface*: a list of whole names.
 
     Source: pytorch torch/csrc/distributed/c10d/init.cpp; up to one character chooses nothing.
     """
@@ -156,8 +155,8 @@ def gloo_may_use(value: str, interface: str) -> bool:
 def disables_rdma(name: str, value: str) -> bool:
     """Tell whether NCCL leaves RDMA devices alone with this value of one of RDMA_SWITCHES.
 
-    ``NCCL_IB_DISABLE``: a number other than 0, as strtoll reads it; ``NCCL_NET``: Socket, in any case. Source: NCCL
-    src/misc/param.cc, src/plugin/net.cc.
+    ``NCCL_IB_DISABLE``: a number other than 0, as strtoll reads it; ``NCCL_NET``: Socket, in any
+    case. Source: NCCL src/misc/param.cc, src/plugin/net.cc.
     """
     if name == names.ENV_NCCL_NET:
         return value.lower() == "socket"
@@ -190,7 +189,7 @@ def _where(plan: Plan, name: str, in_text: Mapping[str, str], *, is_ours: bool =
 
 
 def _own_address(plan: Plan, in_text: Mapping[str, str]) -> list[Decision]:
-    """Say that an address which the command sets is kept, as one under env is; not rank 0's name."""
+    """Say that an address which the command sets is kept, as under env; not rank 0's name."""
     endpoint = split_endpoint(in_text.get(_ADDRESS, ""))
     if endpoint is None or is_local(endpoint.host) or plan.training_pod is None:
         return []

@@ -1,6 +1,4 @@
-"""Warn of a trap: files of /dev/infiniband mounted from the node, which nobody allows to be opened."""
-
-from __future__ import annotations
+"""Warn of a trap: files of /dev/infiniband mounted from the node, which nothing may open."""
 
 from collections.abc import Iterable
 from typing import Final

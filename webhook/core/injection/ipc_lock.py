@@ -1,7 +1,5 @@
 """Let the training container lock memory: RDMA memory pins pages beyond any default limit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Keep Istio's redirection off the secondary networks: its proxy carries neither RDMA nor NCCL."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -19,7 +17,7 @@ _PARTS: Final = re.compile(r"[^,\s][^,]*")
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Name the pod's secondary interfaces in Istio's excludeInterfaces annotation, if it injects."""
+    """Name the pod's secondary interfaces in Istio's excludeInterfaces annotation."""
     key = names.ISTIO_EXCLUDE_INTERFACES
     has_rules = _has(podspec.init_containers(draft.pod), names.ISTIO_INIT_CONTAINER)
     if not has_rules and not _is_asked(draft.pod, plan):

@@ -3,11 +3,9 @@
 mpirun, Slurm and ssh start such ranks. NCCL reads the file after the environment and sets only what
 is not set: the first line that names a variable counts, and a variable of the environment outweighs
 it. A mount hides the image's own file, so the wait container, which runs the training container's
-image and mounts nothing there, writes our lines and then the image's. Source: NCCL src/misc/param.cc
-initEnvFunc, setEnvFile.
+image and mounts nothing there, writes our lines and then the image's. Source: NCCL
+src/misc/param.cc initEnvFunc, setEnvFile.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
@@ -126,7 +124,7 @@ def _mounts(training: Object) -> list[Object]:
 
 
 def _lines(plan: Plan, training: Object) -> list[str]:
-    """Return NCCL's settings as the container has them: its own value wins; unknown ones are out."""
+    """Return NCCL's settings as the container has them, without values that are not known here."""
     wanted = {name: value for name, value in plan.profile.env.items() if name.startswith("NCCL_")}
     if plan.rendezvous_network is not None and plan.rendezvous_network.interface:
         wanted.setdefault(names.ENV_NCCL_SOCKET_IFNAME, f"={plan.rendezvous_network.interface}")

@@ -1,7 +1,5 @@
 """Ask Multus for the profile's networks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final

@@ -1,7 +1,5 @@
 """Keep the pod to nodes that have its networks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 

@@ -1,7 +1,5 @@
 """Give the pod the annotations of its profile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,6 +1,4 @@
-"""Ask whether the namespace's PodSecurity level would refuse what a step adds, and do then what the profile's podSecurity says."""
-
-from __future__ import annotations
+"""Ask whether the namespace's level refuses what a step adds; do what the profile says."""
 
 from typing import Final
 
@@ -11,16 +9,16 @@ from webhook.core.plan import Plan
 from webhook.core.profiles import Profile, ProfileSidecar
 
 REFUSING_LEVELS = ("baseline", "restricted")
-"""Source: kubernetes/pod-security-admission policy: check_capabilities_baseline.go, where IPC_LOCK is not on the list,
-check_privileged.go, check_hostPathVolumes.go; restricted refuses what baseline does."""
+"""Restricted refuses what baseline does. Source: kubernetes/pod-security-admission policy:
+check_capabilities_baseline.go, without IPC_LOCK, check_privileged.go, check_hostPathVolumes.go."""
 
 _BASELINE_CAPABILITIES: Final = frozenset(
     (
-        "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP", "SETGID",
-        "SETPCAP", "SETUID", "SYS_CHROOT",
+        "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
+        "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
     )
 )  # fmt: skip
-"""Source: kubernetes/pod-security-admission policy/check_capabilities_baseline.go, and …_restricted.go for the next."""
+"""Source: the same check_capabilities_baseline.go, and …_restricted.go for the next."""
 _CAPABILITIES: Final = {
     "baseline": _BASELINE_CAPABILITIES,
     "restricted": frozenset(("NET_BIND_SERVICE",)),
@@ -36,7 +34,7 @@ def privileges_refused(sidecar: ProfileSidecar, level: str) -> str:
 
 
 def refused_parts(profile: Profile, level: str) -> list[str]:
-    """Name what of a profile *level* refuses in a pod that has nothing of it itself: ``["IPC_LOCK", "volume sys"]``."""
+    """Name what *level* refuses in a pod that has nothing of it: ``["IPC_LOCK", "volume sys"]``."""
     if level not in REFUSING_LEVELS:
         return []
     parts = ["IPC_LOCK"] if profile.ipc_lock else []
@@ -46,7 +44,7 @@ def refused_parts(profile: Profile, level: str) -> list[str]:
 
 
 def refusing_level(plan: Plan) -> str:
-    """Return the level that the namespace is held to, if it may refuse anything that we add; empty where the profile ignores that."""
+    """Return the namespace's level if it may refuse what we add; empty where ignored."""
     level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE)
     return level if level in REFUSING_LEVELS and plan.profile.pod_security != "ignore" else ""
 

@@ -4,8 +4,6 @@ devices.py asks for them. The node is not chosen yet at admission: its type is k
 may go to nodes of one type alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final
 

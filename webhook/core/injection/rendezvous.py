@@ -2,9 +2,9 @@
 
 Else the job meets as it would, and trains there all the same. What costs bandwidth follows the
 devices and the variables that choose an interface. The meeting itself is a few kilobytes: it is
-never worth a job that hangs. So a variable takes rank 0's address only where a launcher of torch, or
-env://, reads it as an address and the container's own texts do nothing else with it; commands and
-arguments are never changed, and an endpoint of c10d keeps its name, since only the pod of that name
+never worth a job that hangs. So a variable takes rank 0's address only where a launcher of torch,
+or env://, reads it as an address and the container's own texts do nothing else with it; commands
+and arguments are never changed, and an endpoint of c10d keeps its name, since only the pod of that name
 hosts the store. With c10d it is PET_LOCAL_ADDR on rank 0 that gives the training processes its
 address.
 
@@ -13,8 +13,6 @@ A variable is therefore a fieldRef to an annotation, which the kubelet reads whe
 starts, and the wait container holds that start back until the annotation is there. Source:
 torch/distributed/run.py, torch/distributed/elastic/rendezvous/dynamic_rendezvous.py.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -52,7 +50,7 @@ _OF_TORCH: Final = frozenset(("pytorchjob", "kubedl", "torch-on-k8s"))
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Point the pod's address variables at rank 0's secondary address, and make the pod wait for it.
+    """Point the address variables at rank 0's secondary address, and make the pod wait for it.
 
     Raises Denied for a copy of an injected pod that nobody will publish an address for and that
     cannot do without.
@@ -224,7 +222,7 @@ def _address_entry(variable: str, use: Use) -> Object:
 
 
 def _remember_name(draft: Draft, plan: Plan, rendezvous: Rendezvous) -> None:
-    """Keep rank 0's name, which the moved variables no longer tell, for a later pass and for people.
+    """Keep rank 0's name, which moved variables no longer tell, for a later pass and for people.
 
     ``localhost`` names nobody. It stands last, behind every variable that it may refer to:
     ``ddp-0.ddp.$(DOMAIN)``.
@@ -236,7 +234,7 @@ def _remember_name(draft: Draft, plan: Plan, rendezvous: Rendezvous) -> None:
 
 
 def _host_the_store(draft: Draft, plan: Plan) -> None:
-    """Tell torchrun on rank 0 to host the store of c10d: a script may make MASTER_ADDR its endpoint.
+    """Tell torchrun on rank 0 to host c10d's store: a script may make MASTER_ADDR its endpoint.
 
     torchrun knows its own host by names and by the address of eth0 alone, so that nobody would host
     it. Static rendezvous ignores this. A c10d endpoint in the command may be another pod's.

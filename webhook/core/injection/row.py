@@ -1,7 +1,5 @@
 """Write what all rows of the injection table write: what became of them, and objects for a pod."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

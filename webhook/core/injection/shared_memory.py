@@ -3,8 +3,6 @@
 The runtime's own holds 64 MiB, too little for NCCL and data loaders.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final
 

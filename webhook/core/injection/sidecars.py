@@ -5,8 +5,6 @@ done, before the training container, so that none of those waits for them. A lat
 where they are. Source: KEP-753; Kubernetes 1.29 has it on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 
@@ -64,7 +62,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 
 
 def refused_sidecars(pod: Object, plan: Plan, level: str) -> list[str]:
-    """Name the new sidecars that PodSecurity refuses at *level*: ``["sidecar one (privileged)"]``."""
+    """Name the new sidecars that *level* refuses: ``["sidecar one (privileged)"]``."""
     there = {each.get("name") for each in podspec.every_container(pod)}
     return [
         refused
@@ -175,7 +173,7 @@ def _add(draft: Draft, plan: Plan, sidecar: ProfileSidecar, level: str) -> list[
 
 
 def _security_context(sidecar: ProfileSidecar, training: Object, level: str) -> Object:
-    """Write what the profile gives; at restricted also the confinement that PodSecurity asks for."""
+    """Write what the profile gives; at restricted also the confinement of that level."""
     context: Object = {}
     if level == "restricted":
         context = security_context(training)

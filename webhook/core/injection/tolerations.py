@@ -1,7 +1,5 @@
 """Let the pod run on nodes that taints keep for others, as the profile says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 
@@ -16,7 +14,7 @@ _TOLERATIONS = ("spec", "tolerations")
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Append the tolerations that the pod lacks; one of the same taint stays, however long it is."""
+    """Append the tolerations that the pod lacks; one of the same taint stays, however long."""
     profile = plan.profile
     if not profile.tolerations:
         return [STEP.not_asked(f"profile {profile.name} gives no tolerations")]

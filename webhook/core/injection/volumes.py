@@ -4,8 +4,6 @@ sidecars.py mounts by the same code. A path of the node is given only where the 
 it. What a container has itself at a path stays there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Final, cast
@@ -25,11 +23,11 @@ from webhook.core.quantity import stored_quantity
 STEP: Final = Row("volumes")
 _LONGEST_NAME: Final = 63
 _DEFAULT_MODES: Final = (None, 420)
-"""Of the files of a ConfigMap. Source: kubernetes pkg/apis/core/v1 SetDefaults_ConfigMapVolumeSource."""
+"""Of a ConfigMap. Source: kubernetes pkg/apis/core/v1 SetDefaults_ConfigMapVolumeSource."""
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Add the profile's mounts to the training container, and the volumes that they or nobody mounts.
+    """Add the profile's mounts to the trainer, and the volumes that they or nobody mounts.
 
     Raises Denied for a path of the node that the Configuration does not allow, and where the
     namespace's PodSecurity level would refuse it and the profile says ``podSecurity: deny``.
@@ -109,7 +107,7 @@ def _wanted(plan: Plan, missing: Iterable[ProfileMount]) -> list[ProfileVolume]:
 
 
 def refused_volumes(pod: Object, plan: Plan) -> list[str]:
-    """Name what PodSecurity refuses of the pod's new volumes: ``["volume sys (hostPath /sys)"]``."""
+    """Name the new volumes that PodSecurity refuses: ``["volume sys (hostPath /sys)"]``."""
     new = new_host_paths(pod, _wanted(plan, _missing(pod, plan)))
     return [_as_refused(name, path) for name, path in new.items()]
 
@@ -164,7 +162,7 @@ def new_host_paths(pod: Object, wanted: Iterable[ProfileVolume]) -> dict[str, st
 def write_mounts(
     pod: Object, plan: Plan, step: Row, mounts: Iterable[ProfileMount], names: Mapping[str, str]
 ) -> tuple[list[Object], list[Decision]]:
-    """Return *mounts* as containers have them, and warnings; *names*: of the profile's volumes there.
+    """Return *mounts* as containers have them, and warnings; *names*: of the profile's volumes.
 
     A volume that is neither the profile's nor the pod's is not mounted: the API server would refuse
     the pod.

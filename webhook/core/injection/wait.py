@@ -4,8 +4,6 @@ They come in a downward-API volume. For the profiles that ask for it, the same c
 /etc/nccl.conf, see nccl_conf.py.
 """
 
-from __future__ import annotations
-
 from copy import deepcopy
 from functools import cache
 from importlib.resources import files
@@ -47,7 +45,7 @@ _TOLD_IN: Final = "network-status"
 """The annotation that the script names."""
 _COPIED = ("cpu", "memory", "ephemeral-storage")
 _OWN_PROGRAM = ("fabric-injector", "wait")
-"""What our own image runs in place of the script, ``fabric-injector wait NEED…``, without a shell."""
+"""What our own image runs in place of the script, without a shell."""
 _MARK: Final = " # devices\n"
 _NEEDS_AT: Final = 4
 """Place of the first need in the command: ``sh -c SCRIPT NAME NEED…``."""

@@ -6,8 +6,6 @@ they are for one fabric, and half of it is worse than none. NCCL then looks for 
 was not given, and huge pages lie idle.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 
@@ -41,8 +39,8 @@ def without_parts(plan: Plan, lacking: Decision) -> Plan:
     """Return the plan with the networks and the rendezvous alone.
 
     The job's other members may meet there, and name them to NCCL. Claims stay where they are these
-    networks: members wait for the address that a claim tells. IPC_LOCK stays where a network takes a
-    device by itself.
+    networks: members wait for the address that a claim tells. IPC_LOCK stays where a network takes
+    a device by itself.
     """
     profile = plan.profile
     claims = profile.claims if profile.rendezvous.address_source == claim.NAME else ()
