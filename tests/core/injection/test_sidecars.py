@@ -14,11 +14,7 @@ from webhook.core.errors import Denied
 from webhook.core.injection import steps
 from webhook.core.injection.sidecars import inject
 from webhook.core.model import Decision, Object, Reason
-from webhook.core.profiles import (
-    Allowed,
-    Profile,
-    ProfileSidecar,
-)
+from webhook.core.profiles import Allowed, Profile, ProfileSidecar
 
 EVERYTHING = Allowed(("/",), ("example.com/*",))
 PLAIN = ProfileSidecar("daemon", "example.com/daemon:1")

@@ -167,11 +167,7 @@ def disables_rdma(name: str, value: str) -> bool:
 RDMA_SWITCHES: Final = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
 """Variables by which a job, often one written for another cluster, gives up its devices."""
 _ADDRESS: Final = "MASTER_ADDR"
-_READ_OF_TEXT: Final = (
-    *RDMA_SWITCHES,
-    names.ENV_NCCL_SOCKET_IFNAME,
-    names.ENV_GLOO_SOCKET_IFNAME,
-)
+_READ_OF_TEXT: Final = (*RDMA_SWITCHES, names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
 """Variables that are judged too where a line of the command sets them."""
 _NUMBER: Final = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _SOCKETS: Final[tuple[tuple[str, str, Callable[[str, str], bool]], ...]] = (

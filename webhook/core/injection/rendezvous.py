@@ -4,8 +4,8 @@ Else the job meets as it would, and trains there all the same. What costs bandwi
 devices and the variables that choose an interface. The meeting itself is a few kilobytes: it is
 never worth a job that hangs. So a variable takes rank 0's address only where a launcher of torch,
 or env://, reads it as an address and the container's own texts do nothing else with it; commands
-and arguments are never changed, and an endpoint of c10d keeps its name, since only the pod of that name
-hosts the store. With c10d it is PET_LOCAL_ADDR on rank 0 that gives the training processes its
+and arguments are never changed, and an endpoint of c10d keeps its name, since only the pod of that
+name hosts the store. With c10d it is PET_LOCAL_ADDR on rank 0 that gives the training processes its
 address.
 
 The addresses do not exist yet at admission: Multus attaches the networks once the pod is on a node.
