@@ -1,7 +1,5 @@
 """Rendezvous: which variables move, on whom, what stays as it is, and what the wait container waits for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

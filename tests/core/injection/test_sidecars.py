@@ -1,7 +1,5 @@
 """Sidecars: containers of the profile that run beside the training one, where Configuration and PodSecurity allow it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Volumes: the profile's, where the Configuration and PodSecurity let the pod have them; what the user has stays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
