@@ -45,7 +45,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         raise STEP.denied(plan, Reason.INVALID_POD, message)
     if there is None:
         draft.append(("spec", "volumes"), {"name": name, "emptyDir": {"sizeLimit": "1Mi"}})
-    wait.ensure(draft, plan, plan.rendezvous, tuple(wait.needs(draft.pod)), "\n".join(lines))
+    wait.ensure(draft, plan, tuple(wait.needs(draft.pod)), "\n".join(lines))
     if not _mounts(training):
         mount = {
             "name": name,
@@ -74,7 +74,7 @@ def remove(draft: Draft, plan: Plan | None = None) -> None:
         for index in range(len(draft.pod["spec"].get(kind) or ())):
             draft.drop(("spec", kind, index, "volumeMounts"), _is_our_mount)
     if waits and plan is not None:
-        wait.ensure(draft, plan, plan.rendezvous, waits, "")
+        wait.ensure(draft, plan, waits, "")
     else:
         wait.remove(draft)
     wait.remove_volume(draft, names.NCCL_CONF_VOLUME)

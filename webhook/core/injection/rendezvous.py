@@ -84,7 +84,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         needs += ("local-addr:own",)
     devices = device_variables.needs(draft, plan)
     if needs or devices:
-        wait.ensure(draft, plan, rendezvous, needs + devices)
+        wait.ensure(draft, plan, needs + devices)
     return _decisions(plan, rendezvous, needs, kept, changed=draft.edits > before)
 
 

@@ -17,7 +17,6 @@ from webhook.core.injection.row import Row, stated
 from webhook.core.model import Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.profiles import INSTALLED
-from webhook.core.workloads.training_pod import Rendezvous
 
 FILES: Final = {
     "master-addr": f"metadata.annotations['{names.MASTER_ADDR}']",
@@ -70,13 +69,7 @@ def field_entry(variable: str, file: str) -> Object:
     return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
-def ensure(
-    draft: Draft,
-    plan: Plan,
-    rendezvous: Rendezvous | None,
-    needs: tuple[str, ...],
-    nccl_conf: str | None = None,
-) -> None:
+def ensure(draft: Draft, plan: Plan, needs: tuple[str, ...], nccl_conf: str | None = None) -> None:
     """Make the pod wait for the files in *needs*, ``("master-addr", "nccl-ib-hca")``.
 
     A container that is there is not moved. *nccl_conf*: the lines of /etc/nccl.conf that the
@@ -98,7 +91,7 @@ def ensure(
         nccl_conf = podspec.env_value(existing, names.ENV_NCCL_CONF) or ""
     if needs:
         _ensure_volume(draft, plan, needs)
-    wanted = _container(plan.trainer(draft.pod), plan, rendezvous, needs, nccl_conf)
+    wanted = _container(plan.trainer(draft.pod), plan, needs, nccl_conf)
     if index is None:
         draft.append(("spec", "initContainers"), wanted)
         return
@@ -187,14 +180,8 @@ def _ensure_volume(draft: Draft, plan: Plan, needs: tuple[str, ...]) -> None:
         draft.replace(("spec", "volumes"), index, volume)
 
 
-def _container(
-    training: Object,
-    plan: Plan,
-    rendezvous: Rendezvous | None,
-    needs: tuple[str, ...],
-    nccl_conf: str,
-) -> Object:
-    settings = plan.profile.rendezvous
+def _container(training: Object, plan: Plan, needs: tuple[str, ...], nccl_conf: str) -> Object:
+    settings, rendezvous = plan.profile.rendezvous, plan.rendezvous
     told_in = plan.source.WORDS.told_in_short if settings.address_source != DEFAULT else _TOLD_IN
     image = settings.wait_image or training.get("image")
     command = _command(needs, nccl_conf, told_in)
