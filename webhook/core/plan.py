@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from webhook.core.addresses import Source, source_named
 from webhook.core.model import Decision, MasterAddress, Namespace, Object
 from webhook.core.networks import Attachment
-from webhook.core.podspec import containers
 from webhook.core.profiles import Allowed, Profile
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
@@ -53,7 +52,8 @@ class Plan:
 
     def trainer(self, pod: Object) -> Object:
         """Return the training container of *pod*."""
-        return containers(pod)[self.container]
+        own: Object = pod["spec"]["containers"][self.container]
+        return own
 
     def in_trainer(self, *keys: str) -> tuple[str | int, ...]:
         """Return the path of a field of the training container, for a draft."""

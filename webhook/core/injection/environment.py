@@ -94,13 +94,13 @@ def _turned_off(
     plan: Plan, holds: Mapping[str, Object], in_text: Mapping[str, str]
 ) -> Iterator[Decision]:
     """Warn of variables by which NCCL leaves alone the devices that the pod asks for."""
-    if not (plan.profile.ipc_lock and plan.fabric_resources):
-        return
     for name in RDMA_SWITCHES:
-        if name in holds and disables_rdma(name, holds[name].get("value") or ""):
+        if name not in holds or not disables_rdma(name, holds[name].get("value") or ""):
+            continue
+        if plan.profile.ipc_lock and (fabric := ", ".join(plan.fabric_resources)):
             message = (
-                f"{name} of {_where(plan, name, in_text)} keeps NCCL from "
-                f"{', '.join(plan.fabric_resources)}: it would use sockets; remove it"
+                f"{name} of {_where(plan, name, in_text)} keeps NCCL from {fabric}: "
+                "it would use sockets; remove it"
             )
             yield STEP.warned(plan, Reason.DISAGREES, message)
 

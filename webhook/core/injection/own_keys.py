@@ -65,9 +65,9 @@ def remove(draft: Draft, keep: Container[str] = ()) -> None:
         (_LABELS, names.OWN_LABELS),
         (_ANNOTATIONS, names.OWN_ANNOTATIONS + names.FOREIGN_STALE_ANNOTATIONS),
     ):
-        for key in keys:
-            if key not in keep:
-                draft.remove_key(path, key)
+        there = draft.get(*path) or ()
+        for key in [key for key in keys if key in there and key not in keep]:
+            draft.remove_key(path, key)
 
 
 def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: str | None) -> str:

@@ -141,7 +141,7 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
     wanted: list[tuple[int, Object]] = []
     for position, entry in enumerate(podspec.env(container)):
         name = entry["name"]
-        if podspec.is_published(entry):
+        if "valueFrom" in entry and podspec.is_published(entry):
             moved = moved or not (name == _LOCAL or podspec.names_devices(entry))
         elif variables and name in asked and _names_rank_zero(variables, entry, rendezvous):
             use = uses.get(name) or uses.setdefault(name, use_of(container, name))

@@ -263,5 +263,5 @@ def security_context(training: Object) -> Object:
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
-        **deepcopy(inherited),
+        **(deepcopy(inherited) if inherited else {}),
     }
