@@ -81,7 +81,7 @@ def carry_out(step: Step, pod: Object, plan_of_pod: Plan) -> tuple[Object, list[
     """
     before = json.dumps(pod)
     draft = Draft(pod)
-    name = vars(sys.modules[step.__module__])["STEP"]
+    name = vars(sys.modules[step.__module__])["STEP"].name
     try:
         decisions = list(step(draft, plan_of_pod))
     except Denied as denied:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -123,6 +123,13 @@ class Draft:
         del node[index]
         if not fresh:
             self.operations.append({"op": "remove", "path": pointer((*path, index))})
+
+    def drop(self, path: Path, is_gone: Callable[[Any], bool]) -> list[Any]:
+        """Remove the items of the list at *path* that *is_gone* says; return them."""
+        gone = [(index, item) for index, item in enumerate(self.get(*path) or ()) if is_gone(item)]
+        for index, _ in reversed(gone):
+            self.remove(path, index)
+        return [item for _, item in gone]
 
     def _count(self) -> None:
         self.edits += 1

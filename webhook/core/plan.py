@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webhook.core.addresses import Source, source_named
-from webhook.core.model import Decision, MasterAddress, Namespace
+from webhook.core.model import Decision, MasterAddress, Namespace, Object
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Allowed, Profile
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
@@ -49,6 +49,15 @@ class Plan:
     warnings: tuple[Decision, ...] = ()
     allowed: Allowed = NOTHING_ALLOWED
     claims_problem: str = ""
+
+    def trainer(self, pod: Object) -> Object:
+        """Return the training container of *pod*."""
+        own: Object = pod["spec"]["containers"][self.container]
+        return own
+
+    def in_trainer(self, *keys: str) -> tuple[str | int, ...]:
+        """Return the path of a field of the training container, for a draft."""
+        return ("spec", "containers", self.container, *keys)
 
     @property
     def source(self) -> Source:

@@ -62,6 +62,11 @@ def init_containers(pod: Object) -> list[Object]:
     return (pod.get("spec") or _NOTHING).get("initContainers") or []
 
 
+def every_container(pod: Object) -> list[Object]:
+    """Return ``spec.containers``, and after them ``spec.initContainers``."""
+    return [*containers(pod), *init_containers(pod)]
+
+
 def is_sidecar(init_container: Object) -> bool:
     """Tell whether an init container is restartable (``restartPolicy: Always``) and so runs beside the app containers."""
     return init_container.get("restartPolicy") == "Always"
@@ -184,8 +189,7 @@ def names_twice(pod: Object) -> str:
 
     Source: kubernetes pkg/apis/core/validation ValidateVolumes, validateContainers, validateInitContainers.
     """
-    every = [*containers(pod), *init_containers(pod)]
-    for kind, found in (("volumes", volumes(pod)), ("containers", every)):
+    for kind, found in (("volumes", volumes(pod)), ("containers", every_container(pod))):
         given = [name for each in found if (name := each.get("name"))]
         if len(set(given)) < len(given):
             return f"two {kind} are named {next(name for name in given if given.count(name) > 1)[:_LONGEST_NAME]!r}"

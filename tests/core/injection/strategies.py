@@ -1,7 +1,5 @@
 """Draw pods and plans for property tests: odd but well-formed, as a user, an operator or another injector may have left them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

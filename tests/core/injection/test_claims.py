@@ -1,7 +1,5 @@
 """Claims: what a pod that names our templates shows; ``steps/claims.yaml`` has what it gets."""
 
-from __future__ import annotations
-
 from tests import pods
 from tests.core.test_review import judge
 from tests.pods import minimal_pod

@@ -1,7 +1,5 @@
 """Copies of injected pods: a saved manifest, ``kubectl debug --copy-to``, an opt-out: none waits for what nobody publishes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The variables that take the names of the pod's own RDMA devices, and the wait for them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Devices: what the pod lacks of what its networks and its profile need."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

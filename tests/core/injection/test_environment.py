@@ -1,7 +1,5 @@
 """Environment: the profile's variables, and the sockets of NCCL and Gloo on the interface on which the job meets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Settings that were right elsewhere: what is certain to be wrong is told, with what to do, and nothing is changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

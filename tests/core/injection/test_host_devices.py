@@ -1,7 +1,5 @@
 """Host devices: a mounted /dev/infiniband that the device cgroup refuses to open is told, and nothing else."""
 
-from __future__ import annotations
-
 from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
 from tests.worlds import profiles, world

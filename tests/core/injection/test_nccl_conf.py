@@ -1,7 +1,5 @@
 """/etc/nccl.conf: which lines it gets, who writes it, and when it stays the image's own."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

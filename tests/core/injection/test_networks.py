@@ -1,7 +1,5 @@
 """The networks annotation of a pod."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.core.builders import attachment, carry_out, outcomes, plan

@@ -1,7 +1,5 @@
 """Annotations of the profile: added where the pod has none of that key."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.core.builders import carry_out, outcomes, plan, profile

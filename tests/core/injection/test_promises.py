@@ -1,7 +1,5 @@
 """What every step promises, whatever the pod: a new step is found here by itself."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Devices whose number depends on the node's type, or on the accelerators: asked for where the number is certain."""
 
-from __future__ import annotations
-
 import pytest
 
 from webhook.core.accelerators import count_accelerators

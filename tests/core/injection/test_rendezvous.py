@@ -1,7 +1,5 @@
 """Rendezvous: which variables move, on whom, what stays as it is, and what the wait container waits for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +19,14 @@ from webhook.core.workloads import TrainingPod, recognise
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 C10D = "torchrun --rdzv_backend=c10d --rdzv_endpoint=$(MASTER_ADDR):29500 --nnodes=2 train.py"
+
+
+def load(name: str) -> Object:
+    return pods.load(f"pods/{name}.yaml")
+
+
+def run_in_shell(name: str, text: str) -> Object:
+    return set_command(load(name), "bash", "-c", text)
 
 
 def plan_for(pod: Object, container: int = 0, **tweaks: Any) -> Plan:
@@ -81,7 +87,7 @@ def test_torchx_keeps_its_endpoint_and_training_scripts_see_the_address(
     number: int, expected: dict[str, str], needs: list[str]
 ) -> None:
     """c10d itself gives its training processes the address that rank 0 gives for its own."""
-    before = pods.load(f"pods/volcano-pod-{number}.yaml")
+    before = load(f"volcano-pod-{number}")
     pod, decisions = meet(before)
     found = environment(pod)
     assert {**found, **expected} == found
@@ -93,14 +99,14 @@ def test_torchx_keeps_its_endpoint_and_training_scripts_see_the_address(
 
 
 SAME_ON_ALL = [
-    ("pods/kubeflow-pytorchjob-{}.yaml", ["MASTER_ADDR", "PET_MASTER_ADDR"]),
-    ("pods/kubeflow-trainer-{}.yaml", ["PET_MASTER_ADDR", "MASTER_ADDR"]),
-    ("pods/jobset-{}.yaml", ["MASTER_ADDR"]),
-    ("pods/indexed-job-{}.yaml", ["MASTER_ADDR"]),
-    ("pods/statefulset-{}.yaml", ["MASTER_ADDR"]),
-    ("pods/kubedl-pytorchjob-{}.yaml", ["MASTER_ADDR"]),
-    ("pods/torch-on-k8s-{}.yaml", ["MASTER_ADDR"]),
-    ("pods/volcano-pytorch-{}.yaml", ["MASTER_ADDR"]),
+    ("kubeflow-pytorchjob-{}", ["MASTER_ADDR", "PET_MASTER_ADDR"]),
+    ("kubeflow-trainer-{}", ["PET_MASTER_ADDR", "MASTER_ADDR"]),
+    ("jobset-{}", ["MASTER_ADDR"]),
+    ("indexed-job-{}", ["MASTER_ADDR"]),
+    ("statefulset-{}", ["MASTER_ADDR"]),
+    ("kubedl-pytorchjob-{}", ["MASTER_ADDR"]),
+    ("torch-on-k8s-{}", ["MASTER_ADDR"]),
+    ("volcano-pytorch-{}", ["MASTER_ADDR"]),
 ]
 
 
@@ -108,8 +114,8 @@ SAME_ON_ALL = [
 def test_the_address_variables_are_the_same_on_all_ranks(
     pattern: str, variables: list[str]
 ) -> None:
-    master, _ = meet(pods.load(pattern.format(0)))
-    worker, _ = meet(pods.load(pattern.format(1)))
+    master, _ = meet(load(pattern.format(0)))
+    worker, _ = meet(load(pattern.format(1)))
     for variable in variables:
         assert environment(master)[variable] == environment(worker)[variable] == "@master-addr"
     assert environment(master)["PET_LOCAL_ADDR"] == "@local-addr"
@@ -119,7 +125,7 @@ def test_the_address_variables_are_the_same_on_all_ranks(
 
 @pytest.mark.parametrize(("number", "who"), [(0, "rank 0"), (1, "a worker")])
 def test_says_where_the_addresses_will_come_from(number: int, who: str) -> None:
-    _, [decision] = meet(pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml"))
+    _, [decision] = meet(load(f"kubeflow-pytorchjob-{number}"))
     assert decision.message == (
         f"{who} of job bert-6025ea2866: its addresses come from net1 of default/rdma-net once Multus has given them"
     )
@@ -127,9 +133,7 @@ def test_says_where_the_addresses_will_come_from(number: int, who: str) -> None:
 
 def test_says_who_meets_on_the_pod_network() -> None:
     first = add_env(
-        drop_env(pods.load("pods/volcano-pytorch-1.yaml"), "MASTER_ADDR"),
-        "MASTER_ADDR",
-        "bert-0.other",
+        drop_env(load("volcano-pytorch-1"), "MASTER_ADDR"), "MASTER_ADDR", "bert-0.other"
     )
     _, [decision] = meet(first)
     assert decision.message == (
@@ -138,11 +142,7 @@ def test_says_who_meets_on_the_pod_network() -> None:
     )
 
 
-C10D_PODS = [
-    "pods/kubeflow-pytorchjob-{}.yaml",
-    "pods/volcano-pytorch-{}.yaml",
-    "pods/indexed-job-{}.yaml",
-]
+C10D_PODS = ["kubeflow-pytorchjob-{}", "volcano-pytorch-{}", "indexed-job-{}"]
 
 
 @pytest.mark.parametrize("in_shell", [False, True], ids=["plain", "sh-c"])
@@ -155,8 +155,8 @@ def test_a_c10d_endpoint_keeps_the_name_of_the_pod_that_hosts_it(
         if in_shell
         else tuple(C10D.split())
     )
-    master, decisions = meet(set_command(pods.load(pattern.format(0)), *command))
-    worker, _ = meet(set_command(pods.load(pattern.format(1)), *command))
+    master, decisions = meet(set_command(load(pattern.format(0)), *command))
+    worker, _ = meet(set_command(load(pattern.format(1)), *command))
     assert (
         environment(master)["MASTER_ADDR"] == environment(worker)["MASTER_ADDR"] != "@master-addr"
     )
@@ -196,10 +196,7 @@ OTHER_USES = [
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_variable_with_another_use_keeps_its_name(number: int, text: str) -> None:
     before = set_command(
-        drop_env(pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml"), "PET_MASTER_ADDR"),
-        "sh",
-        "-c",
-        text,
+        drop_env(load(f"kubeflow-pytorchjob-{number}"), "PET_MASTER_ADDR"), "sh", "-c", text
     )
     pod, decisions = meet(before)
     assert environment(pod)["MASTER_ADDR"] == "bert-master-0"
@@ -229,7 +226,7 @@ LAUNCHERS = [
 @pytest.mark.parametrize("text", LAUNCHERS)
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_variable_that_only_a_torch_launcher_takes_moves(number: int, text: str) -> None:
-    before = set_command(pods.load(f"pods/kubeflow-pytorchjob-{number}.yaml"), "bash", "-c", text)
+    before = run_in_shell(f"kubeflow-pytorchjob-{number}", text)
     pod, _ = meet(before)
     assert environment(pod)["MASTER_ADDR"] == environment(pod)["PET_MASTER_ADDR"] == "@master-addr"
     assert pod["spec"]["containers"][0]["command"] == before["spec"]["containers"][0]["command"]
@@ -243,7 +240,7 @@ def test_an_endpoint_of_a_static_rendezvous_takes_the_form_for_before_a_port() -
         "--rdzv_endpoint=$(MASTER_ADDR):29500",
         "t.py",
     ]
-    pod, _ = meet(set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), *command))
+    pod, _ = meet(set_command(load("kubeflow-pytorchjob-1"), *command))
     assert environment(pod)["MASTER_ADDR"] == "@master-host"
 
 
@@ -261,7 +258,7 @@ def test_what_cannot_be_seen_keeps_the_name_where_no_operator_wrote_the_variable
     command: list[str],
 ) -> None:
     """A script may compare, cut or bind to it; an operator's own variable is read as an address, as its users expect."""
-    pod, decisions = meet(set_command(pods.load("pods/jobset-1.yaml"), *command))
+    pod, decisions = meet(set_command(load("jobset-1"), *command))
     assert environment(pod)["MASTER_ADDR"] == "ddp-workers-0-0.ddp"
     assert decisions[-1].message == (
         "keeps the name of rank 0: what container pytorch runs, and does with MASTER_ADDR, is not written in the pod"
@@ -283,14 +280,14 @@ def test_rank_zero_hosts_the_store_that_a_script_out_of_sight_may_put_at_its_add
 ) -> None:
     """No torchrun takes a secondary address for its own: with c10d at MASTER_ADDR nobody would host the store."""
     using = profile(env={"PET_RDZV_CONF": of_profile} if of_profile else {})
-    before = set_command(pods.load("pods/kubeflow-pytorchjob-0.yaml"), "bash", "/opt/train.sh")
+    before = set_command(load("kubeflow-pytorchjob-0"), "bash", "/opt/train.sh")
     if given is not None:
         add_env(before, "PET_RDZV_CONF", given)
     pod, _ = meet(before, profile=using)
     assert environment(pod)["MASTER_ADDR"] == "@master-addr"
     assert environment(pod).get("PET_RDZV_CONF") == expected
     assert meet(pod, profile=using)[0] == pod
-    worker = set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "/opt/train.sh")
+    worker = set_command(load("kubeflow-pytorchjob-1"), "bash", "/opt/train.sh")
     assert "PET_RDZV_CONF" not in environment(meet(worker)[0])
 
 
@@ -309,7 +306,7 @@ def test_rank_zero_hosts_the_store_that_a_script_out_of_sight_may_put_at_its_add
 def test_rank_zero_of_a_torch_job_hosts_the_store_unless_another_pod_does(
     pattern: str, command: str, expected: str | None
 ) -> None:
-    before = set_command(pods.load(f"pods/{pattern}-0.yaml"), *command.split())
+    before = set_command(load(f"{pattern}-0"), *command.split())
     pod, _ = meet(before)
     assert environment(pod)["MASTER_ADDR"] == "@master-addr"
     assert environment(pod).get("PET_RDZV_CONF") == expected
@@ -323,12 +320,10 @@ IN_LOOPS = [
 
 
 @pytest.mark.parametrize("text", IN_LOOPS)
-@pytest.mark.parametrize(
-    "pattern", ["pods/jobset-{}.yaml", "pods/indexed-job-{}.yaml", "pods/statefulset-{}.yaml"]
-)
+@pytest.mark.parametrize("pattern", ["jobset-{}", "indexed-job-{}", "statefulset-{}"])
 def test_a_loop_that_starts_the_ranks_again_keeps_the_name(pattern: str, text: str) -> None:
     """A name finds a rank 0 that was created anew; a variable would hold the dead address as long as the container runs."""
-    before = set_command(pods.load(pattern.format(1)), "bash", "-c", text)
+    before = run_in_shell(pattern.format(1), text)
     pod, decisions = meet(before)
     assert environment(pod)["MASTER_ADDR"] == environment(before)["MASTER_ADDR"]
     assert waits_for(pod) == []
@@ -336,16 +331,10 @@ def test_a_loop_that_starts_the_ranks_again_keeps_the_name(pattern: str, text: s
         "starts its ranks in a loop, where MASTER_ADDR would hold the address of a rank 0 that is gone"
         in decisions[-1].message
     )
-    own = add_env(
-        set_command(
-            pods.load(pattern.format(1)), "bash", "-c", text.replace("MASTER_ADDR", "HEAD")
-        ),
-        "HEAD",
-        "",
-    )
+    own = add_env(run_in_shell(pattern.format(1), text.replace("MASTER_ADDR", "HEAD")), "HEAD", "")
     own["spec"]["containers"][0]["env"][-1]["value"] = environment(before)["MASTER_ADDR"]
     assert environment(meet(own)[0])["HEAD"] == environment(before)["MASTER_ADDR"]
-    operators = set_command(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "-c", text)
+    operators = run_in_shell("kubeflow-pytorchjob-1", text)
     assert (
         environment(meet(operators)[0])["PET_MASTER_ADDR"]
         == environment(operators)["PET_MASTER_ADDR"]
@@ -360,19 +349,14 @@ ADDED_IN_LOOPS = [
 
 @pytest.mark.parametrize("text", ADDED_IN_LOOPS)
 def test_none_is_added_either_where_a_loop_starts_the_ranks_again(text: str) -> None:
-    pod, decisions = meet(set_command(pods.load("pods/volcano-pod-1.yaml"), "bash", "-c", text))
+    pod, decisions = meet(run_in_shell("volcano-pod-1", text))
     assert "MASTER_ADDR" not in environment(pod)
     assert waits_for(pod) == []
     assert decisions[-1].message == (
         "keeps the name of rank 0: container train-1 starts its ranks in a loop, where MASTER_ADDR would hold the address of a rank 0 "
         "that is gone"
     )
-    trainjob = set_command(
-        pods.load("pods/kubeflow-trainer-1.yaml"),
-        "bash",
-        "-c",
-        "until torchrun t.py; do sleep 5; done",
-    )
+    trainjob = run_in_shell("kubeflow-trainer-1", "until torchrun t.py; do sleep 5; done")
     assert environment(meet(trainjob)[0]) == environment(trainjob)
 
 
@@ -391,9 +375,7 @@ STATIC = [
 def test_beside_a_static_endpoint_nothing_is_added_and_nobody_waits(number: int, text: str) -> None:
     """Torch gives its ranks the endpoint's host as MASTER_ADDR, whatever stands in the container."""
     host = ("${TORCHX_RANK0_HOST:=localhost}", "${VC_TRAIN_0_HOSTS:=localhost}")[number]
-    before = set_command(
-        pods.load(f"pods/volcano-pod-{number}.yaml"), "bash", "-c", text.format(host)
-    )
+    before = run_in_shell(f"volcano-pod-{number}", text.format(host))
     pod, decisions = meet(before)
     assert pod == before
     who, found = ("rank 0", "a worker")[number], plan_for(before).rendezvous
@@ -431,9 +413,7 @@ def test_beside_any_other_endpoint_training_scripts_see_the_address(
     for number, host in enumerate(
         ("${TORCHX_RANK0_HOST:=localhost}", "${VC_TRAIN_0_HOSTS:=localhost}")
     ):
-        before = set_command(
-            pods.load(f"pods/volcano-pod-{number}.yaml"), "bash", "-c", text.format(host)
-        )
+        before = run_in_shell(f"volcano-pod-{number}", text.format(host))
         for name, value in more.items():
             add_env(before, name, value)
         pod, _ = meet(before)
@@ -444,7 +424,7 @@ def test_beside_any_other_endpoint_training_scripts_see_the_address(
 
 def test_a_static_endpoint_that_moves_itself_changes_nothing() -> None:
     text = "torchrun --nnodes 2 --master_addr=$PET_MASTER_ADDR t.py"
-    pod, _ = meet(set_command(pods.load("pods/kubeflow-trainer-0.yaml"), "bash", "-c", text))
+    pod, _ = meet(run_in_shell("kubeflow-trainer-0", text))
     found = environment(pod)
     assert found["PET_MASTER_ADDR"] == found["MASTER_ADDR"] == "@master-addr"
     assert found["PET_LOCAL_ADDR"] == "@local-addr"
@@ -452,8 +432,8 @@ def test_a_static_endpoint_that_moves_itself_changes_nothing() -> None:
 
 def test_rank_zero_keeps_its_name_where_the_profile_says_so() -> None:
     by_name = profile(rendezvous=Settings(rank_zero="name"))
-    pod, decisions = meet(pods.load("pods/kubeflow-pytorchjob-0.yaml"), profile=by_name)
-    worker, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"), profile=by_name)
+    pod, decisions = meet(load("kubeflow-pytorchjob-0"), profile=by_name)
+    worker, _ = meet(load("kubeflow-pytorchjob-1"), profile=by_name)
     assert environment(pod)["MASTER_ADDR"] == "bert-master-0"
     assert decisions[-1].message == "keeps the name of rank 0: profile rdma says rankZero: name"
     assert environment(worker)["MASTER_ADDR"] == "@master-addr"
@@ -470,15 +450,13 @@ OWN_LOCAL: dict[str, Callable[[Object], Object]] = {
 
 @pytest.mark.parametrize("change", OWN_LOCAL.values(), ids=OWN_LOCAL)
 def test_a_users_own_local_address_is_respected(change: Callable[[Object], Object]) -> None:
-    pod, _ = meet(change(pods.load("pods/kubeflow-pytorchjob-0.yaml")))
+    pod, _ = meet(change(load("kubeflow-pytorchjob-0")))
     assert environment(pod).get("PET_LOCAL_ADDR") in (None, "192.168.7.7")
     assert waits_for(pod) == ["master-addr:own"]
 
 
 def elastic(number: int) -> Object:
-    pod = drop_env(
-        pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR", "PET_NNODES"
-    )
+    pod = drop_env(load("kubeflow-pytorchjob-1"), "MASTER_ADDR", "PET_MASTER_ADDR", "PET_NNODES")
     pod["metadata"]["name"] = f"bert-worker-{number}"
     if number == 0:
         pod["metadata"]["labels"]["training.kubeflow.org/job-role"] = "master"
@@ -496,9 +474,7 @@ def test_an_elastic_pytorchjob_keeps_its_endpoint_and_tells_scripts_the_address(
 
 
 def test_with_a_master_and_elastic_policy_the_other_address_stays() -> None:
-    pod = add_env(
-        pods.load("pods/kubeflow-pytorchjob-1.yaml"), "PET_RDZV_ENDPOINT", "bert-worker-0:29400"
-    )
+    pod = add_env(load("kubeflow-pytorchjob-1"), "PET_RDZV_ENDPOINT", "bert-worker-0:29400")
     pod["metadata"]["name"] = "bert-worker-1"
     found = environment(meet(pod)[0])
     assert found["MASTER_ADDR"] == found["PET_MASTER_ADDR"] == "bert-master-0"
@@ -517,7 +493,7 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_and_arguments_are_never_changed(command: list[str]) -> None:
     for key in ("command", "args"):
-        before = pods.load("pods/kubeflow-trainer-1.yaml")
+        before = load("kubeflow-trainer-1")
         container = before["spec"]["containers"][0]
         container.pop("command", None)
         container[key] = command
@@ -526,7 +502,7 @@ def test_commands_and_arguments_are_never_changed(command: list[str]) -> None:
 
 
 def test_every_occurrence_in_every_container_moves() -> None:
-    before = add_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "bert-master-0")
+    before = add_env(load("kubeflow-pytorchjob-1"), "MASTER_ADDR", "bert-master-0")
     sidecar = {
         "name": "monitor",
         "image": "registry.example.com/monitor:1",
@@ -546,7 +522,7 @@ def test_every_occurrence_in_every_container_moves() -> None:
 
 
 def test_a_variable_that_another_is_made_of_keeps_its_name() -> None:
-    before = add_env(pods.load("pods/lws-1.yaml"), "MASTER_ADDR", "$(LWS_LEADER_ADDRESS)")
+    before = add_env(load("lws-1"), "MASTER_ADDR", "$(LWS_LEADER_ADDRESS)")
     add_env(before, "ENDPOINT", "$(MASTER_ADDR):29500")
     found = environment(meet(before)[0])
     assert found["MASTER_ADDR"] == "$(LWS_LEADER_ADDRESS)"
@@ -554,9 +530,7 @@ def test_a_variable_that_another_is_made_of_keeps_its_name() -> None:
 
 
 def test_the_variable_of_a_leader_stays_but_where_a_torch_launcher_alone_takes_it() -> None:
-    pod = set_command(
-        pods.load("pods/lws-1.yaml"), "sglang", "--dist-init-addr=$(LWS_LEADER_ADDRESS):5000"
-    )
+    pod = set_command(load("lws-1"), "sglang", "--dist-init-addr=$(LWS_LEADER_ADDRESS):5000")
     assert environment(meet(pod)[0])["LWS_LEADER_ADDRESS"] == "mnmt-0.mnmt.train"
     assert waits_for(meet(pod)[0]) == []
     command = ["torchrun", "--nnodes=2", "--master_addr=$(LWS_LEADER_ADDRESS)", "t.py"]
@@ -564,7 +538,7 @@ def test_the_variable_of_a_leader_stays_but_where_a_torch_launcher_alone_takes_i
 
 
 def test_an_address_made_of_the_pods_own_labels_moves() -> None:
-    before = drop_env(pods.load("pods/jobset-1.yaml"), "MASTER_ADDR")
+    before = drop_env(load("jobset-1"), "MASTER_ADDR")
     path = "metadata.labels['jobset.sigs.k8s.io/jobset-name']"
     with_source(before, "JOBSET", {"fieldRef": {"apiVersion": "v1", "fieldPath": path}})
     add_env(before, "MASTER_ADDR", "$(JOBSET)-workers-0-0.$(JOBSET)")
@@ -572,13 +546,13 @@ def test_an_address_made_of_the_pods_own_labels_moves() -> None:
 
 
 def test_every_member_gives_its_own_address_where_names_could_sort_first() -> None:
-    pod, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"), local_address_everywhere=True)
+    pod, _ = meet(load("kubeflow-pytorchjob-1"), local_address_everywhere=True)
     assert environment(pod)["PET_LOCAL_ADDR"] == "@local-addr"
     assert waits_for(pod) == ["master-addr", "local-addr:own"]
 
 
 def test_the_wait_container_is_last_once_and_never_moved() -> None:
-    pod, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    pod, _ = meet(load("kubeflow-pytorchjob-1"))
     assert [one["name"] for one in pod["spec"]["initContainers"]] == [
         "init-pytorch",
         names.WAIT_CONTAINER,
@@ -594,7 +568,7 @@ def test_the_wait_container_is_last_once_and_never_moved() -> None:
 
 
 def test_another_injectors_container_is_served_on_the_second_pass() -> None:
-    pod, _ = meet(pods.load("pods/torch-on-k8s-1.yaml"))
+    pod, _ = meet(load("torch-on-k8s-1"))
     env = [{"name": "MASTER_ADDR", "value": "bert-master-0"}]
     pod["spec"]["containers"].insert(
         0, {"name": "proxy", "image": "registry.example.com/proxy:1", "env": env}
@@ -611,7 +585,7 @@ def wait_container(before: Object, **tweaks: Any) -> Object:
 
 
 def test_the_wait_container_asks_for_no_device() -> None:
-    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before = load("kubeflow-pytorchjob-1")
     same = {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": "8", "rdma/hca": "1"}
     before["spec"]["containers"][0]["resources"] = {"limits": same, "requests": dict(same)}
     found = wait_container(before)
@@ -644,21 +618,21 @@ def test_the_wait_container_asks_for_no_device() -> None:
 )
 def test_the_wait_container_asks_for_as_much_as_the_training_container(resources: Object) -> None:
     """A LimitRange with a ratio or a minimum that takes the training container takes the wait container too."""
-    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before = load("kubeflow-pytorchjob-1")
     before["spec"]["containers"][0]["resources"] = resources
     assert wait_container(before)["resources"] == resources
 
 
 def test_the_wait_container_leaves_nothing_to_add_for_the_service_account_plugin() -> None:
     """The plugin mounts a token where a container mounts nothing at its path, and the API server then calls the webhook again."""
-    found = wait_container(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    found = wait_container(load("kubeflow-pytorchjob-1"))
     [there] = [mount for mount in found["volumeMounts"] if mount["mountPath"] == TOKEN_PATH]
     assert there == {"name": names.WAIT_VOLUME, "mountPath": TOKEN_PATH, "readOnly": True}
 
 
 def test_a_wait_container_that_holds_a_token_keeps_it() -> None:
     """As in a manifest that was saved from a pod of an earlier release: two mounts at one path are not valid."""
-    before, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    before, _ = meet(load("kubeflow-pytorchjob-1"))
     [mounts] = [
         one["volumeMounts"]
         for one in before["spec"]["initContainers"]
@@ -670,7 +644,7 @@ def test_a_wait_container_that_holds_a_token_keeps_it() -> None:
 
 
 def test_a_file_that_another_adds_to_the_volume_of_the_wait_container_stays() -> None:
-    before, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    before, _ = meet(load("kubeflow-pytorchjob-1"))
     [volume] = [one for one in before["spec"]["volumes"] if one["name"] == names.WAIT_VOLUME]
     volume["downwardAPI"]["items"].append(
         {"path": "uid", "fieldRef": {"fieldPath": "metadata.uid"}}
@@ -681,7 +655,7 @@ def test_a_file_that_another_adds_to_the_volume_of_the_wait_container_stays() ->
 
 
 def test_a_volume_that_the_wait_container_alone_mounts_is_made_that_of_the_addresses() -> None:
-    before, _ = meet(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    before, _ = meet(load("kubeflow-pytorchjob-1"))
     [volume] = [one for one in before["spec"]["volumes"] if one["name"] == names.WAIT_VOLUME]
     files = volume.pop("downwardAPI")
     volume["emptyDir"] = {}
@@ -690,7 +664,7 @@ def test_a_volume_that_the_wait_container_alone_mounts_is_made_that_of_the_addre
 
 
 def test_the_wait_container_passes_restricted_where_the_training_container_does() -> None:
-    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before = load("kubeflow-pytorchjob-1")
     before["spec"]["containers"][0]["securityContext"] = {
         "runAsUser": 1000,
         "runAsNonRoot": True,
@@ -711,9 +685,7 @@ def test_the_wait_container_passes_restricted_where_the_training_container_does(
 
 def test_a_profile_may_give_the_wait_an_image_of_its_own() -> None:
     settings = Settings(wait_image="registry.example.com/busybox:1", timeout_seconds=90)
-    found = wait_container(
-        pods.load("pods/kubeflow-pytorchjob-1.yaml"), profile=profile(rendezvous=settings)
-    )
+    found = wait_container(load("kubeflow-pytorchjob-1"), profile=profile(rendezvous=settings))
     assert found["image"] == "registry.example.com/busybox:1"
     assert "imagePullPolicy" not in found
     assert {"name": "FABRIC_INJECTOR_TIMEOUT", "value": "90"} in found["env"]
@@ -721,7 +693,7 @@ def test_a_profile_may_give_the_wait_an_image_of_its_own() -> None:
 
 def test_our_own_image_waits_without_a_shell() -> None:
     settings = profile(rendezvous=Settings(wait_image=INSTALLED))
-    before = pods.load("pods/kubeflow-pytorchjob-1.yaml")
+    before = load("kubeflow-pytorchjob-1")
     before["spec"]["containers"][0]["imagePullPolicy"] = "Never"
     pod, _ = meet(before, profile=settings, own_image="registry.example.com/fabric-injector:1")
     found = pod["spec"]["initContainers"][-1]
@@ -738,12 +710,12 @@ def test_our_own_image_waits_without_a_shell() -> None:
 
 
 def test_the_script_travels_whole() -> None:
-    found = wait_container(pods.load("pods/kubeflow-pytorchjob-1.yaml"))
+    found = wait_container(load("kubeflow-pytorchjob-1"))
     assert found["command"][:4] == ["sh", "-c", wait.script(), names.WAIT_CONTAINER]
 
 
 def test_without_rendezvous_nothing_changes_and_the_reason_is_told() -> None:
-    before = pods.load("pods/mpijob-worker-0.yaml")
+    before = load("mpijob-worker-0")
     pod, decisions = meet(before)
     assert pod == before
     assert outcomes(decisions) == [(Outcome.SKIPPED, Reason.NO_PROCESS_GROUP)]
@@ -761,11 +733,7 @@ LONG = {
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_a_very_long_command_costs_no_more_than_its_length(text: str) -> None:
     """A search that went back for each of its starts would take minutes here."""
-    pod, decisions = meet(
-        set_command(
-            pods.load("pods/kubeflow-pytorchjob-0.yaml"), "sh", "-c", text + "; torchrun t.py"
-        )
-    )
+    pod, decisions = meet(run_in_shell("kubeflow-pytorchjob-0", text + "; torchrun t.py"))
     assert environment(pod)["PET_LOCAL_ADDR"] == "@local-addr"
     assert environment(pod)["MASTER_ADDR"] == (
         "@master-addr" if "MASTER_ADDR" not in text else "bert-master-0"
@@ -775,15 +743,13 @@ def test_a_very_long_command_costs_no_more_than_its_length(text: str) -> None:
 
 def test_accelerate_with_a_static_rendezvous_moves_on_rank_zero_too() -> None:
     pod, _ = meet(
-        set_command(
-            pods.load("pods/kubeflow-pytorchjob-0.yaml"), *ACCELERATE, "--machine_rank=0", "t.py"
-        )
+        set_command(load("kubeflow-pytorchjob-0"), *ACCELERATE, "--machine_rank=0", "t.py")
     )
     assert environment(pod)["MASTER_ADDR"] == "@master-addr"
 
 
 def test_a_variable_of_any_name_that_an_option_takes_moves() -> None:
-    pod = drop_env(pods.load("pods/statefulset-1.yaml"), "MASTER_ADDR", "MASTER_PORT")
+    pod = drop_env(load("statefulset-1"), "MASTER_ADDR", "MASTER_PORT")
     add_env(
         set_command(pod, "torchrun", "--rdzv_endpoint=$(HEAD):29500", "t.py"), "HEAD", "ddp-0.ddp"
     )
@@ -792,7 +758,7 @@ def test_a_variable_of_any_name_that_an_option_takes_moves() -> None:
 
 def test_a_name_of_which_a_part_is_hidden_stays() -> None:
     """If rank 0 never comes, its name is published in place of the address: it must be known whole."""
-    pod = drop_env(pods.load("pods/kubeflow-pytorchjob-1.yaml"), "MASTER_ADDR", "PET_MASTER_ADDR")
+    pod = drop_env(load("kubeflow-pytorchjob-1"), "MASTER_ADDR", "PET_MASTER_ADDR")
     with_source(pod, "DOMAIN", {"configMapKeyRef": {"name": "cluster", "key": "domain"}})
     add_env(pod, "MASTER_ADDR", "bert-master-0.$(DOMAIN)")
     result, _ = meet(pod)
@@ -809,7 +775,7 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("text", SCRIPTS)
 def test_a_script_beside_the_launcher_may_do_anything_with_the_name(text: str) -> None:
-    pod, decisions = meet(set_command(pods.load("pods/jobset-1.yaml"), "bash", "-c", text))
+    pod, decisions = meet(run_in_shell("jobset-1", text))
     assert environment(pod)["MASTER_ADDR"] == "ddp-workers-0-0.ddp"
     assert decisions[-1].message == (
         "keeps the name of rank 0: what else container pytorch runs, and does with MASTER_ADDR, is not written in the pod"
@@ -817,9 +783,7 @@ def test_a_script_beside_the_launcher_may_do_anything_with_the_name(text: str) -
 
 
 def test_a_text_in_a_variable_that_a_shell_evaluates_counts() -> None:
-    pod = set_command(
-        pods.load("pods/kubeflow-pytorchjob-1.yaml"), "bash", "-c", 'eval "$PRE"; torchrun t.py'
-    )
+    pod = run_in_shell("kubeflow-pytorchjob-1", 'eval "$PRE"; torchrun t.py')
     result, _ = meet(add_env(pod, "PRE", "until nslookup $MASTER_ADDR; do sleep 1; done"))
     assert environment(result)["MASTER_ADDR"] == "bert-master-0"
 
@@ -838,12 +802,7 @@ def test_a_text_in_a_variable_that_a_shell_evaluates_counts() -> None:
     ],
 )
 def test_an_endpoint_of_a_backend_that_is_not_known_stays(variable: Object, command: str) -> None:
-    pod = set_command(
-        pods.load("pods/statefulset-1.yaml"),
-        "sh",
-        "-c",
-        command + " --rdzv_endpoint=$MASTER_ADDR:29500 t.py",
-    )
+    pod = run_in_shell("statefulset-1", command + " --rdzv_endpoint=$MASTER_ADDR:29500 t.py")
     pod["spec"]["containers"][0]["env"].append(variable)
     assert environment(meet(pod)[0])["MASTER_ADDR"] == "ddp-0.ddp"
 
@@ -852,7 +811,7 @@ def test_an_endpoint_of_a_backend_that_is_not_known_stays(variable: Object, comm
 def test_a_rank_zero_that_also_calls_itself_local_is_known_by_its_name_to_a_later_pass(
     own: str,
 ) -> None:
-    pod = drop_env(pods.load("pods/statefulset-0.yaml"), "MASTER_ADDR")
+    pod = drop_env(load("statefulset-0"), "MASTER_ADDR")
     add_env(add_env(pod, "MASTER_ADDR", "ddp-0.ddp.train"), "INIT_METHOD", f"tcp://{own}:29500")
     once, _ = meet(pod)
     assert environment(once)[names.ENV_MASTER_NAME] == "ddp-0.ddp.train"
@@ -865,7 +824,7 @@ def test_a_rank_zero_that_also_calls_itself_local_is_known_by_its_name_to_a_late
 
 
 def test_a_later_pass_knows_that_rank_zero_has_moved_also_where_master_addr_is_empty() -> None:
-    pod = pods.load("pods/kubeflow-pytorchjob-0.yaml")
+    pod = load("kubeflow-pytorchjob-0")
     for entry in pod["spec"]["containers"][0]["env"]:
         if entry["name"] == "MASTER_ADDR":
             del entry["value"]

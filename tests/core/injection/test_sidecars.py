@@ -1,7 +1,5 @@
 """Sidecars: containers of the profile that run beside the training one, where Configuration and PodSecurity allow it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -14,11 +12,7 @@ from webhook.core.errors import Denied
 from webhook.core.injection import steps
 from webhook.core.injection.sidecars import inject
 from webhook.core.model import Decision, Object, Reason
-from webhook.core.profiles import (
-    Allowed,
-    Profile,
-    ProfileSidecar,
-)
+from webhook.core.profiles import Allowed, Profile, ProfileSidecar
 
 EVERYTHING = Allowed(("/",), ("example.com/*",))
 PLAIN = ProfileSidecar("daemon", "example.com/daemon:1")

@@ -13,8 +13,6 @@ holds outcome and reason of each decision, and its message in the rows that are 
 the reason and the message of a denial.
 """
 
-from __future__ import annotations
-
 import copy
 import importlib
 from dataclasses import replace

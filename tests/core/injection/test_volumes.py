@@ -1,7 +1,5 @@
 """Volumes: the profile's, where the Configuration and PodSecurity let the pod have them; what the user has stays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -12,12 +10,7 @@ from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.injection.volumes import inject
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.core.profiles import (
-    Allowed,
-    HostPathSource,
-    ProfileMount,
-    ProfileVolume,
-)
+from webhook.core.profiles import Allowed, HostPathSource, ProfileMount, ProfileVolume
 
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
 EVERYTHING = Allowed(host_paths=("/",))

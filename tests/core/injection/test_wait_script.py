@@ -1,7 +1,5 @@
 """The wait step, run for real: the script under every POSIX shell that training images hold, and the program of our own image."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

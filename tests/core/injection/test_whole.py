@@ -1,7 +1,5 @@
 """A fabric is given whole or not at all: half of it is worse than none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,49 +1,43 @@
-"""Reference the claims of the profile: devices that DRA drivers give, where the pod has none of the kind itself.
+"""Reference the claims of the profile: devices of DRA drivers, where the pod has none itself.
 
-The templates that the pod names are the controller's to keep. All pods of a job are decided alike: by the profile, by whether the job
-has several pods, and by what the pod's own text asks for.
+The templates that the pod names are the controller's to keep. All pods of a job are decided alike:
+by the profile, by whether the job has several pods, and by what the pod's own text asks for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
+from typing import Final
 
 from webhook.core import podspec
 from webhook.core.accelerators import find_pod_accelerator, is_accelerator, is_accelerator_class
 from webhook.core.claim_templates import is_ours, name_in_pod, template_name
 from webhook.core.draft import Draft
 from webhook.core.injection.devices import claims_of_devices
-from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.injection.row import Row
+from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.profiles import ProfileClaim
 
-STEP = "claims"
+STEP: Final = Row("claims")
 _CLAIMS = ("spec", "resourceClaims")
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Append what the pod lacks to its claims and to those of the training container; remove what it may not have.
+    """Append what the pod and its training container lack; remove what the pod may not have.
 
-    A reference that an earlier pass, or the pod that this one is a copy of, has got is brought to the template of today.
+    A reference that an earlier pass, or the pod that this one is a copy of, has got is brought to
+    the template of today.
     """
     profile = plan.profile
     if not profile.claims:
-        return [
-            Decision(
-                STEP, Outcome.SKIPPED, Reason.NOT_ASKED, f"profile {profile.name} gives no claims"
-            )
-        ]
+        return [STEP.not_asked(f"profile {profile.name} gives no claims")]
     wanted, told = given(draft.pod, plan)
     _remove(draft, keep=[name_in_pod(claim) for claim in wanted])
     if changed := [claim for claim in wanted if _reference(draft, plan, claim)]:
-        listed = ", ".join(
-            f"{name_in_pod(claim)} (template {template_name(claim)})" for claim in changed
-        )
-        message = f"container {plan.container_name} gets {'claims' if len(changed) > 1 else 'claim'} {listed}"
-        told.insert(0, Decision(STEP, Outcome.INJECTED, Reason.ADDED, message))
+        claims = [f"{name_in_pod(claim)} (template {template_name(claim)})" for claim in changed]
+        told.insert(0, STEP.added(f"container {plan.container_name} gets {_named(claims)}"))
     elif wanted:
-        message = f"the pod has {', '.join(map(name_in_pod, wanted))} already"
-        told.insert(0, Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, message))
+        listed = ", ".join(map(name_in_pod, wanted))
+        told.insert(0, STEP.already_there(f"the pod has {listed} already"))
     return told
 
 
@@ -58,12 +52,9 @@ def given(pod: Object, plan: Plan) -> tuple[list[ProfileClaim], list[Decision]]:
 
 
 def with_references(pod: Object, plan: Plan) -> Object:
-    """Return the pod with the claims of the profile that it gets, and none that an earlier pass gave it; the pod itself stays."""
+    """Return a copy of the pod with the claims that it gets, and none that an earlier pass gave."""
     others = [each for each in pod["spec"].get("resourceClaims") or () if not is_ours(each)]
-    ours = [
-        {"name": name_in_pod(each), "resourceClaimTemplateName": template_name(each)}
-        for each in given(pod, plan)[0]
-    ]
+    ours = map(_entry, given(pod, plan)[0])
     return {**pod, "spec": {**pod["spec"], "resourceClaims": [*others, *ours]}}
 
 
@@ -72,75 +63,73 @@ def has_references(pod: Object) -> bool:
     return any(map(is_ours, (pod.get("spec") or {}).get("resourceClaims") or ()))
 
 
+def _entry(claim: ProfileClaim) -> Object:
+    return {"name": name_in_pod(claim), "resourceClaimTemplateName": template_name(claim)}
+
+
+def _named(claims: list[str]) -> str:
+    return f"{'claims' if len(claims) > 1 else 'claim'} {', '.join(claims)}"
+
+
 def _why_none(pod: Object, plan: Plan) -> Decision | None:
     """Say why the pod gets no claim at all."""
-    training, name = plan.training_pod, plan.profile.name
+    training = plan.training_pod
+    left_out = f"the claims of profile {plan.profile.name} are left out:"
     if training is None:
-        what = "it is not known to be one of a job of several pods, and a claim keeps a pod from nodes without such devices"
-        return Decision(
-            STEP,
-            Outcome.SKIPPED,
-            Reason.NOT_TRAINING,
-            f"the claims of profile {name} are left out: {what}",
-        )
+        what = "it is not known to be one of a job of several pods, and a claim keeps a pod"
+        message = f"{left_out} {what} from nodes without such devices"
+        return STEP.skipped(Reason.NOT_TRAINING, message)
     if training.reason is Reason.SINGLE_NODE and training.rendezvous is None:
-        what = "the job has one pod, which needs no network, and a claim would keep it from nodes without such devices"
-        return Decision(
-            STEP,
-            Outcome.SKIPPED,
-            Reason.SINGLE_NODE,
-            f"the claims of profile {name} are left out: {what}",
-        )
+        what = "the job has one pod, which needs no network, and a claim would keep it"
+        message = f"{left_out} {what} from nodes without such devices"
+        return STEP.skipped(Reason.SINGLE_NODE, message)
+    reason = None
     if plan.claims_problem:
-        return _warn(plan, Reason.CLAIMS_UNSERVED, plan.claims_problem)
-    if plan.host_network:
-        what = "a driver gives no card to a pod on the node's network (hostNetwork: true); remove hostNetwork"
-        return _warn(plan, Reason.HOST_NETWORK, what)
-    if podspec.is_windows(pod):
-        return _warn(plan, Reason.WINDOWS, "it is a Windows pod")
-    if own := _claims_of_the_users(pod, plan):
+        reason, what = Reason.CLAIMS_UNSERVED, plan.claims_problem
+    elif plan.host_network:
+        reason = Reason.HOST_NETWORK
         what = (
-            f"it brings {'claims' if len(own) > 1 else 'claim'} {', '.join(own)} of its own, which may be for the same devices; "
+            "a driver gives no card to a pod on the node's network (hostNetwork: true); "
+            "remove hostNetwork"
+        )
+    elif podspec.is_windows(pod):
+        reason, what = Reason.WINDOWS, "it is a Windows pod"
+    elif own := _claims_of_the_users(pod, plan):
+        reason = Reason.DRA_CLAIM
+        what = (
+            f"it brings {_named(own)} of its own, which may be for the same devices; "
             "remove one of the two"
         )
-        return _warn(plan, Reason.DRA_CLAIM, what)
-    if resource := _device_of_the_users(pod, plan):
-        what = f"it asks for {resource} itself, which may be the same device, and would count twice; remove one of the two"
-        return _warn(plan, Reason.OWN_DEVICE, what)
-    return None
-
-
-def _warn(plan: Plan, reason: Reason, why: str, which: str = "") -> Decision:
-    what = (
-        f"claim {which} of profile {plan.profile.name} is"
-        if which
-        else f"the claims of profile {plan.profile.name} are"
-    )
-    return Decision(STEP, Outcome.WARNED, reason, f"pod {plan.pod_name}: {what} left out: {why}")
+    elif resource := _device_of_the_users(pod, plan):
+        reason = Reason.OWN_DEVICE
+        what = (
+            f"it asks for {resource} itself, which may be the same device, and would count twice; "
+            "remove one of the two"
+        )
+    return STEP.warned(plan, reason, f"{left_out} {what}") if reason else None
 
 
 def _claims_of_the_users(pod: Object, plan: Plan) -> list[str]:
-    """Return the claims that are not ours, but for channels of ComputeDomains: a pod shows nothing of them but names."""
+    """Return the claims that are not ours, but for channels of ComputeDomains."""
     ours = {name_in_pod(claim) for claim in plan.profile.claims}
     colliding = [
         str(each.get("name"))
         for each in pod["spec"].get("resourceClaims") or ()
         if each.get("name") in ours and not is_ours(each)
     ]
-    return list(
-        dict.fromkeys(
-            [*colliding, *claims_of_devices(pod, podspec.containers(pod)[plan.container])]
-        )
-    )
+    return list(dict.fromkeys([*colliding, *claims_of_devices(pod, plan.trainer(pod))]))
 
 
 def _device_of_the_users(pod: Object, plan: Plan) -> str:
-    """Return the first device that a container asks for itself: no accelerator, and nothing that the profile gives besides."""
+    """Return the first device that a container asks for itself, and the profile does not give.
+
+    Accelerators are none.
+    """
     given = {
         *plan.fabric_resources,
         *(name for sidecar in plan.profile.sidecars for name in sidecar.resources),
     }
-    for container in (*podspec.containers(pod), *podspec.init_containers(pod)):
+    for container in podspec.every_container(pod):
         for quantities in (podspec.limits(container), podspec.requests(container)):
             for resource, quantity in quantities.items():
                 if (
@@ -154,63 +143,50 @@ def _device_of_the_users(pod: Object, plan: Plan) -> str:
 
 
 def _left_out(pod: Object, plan: Plan, claim: ProfileClaim) -> Decision | None:
-    """Say why this claim is left out: what it gives, or must lie beside, the pod asks for in another way."""
+    """Say why this claim is left out: the pod asks otherwise for what it gives or lies beside."""
     accelerator = find_pod_accelerator(pod)
     if accelerator is None:
         return None
-    classes = [
-        each.device_class_name
-        for each in claim.requests
-        if is_accelerator_class(each.device_class_name)
-    ]
-    if classes:
-        why = f"it asks for {classes[0]}, and the pod for {accelerator} itself, which would count twice; remove one of the two"
-        return _warn(plan, Reason.OWN_DEVICE, why, claim.name)
-    if claim.constraints:
-        attribute = claim.constraints[0].match_attribute
+    classes = [each.device_class_name for each in claim.requests]
+    if counted := next(filter(is_accelerator_class, classes), None):
         why = (
-            f"its devices match by {attribute} with one another alone, not with the pod's {accelerator}; "
-            f"remove {accelerator} where a claim gives it, or the constraint"
+            f"it asks for {counted}, and the pod for {accelerator} itself, which would count "
+            "twice; remove one of the two"
         )
-        return _warn(plan, Reason.OWN_DEVICE, why, claim.name)
-    return None
+    elif claim.constraints:
+        why = (
+            f"its devices match by {claim.constraints[0].match_attribute} with one another alone, "
+            f"not with the pod's {accelerator}; remove {accelerator} where a claim gives it, or "
+            "the constraint"
+        )
+    else:
+        return None
+    message = f"claim {claim.name} of profile {plan.profile.name} is left out: {why}"
+    return STEP.warned(plan, Reason.OWN_DEVICE, message)
 
 
 def _reference(draft: Draft, plan: Plan, claim: ProfileClaim) -> bool:
     """Make pod and training container name the claim; False where they do."""
-    name, template = name_in_pod(claim), template_name(claim)
-    there = draft.get(*_CLAIMS) or []
-    index = next((index for index, each in enumerate(there) if each.get("name") == name), None)
-    if index is None:
-        draft.append(_CLAIMS, {"name": name, "resourceClaimTemplateName": template})
-        changed = True
+    entry = _entry(claim)
+    name = entry["name"]
+    there = [each.get("name") for each in draft.get(*_CLAIMS) or ()]
+    before = draft.edits
+    if name not in there:
+        draft.append(_CLAIMS, entry)
     else:
-        changed = draft.set_key((*_CLAIMS, index), "resourceClaimTemplateName", template)
-    path = ("spec", "containers", plan.container, "resources", "claims")
-    if all(each.get("name") != name for each in draft.get(*path) or ()):
-        draft.append(path, {"name": name})
-        changed = True
-    return changed
+        path = (*_CLAIMS, there.index(name))
+        draft.set_key(path, "resourceClaimTemplateName", entry["resourceClaimTemplateName"])
+    own = plan.in_trainer("resources", "claims")
+    if all(each.get("name") != name for each in draft.get(*own) or ()):
+        draft.append(own, {"name": name})
+    return draft.edits > before
 
 
 def _remove(draft: Draft, keep: Iterable[str]) -> None:
-    """Remove the references to templates of ours, but those whose names in the pod are in *keep*."""
-    there = draft.get(*_CLAIMS) or []
-    gone = [
-        index for index, each in enumerate(there) if is_ours(each) and each.get("name") not in keep
-    ]
-    dropped = {there[index].get("name") for index in gone}
-    for index in reversed(gone):
-        draft.remove(_CLAIMS, index)
-    if not dropped:
-        return
-    for kind in ("containers", "initContainers"):
-        for position in range(len(draft.get("spec", kind) or ())):
-            path = ("spec", kind, position, "resources", "claims")
-            named = [
-                index
-                for index, each in enumerate(draft.get(*path) or ())
-                if each.get("name") in dropped
-            ]
-            for index in reversed(named):
-                draft.remove(path, index)
+    """Remove the references to our templates, but those whose names in the pod are in *keep*."""
+    gone = draft.drop(_CLAIMS, lambda each: is_ours(each) and each.get("name") not in keep)
+    dropped = {each.get("name") for each in gone}
+    for kind in ("containers", "initContainers") if dropped else ():
+        for index in range(len(draft.get("spec", kind) or ())):
+            path = ("spec", kind, index, "resources", "claims")
+            draft.drop(path, lambda each: each.get("name") in dropped)

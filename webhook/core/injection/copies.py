@@ -1,13 +1,13 @@
-"""Undo in a copy of an injected pod what would wait in vain: a saved manifest, or what ``kubectl debug --copy-to`` makes.
+"""Undo in a copy of an injected pod what would wait in vain.
 
-A copy has the wait container and variables that take published addresses. Where no rendezvous is planned for it, for instance because
-its labels are gone, nobody would publish them, and it would never start. A pod that is larger than what is read is not looked at: no
-injected one is.
+It is a saved manifest, or what ``kubectl debug --copy-to`` makes. It has the wait container and
+variables that take published addresses. Where no rendezvous is planned for it, for instance
+because its labels are gone, nobody would publish them, and it would never start. A pod that is
+larger than what is read is not looked at: no injected one is.
 """
 
-from __future__ import annotations
-
 import re
+from typing import Final
 
 from webhook.core import bounds, names, podspec
 from webhook.core.draft import Draft
@@ -17,15 +17,16 @@ from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.pod_types import CONTAINERS
 from webhook.core.workloads.addresses import Variables
 
-_REFERENCE = re.compile(r"\$\(([^()$]+)\)")
-STEP = "rendezvous"
+_REFERENCE: Final = re.compile(r"\$\(([^()$]+)\)")
+STEP: Final = "rendezvous"
 
 
 def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
-    """Remove the wait container and the published variables of a pod for which no rendezvous is planned, *why* says the reason.
+    """Remove what waits in a pod for which no rendezvous is planned; *why* says the reason.
 
-    A variable of an address gets rank 0's name back where the pod still holds that. Returns a warning, nothing for a pod that is not a
-    copy. Raises Denied where another text of the container refers to a variable that cannot be given a value.
+    A variable of an address gets rank 0's name back where the pod still holds that. Returns a
+    warning, nothing for a pod that is not a copy. Raises Denied where another text of the container
+    refers to a variable that cannot be given a value.
     """
     if len(podspec.containers(draft.pod)) > CONTAINERS:  # each would be looked at
         return ()
@@ -34,10 +35,9 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     found = [_published(container) for container in podspec.containers(draft.pod)]
     if not (waits or any(found)) or bounds.excess(draft.pod):
         return ()
-    for index, (container, published) in enumerate(
-        zip(podspec.containers(draft.pod), found, strict=True)
-    ):
-        name = _rank_zero(draft.pod, container) if published else ""
+    for index, published in enumerate(found):
+        container = podspec.containers(draft.pod)[index]
+        name = rank_zero_name(draft.pod, container) if published else ""
         referred = _referred_to(container) if published else frozenset()
         path = ("spec", "containers", index, "env")
         for position, entry in reversed(published):
@@ -45,9 +45,8 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
                 draft.replace(path, position, {"name": entry["name"], "value": name})
                 restored.append(entry["name"])
             elif entry["name"] in referred:
-                raise Denied(
-                    STEP, Reason.STALE_MANIFEST, _refused(draft.pod, container, entry["name"], why)
-                )
+                message = _refused(draft.pod, container, entry["name"], why)
+                raise Denied(STEP, Reason.STALE_MANIFEST, message)
             else:
                 draft.remove(path, position)
                 removed.append(entry["name"])
@@ -58,8 +57,8 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     for listed, what in ((restored, "again holds rank 0's name"), (removed, "is removed")):
         told += [f"{variable} {what}" for variable in sorted(set(listed))]
     message = (
-        f"pod {podspec.display_name(draft.pod)} is a copy of an injected pod, for which no address is published here ({why}): "
-        f"{', '.join(told)}"
+        f"pod {podspec.display_name(draft.pod)} is a copy of an injected pod, for which no address "
+        f"is published here ({why}): {', '.join(told)}"
     )
     return (Decision(STEP, Outcome.WARNED, Reason.STALE_MANIFEST, message),)
 
@@ -73,7 +72,7 @@ def _published(container: Object) -> list[tuple[int, Object]]:
     ]
 
 
-def _rank_zero(pod: Object, container: Object) -> str:
+def rank_zero_name(pod: Object, container: Object) -> str:
     """Return the name that the injection remembered; empty where it knew none."""
     remembered = [
         entry for entry in podspec.env(container) if entry["name"] == names.ENV_MASTER_NAME
@@ -83,13 +82,13 @@ def _rank_zero(pod: Object, container: Object) -> str:
 
 def _referred_to(container: Object) -> frozenset[str]:
     values = [entry.get("value") or "" for entry in podspec.env(container)]
-    return frozenset(
-        name for text in (*values, *podspec.argv(container)) for name in _REFERENCE.findall(text)
-    )
+    texts = [*values, *podspec.argv(container)]
+    return frozenset(name for text in texts for name in _REFERENCE.findall(text))
 
 
 def _refused(pod: Object, container: Object, variable: str, why: str) -> str:
     return (
-        f"pod {podspec.display_name(pod)}: container {container.get('name')}: variable {variable} waits for what "
-        f"is not published here ({why}): the manifest was saved from a running pod; apply the manifest that it was made from"
+        f"pod {podspec.display_name(pod)}: container {container.get('name')}: variable {variable} "
+        f"waits for what is not published here ({why}): the manifest was saved from a running pod; "
+        "apply the manifest that it was made from"
     )

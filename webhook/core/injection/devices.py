@@ -1,30 +1,29 @@
 """Ask for the devices of the attached networks, and for what the profile gives besides.
 
-Multus hands out the devices that the kubelet allotted to all app containers and restartable init containers together, so the sum
-over those is what counts. Source: kubernetes pkg/kubelet/apis/podresources/server_v1.go.
+Multus hands out the devices that the kubelet allotted to all app containers and restartable init
+containers together, so the sum over those is what counts. Source: kubernetes
+pkg/kubelet/apis/podresources/server_v1.go.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
 from webhook.core import names, podspec
 from webhook.core.claim_templates import is_ours
 from webhook.core.draft import Draft
-from webhook.core.errors import Denied
 from webhook.core.injection.quantities import count_devices
+from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
 from webhook.core.pod_types import QUANTITIES
-from webhook.core.podspec import claims, containers, limits, requests, running_containers
+from webhook.core.podspec import claims, limits, requests, running_containers
 from webhook.core.profiles import Profile
 from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import format_quantity, parse_quantity
 
-STEP: Final = "devices"
+STEP: Final = Row("devices")
 
 _ANNOTATIONS = ("metadata", "annotations")
 _KEYS = ("limits", "requests")
@@ -34,28 +33,31 @@ _OVERCOMMITTABLE: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Raise the training container's requests and limits by what the pod lacks, as the profile's existingDevices says.
+    """Raise the training container's requests and limits, as the profile's existingDevices says.
 
     Raises Denied where a container asks for a device in a quantity that is not a whole number.
     """
     needed = needed_resources(plan.attachments, plan.profile)
+    own = plan.trainer(draft.pod)
     existing = plan.profile.existing_devices
-    before = _read_added(draft.pod) if existing == "add" else {}
-    _write_added(
-        draft, {name: needed[name] for name in needed if "/" in name} if existing == "add" else {}
-    )
+    before: dict[str, int] = {}
+    noted = ""
+    if existing == "add":
+        before = _read_added(draft.pod)
+        noted = ",".join([f"{name}={needed[name]}" for name in needed if "/" in name])
+    if noted:  # so that another pass over the pod adds nothing more
+        draft.set_key(_ANNOTATIONS, names.ADDED_DEVICES, noted)
+    else:
+        draft.remove_key(_ANNOTATIONS, names.ADDED_DEVICES)
     told: list[Decision] = []
     if plan.profile.quantities:
-        counted, told = count_devices(draft, plan, STEP, needed)
+        counted, told = count_devices(draft, plan, needed)
         # not noted above: a later pass finds them asked for, and asks for no more
-        for resource, number in counted.items():
-            if number > needed.get(resource, 0):
-                needed[resource] = number
+        _raise_to(needed, counted.items())
     if plan.profile.resources:
-        told = [*told, *_leave_out_hugepages(plan, containers(draft.pod)[plan.container], needed)]
+        told += _leave_out_hugepages(plan, own, needed)
     if not needed:
-        return told or [Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, _why_none(plan))]
-    own = containers(draft.pod)[plan.container]
+        return told or [STEP.not_asked(_why_none(plan))]
     others = [container for container in running_containers(draft.pod) if container is not own]
     changed, raised, taken = [], [], []
     written: dict[str, Object] = {key: {} for key in _KEYS}
@@ -68,14 +70,16 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
             elsewhere = [_held(plan, container, resource) for container in others]
             if existing == "add":
                 missing = amount - min(before.get(resource, 0), present)
-            elif existing == "keep" and (
-                held is not None or any(one is not None for one in elsewhere)
-            ):
+            elif existing == "keep" and any(one is not None for one in (held, *elsewhere)):
                 missing = 0
             else:
                 missing -= sum(one or 0 for one in elsewhere)
-            if present + max(missing, 0) < amount and (holder := _first_holder(others, elsewhere)):
-                taken.append(_taken(plan, holder, resource, present + max(missing, 0), amount))
+            has = present + max(missing, 0)
+            if has < amount and any(elsewhere):
+                holder = next(
+                    one for one, has_some in zip(others, elsewhere, strict=True) if has_some
+                )
+                taken.append(_taken(plan, str(holder.get("name")), resource, f"{has} of {amount}"))
         if missing > 0:
             text = _text(plan, resource, amount, present + missing)
             if held is not None and existing != "add":
@@ -83,28 +87,21 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         elif held is None or _is_written(own, resource):
             continue
         else:
-            text = limits(own).get(resource)
-            if text is None:
-                text = requests(own)[resource]
+            text = next(_written(own, resource))
         for key in _keys_of(resource, own):
             written[key][resource] = text
         changed.append(f"{resource}: {text}")
     if not changed:
-        kept = Decision(
-            STEP,
-            Outcome.KEPT,
-            Reason.ALREADY_THERE,
-            f"the pod asks for {', '.join(needed)} already",
-        )
+        kept = STEP.already_there(f"the pod asks for {', '.join(needed)} already")
         return [kept, *taken, *told]
     for key, quantities in written.items():
         if quantities:
-            draft.set_keys(("spec", "containers", plan.container, "resources", key), quantities)
+            draft.set_keys(plan.in_trainer("resources", key), quantities)
     return [*_changed(draft, plan, changed, raised), *taken, *told]
 
 
 def _read_added(pod: Object) -> dict[str, int]:
-    """Read what an earlier pass added, ``rdma/a=2,rdma/b=1``; pieces without a number do not count."""
+    """Read what an earlier pass added, ``rdma/a=2,rdma/b=1``; a piece needs a number."""
     added: dict[str, int] = {}
     for piece in podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(",", QUANTITIES):
         resource, _, amount = piece.partition("=")
@@ -113,13 +110,11 @@ def _read_added(pod: Object) -> dict[str, int]:
     return added
 
 
-def _write_added(draft: Draft, amounts: Mapping[str, int | Fraction]) -> None:
-    """Write what this pass adds, so that another one over the pod adds nothing more; remove the annotation where that is nothing."""
-    text = ",".join(f"{resource}={amount}" for resource, amount in amounts.items())
-    if text:
-        draft.set_key(_ANNOTATIONS, names.ADDED_DEVICES, text)
-    elif names.ADDED_DEVICES in podspec.annotations(draft.pod):
-        draft.remove_key(_ANNOTATIONS, names.ADDED_DEVICES)
+def _raise_to(
+    needed: dict[str, int | Fraction], amounts: Iterable[tuple[str, int | Fraction]]
+) -> None:
+    for resource, amount in amounts:
+        needed[resource] = max(needed.get(resource, 0), amount)
 
 
 def needed_resources(
@@ -130,10 +125,7 @@ def needed_resources(
     for attachment in attachments:
         for resource, count in attachment.resources:
             needed[resource] = needed.get(resource, 0) + count
-    for resource, text in profile.resources.items():
-        amount = _parse(text)
-        if amount > needed.get(resource, 0):
-            needed[resource] = amount
+    _raise_to(needed, ((name, _parse(text)) for name, text in profile.resources.items()))
     return {resource: amount for resource, amount in needed.items() if amount}
 
 
@@ -147,7 +139,7 @@ def _parse(value: Any) -> int | Fraction:
 
 
 def _held(plan: Plan, container: Object, resource: str) -> int | Fraction | None:
-    """Return what the container asks for, the higher of limit and request; None where it does not name the resource."""
+    """Return the higher of limit and request; None where the container names neither."""
     held: int | Fraction | None = None
     for key in _KEYS:
         quantity = _quantities(container, key).get(resource)
@@ -156,95 +148,89 @@ def _held(plan: Plan, container: Object, resource: str) -> int | Fraction | None
         try:
             amount = _parse(quantity)
         except ValueError:
-            amount = Fraction(-1)
+            amount = -1
         if amount < 0 or ("/" in resource and amount != int(amount)):
             kind = "whole number" if "/" in resource else "quantity"
-            raise Denied(
-                STEP,
-                Reason.BAD_RESOURCE,
-                f"pod {plan.pod_name}: container {container.get('name')}: resources.{key}[{resource}] is {str(quantity)[:40]!r}; "
-                f"write a {kind}, or leave it out and profile {plan.profile.name} fills it in",
+            where = f"container {container.get('name')}: resources.{key}[{resource}]"
+            message = (
+                f"{where} is {str(quantity)[:40]!r}; write a {kind}, or leave it out and profile "
+                f"{plan.profile.name} fills it in"
             )
+            raise STEP.denied(plan, Reason.BAD_RESOURCE, message)
         if held is None or amount > held:
             held = amount
     return held
 
 
-def _first_holder(others: Iterable[Object], held: Iterable[int | Fraction | None]) -> str:
-    return next(
-        (
-            str(container.get("name"))
-            for container, amount in zip(others, held, strict=True)
-            if amount
-        ),
-        "",
-    )
+def _taken(plan: Plan, holder: str, resource: str, has: str) -> Decision:
+    """Warn of a device that another container has.
 
-
-def _taken(
-    plan: Plan, holder: str, resource: str, own: int | Fraction, amount: int | Fraction
-) -> Decision:
-    """Warn of a device that another container has: Multus takes it for the pod's network, and only that container may open it."""
+    Multus takes it for the pod's network, and only that container may open it.
+    """
     message = (
-        f"pod {plan.pod_name}: container {holder} asks for {resource}: container {plan.container_name}, which trains, has {own} of "
-        f"{amount}, and cannot open those of {holder}; move the request, or name {holder} in annotation {names.CONTAINER}"
+        f"container {holder} asks for {resource}: container {plan.container_name}, which trains, "
+        f"has {has}, and cannot open those of {holder}; move the request, or name {holder} in "
+        f"annotation {names.CONTAINER}"
     )
-    return Decision(STEP, Outcome.WARNED, Reason.ALREADY_THERE, message)
+    return STEP.warned(plan, Reason.ALREADY_THERE, message)
 
 
 def _quantities(container: Object, key: str) -> Mapping[str, Any]:
     return limits(container) if key == "limits" else requests(container)
 
 
+def _written(container: Object, resource: str) -> Iterator[Any]:
+    """Yield limit and request, as far as the container has them."""
+    found = [_quantities(container, key).get(resource) for key in _KEYS]
+    return iter([quantity for quantity in found if quantity is not None])
+
+
 def _is_written(container: Object, resource: str) -> bool:
-    """Tell whether limit and request are both there, as the API server asks of devices and hugepages."""
+    """Tell whether both are there, as the API server asks of devices and hugepages."""
     return resource in _OVERCOMMITTABLE or (
         resource in limits(container) and resource in requests(container)
     )
 
 
 def _text(plan: Plan, resource: str, amount: int | Fraction, total: int | Fraction) -> str:
-    if (
-        total == amount
-        and resource in plan.profile.resources
-        and _parse(plan.profile.resources[resource]) == total
-    ):
-        return plan.profile.resources[resource]  # 5120Mi rather than 5368709120
+    given = plan.profile.resources.get(resource)
+    if total == amount and given is not None and _parse(given) == total:
+        return given  # 5120Mi rather than 5368709120
     return str(total) if isinstance(total, int) else format_quantity(total)
 
 
 def _as_written(container: Object, resource: str, held: int | Fraction) -> str:
     """Return the quantity *held* as the pod's author wrote it: 1Gi rather than 1073741824."""
-    found = (_quantities(container, key).get(resource) for key in _KEYS)
-    return next(str(text)[:_SHOWN] for text in found if text is not None and _parse(text) == held)
+    found = _written(container, resource)
+    return next(str(text)[:_SHOWN] for text in found if _parse(text) == held)
 
 
 def _keys_of(resource: str, own: Object) -> Sequence[str]:
-    """Say where a quantity belongs; a request without a limit stays so: the pod keeps its quality of service."""
+    """Say where a quantity belongs; a request without a limit stays so, for the QoS class."""
     if resource not in _OVERCOMMITTABLE:
         return _KEYS
     return tuple(key for key in _KEYS if resource in _quantities(own, key)) or _KEYS
 
 
 def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) -> list[Decision]:
-    name, listed = plan.container_name, ", ".join(changed)
-    reason = Reason.RAISED if raised else Reason.ADDED
-    found = [Decision(STEP, Outcome.INJECTED, reason, f"container {name} asks for {listed}")]
+    listed = ", ".join(changed)
+    asks = f"container {plan.container_name} asks for {listed}"
+    found = [STEP.added(asks)]
     if raised:
-        message = f"pod {plan.pod_name}: container {name} asked for too little; raised {', '.join(raised)}"
-        found.append(Decision(STEP, Outcome.WARNED, Reason.RAISED, message))
-    own = containers(draft.pod)[plan.container]
-    if claimed := claims_of_devices(draft.pod, own):
-        what = (
-            f"claim {claimed[0]} is not counted as a device"
-            if len(claimed) == 1
-            else (f"claims {', '.join(claimed)} are not counted as devices")
-        )
+        found = [Decision(STEP.name, Outcome.INJECTED, Reason.RAISED, asks)]
         message = (
-            f"pod {plan.pod_name}: resource {what}; container {name} asks for {listed} besides; "
-            f"for a network whose device comes by a claim, write count: 0 in profile {plan.profile.name}"
+            f"container {plan.container_name} asked for too little; raised {', '.join(raised)}"
         )
-        found.append(Decision(STEP, Outcome.WARNED, Reason.DRA_CLAIM, message))
+        found.append(STEP.warned(plan, Reason.RAISED, message))
+    if claimed := claims_of_devices(draft.pod, plan.trainer(draft.pod)):
+        named = f"claims {', '.join(claimed)} are not counted as devices"
+        if len(claimed) == 1:
+            named = f"claim {claimed[0]} is not counted as a device"
+        message = (
+            f"resource {named}; {asks} besides; for a network whose device comes by a claim, "
+            f"write count: 0 in profile {plan.profile.name}"
+        )
+        found.append(STEP.warned(plan, Reason.DRA_CLAIM, message))
     return found
 
 
@@ -253,40 +239,37 @@ def _leave_out_hugepages(
 ) -> list[Decision]:
     """Take hugepages out of *needed* where the API server would refuse the pod for them.
 
-    Source: kubernetes pkg/apis/core/validation/validation.go, "HugePages require cpu or memory", of each container.
+    Source: kubernetes pkg/apis/core/validation/validation.go, "HugePages require cpu or memory", of
+    each container.
     """
     pages = [resource for resource in needed if resource.startswith(HUGE_PAGES)]
-    if not pages or _has_memory(own) or "cpu" in needed or "memory" in needed:
+    there = {*needed, *limits(own), *requests(own)}
+    if not pages or "cpu" in there or "memory" in there:
         return []
     for resource in pages:
         del needed[resource]
     message = (
-        f"pod {plan.pod_name}: {', '.join(pages)} is not added to container {plan.container_name}, which asks for neither cpu nor "
-        "memory, and would be refused: give it a cpu or memory request"
+        f"{', '.join(pages)} is not added to container {plan.container_name}, which asks for "
+        "neither cpu nor memory, and would be refused: give it a cpu or memory request"
     )
-    return [Decision(STEP, Outcome.WARNED, Reason.HUGEPAGES, message)]
+    return [STEP.warned(plan, Reason.HUGEPAGES, message)]
 
 
 def claims_of_devices(pod: Object, own: Object) -> list[str]:
     """Return the names of the claims that may give network cards.
 
-    Those of the profile are none of these: the admin gives them knowingly. Nor is the channel of a ComputeDomain.
+    Those of the profile are none of these: the admin gives them knowingly. Nor is the channel of a
+    ComputeDomain.
     """
-    there: dict[str, list[Object]] = {str(claim.get("name")): [claim] for claim in claims(own)}
     in_pod: dict[str, list[Object]] = {}
     for claim in pod["spec"].get("resourceClaims") or ():
         in_pod.setdefault(str(claim.get("name")), []).append(claim)
-    return [name for name, listed in (there | in_pod).items() if any(map(_may_give_cards, listed))]
+    there = {str(claim.get("name")): [claim] for claim in claims(own)} | in_pod
+    return [name for name, listed in there.items() if any(map(_may_give_cards, listed))]
 
 
 def _may_give_cards(claim: Object) -> bool:
     return not is_ours(claim) and not podspec.is_compute_domain_channel(claim)
-
-
-def _has_memory(container: Object) -> bool:
-    return any(
-        resource in _quantities(container, key) for key in _KEYS for resource in ("cpu", "memory")
-    )
 
 
 def _why_none(plan: Plan) -> str:

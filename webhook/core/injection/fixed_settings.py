@@ -1,10 +1,9 @@
-"""Judge settings of NCCL, Gloo and UCX that were right elsewhere: a fixed GID index, UCX without RDMA, names of interfaces not there.
+"""Judge settings of NCCL, Gloo and UCX that were right elsewhere.
 
-Only what is certain is told. What a reference holds is not known here, and neither are the names of RDMA devices, which a device plugin
-gives once the pod is on a node: explain compares those.
+A fixed GID index, UCX without RDMA, names of absent interfaces: only what is certain is told. What
+a reference holds is not known here, and neither are the names of RDMA devices, which a device
+plugin gives once the pod is on a node: explain compares those.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from webhook.core.plan import Plan
 INTERFACES = ("lo", "eth0")
 """What every pod with a network of its own has, whatever is attached."""
 _USUAL: Final = re.compile(r"(net|eth|ib|bond)\d+|en[ops]\d\w*")
-"""Names that the kernel, systemd and Multus give. Other names may be those of an interface that something else makes in the pod."""
+"""Names that the kernel, systemd and Multus give; something else may make others in the pod."""
 _RDMA_DEVICE: Final = re.compile(r"mlx\d+_\d+")
 """Names of RDMA devices, which no interface has."""
 _NO_RDMA_DEVICE: Final = re.compile(r"lo|(net|eth|bond)\d+")
@@ -33,32 +32,23 @@ JUDGED: Final = frozenset(
 
 
 def fixed_setting(plan: Plan, pod: Object, name: str, value: str) -> str:
-    """Say what is wrong with a literal value of one of JUDGED that the training container has or gets; empty where nothing is."""
+    """Say what is wrong with a literal value of one of JUDGED; empty where nothing is."""
+    fabric = ", ".join(plan.fabric_resources)
     if name == names.ENV_NCCL_IB_GID_INDEX:
         return f"is fixed: {GID_INDEX}; remove it" if fixes_gid_index(value) else ""
     if name == names.ENV_UCX_TLS:
-        is_slow = bool(plan.fabric_resources) and rules_out_rdma(value)
-        return (
-            f"keeps UCX from {', '.join(plan.fabric_resources)}: it would use sockets; remove it"
-            if is_slow
-            else ""
-        )
+        message = f"keeps UCX from {fabric}: it would use sockets; remove it"
+        return message if fabric and rules_out_rdma(value) else ""
     if name == names.ENV_NCCL_IB_HCA:
-        found = [one for one in listed(value) if _NO_RDMA_DEVICE.fullmatch(one)]
-        return (
-            f"names {', '.join(found)}, where NCCL takes RDMA devices and no interfaces; remove it"
-            if found
-            else ""
-        )
+        found = ", ".join([one for one in listed(value) if _NO_RDMA_DEVICE.fullmatch(one)])
+        message = f"names {found}, where NCCL takes RDMA devices and no interfaces; remove it"
+        return message if found else ""
     there = _interfaces(plan, pod)
-    if not there or not (absent := absent_interfaces(name, value, there)):
-        return ""
-    has = ", ".join(
-        (*INTERFACES, *(each.interface for each in plan.attachments if not each.default))
-    )
-    return (
-        f"names {', '.join(absent)}, and the pod's interfaces will be {has}; correct or remove it"
-    )
+    absent = ", ".join(absent_interfaces(name, value, there)) if there else ""
+    attached = [each.interface for each in plan.attachments if not each.default]
+    has = ", ".join([*INTERFACES, *attached])
+    message = f"names {absent}, and the pod's interfaces will be {has}; correct or remove it"
+    return message if absent else ""
 
 
 GID_INDEX: Final = (
@@ -69,17 +59,19 @@ GID_INDEX: Final = (
 def fixes_gid_index(value: str) -> bool:
     """Tell whether ``NCCL_IB_GID_INDEX=value`` fixes the index: a number, but for the default -1.
 
-    Each address of an RDMA device has its own, and macvlan and SR-IOV give each pod others. Source: NCCL issues 718, 890, 1573;
-    src/transport/net_ib/connect.cc NCCL_PARAM(IbGidIndex, "IB_GID_INDEX", -1), src/misc/ibvwrap.cc, which gives the same advice.
+    Each address of an RDMA device has its own, and macvlan and SR-IOV give each pod others. Source:
+    NCCL issues 718, 890, 1573; src/transport/net_ib/connect.cc NCCL_PARAM(IbGidIndex,
+    "IB_GID_INDEX", -1), src/misc/ibvwrap.cc, which gives the same advice.
     """
     return _INDEX.match(value) is not None
 
 
 def rules_out_rdma(value: str) -> bool:
-    """Tell whether ``UCX_TLS=value`` lets UCX use TCP, and no transport over RDMA: no error says so, all is only slow.
+    """Tell whether ``UCX_TLS=value`` lets UCX use TCP, and no transport over RDMA.
 
-    A comma list; ``^`` in front of it excludes, and a backslash before a name takes it for no alias.
-    Source: ome-projects/ome issue 837; UCX src/ucp/core/ucp_context.c ucp_config_table, ucp_tl_aliases.
+    No error says so, all is only slow. A comma list; ``^`` in front of it excludes, and a backslash
+    before a name takes it for no alias. Source: ome-projects/ome issue 837; UCX
+    src/ucp/core/ucp_context.c ucp_config_table, ucp_tl_aliases.
     """
     transports = listed(value)
     return "tcp" in transports and not any(
@@ -88,10 +80,11 @@ def rules_out_rdma(value: str) -> bool:
 
 
 def listed(value: str) -> list[str]:
-    """Return what a list of interfaces, devices or transports names, without ports; nothing of a list that excludes.
+    """Return what a list names, without ports; nothing of a list that excludes.
 
-    NCCL takes prefixes, or whole names after ``=``; Gloo and UCX whole names. Source: NCCL src/os/linux.cc ncclOsFindInterfaces,
-    src/transport/net_ib/init.cc; pytorch torch/csrc/distributed/c10d/init.cpp; UCX src/ucs/config/parser.c
+    NCCL takes prefixes, or whole names after ``=``; Gloo and UCX whole names. Source: NCCL
+    src/os/linux.cc ncclOsFindInterfaces, src/transport/net_ib/init.cc; pytorch
+    torch/csrc/distributed/c10d/init.cpp; UCX src/ucs/config/parser.c
     ucs_config_sscanf_allow_list_impl.
     """
     if value.startswith("^"):
@@ -100,7 +93,7 @@ def listed(value: str) -> list[str]:
 
 
 def absent_interfaces(variable: str, value: str, there: Sequence[str]) -> list[str]:
-    """Return what a value of one of INTERFACE_LISTS names, and what is certain not to be *there*, in a pod with these interfaces.
+    """Return what a value of one of INTERFACE_LISTS names, and what is certain not to be *there*.
 
     NCCL takes those of its list that exist: nothing is missing to it where one may.
     """
@@ -118,7 +111,7 @@ def absent_interfaces(variable: str, value: str, there: Sequence[str]) -> list[s
 
 
 def may_have_more(pod: Object) -> bool:
-    """Tell a pod that may have interfaces that are not Multus': the node's, those of GKE, and those that a DRA driver moves into it."""
+    """Tell a pod that may have interfaces of the node, of GKE, or of a DRA driver."""
     return bool(
         podspec.is_host_network(pod)
         or podspec.annotations(pod).get(names.GKE_INTERFACES)
@@ -127,7 +120,7 @@ def may_have_more(pod: Object) -> bool:
 
 
 def _is_no_other_name(variable: str, name: str) -> bool:
-    """Tell a name that is certain to be that of an interface of a node or of Multus, or of none; UCX takes RDMA devices too."""
+    """Tell a name of an interface of a node or of Multus, or of none; UCX takes RDMA devices."""
     return bool(_USUAL.fullmatch(name) or (variable in _SOCKETS and _RDMA_DEVICE.fullmatch(name)))
 
 

@@ -1,78 +1,80 @@
-"""Write NCCL's settings to /etc/nccl.conf too, for ranks that inherit no variable: mpirun, Slurm and ssh start them elsewhere.
+"""Write NCCL's settings to /etc/nccl.conf too, for ranks that inherit no variable.
 
-NCCL reads the file after the environment and sets only what is not set: the first line that names a variable counts, and a variable
-of the environment outweighs it. A mount hides the image's own file, so the wait container, which runs the training container's image
-and mounts nothing there, writes our lines and then the image's. Source: NCCL src/misc/param.cc initEnvFunc, setEnvFile.
+mpirun, Slurm and ssh start such ranks. NCCL reads the file after the environment and sets only what
+is not set: the first line that names a variable counts, and a variable of the environment outweighs
+it. A mount hides the image's own file, so the wait container, which runs the training container's
+image and mounts nothing there, writes our lines and then the image's. Source: NCCL
+src/misc/param.cc initEnvFunc, setEnvFile.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.errors import Denied
 from webhook.core.injection import wait
-from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.injection.row import Row
+from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 
-STEP: Final = "nccl-conf"
+STEP: Final = Row("nccl-conf")
 _MOST: Final = 1023
 """Characters of a name or a value that NCCL reads."""
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Mount a file of our settings and the image's at /etc/nccl.conf of the training container, where the profile asks for it.
+    """Mount our settings and the image's at /etc/nccl.conf, where the profile asks for it.
 
     Raises Denied where the user's own volume has the name of the one for it.
     """
-    training = podspec.containers(draft.pod)[plan.container]
+    training = plan.trainer(draft.pod)
     why = _why_not(draft, plan, training)
     lines = _lines(plan, training) if why is None else []
     if not lines:
         remove(draft, plan)
         nothing = "no interface is known to NCCL, and the profile sets none of its variables"
-        return [why or Decision(STEP, Outcome.SKIPPED, Reason.NOT_ASKED, nothing)]
+        return [why or STEP.not_asked(nothing)]
     before = draft.edits
-    there = podspec.volume_named(draft.pod, names.NCCL_CONF_VOLUME)
+    name = names.NCCL_CONF_VOLUME
+    there = podspec.volume_named(draft.pod, name)
     if there is not None and not _may_be_ours(there):
-        message = f"volume {names.NCCL_CONF_VOLUME} has the name of the one for {names.NCCL_CONF_PATH} and holds something else"
-        raise Denied(
-            STEP, Reason.INVALID_POD, f"pod {plan.pod_name}: {message}; give it another name"
+        message = (
+            f"volume {name} has the name of the one for {names.NCCL_CONF_PATH} and holds something "
+            "else; give it another name"
         )
+        raise STEP.denied(plan, Reason.INVALID_POD, message)
     if there is None:
-        draft.append(
-            ("spec", "volumes"), {"name": names.NCCL_CONF_VOLUME, "emptyDir": {"sizeLimit": "1Mi"}}
-        )
-    wait.ensure(draft, plan, plan.rendezvous, tuple(wait.needs(draft.pod)), "\n".join(lines))
+        draft.append(("spec", "volumes"), {"name": name, "emptyDir": {"sizeLimit": "1Mi"}})
+    wait.ensure(draft, plan, tuple(wait.needs(draft.pod)), "\n".join(lines))
     if not _mounts(training):
         mount = {
-            "name": names.NCCL_CONF_VOLUME,
+            "name": name,
             "mountPath": names.NCCL_CONF_PATH,
             "subPath": "nccl.conf",
             "readOnly": True,
         }
-        draft.append(("spec", "containers", plan.container, "volumeMounts"), mount)
-    told = f"{names.NCCL_CONF_PATH} of container {plan.container_name} gets {', '.join(line.partition('=')[0] for line in lines)}"
+        draft.append(plan.in_trainer("volumeMounts"), mount)
+    written = ", ".join([line.partition("=")[0] for line in lines])
+    told = f"{names.NCCL_CONF_PATH} of container {plan.container_name} gets {written}"
     if draft.edits == before:
-        return [Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, f"{told}: it is there already")]
-    return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, f"{told}, before the image's own lines")]
+        return [STEP.already_there(f"{told}: it is there already")]
+    return [STEP.added(f"{told}, before the image's own lines")]
 
 
 def remove(draft: Draft, plan: Plan | None = None) -> None:
-    """Remove what an earlier injection left of this step; of a wait container that waits too, given the *plan*, only its part."""
+    """Remove what an earlier injection left of this step.
+
+    Given the *plan*, a wait container that waits for addresses too loses only this step's part.
+    """
     there = podspec.volume_named(draft.pod, names.NCCL_CONF_VOLUME)
     if there is None or not _may_be_ours(there):
         return
     waits = tuple(wait.needs(draft.pod))
     for kind in ("containers", "initContainers"):
-        for index, container in enumerate(draft.pod["spec"].get(kind) or ()):
-            for position, mount in reversed([*enumerate(podspec.mounts(container))]):
-                if mount["name"] == names.NCCL_CONF_VOLUME and _is_ours(mount["mountPath"]):
-                    draft.remove(("spec", kind, index, "volumeMounts"), position)
+        for index in range(len(draft.pod["spec"].get(kind) or ())):
+            draft.drop(("spec", kind, index, "volumeMounts"), _is_our_mount)
     if waits and plan is not None:
-        wait.ensure(draft, plan, plan.rendezvous, waits, "")
+        wait.ensure(draft, plan, waits, "")
     else:
         wait.remove(draft)
     wait.remove_volume(draft, names.NCCL_CONF_VOLUME)
@@ -82,41 +84,32 @@ def _may_be_ours(volume: Object) -> bool:
     return volume.keys() <= {"name", "emptyDir"}
 
 
-def _is_ours(path: str) -> bool:
+def _is_our_mount(mount: Object) -> bool:
     """Tell the mounts of this step from those of a user who has a volume of the same name."""
-    return podspec.normalized_mount_path(path) in (
-        names.NCCL_CONF_PATH,
-        names.NCCL_CONF_WRITE_PATH,
-        wait.TOKEN_PATH,
-    )
+    ours = (names.NCCL_CONF_PATH, names.NCCL_CONF_WRITE_PATH, wait.TOKEN_PATH)
+    path = podspec.normalized_mount_path(mount["mountPath"])
+    return mount["name"] == names.NCCL_CONF_VOLUME and path in ours
 
 
 def _why_not(draft: Draft, plan: Plan, training: Object) -> Decision | None:
-    profile = plan.profile
+    profile, who = plan.profile, f"container {plan.container_name}"
     if not profile.nccl_conf:
-        return Decision(
-            STEP,
-            Outcome.SKIPPED,
-            Reason.NOT_ASKED,
-            f"profile {profile.name} does not say ncclConf: true",
-        )
+        return STEP.not_asked(f"profile {profile.name} does not say ncclConf: true")
     if podspec.is_windows(draft.pod):
-        return Decision(
-            STEP, Outcome.SKIPPED, Reason.WINDOWS, f"a Windows pod has no {names.NCCL_CONF_PATH}"
-        )
+        return STEP.skipped(Reason.WINDOWS, f"a Windows pod has no {names.NCCL_CONF_PATH}")
     if profile.rendezvous.wait_image:
         message = (
-            f"profile {profile.name} says ncclConf: true, and rendezvous.waitImage, which rules it out: in another image the wait step "
-            f"cannot read the training image's own {names.NCCL_CONF_PATH}; leave one of the two out"
+            f"profile {profile.name} says ncclConf: true, and rendezvous.waitImage, which rules it "
+            "out: in another image the wait step cannot read the training image's own "
+            f"{names.NCCL_CONF_PATH}; leave one of the two out"
         )
-        return Decision(STEP, Outcome.SKIPPED, Reason.DISABLED, message)
+        return STEP.skipped(Reason.DISABLED, message)
     if podspec.has_env(training, names.ENV_NCCL_CONF_FILE):
-        message = f"container {plan.container_name} sets {names.ENV_NCCL_CONF_FILE} itself"
-        return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
+        return STEP.kept(Reason.USER_VALUE, f"{who} sets {names.ENV_NCCL_CONF_FILE} itself")
     for mount in _mounts(training):
         if mount["name"] != names.NCCL_CONF_VOLUME:
-            message = f"container {plan.container_name} mounts volume {mount['name']} at {mount['mountPath']}"
-            return Decision(STEP, Outcome.KEPT, Reason.USER_VALUE, message)
+            message = f"{who} mounts volume {mount['name']} at {mount['mountPath']}"
+            return STEP.kept(Reason.USER_VALUE, message)
     return None
 
 
@@ -126,13 +119,12 @@ def _mounts(training: Object) -> list[Object]:
     return [
         mount
         for mount in podspec.mounts(training)
-        if "etc" in mount["mountPath"]
-        and podspec.normalized_mount_path(mount["mountPath"]) in paths
+        if podspec.normalized_mount_path(mount["mountPath"]) in paths
     ]
 
 
 def _lines(plan: Plan, training: Object) -> list[str]:
-    """Return NCCL's settings as the training container has them: its own value wins; one that is not known here is left out."""
+    """Return NCCL's settings as the container has them, without values that are not known here."""
     wanted = {name: value for name, value in plan.profile.env.items() if name.startswith("NCCL_")}
     if plan.rendezvous_network is not None and plan.rendezvous_network.interface:
         wanted.setdefault(names.ENV_NCCL_SOCKET_IFNAME, f"={plan.rendezvous_network.interface}")

@@ -1,6 +1,4 @@
-"""Set or remove fabric-injector's own labels and annotations; none that came with the pod is ever trusted."""
-
-from __future__ import annotations
+"""Set or remove fabric-injector's own labels and annotations; none that came is trusted."""
 
 import json
 from collections.abc import Container, Iterable
@@ -10,10 +8,10 @@ import orjson
 from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT
 from webhook.core.draft import Draft
-from webhook.core.injection import claims, wait
+from webhook.core.injection import claims, copies, wait
+from webhook.core.injection.row import stated
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.workloads.addresses import Variables
 from webhook.core.workloads.endpoint import is_local
 
 _NOBODY_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR)
@@ -22,20 +20,17 @@ _ANNOTATIONS = ("metadata", "annotations")
 
 
 def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str) -> None:
-    """Write what the controller, later passes and people read about this pod, and remove what is not ours to keep."""
+    """Write what the controller, later passes and people read of this pod; remove the rest."""
     labels: dict[str, str] = {}
     annotations = {names.CONTAINER: plan.container_name}
     rendezvous = plan.rendezvous
     if rendezvous is not None and plan.rendezvous_network is not None:
         labels[names.JOB] = rendezvous.job
         labels[names.RENDEZVOUS] = rendezvous.role
-        if (
-            rendezvous.rank_zero
-        ):  # else nobody needs its address: the controller is to publish its devices alone
-            family = plan.profile.rendezvous.ip_family
-            annotations[names.RENDEZVOUS_NETWORK] = (
-                f"{plan.rendezvous_network.key}@{plan.rendezvous_network.interface}/{family}"
-            )
+        if rendezvous.rank_zero:  # else the controller is to publish the pod's devices only
+            network, family = plan.rendezvous_network, plan.profile.rendezvous.ip_family
+            written = f"{network.key}@{network.interface}/{family}"
+            annotations[names.RENDEZVOUS_NETWORK] = written
         if plan.profile.rendezvous.address_source != DEFAULT:
             annotations[names.ADDRESS_SOURCE] = plan.profile.rendezvous.address_source
         needs = [need.partition(":")[0] for need in wait.needs(draft.pod)]
@@ -43,7 +38,8 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
             [path for path in (*wait.FILES, *wait.DEVICE_FILES) if path in needs]
         )
         if rendezvous.role == "worker" and "master-addr" in needs:
-            if name := _rank_zero_name(draft, plan):
+            name = copies.rank_zero_name(draft.pod, plan.trainer(draft.pod))
+            if name and "$" not in name and not is_local(name):  # else no pod could publish it
                 annotations[names.MASTER_NAME] = name
             if plan.profile.rendezvous.unreachable == names.UNREACHABLE_FAIL:
                 annotations[names.UNREACHABLE] = names.UNREACHABLE_FAIL
@@ -57,42 +53,27 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     if labels:
         draft.set_keys(_LABELS, labels)
     draft.set_keys(_ANNOTATIONS, annotations)
-    remove(
-        draft, keep={*labels, *annotations, names.ADDED_DEVICES}
-    )  # that one the devices have just set or removed
-    if names.ADDRESS_SOURCE in annotations and (
-        stale := plan.source.WORDS.told
-    ) in podspec.annotations(draft.pod):
-        draft.remove_key(_ANNOTATIONS, stale)  # of the live pod whose manifest was saved
+    # The devices have just set or removed theirs.
+    remove(draft, keep={*labels, *annotations, names.ADDED_DEVICES})
+    if names.ADDRESS_SOURCE in annotations:  # what a live pod's saved manifest carries
+        draft.remove_key(_ANNOTATIONS, plan.source.WORDS.told)
 
 
 def remove(draft: Draft, keep: Container[str] = ()) -> None:
-    """Remove our own keys but those in *keep*, and the network status that a manifest saved from a live pod carries."""
-    for path, keys, present in (
-        (_LABELS, names.OWN_LABELS, podspec.labels(draft.pod)),
-        (
-            _ANNOTATIONS,
-            names.OWN_ANNOTATIONS + names.FOREIGN_STALE_ANNOTATIONS,
-            podspec.annotations(draft.pod),
-        ),
+    """Remove our own keys but those in *keep*, and the network status that a saved pod carries."""
+    for path, keys in (
+        (_LABELS, names.OWN_LABELS),
+        (_ANNOTATIONS, names.OWN_ANNOTATIONS + names.FOREIGN_STALE_ANNOTATIONS),
     ):
-        for key in keys:
-            if key in present and key not in keep:
-                draft.remove_key(path, key)
-
-
-def _rank_zero_name(draft: Draft, plan: Plan) -> str:
-    """Return the name of rank 0 that the moved variables held; empty where they held none that another pod could publish."""
-    container = draft.pod["spec"]["containers"][plan.container]
-    entries = [entry for entry in podspec.env(container) if entry["name"] == names.ENV_MASTER_NAME]
-    name = Variables(draft.pod, container).text(entries[-1]) if entries else None
-    return "" if not name or "$" in name or is_local(name) else name
+        there = draft.get(*path) or ()
+        for key in [key for key in keys if key in there and key not in keep]:
+            draft.remove_key(path, key)
 
 
 def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: str | None) -> str:
     """Write one line of JSON for people, and for members of the job that come later.
 
-    What an earlier pass over the same pod injected is found as kept by this one: it is still told as injected.
+    What an earlier pass injected, this one finds as kept: it is still told as injected.
     """
     before = _injected_earlier(earlier)
     injected: dict[str, None] = {}
@@ -107,11 +88,8 @@ def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: st
         elif outcome is Outcome.SKIPPED and decision.reason not in _NOBODY_ASKED:
             skipped.setdefault(step, decision.message)
     profile = plan.profile
-    status: dict[str, object] = {"profile": profile.name}
-    if profile.generation:
-        status["generation"] = profile.generation
+    status = stated(profile=profile.name, generation=profile.generation, revision=profile.revision)
     if profile.revision:
-        status["revision"] = profile.revision
         status["chosenBy"] = plan.chosen_by
     status["version"] = version
     status["injected"] = list(injected)
@@ -124,14 +102,9 @@ def _status(plan: Plan, version: str, decisions: Iterable[Decision], earlier: st
 
 
 def _injected_earlier(status: str | None) -> frozenset[str]:
-    if not status:
-        return frozenset()
     try:
-        injected = json.loads(status)["injected"]
+        injected = json.loads(status or "{}")["injected"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return frozenset()
-    return (
-        frozenset(step for step in injected if isinstance(step, str))
-        if isinstance(injected, list)
-        else frozenset()
-    )
+    named = injected if isinstance(injected, list) else ()
+    return frozenset(step for step in named if isinstance(step, str))

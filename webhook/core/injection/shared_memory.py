@@ -1,26 +1,22 @@
-"""Give the training container a real /dev/shm: the runtime's own holds 64 MiB, too little for NCCL and data loaders."""
+"""Give the training container a real /dev/shm.
 
-from __future__ import annotations
+The runtime's own holds 64 MiB, too little for NCCL and data loaders.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.injection.row import Row, stated
+from webhook.core.injection.volumes import by_name, numbered
+from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
-from webhook.core.podspec import (
-    containers,
-    init_containers,
-    limits,
-    mounts,
-    normalized_mount_path,
-    volumes,
-)
+from webhook.core.podspec import limits, mounts, normalized_mount_path, volumes
 from webhook.core.profiles import SharedMemory
 from webhook.core.quantity import parse_quantity
 
-STEP: Final = "shared-memory"
+STEP: Final = Row("shared-memory")
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -28,54 +24,46 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     settings = plan.profile.shared_memory
     if not settings.enabled:
         message = f"profile {plan.profile.name} has sharedMemory.enabled: false"
-        return [Decision(STEP, Outcome.SKIPPED, Reason.DISABLED, message)]
-    found = [
-        mount
-        for mount in mounts(containers(draft.pod)[plan.container])
-        if "shm" in mount["mountPath"] and _is_shm(mount)
-    ]
+        return [STEP.skipped(Reason.DISABLED, message)]
+    found = [mount for mount in mounts(plan.trainer(draft.pod)) if _is_shm(mount)]
     if found:
         return _keep(draft, plan, found)
     if draft.get("spec", "hostIPC"):
         message = (
             "the pod has hostIPC: true and so the node's own /dev/shm, which a mount would hide"
         )
-        return [Decision(STEP, Outcome.SKIPPED, Reason.HOST_IPC, message)]
-    if draft.get("spec", "os", "name") == "windows":
-        return [Decision(STEP, Outcome.SKIPPED, Reason.WINDOWS, "a Windows pod has no /dev/shm")]
+        return [STEP.skipped(Reason.HOST_IPC, message)]
+    if podspec.is_windows(draft.pod):
+        return [STEP.skipped(Reason.WINDOWS, "a Windows pod has no /dev/shm")]
     name = _volume(draft, settings)
     mount = {"name": name, "mountPath": names.SHM_MOUNT_PATH}
-    draft.append(("spec", "containers", plan.container, "volumeMounts"), mount)
-    message = f"volume {name}, a tmpfs, is mounted at {names.SHM_MOUNT_PATH} of container {plan.container_name}"
-    return [Decision(STEP, Outcome.INJECTED, Reason.ADDED, message), *_oversized(draft, plan, name)]
+    draft.append(plan.in_trainer("volumeMounts"), mount)
+    where = f"{names.SHM_MOUNT_PATH} of container {plan.container_name}"
+    added = STEP.added(f"volume {name}, a tmpfs, is mounted at {where}")
+    return [added, *_oversized(draft, plan, name)]
 
 
 def _is_shm(mount: Object) -> bool:
-    path: str = mount["mountPath"]
-    return path == names.SHM_MOUNT_PATH or normalized_mount_path(path) == names.SHM_MOUNT_PATH
+    return normalized_mount_path(mount["mountPath"]) == names.SHM_MOUNT_PATH
 
 
 def _keep(draft: Draft, plan: Plan, found: Sequence[Object]) -> list[Decision]:
     named = ", ".join(str(mount.get("name")) for mount in found)
-    kept = f"container {plan.container_name} has volume {named} at {names.SHM_MOUNT_PATH}"
-    decision = Decision(STEP, Outcome.KEPT, Reason.ALREADY_THERE, kept)
+    who, path = f"container {plan.container_name}", names.SHM_MOUNT_PATH
+    decision = STEP.already_there(f"{who} has volume {named} at {path}")
     if len(found) > 1:
-        message = f"pod {plan.pod_name}: container {plan.container_name} mounts {names.SHM_MOUNT_PATH} {len(found)} times ({named})"
-        return [
-            decision,
-            Decision(
-                STEP, Outcome.WARNED, Reason.INVALID_POD, f"{message}; keep one of the mounts"
-            ),
-        ]
+        message = f"{who} mounts {path} {len(found)} times ({named}); keep one of the mounts"
+        return [decision, STEP.warned(plan, Reason.INVALID_POD, message)]
     name, settings = found[0]["name"], plan.profile.shared_memory
     if _limit(draft, settings, name):
-        message = f"volume {name} at {names.SHM_MOUNT_PATH} had no sizeLimit and gets {settings.size_limit}"
-        decision = Decision(STEP, Outcome.INJECTED, Reason.ADDED, message)
+        decision = STEP.added(
+            f"volume {name} at {path} had no sizeLimit and gets {settings.size_limit}"
+        )
     return [decision, *_oversized(draft, plan, name)]
 
 
 def _limit(draft: Draft, settings: SharedMemory, name: str) -> bool:
-    """Limit an existing tmpfs that has no limit, where the profile says so; tell whether that was done."""
+    """Limit an existing tmpfs that has no limit, where the profile says so; tell whether it did."""
     if settings.limit_existing and settings.size_limit:
         for index, volume in enumerate(volumes(draft.pod)):
             if (
@@ -83,35 +71,32 @@ def _limit(draft: Draft, settings: SharedMemory, name: str) -> bool:
                 and _is_tmpfs(volume)
                 and volume["emptyDir"].get("sizeLimit") is None
             ):
-                return draft.set_key(
-                    ("spec", "volumes", index, "emptyDir"), "sizeLimit", settings.size_limit
-                )
+                path = ("spec", "volumes", index, "emptyDir")
+                return draft.set_key(path, "sizeLimit", settings.size_limit)
     return False
 
 
 def _volume(draft: Draft, settings: SharedMemory) -> str:
-    """Return the name of a tmpfs volume of ours, added unless it is there; one that is mounted elsewhere too is the user's."""
-    taken = {volume.get("name"): volume for volume in volumes(draft.pod)}
-    name = names.SHM_VOLUME
-    number = 1
-    while name in taken:
+    """Return the name of a tmpfs of ours, added unless it is there.
+
+    One that is mounted elsewhere too is the user's.
+    """
+    taken = by_name(draft.pod)
+    for name in numbered(names.SHM_VOLUME):
+        if name not in taken:
+            break
         if _is_tmpfs(taken[name]) and not _is_mounted_elsewhere(draft, name):
             _limit(draft, settings, name)
             return name
-        number += 1
-        name = f"{names.SHM_VOLUME}-{number}"
-    empty_dir = {"medium": "Memory"}
-    if settings.size_limit:
-        empty_dir["sizeLimit"] = settings.size_limit
+    empty_dir = stated(medium="Memory", sizeLimit=settings.size_limit)
     draft.append(("spec", "volumes"), {"name": name, "emptyDir": empty_dir})
     return name
 
 
 def _is_mounted_elsewhere(draft: Draft, name: str) -> bool:
-    found = (*containers(draft.pod), *init_containers(draft.pod))
     return any(
         mount["name"] == name and not _is_shm(mount)
-        for container in found
+        for container in podspec.every_container(draft.pod)
         for mount in mounts(container)
     )
 
@@ -121,29 +106,31 @@ def _is_tmpfs(volume: Object) -> bool:
 
 
 def _oversized(draft: Draft, plan: Plan, name: str) -> list[Decision]:
-    """Warn where the profile's size cannot be reached, because the tmpfs counts against the memory of the container, or of the pod."""
-    size_limit = plan.profile.shared_memory.size_limit
-    if not size_limit or not any(
-        volume.get("name") == name and (volume.get("emptyDir") or {}).get("sizeLimit") == size_limit
+    """Warn where the profile's size cannot be reached.
+
+    The tmpfs counts against the memory of the container, and of the pod. A size of the user's own
+    is not judged.
+    """
+    size = plan.profile.shared_memory.size_limit
+    if not size or not any(
+        volume.get("name") == name and (volume.get("emptyDir") or {}).get("sizeLimit") == size
         for volume in volumes(draft.pod)
     ):
-        return []  # none, or the user's own
-    own, whole = containers(draft.pod)[plan.container], draft.pod["spec"]
+        return []
     for whose, holder in (
-        (f"container {plan.container_name}'s", own),
-        ("the pod's own (spec.resources)", whole),
+        (f"container {plan.container_name}'s", plan.trainer(draft.pod)),
+        ("the pod's own (spec.resources)", draft.pod["spec"]),
     ):
         memory = limits(holder).get("memory")
-        if _exceeds(size_limit, memory):
-            message = f"{names.SHM_MOUNT_PATH} of {size_limit} exceeds {whose} memory limit {memory}; raise the limit"
-            return [
-                Decision(STEP, Outcome.WARNED, Reason.OVERSIZED, f"pod {plan.pod_name}: {message}")
-            ]
+        if _exceeds(size, memory):
+            where = f"{names.SHM_MOUNT_PATH} of {size}"
+            message = f"{where} exceeds {whose} memory limit {memory}; raise the limit"
+            return [STEP.warned(plan, Reason.OVERSIZED, message)]
     return []
 
 
 def _exceeds(size_limit: str, memory: str | float | None) -> bool:
-    if memory is None or memory == size_limit:
+    if memory is None:
         return False
     try:
         return parse_quantity(size_limit) > parse_quantity(memory)

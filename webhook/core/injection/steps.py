@@ -1,6 +1,4 @@
-"""Carry out a plan: each row of the injection table is a file beside this one, in the order given here."""
-
-from __future__ import annotations
+"""Carry out a plan: each row of the injection table is a file beside this one, in this order."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -58,14 +56,14 @@ STEPS: tuple[Step, ...] = (
 """The rows of the injection table."""
 _OF_PARTS = (volumes, claims, sidecars, tolerations)
 _WITHOUT_PARTS = tuple(step for step in STEPS if step not in _OF_PARTS)
-"""The rows of a profile that gives no such parts, as most do: not to ask is cheaper than to be told so."""
+"""The rows of a profile that gives no such parts, as most do: not to ask is cheaper."""
 
 
 def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
     """Inject everything that the plan asks for; return the decisions, in order.
 
-    Raises Denied where steps find that the pod can never work: for the first fault, with those of other steps; the draft is then of
-    no use.
+    Raises Denied where steps find that the pod can never work: for the first fault, with those of
+    other steps; the draft is then of no use.
     """
     decisions: list[Decision] = []
     faults: list[Denied] = []

@@ -35,7 +35,7 @@ _LOOKED_AT_ELSEWHERE = (
     Reason.DISAGREES,
     Reason.RAISED,
 )
-_PARTS = (volumes.STEP, sidecars.STEP, whole.STEP)
+_PARTS = (volumes.STEP.name, sidecars.STEP.name, whole.STEP.name)
 """Steps whose warnings are told here, whatever their reason: elsewhere the training container is looked at."""
 _TOLD = (Outcome.WARNED, Outcome.SKIPPED)
 """Outcomes of which something may be told."""
