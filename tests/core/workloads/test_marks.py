@@ -180,6 +180,10 @@ COUNTED = {
         add_env(bare("pods/statefulset-1.yaml", "serve"), "TRAIN_MASTER_ADDR", "ddp-0.ddp"),
         True,
     ),
+    "a Python file that may start launchers": (
+        bare("pods/indexed-job-1.yaml", "python", "launch.py"),
+        False,
+    ),
     "a PodSet of AIBrix": (
         add_env(bare("pods/stormservice-1.yaml", "serve"), "POD_GROUP_SIZE", "2"),
         True,

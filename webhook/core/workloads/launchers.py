@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from webhook.core import bounds, podspec
@@ -131,22 +132,23 @@ class Script:
             for word in command.words:
                 if "PET_RDZV_BACKEND" in word:
                     self.sets_backend = True
-        self._runs_file: bool | None = None
-        self._runs_again: bool | None = None
         self._taken: dict[bool, list[list[tuple[str, bool]]]] = {}
         self._uses: dict[tuple[str, bool], Use] = {}
 
-    def runs_file(self) -> bool:
-        """Tell whether a file that is not written in the pod runs beside the launchers."""
-        if self._runs_file is None:
-            self._runs_file = any(map(_runs_file, self.commands))
-        return self._runs_file
+    @cached_property
+    def runs_shell_file(self) -> bool:
+        """Tell whether a shell's script that is not written in the pod runs beside the launchers."""
+        return any(map(_runs_shell_file, self.commands))
 
+    @cached_property
+    def runs_file(self) -> bool:
+        """Tell the same of any script, also one of Python."""
+        return self.runs_shell_file or any(map(_runs_python_file, self.commands))
+
+    @cached_property
     def runs_again(self) -> bool:
         """Tell whether a loop starts what trains."""
-        if self._runs_again is None:
-            self._runs_again = _runs_again(self.commands)
-        return self._runs_again
+        return _runs_again(self.commands)
 
     def taken(self, *, is_static: bool) -> list[list[tuple[str, bool]]]:
         """Return for each command the variables that its launcher's address options take, and whether a port follows."""
@@ -261,7 +263,7 @@ def is_in_sight(container: Object) -> bool:
     return (
         script is not None
         and bool(script.commands)
-        and not script.runs_file()
+        and not script.runs_file
         and all(_IN_SIGHT.match(_program(each.words)) for each in script.commands)
     )
 
@@ -272,7 +274,7 @@ def runs_script(container: Object) -> bool:
     It may look up or compare what they are given, or start launchers itself.
     """
     script = _script(container)
-    return script is not None and script.runs_file()
+    return script is not None and script.runs_file
 
 
 def _is_of_several(words: Words) -> bool:
@@ -296,10 +298,8 @@ def _starts_nothing(words: Words, program: int) -> bool:
     ] != ("run",)
 
 
-def _runs_file(command: Command) -> bool:
+def _runs_shell_file(command: Command) -> bool:
     program = _program(command.words)
-    if _PYTHON.match(program) and command.options is None and _runs_python_file(command.words):
-        return True
     if _SCRIPT.match(program) and not _IN_SIGHT.match(program):
         return True
     return any(map(_SUBSTITUTED.search, command.words))
@@ -312,9 +312,11 @@ def _program(words: Words) -> str:
     return "true"
 
 
-def _runs_python_file(words: Words) -> bool:
+def _runs_python_file(command: Command) -> bool:
     """Tell ``python t.py`` and ``python -m package``, whose texts are not in the pod, from others."""
-    arguments = iter(words)
+    if command.options is not None or not _PYTHON.match(_program(command.words)):
+        return False
+    arguments = iter(command.words)
     for word in arguments:
         if _PYTHON.match(word):
             break
@@ -334,7 +336,7 @@ def runs_again(container: Object) -> bool:
     A variable never changes in a running container, though rank 0 may have another address by the next turn.
     """
     script = _script(container)
-    return script is not None and script.runs_again()
+    return script is not None and script.runs_again
 
 
 def _runs_again(commands: tuple[Command, ...]) -> bool:
@@ -655,7 +657,9 @@ def run_on_one_node(containers: Iterable[Object], *, by_default: bool = False) -
                 if by_default and _is_of_several(command.words):
                     return False
             elif _says_one_node(command.options) or (
-                by_default and _is_on_one_by_default(container, command)
+                by_default
+                and not script.runs_shell_file
+                and _is_on_one_by_default(container, command)
             ):
                 found = True
             else:
@@ -669,7 +673,7 @@ def _is_on_one_by_default(container: Object, command: Command) -> bool:
         return False
     if any(map(_DEEPSPEED.match, command.words[: _options_at(command.words)])):
         return False
-    if container.get("envFrom") or runs_script(container):
+    if container.get("envFrom"):
         return False
     told = [*podspec.argv(container), *(entry["name"] for entry in podspec.env(container))]
     return not any(map(_TORCHRUN_VARIABLE.search, told))
