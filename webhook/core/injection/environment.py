@@ -11,9 +11,9 @@ from webhook.core.draft import Draft
 from webhook.core.injection.fixed_settings import JUDGED, fixed_setting
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.podspec import containers, env, names_devices
+from webhook.core.podspec import argv, containers, env, names_devices
 from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
-from webhook.core.workloads.launchers import literal_variables
+from webhook.core.workloads.shell import literal_assignments
 
 STEP: Final = "environment"
 
@@ -22,7 +22,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Append the variables that the training container lacks; the user's own value wins, and is judged where it can be."""
     container = containers(draft.pod)[plan.container]
     there = {entry["name"]: entry for entry in env(container)}
-    in_text = literal_variables(container)
+    in_text = literal_assignments(argv(container))
     holds = {
         **there,
         **{name: {"value": in_text[name]} for name in _READ_OF_TEXT if name in in_text},

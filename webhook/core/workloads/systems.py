@@ -159,7 +159,7 @@ def leaderworkerset(it: PodFacts) -> Found:
         rank_zero=f"{name}-{group}",
         is_rank_zero=it.labels.get(LWS + "worker-index") == "0",
         kind=f"LeaderWorkerSet {name}",
-        nodes=of_number(it.annotations.get(LWS + "size"), Nodes.MARKS),
+        nodes=of_number(it.annotations.get(LWS + "size")),
     )
 
 
@@ -536,7 +536,7 @@ def kueue_pod_group(it: PodFacts) -> Found:
         is_rank_zero=index == "0",
         is_candidate=index is None,
         kind=f"pod group {group}",
-        nodes=of_number(it.annotations.get(KUEUE + "pod-group-total-count"), Nodes.MARKS),
+        nodes=of_number(it.annotations.get(KUEUE + "pod-group-total-count")),
     )
 
 
