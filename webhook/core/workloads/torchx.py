@@ -106,9 +106,6 @@ def _why_never(containers: list[Object]) -> str:
 
 
 def _meets_rank_zero(pod: Object) -> bool:
-    """Tell whether the replicas of another role meet role 0: they may also connect to it for ends of their own."""
-    return any(
-        _DEFAULTED.match(value)
-        for each in podspec.containers(pod)
-        for value in given_addresses(each)
-    )
+    """Tell whether the replicas of another role meet role 0, or only connect to it."""
+    containers = podspec.containers(pod)
+    return any(_DEFAULTED.match(value) for each in containers for value in given_addresses(each))
