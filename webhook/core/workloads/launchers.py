@@ -37,6 +37,7 @@ _MARK: Final = re.compile(
 )
 """Options that say how many nodes there are, which is this one, where they meet."""
 _SSHD: Final = re.compile(r"(?:.*/sbin/)?sshd\Z|/etc/init\.d/sshd?\Z", re.DOTALL)
+_SSH_SERVICES: Final = (("service", "ssh"), ("service", "sshd"))
 _SWITCH: Final = re.compile(
     r"--(?:standalone|no-python|module|run-path|use-env|virtual-local-rank|multi-gpu|use-fsdp"
     r"|use-deepspeed|cpu|quiet|same-network|no-ssh|force-multi)\Z|-m\Z"
@@ -50,9 +51,9 @@ _SCRIPT: Final = re.compile(
     r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL
 )
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
-_REMEMBERED: Final = bounds.COMMANDS + bounds.WORDS
-"""Characters of the commands that are remembered, twice: as many as a pod may have. The words of a
-long one may take a megabyte."""
+_REMEMBERED: Final = 2 * (bounds.COMMANDS + bounds.WORDS)
+"""Characters of the commands that are remembered: those of two pods with as many as may be. The
+words of a long one may take a megabyte."""
 _MOST_GIVEN: Final = 16
 """Variables that a container may give to launchers: of more, nothing is certain."""
 _WORD: Final = re.compile(r"\w+")
@@ -84,11 +85,10 @@ _ABBREVIATED: Final = (
     *("--master-addr", "--master-port", "--local-addr", "--use-env", "--virtual-local-rank"),
 )
 """Options of torchrun that matter here: argparse takes a prefix that is of one option alone."""
-_SHORTEST_PREFIX: Final = len("--x")
 _NOT_IN_SIGHT: Final = "$"
 """Stands for a backend that an option may name which is not in sight, or not known."""
 _ENDPOINTS: Final = ("--main-process-ip", "--rdzv-endpoint")
-"""Options that take an address where the backend is static; accelerate composes the endpoint from the first."""
+"""Options that take an address where the backend is static; the first is accelerate's."""
 _ADDRESSES: Final = ("--master-addr", *_ENDPOINTS)
 _SEVERAL: Final = re.compile(r"(?!0*1(?::0*1)?\Z)[0-9]+(?::[0-9]+)?\Z")
 """A number of nodes, or a range, that is written out and is not one."""
@@ -127,9 +127,10 @@ class Use(Enum):
 class Script:
     """Hold the commands of a container, and once for all pods of a job what was found out."""
 
-    def __init__(self, commands: tuple[Command, ...]) -> None:
-        self.commands = commands
-        self.launchers = [each.options for each in commands if each.options is not None]
+    def __init__(self, commands: tuple[Words, ...] | None) -> None:
+        self.is_understood = commands is not None
+        self.commands = tuple([Command(words, _options(words)) for words in commands or ()])
+        self.launchers = [one.options for one in self.commands if one.options is not None]
         self._taken: dict[bool, list[Taken]] = {}
 
     @cached_property
@@ -178,21 +179,20 @@ class Script:
 
 def shows_torch_launcher(container: Object) -> bool:
     """Tell whether it starts torchrun, ``python -m torch.distributed.run``, accelerate, deepspeed."""
-    script = _script(container)
-    return script is not None and bool(script.launchers)
+    return bool(_script(container).launchers)
 
 
 def shows_launcher(container: Object) -> bool:
     """Tell whether it starts any launcher, or shows an option that numbers nodes."""
     return shows_torch_launcher(container) or any(
-        _is_of_several(each.words) for each in _commands(container)
+        _is_of_several(each.words) for each in _script(container).commands
     )
 
 
 def assigned_variables(container: Object) -> list[str]:
     """Return the variables that the text sets for what it starts: ``export RANK=0``."""
     found = []
-    for command in _commands(container):
+    for command in _script(container).commands:
         for word in command.words:
             if match := _ASSIGNMENT.match(word):
                 found.append(match[1])
@@ -203,13 +203,10 @@ def assigned_variables(container: Object) -> list[str]:
 
 def serves_ssh(container: Object) -> bool:
     """Tell whether it starts an ssh daemon, as the workers of mpirun do."""
-    for command in _commands(container):
-        started = [word for word in command.words if not _BEFORE.match(word)][:2]
-        if started and (
-            _SSHD.match(started[0]) or started in (["service", "ssh"], ["service", "sshd"])
-        ):
-            return True
-    return False
+    return any(
+        _SSHD.match(_program(words)) or _started(words)[:2] in _SSH_SERVICES
+        for words, _ in _script(container).commands
+    )
 
 
 def meets_at_static_endpoint(container: Object) -> bool:
@@ -239,7 +236,7 @@ def names_several_nodes(container: Object) -> bool:
 def _launchers(container: Object) -> Iterator[tuple[dict[str, str], str]]:
     """Yield the options of each torch launcher, and its backend; empty where it is not known."""
     script = _script(container)
-    if script is None or not script.launchers:
+    if not script.launchers:
         return
     otherwise = _backend(container, script)
     for options in script.launchers:
@@ -248,9 +245,9 @@ def _launchers(container: Object) -> Iterator[tuple[dict[str, str], str]]:
 
 def is_in_sight(container: Object) -> bool:
     """Tell whether all that a container runs is written in the pod: torch launchers, no script."""
-    script = _script(container) if container.get("command") else None
+    script = _script(container)
     return (
-        script is not None
+        bool(container.get("command"))
         and bool(script.commands)
         and not script.runs_file
         and all(_IN_SIGHT.match(_program(each.words)) for each in script.commands)
@@ -262,29 +259,24 @@ def runs_script(container: Object) -> bool:
 
     It may look up or compare what they are given, or start launchers itself.
     """
-    script = _script(container)
-    return script is not None and script.runs_file
+    return _script(container).runs_file
 
 
 def _is_of_several(words: Words) -> bool:
-    program = _program_at(words)
-    if _starts_nothing(words, program):
-        return False
-    return words[program : program + 2] == ("ray", "start") or any(
-        _OTHER.match(word) or _shows_option(word) for word in words
+    started = _started(words)
+    return not _starts_nothing(started) and (
+        started[:2] == ("ray", "start")
+        or any(_OTHER.match(word) or _shows_option(word) for word in words)
     )
 
 
 def _shows_option(word: str) -> bool:
-    """Tell an option that numbers nodes, also within a text that is run later: ``CMD="torchrun --nnodes=2"``."""
+    """Tell an option that numbers nodes, also in a text that is run later: ``"t.py --nnodes=2"``."""
     return "--" in word and any(map(_MARK.match, word.split()))
 
 
-def _starts_nothing(words: Words, program: int) -> bool:
-    if not words:
-        return True
-    following = words[program + 1 : program + 2]
-    return _STARTS_NOTHING.match(words[program]) is not None and following != ("run",)
+def _starts_nothing(started: Words) -> bool:
+    return any(map(_STARTS_NOTHING.match, started[:1])) and started[1:2] != ("run",)
 
 
 def _runs_shell_file(command: Command) -> bool:
@@ -294,9 +286,10 @@ def _runs_shell_file(command: Command) -> bool:
     return any(map(_SUBSTITUTED.search, command.words))
 
 
-def _program_at(words: Words) -> int:
-    """Return where a command's program stands; 0 where there is none."""
-    return next((at for at, word in enumerate(words) if not _BEFORE.match(word)), 0)
+def _started(words: Words) -> Words:
+    """Return a command from its program on: without ``exec``, ``if`` and assignments before it."""
+    at = next((at for at, word in enumerate(words) if not _BEFORE.match(word)), len(words))
+    return words[at:]
 
 
 def _program(words: Words) -> str:
@@ -322,12 +315,11 @@ def _runs_python_file(command: Command) -> bool:
 
 
 def runs_again(container: Object) -> bool:
-    """Tell whether a loop starts what trains, perhaps through a function: launchers, or python programs where there are none.
+    """Tell whether a loop starts what trains: launchers, or Python programs where there are none.
 
-    A variable never changes in a running container, though rank 0 may have another address by the next turn.
+    A variable of a running container never changes; rank 0 may have another address by then.
     """
-    script = _script(container)
-    return script is not None and script.runs_again
+    return _script(container).runs_again
 
 
 def _runs_again(commands: tuple[Command, ...]) -> bool:
@@ -335,7 +327,6 @@ def _runs_again(commands: tuple[Command, ...]) -> bool:
     loops, name = 0, ""
     braces: list[str] = []  # the function that each { begins; none before a mere group
     begun: Counter[str] = Counter()  # how often each stands among them
-    functions: set[str] = set()
     repeated: set[str] = set()
     trains_in_function = False
     for words, options in commands:
@@ -350,12 +341,8 @@ def _runs_again(commands: tuple[Command, ...]) -> bool:
             elif words[at] == "{":
                 braces.append(name)
                 begun[name] += 1
-                functions.add(name)
             elif words[at] == "}" and braces:
-                ended = braces.pop()
-                begun[ended] -= 1
-                if not begun[ended]:
-                    del begun[ended]
+                begun[braces.pop()] -= 1
             elif words[at] == "function":
                 at += 1
                 name = "".join(words[at : at + 1])
@@ -364,13 +351,13 @@ def _runs_again(commands: tuple[Command, ...]) -> bool:
         name = program if len(words) == 1 else ""
         if loops and program.startswith("$"):
             return True  # "$@" in a function that is given the launcher, or $CMD
-        if loops or program in begun:  # a function may call itself
+        if loops or begun[program]:  # a function may call itself
             repeated.add(program)
         if options is not None or (not has_launcher and _PYTHON.match(program)):
             if loops:
                 return True
-            trains_in_function = trains_in_function or any(begun)
-    return trains_in_function and not functions.isdisjoint(repeated - {""})
+            trains_in_function = trains_in_function or len(braces) > begun[""]
+    return trains_in_function and not begun.keys().isdisjoint(repeated - {""})
 
 
 def use_of(container: Object, name: str) -> Use:
@@ -383,7 +370,7 @@ def use_of(container: Object, name: str) -> Use:
     if not any(name in text for text in podspec.argv(container)):
         return Use.NONE
     script = _script(container)
-    if script is None:
+    if not script.is_understood:
         return Use.OTHER
     return script.use(name, is_static=_backend(container, script) == "static")
 
@@ -391,7 +378,7 @@ def use_of(container: Object, name: str) -> Use:
 def given_variables(container: Object) -> frozenset[str]:
     """Return the variables, of any name, that an address option of a torch launcher takes."""
     script = _script(container)
-    if script is None or not script.launchers:
+    if not script.launchers:
         return frozenset()
     taken = script.taken(is_static=_backend(container, script) == "static")
     found = frozenset([name for by_launcher in taken for name, _ in by_launcher])
@@ -401,7 +388,7 @@ def given_variables(container: Object) -> frozenset[str]:
 def given_addresses(container: Object) -> list[str]:
     """Return what the options of torch launchers and the text's own MASTER_ADDR hold."""
     found: list[str] = []
-    for words, known in _commands(container):
+    for words, known in _script(container).commands:
         options = known or {}
         found += [options[name] for name in _ADDRESSES if name in options]
         found += [word.partition("=")[2] for word in words if word.startswith("MASTER_ADDR=")]
@@ -424,50 +411,36 @@ def meets_by(container: Object) -> str:
     return "" if "$" in backend else backend
 
 
-def _commands(container: Object) -> tuple[Command, ...]:
-    script = _script(container)
-    return () if script is None else script.commands
-
-
-def _script(container: Object) -> Script | None:
-    """Return what a container runs; None for what is not understood, or too long to be read."""
-    argv = tuple(podspec.argv(container))
-    return _SCRIPTS.read(argv) if is_short(argv) else None
-
-
 class _Scripts:
-    """Read once what the pods of a job share, and forget what was not asked for lately.
+    """Read once what the pods of a job share, and forget all where it becomes too much.
 
     Several threads may ask: at worst they read the same twice.
     """
 
     def __init__(self) -> None:
-        self._young: dict[Words, Script | None] = {}
-        self._old: dict[Words, Script | None] = {}
+        self._known: dict[Words, Script] = {}
         self._characters = 0
 
-    def read(self, argv: Words) -> Script | None:
-        """Return what these words start; None for what is not understood."""
-        if argv in (young := self._young):
-            return young[argv]
-        old = self._old
-        script = old[argv] if argv in old else _parse(argv)
-        characters = characters_of(argv)
-        if self._characters + characters > _REMEMBERED:
-            self._old, self._young, self._characters = self._young, {}, 0
-        self._young[argv] = script
-        self._characters += characters
+    def read(self, argv: Words) -> Script:
+        """Return what these words start."""
+        script = self._known.get(argv)
+        if script is None:
+            script = Script(read_commands(argv))
+            self._characters += characters_of(argv)
+            if self._characters > _REMEMBERED:
+                self._known, self._characters = {}, characters_of(argv)
+            self._known[argv] = script
         return script
 
 
 _SCRIPTS: Final = _Scripts()
+_TOO_LONG: Final = Script(None)
 
 
-def _parse(argv: Words) -> Script | None:
-    commands = read_commands(argv)
-    if commands is None:
-        return None
-    return Script(tuple([Command(words, _options(words)) for words in commands]))
+def _script(container: Object) -> Script:
+    """Return what a container runs: no commands where it is not understood, or too long."""
+    argv = tuple(podspec.argv(container))
+    return _SCRIPTS.read(argv) if is_short(argv) else _TOO_LONG
 
 
 def _is_named_elsewhere(container: Object, name: str) -> bool:
@@ -488,8 +461,8 @@ def _is_named_elsewhere(container: Object, name: str) -> bool:
 
 def _options_at(words: Words) -> int:
     """Return where the options of a torch launcher begin; 0 where the command is none."""
-    program = _program_at(words)
-    if _starts_nothing(words, program) or words[program + 1 : program + 3] == ("-m", "pip"):
+    started = _started(words)
+    if _starts_nothing(started) or started[1:3] == ("-m", "pip"):
         return 0
     for index, word in enumerate(words):
         if _TORCH.match(word):
@@ -533,7 +506,7 @@ def _options(words: Words) -> dict[str, str] | None:
 
 def _spelt_out(option: str) -> str:
     """Return the option that torchrun takes this one for."""
-    if option in _ABBREVIATED or len(option) < _SHORTEST_PREFIX:
+    if option in _ABBREVIATED or len(option) < len("--x"):
         return option
     meant = [one for one in _ABBREVIATED if one.startswith(option)]
     return meant[0] if len(meant) == 1 else option
@@ -581,7 +554,7 @@ def run_on_one_node(containers: Iterable[Object], *, by_default: bool = False) -
     found = False
     for container in containers:
         script = _script(container)
-        if script is None:
+        if not script.is_understood:
             return False
         may_default = by_default and not script.runs_shell_file
         for command in script.commands:
