@@ -614,6 +614,9 @@ def test_a_profile_may_set_or_leave_what_torchrun_is_told(
     )
     assert [needs(each.pod) for each in (zero, one)] == waits
     assert [published(each.pod) - {"PET_LOCAL_ADDR"} for each in (zero, one)] == moves
-    for each in (zero, one):
-        value = podspec.env_value(each.pod["spec"]["containers"][0], "PET_RDZV_CONF")
-        assert value == ("join_timeout=1800" if profile == "shared" else None)
+    values = [
+        podspec.env_value(each.pod["spec"]["containers"][0], "PET_RDZV_CONF")
+        for each in (zero, one)
+    ]
+    own = ["join_timeout=1800,is_host=1", "join_timeout=1800"]
+    assert values == (own if profile == "shared" else [None, None])
