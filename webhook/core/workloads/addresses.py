@@ -20,13 +20,8 @@ _FIELD: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
 _WRITTEN: Final = frozenset((names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES))
 """Annotations that a pass may write: what takes one would hold another text in the next pass."""
 _MOST_REFERENCES: Final = 16
-_PRIORITY: Final = {
-    "PET_RDZV_ENDPOINT": 0,
-    names.ENV_MASTER_NAME: 1,
-    "PET_MASTER_ADDR": 2,
-    "MASTER_ADDR": 3,
-}
-_ORDINARY: Final = 4
+_FIRST: Final = ("PET_RDZV_ENDPOINT", names.ENV_MASTER_NAME, "PET_MASTER_ADDR", "MASTER_ADDR")
+"""Variables that decide before all others, in this order."""
 
 
 class RendezvousAddress(NamedTuple):
@@ -98,7 +93,7 @@ def _field(pod: Object, path: str) -> str | None:
 
 
 def find_addresses(pod: Object) -> list[RendezvousAddress]:
-    """List the rendezvous addresses that the containers' variables hold, the one that decides first.
+    """List the rendezvous addresses in the containers' variables, the one that decides first.
 
     Precedence: ``PET_RDZV_ENDPOINT``, ``PET_MASTER_ADDR``, ``MASTER_ADDR``, others. An address that
     an earlier pass moved away is read back from the variable that keeps it.
@@ -120,4 +115,5 @@ def find_addresses(pod: Object) -> list[RendezvousAddress]:
                 host = endpoint.host if endpoint is not None else ""
             if host:
                 found.append(RendezvousAddress(name, host))
-    return sorted(found, key=lambda address: _PRIORITY.get(address.source, _ORDINARY))
+    order = {name: place for place, name in enumerate(_FIRST)}
+    return sorted(found, key=lambda address: order.get(address.source, len(order)))

@@ -105,11 +105,7 @@ Taken: TypeAlias = list[tuple[str, bool]]
 
 
 class Command(NamedTuple):
-    """Hold a simple command.
-
-    *options*: those between a torch launcher and its script, ``--master-addr``; None where it
-    starts no launcher.
-    """
+    """Hold a simple command; *options*: a torch launcher's, ``--nnodes``; None of any other."""
 
     words: Words
     options: dict[str, str] | None
@@ -151,7 +147,40 @@ class Script:
     @cached_property
     def runs_again(self) -> bool:
         """Tell whether a loop starts what trains."""
-        return _runs_again(self.commands)
+        loops, name = 0, ""
+        braces: list[str] = []  # the function that each { begins; none before a mere group
+        begun: Counter[str] = Counter()  # how often each stands among them
+        repeated: set[str] = set()
+        trains_in_function = False
+        for words, options in self.commands:
+            at = 0
+            while at < len(words) and (
+                _BEFORE.match(words[at]) or words[at] in _LOOP or words[at] in ("done", "function")
+            ):
+                if words[at] in _LOOP:
+                    loops += 1
+                elif words[at] == "done":
+                    loops = max(0, loops - 1)
+                elif words[at] == "{":
+                    braces.append(name)
+                    begun[name] += 1
+                elif words[at] == "}" and braces:
+                    begun[braces.pop()] -= 1
+                elif words[at] == "function":
+                    at += 1
+                    name = "".join(words[at : at + 1])
+                at += 1
+            program = "".join(words[at : at + 1])
+            name = program if len(words) == 1 else ""
+            if loops and program.startswith("$"):
+                return True  # "$@" in a function that is given the launcher, or $CMD
+            if loops or begun[program]:  # a function may call itself
+                repeated.add(program)
+            if options is not None or (not self.launchers and _PYTHON.match(program)):
+                if loops:
+                    return True
+                trains_in_function = trains_in_function or len(braces) > begun[""]
+        return trains_in_function and not begun.keys().isdisjoint(repeated - {""})
 
     def taken(self, *, is_static: bool) -> list[Taken]:
         """Return for each launcher what its address options take."""
@@ -178,7 +207,7 @@ class Script:
 
 
 def shows_torch_launcher(container: Object) -> bool:
-    """Tell whether it starts torchrun, ``python -m torch.distributed.run``, accelerate, deepspeed."""
+    """Tell whether it starts torchrun, also as a module, accelerate or deepspeed."""
     return bool(_script(container).launchers)
 
 
@@ -210,7 +239,7 @@ def serves_ssh(container: Object) -> bool:
 
 
 def meets_at_static_endpoint(container: Object) -> bool:
-    """Tell whether a torch launcher gives its ranks the host of a static endpoint as MASTER_ADDR."""
+    """Tell whether torch gives the ranks the host of a static endpoint as MASTER_ADDR."""
     return any(
         backend == "static" and any(map(options.get, _ADDRESSES)) and not _says_one_node(options)
         for options, backend in _launchers(container)
@@ -255,10 +284,7 @@ def is_in_sight(container: Object) -> bool:
 
 
 def runs_script(container: Object) -> bool:
-    """Tell whether a file that is not written in the pod runs beside the launchers.
-
-    It may look up or compare what they are given, or start launchers itself.
-    """
+    """Tell whether a file that is not written in the pod, which may do anything, runs too."""
     return _script(container).runs_file
 
 
@@ -271,7 +297,7 @@ def _is_of_several(words: Words) -> bool:
 
 
 def _shows_option(word: str) -> bool:
-    """Tell an option that numbers nodes, also in a text that is run later: ``"t.py --nnodes=2"``."""
+    """Tell an option that numbers nodes, also within a text that is run later."""
     return "--" in word and any(map(_MARK.match, word.split()))
 
 
@@ -297,7 +323,7 @@ def _program(words: Words) -> str:
 
 
 def _runs_python_file(command: Command) -> bool:
-    """Tell ``python t.py`` and ``python -m package``, whose texts are not in the pod, from others."""
+    """Tell ``python t.py`` and ``python -m package``, whose texts are not in the pod."""
     if command.options is not None or not _PYTHON.match(_program(command.words)):
         return False
     arguments = iter(command.words)
@@ -320,44 +346,6 @@ def runs_again(container: Object) -> bool:
     A variable of a running container never changes; rank 0 may have another address by then.
     """
     return _script(container).runs_again
-
-
-def _runs_again(commands: tuple[Command, ...]) -> bool:
-    has_launcher = any(each.options is not None for each in commands)
-    loops, name = 0, ""
-    braces: list[str] = []  # the function that each { begins; none before a mere group
-    begun: Counter[str] = Counter()  # how often each stands among them
-    repeated: set[str] = set()
-    trains_in_function = False
-    for words, options in commands:
-        at = 0
-        while at < len(words) and (
-            _BEFORE.match(words[at]) or words[at] in _LOOP or words[at] in ("done", "function")
-        ):
-            if words[at] in _LOOP:
-                loops += 1
-            elif words[at] == "done":
-                loops = max(0, loops - 1)
-            elif words[at] == "{":
-                braces.append(name)
-                begun[name] += 1
-            elif words[at] == "}" and braces:
-                begun[braces.pop()] -= 1
-            elif words[at] == "function":
-                at += 1
-                name = "".join(words[at : at + 1])
-            at += 1
-        program = "".join(words[at : at + 1])
-        name = program if len(words) == 1 else ""
-        if loops and program.startswith("$"):
-            return True  # "$@" in a function that is given the launcher, or $CMD
-        if loops or begun[program]:  # a function may call itself
-            repeated.add(program)
-        if options is not None or (not has_launcher and _PYTHON.match(program)):
-            if loops:
-                return True
-            trains_in_function = trains_in_function or len(braces) > begun[""]
-    return trains_in_function and not begun.keys().isdisjoint(repeated - {""})
 
 
 def use_of(container: Object, name: str) -> Use:
@@ -479,23 +467,18 @@ def _options(words: Words) -> dict[str, str] | None:
     index = _options_at(words)
     if not index:
         return None
-    options = {}
+    options: dict[str, str] = {}
     is_certain = True
     while index < len(words) and words[index].startswith("-") and words[index] != "--":
         option, equals, value = words[index].partition("=")
         option = _spelt_out(option.replace("_", "-"))
         is_certain = is_certain and (option in _ABBREVIATED or not option.startswith("--rdzv"))
-        following = words[index + 1] if index + 1 < len(words) else "-"
-        if not (
-            equals
-            or _SWITCH.match(option)
-            or following.startswith("-")
-            or following.endswith(".py")
-        ):
-            index += 1
-            value = following
-        options[option] = value
         index += 1
+        takes_next = not equals and not _SWITCH.match(option) and index < len(words)
+        if takes_next and not (words[index].startswith("-") or words[index].endswith(".py")):
+            value = words[index]
+            index += 1
+        options[option] = value
     # what a variable holds may be options, and name a backend
     if index < len(words) and words[index].startswith(("$", "`")):
         options.setdefault("--rdzv-backend", _NOT_IN_SIGHT)

@@ -26,7 +26,7 @@ _HOST = re.compile(r"(?<![-.\w])([a-z0-9][-a-z0-9]{0,62})(?=[.:]\w)")
 
 
 def find_mark(container: Object) -> str:
-    """Say what shows a container to be one of several nodes: ``starts a launcher``, ``sets NNODES``.
+    """Say what shows a container to be one of several nodes: ``sets NNODES``.
 
     Marks: a launcher, and options and variables that say where nodes meet, how many there are or
     which one this is. The variables are the container's, or set in its text. Empty without a mark.
@@ -56,7 +56,7 @@ def _marks(container: Object) -> Iterator[tuple[str, str]]:
 
 
 def shows_member(container: Object, belongs: Callable[[str], bool]) -> bool:
-    """Tell whether a variable or the command names a pod of the job by its host name, ``ddp-0.ddp``.
+    """Tell whether a variable or the command names a pod of the job, ``ddp-0.ddp``.
 
     *belongs* tells the names of the job's pods. Variables by reference do not count: they tell each
     pod its own name.

@@ -28,7 +28,7 @@ def describe(pod: Object, job: Job) -> TrainingPod | NotTraining:
     if job.nodes is Nodes.ONE:
         return NotTraining(Reason.SINGLE_NODE, _ONE_NODE, job.system)
     addresses = find_addresses(pod)
-    found = _leave(pod, job, addresses) or _meet(pod, job, addresses)
+    found = _leave(pod, job, addresses) or _meets_at(pod, job, addresses)
     if job.unsized and find_pod_accelerator(pod):
         found.warning = (
             f"no pod of {job.kind} shows the size of its job ({job.unsized}): its own text "
@@ -49,14 +49,12 @@ def _leave(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> NotTrai
     return None
 
 
-def _meet(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> TrainingPod:
+def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> TrainingPod:
+    """Describe a member: the first variable that names a host decides, else the system's rule."""
     if job.nodes is Nodes.MARKS and is_single_node(pod):
         return _meets_nobody(job, Reason.SINGLE_NODE, _ONE_NODE)
-    return _meets_at(pod, job, addresses) if addresses else _meets_by_rule(pod, job)
-
-
-def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> TrainingPod:
-    """Describe a member whose variables name a host; the first of them decides."""
+    if not addresses:
+        return _meets_by_rule(pod, job)
     source, host = addresses[0]
     own_names, leads = podspec.own_names(pod), job.is_rank_zero or job.is_candidate
     label = first_label(host)
@@ -64,8 +62,7 @@ def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> Trai
         own, own_hosts = podspec.own_name(pod) or job.rank_zero, addresses * job.is_rank_zero
         return _member(job, own, own_hosts, is_master=True, is_certain=job.is_rank_zero)
     if is_local(host):
-        is_one = job.nodes is not Nodes.SEVERAL
-        reason = Reason.SINGLE_NODE if is_one else Reason.USER_VALUE
+        reason = Reason.USER_VALUE if job.nodes is Nodes.SEVERAL else Reason.SINGLE_NODE
         message = f"{source} is {host}: the pod is a process group of its own"
         return _meets_nobody(job, reason, message)
     if label in own_names or _names_member(job, host):

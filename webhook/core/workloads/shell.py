@@ -1,7 +1,7 @@
 """Read a container's command as the shell in it would: simple commands, and the words of each.
 
-Nothing is expanded or run. What is not understood (unbalanced quotes, too deep, too long) leaves the
-container alone. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple Commands.
+Nothing is expanded or run. What is not understood (unbalanced quotes, too deep, too long) is said
+to be so. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple Commands.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _within(words: Words, depth: int, signs: _Signs) -> tuple[Words, ...] | None
 
 
 def _shell_text(words: Sequence[str]) -> tuple[int, int]:
-    """Return where ``bash`` and TEXT of ``… bash -lc TEXT`` stand; zeros where no shell takes a text."""
+    """Return where ``bash`` and TEXT of ``… bash -lc TEXT`` stand; zeros without them."""
     shell = -1
     for index, word in enumerate(words):
         if shell < 0:

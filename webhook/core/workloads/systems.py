@@ -62,7 +62,6 @@ SIBLING_LABELS: Final = (
     PODCLIQUESET,
 )
 """Labels by which a training system finds the pods of one job, the most telling first."""
-_TRAINER_INDEX = f"metadata.annotations['{COMPLETION_INDEX}']"
 _TRAINER_VARIABLES = ("PET_NODE_RANK", "JAX_PROCESS_ID", "DMLC_TASK_ID")
 _SLINKY = "slinky.slurm.net/"
 _HELPERS = {
@@ -177,20 +176,17 @@ def trainjob(it: PodFacts) -> Found:
 
 def _made_by_trainer(pod: Object) -> bool:
     """Tell what only Trainer writes: the variable of a node's index, the volume of MPI's keys."""
-    if podspec.volume_named(pod, "mpi-ssh-auth"):
-        return True
-    return any(
-        entry.get("name") in _TRAINER_VARIABLES and podspec.field_path(entry) == _TRAINER_INDEX
+    index = f"metadata.annotations['{COMPLETION_INDEX}']"
+    return bool(podspec.volume_named(pod, "mpi-ssh-auth")) or any(
+        entry.get("name") in _TRAINER_VARIABLES and podspec.field_path(entry) == index
         for container in podspec.containers(pod)
         for entry in podspec.env(container)
     )
 
 
 def jobset(it: PodFacts) -> Found:
-    """Recognise a JobSet, which sets no rendezvous variable itself.
-
-    Source: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go.
-    """
+    """Recognise a JobSet, which sets no rendezvous variable itself."""
+    # Source: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go.
     return _of_jobset(it, "jobset") if JOBSET + "jobset-name" in it.labels else None
 
 
@@ -221,11 +217,9 @@ def _of_jobset(it: PodFacts, system: str) -> Job:
 
 
 def mpijob(it: PodFacts) -> Found:
-    """Recognise MPIJobs: of the mpi-operator, and of the training operator v1.
-
-    Source: kubeflow/mpi-operator pkg/controller/mpi_job_controller.go; kubeflow/trainer
-    release-1.9 pkg/controller.v1/mpi.
-    """
+    """Recognise MPIJobs: of the mpi-operator, and of the training operator v1."""
+    # Source: kubeflow/mpi-operator pkg/controller/mpi_job_controller.go; kubeflow/trainer
+    # release-1.9 pkg/controller.v1/mpi.
     if KUBEFLOW + "job-name" not in it.labels:
         return None
     operator = it.labels.get(KUBEFLOW + "operator-name")
@@ -274,10 +268,8 @@ def _other_framework(
 
 
 def kubedl(it: PodFacts) -> Found:
-    """Recognise KubeDL's PyTorchJobs, whose master calls itself ``localhost``.
-
-    Source: kubedl-io/kubedl pkg/job_controller/api/v1/constants.go, controllers/pytorch.
-    """
+    """Recognise KubeDL's PyTorchJobs, whose master calls itself ``localhost``."""
+    # Source: kubedl-io/kubedl pkg/job_controller/api/v1/constants.go, controllers/pytorch.
     if it.labels.get(GROUP_NAME) != KUBEDL or "job-name" not in it.labels:
         return None
     kind, role = it.owner.get("kind"), it.labels.get("replica-type", "").lower()
@@ -287,10 +279,8 @@ def kubedl(it: PodFacts) -> Found:
 
 
 def torch_on_k8s(it: PodFacts) -> Found:
-    """Recognise TorchJobs, whose workers may carry ``task-role=master`` too: forks share one map.
-
-    Source: hliangzhao/torch-on-k8s apis/train/v1alpha1/constants.go, controllers/train.
-    """
+    """Recognise TorchJobs, whose workers may carry ``task-role=master`` too."""
+    # Source: hliangzhao/torch-on-k8s apis/train/v1alpha1/constants.go, controllers/train.
     if it.labels.get(GROUP_NAME) != TORCH_ON_K8S or "job-name" not in it.labels:
         return None
     return _with_aimaster(it, "torch-on-k8s", it.labels.get("task-type", "").lower(), "torch")
@@ -304,11 +294,9 @@ def _with_aimaster(it: PodFacts, system: str, role: str, container: str) -> Foun
 
 
 def volcano(it: PodFacts) -> Found:
-    """Recognise plain Volcano Jobs; pods that merely use its gang scheduling lack the label.
-
-    Source: volcano pkg/controllers/job/job_controller_util.go,
-    plugins/distributed-framework/pytorch.
-    """
+    """Recognise plain Volcano Jobs; pods that merely use its gang scheduling lack the label."""
+    # Source: volcano pkg/controllers/job/job_controller_util.go,
+    # plugins/distributed-framework/pytorch.
     job = it.labels.get(VOLCANO + "job-name")
     if job is None:
         return None
@@ -354,10 +342,8 @@ def _has_pytorch_plugin(container: Object) -> bool:
 
 
 def ray(it: PodFacts) -> Found:
-    """Recognise the nodes of Ray clusters.
-
-    Source: ray-project/kuberay ray-operator/controllers/ray/utils/constant.go, common/pod.go.
-    """
+    """Recognise the nodes of Ray clusters."""
+    # Source: ray-project/kuberay ray-operator/controllers/ray/utils/constant.go, common/pod.go.
     node = it.labels.get(RAY + "node-type")
     if node not in ("head", "worker"):
         if RAY + "originated-from-cr-name" in it.labels or RAY + "cluster" in it.labels:
@@ -376,10 +362,8 @@ def ray(it: PodFacts) -> Found:
 
 
 def slurm(it: PodFacts) -> Found:
-    """Recognise the slurmd nodes of Slinky's Slurm.
-
-    Source: SlinkyProject/slurm-operator api/v1beta1/well_known.go.
-    """
+    """Recognise the slurmd nodes of Slinky's Slurm."""
+    # Source: SlinkyProject/slurm-operator api/v1beta1/well_known.go.
     is_slinky = any(key.startswith((_SLINKY, "nodeset." + _SLINKY)) for key in it.labels)
     if it.labels.get("app.kubernetes.io/name") != "slurmd" or not is_slinky:
         return None
@@ -387,11 +371,8 @@ def slurm(it: PodFacts) -> Found:
 
 
 def grove(it: PodFacts) -> Found:
-    """Take a replica of a PodCliqueSet for a job; users compose rank 0's name from its variables.
-
-    Source: ai-dynamo/grove operator/api/common/labels.go,
-    operator/internal/controller/podclique/components/pod/pod.go.
-    """
+    """Take a replica of a PodCliqueSet for a job; users compose rank 0's name of its variables."""
+    # Source: ai-dynamo/grove operator/internal/controller/podclique/components/pod/pod.go.
     clique = it.labels.get(GROVE + "podclique")
     if clique is None:
         return None
@@ -411,10 +392,8 @@ def _sized(job: Job, pod: Object, variable: str) -> Job:
 
 
 def stormservice(it: PodFacts) -> Found:
-    """Take for a job a PodSet of a StormService, or a RoleSet where a replica is one pod.
-
-    Source: vllm-project/aibrix pkg/controller/constants/stormservice.go, pkg/controller/podset.
-    """
+    """Take for a job a PodSet of a StormService, or a RoleSet where a replica is one pod."""
+    # Source: vllm-project/aibrix pkg/controller/constants/stormservice.go, pkg/controller/podset.
     labels, name = it.labels, it.labels.get("storm-service-name")
     if name is None or "roleset-name" not in labels:
         return None
@@ -431,10 +410,8 @@ def stormservice(it: PodFacts) -> Found:
 
 
 def indexed_job(it: PodFacts) -> Found:
-    """Recognise indexed Jobs, whose pods have a host name ``<job>-<index>`` and no name yet.
-
-    Source: kubernetes pkg/controller/job/indexed_job_utils.go.
-    """
+    """Recognise indexed Jobs, whose pods have a host name ``<job>-<index>`` and no name yet."""
+    # Source: kubernetes pkg/controller/job/indexed_job_utils.go.
     job = it.labels.get(BATCH + "job-name")
     if job is None and it.owner.get("kind") == "Job":
         is_of_batch = (it.owner.get("apiVersion") or "").startswith("batch/")
@@ -451,10 +428,8 @@ def indexed_job(it: PodFacts) -> Found:
 
 
 def statefulset(it: PodFacts) -> Found:
-    """Recognise StatefulSets, whose pods are named ``<statefulset>-<ordinal>``.
-
-    Source: kubernetes pkg/controller/statefulset.
-    """
+    """Recognise StatefulSets, whose pods are named ``<statefulset>-<ordinal>``."""
+    # Source: kubernetes pkg/controller/statefulset.
     own = it.labels.get(STATEFUL_POD)
     if it.owner.get("kind") != "StatefulSet" and own is None:
         return None
@@ -465,10 +440,8 @@ def statefulset(it: PodFacts) -> Found:
 
 
 def kueue_pod_group(it: PodFacts) -> Found:
-    """Recognise Kueue's groups of plain pods.
-
-    Source: kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go.
-    """
+    """Recognise Kueue's groups of plain pods."""
+    # Source: kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go.
     group = it.labels.get(KUEUE + "pod-group-name")
     if group is None or it.owner:
         return None

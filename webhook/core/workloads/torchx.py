@@ -73,7 +73,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
 
 
 def _names_rank_zero(pod: Object, role_name: str) -> bool:
-    """Tell whether the replicas of role 0 meet: the command of each then names rank 0's variable."""
+    """Tell whether the replicas of role 0 meet: each then names rank 0's variable."""
     own = _UNFIT.sub("", role_name.upper())
     for container in podspec.containers(pod):
         values = [entry.get("value") or "" for entry in podspec.env(container)]
