@@ -11,7 +11,7 @@ from tests.core.workloads.recognised import member, rendezvous
 from tests.pods import add_env, drop_env, set_command
 from webhook.core import names
 from webhook.core.model import Object, Reason
-from webhook.core.workloads import TrainingPod, recognise
+from webhook.core.workloads import recognise
 
 
 def one_job(master: Object, worker: Object) -> None:
@@ -382,18 +382,6 @@ def test_a_host_name_that_a_volcano_task_chose_is_the_jobs_own() -> None:
     one_job(
         add_env(master, "MASTER_ADDR", "head.bert"), add_env(worker, "MASTER_ADDR", "head.bert")
     )
-
-
-@pytest.mark.parametrize(
-    "kind", ["TFJob", "XGBoostJob", "XDLJob", "MarsJob", "ElasticDLJob", "MPIJob"]
-)
-def test_other_jobs_of_kubedl_wait_for_no_master(kind: str) -> None:
-    pod = drop_env(pods.load("pods/kubedl-pytorchjob-1.yaml"), "MASTER_ADDR")
-    for owner in pod["metadata"]["ownerReferences"]:
-        owner["kind"] = kind if owner.get("controller") else owner["kind"]
-    found = recognise(pod)
-    assert isinstance(found, TrainingPod)
-    assert (found.rendezvous, found.reason) == (None, Reason.NO_PROCESS_GROUP)
 
 
 def test_a_kueue_group_may_call_its_first_pod_localhost() -> None:
