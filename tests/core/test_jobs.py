@@ -424,13 +424,14 @@ def test_a_text_that_looks_like_one_node_changes_nothing(text: str, on_all: bool
             jobset(driver=c(TRAIN, MASTER_ADDR=HEAD), workers=c(TRAIN, MASTER_ADDR=HEAD)),
         ),
     ):
-        expected = [
-            (pod.job, pod.rendezvous, needs(pod.after), published(pod.after))
-            for pod in judge(plain)
-        ]
-        assert [
-            (pod.job, pod.rendezvous, needs(pod.after), published(pod.after)) for pod in judge(odd)
-        ] == expected
+        found, expected = (
+            [
+                (one.job, one.rendezvous, needs(one.after), published(one.after))
+                for one in judge(manifest)
+            ]
+            for manifest in (odd, plain)
+        )
+        assert found == expected
 
 
 @pytest.mark.parametrize("leader", ["driver", "main", "node", "rank0", "trainer", "head"])
@@ -450,22 +451,13 @@ def test_the_leader_of_a_jobset_or_volcano_job_may_have_any_name(leader: str) ->
         nobody_waits_in_vain((pod.job, pod.rendezvous, pod.after) for pod in found)
 
 
+SYSTEMS = (
+    "grove indexed-job jobset kubedl-pytorchjob kubeflow-pytorchjob kubeflow-trainer lws "
+    "mpijob-worker statefulset stormservice torch-on-k8s torchx-volcano volcano-pod volcano-pytorch"
+)
 JOBS = [
-    ["pods/grove-0.yaml", "pods/grove-1.yaml"],
-    ["pods/indexed-job-0.yaml", "pods/indexed-job-1.yaml"],
-    ["pods/jobset-0.yaml", "pods/jobset-1.yaml"],
-    ["pods/kubedl-pytorchjob-0.yaml", "pods/kubedl-pytorchjob-1.yaml"],
-    ["pods/kubeflow-pytorchjob-0.yaml", "pods/kubeflow-pytorchjob-1.yaml"],
-    ["pods/kubeflow-trainer-0.yaml", "pods/kubeflow-trainer-1.yaml"],
-    ["pods/lws-0.yaml", "pods/lws-1.yaml"],
-    ["pods/mpijob-worker-0.yaml", "pods/mpijob-worker-1.yaml"],
+    *([f"pods/{system}-{number}.yaml" for number in (0, 1)] for system in SYSTEMS.split()),
     ["pods/raycluster-head.yaml", "pods/raycluster-worker.yaml"],
-    ["pods/statefulset-0.yaml", "pods/statefulset-1.yaml"],
-    ["pods/stormservice-0.yaml", "pods/stormservice-1.yaml"],
-    ["pods/torch-on-k8s-0.yaml", "pods/torch-on-k8s-1.yaml"],
-    ["pods/torchx-volcano-0.yaml", "pods/torchx-volcano-1.yaml"],
-    ["pods/volcano-pod-0.yaml", "pods/volcano-pod-1.yaml"],
-    ["pods/volcano-pytorch-0.yaml", "pods/volcano-pytorch-1.yaml"],
     ["live/statefulset/ddp-0.review.json", "live/statefulset/ddp-1.review.json"],
 ]
 SCRAPS = [
@@ -488,18 +480,10 @@ SCRAPS = [
 
 def admit(job: list[str], edited: set[int], text: str) -> list[Verdict]:
     """Decide about the pods of a fixture job, some of which run another text."""
-    found = []
-    for number, name in enumerate(job):
-        pod = pods.load(name)
-        found.append(
-            decide(
-                pods.set_command(pod, "bash", "-c", text) if number in edited else pod,
-                "train",
-                PROFILES,
-                WORLD,
-            )
-        )
-    return found
+    members = [pods.load(name) for name in job]
+    for number in edited:
+        pods.set_command(members[number], "bash", "-c", text)
+    return [decide(pod, "train", PROFILES, WORLD) for pod in members]
 
 
 @given(
@@ -614,12 +598,9 @@ def test_a_profile_may_set_or_leave_what_torchrun_is_told(
     )
     assert [needs(each.pod) for each in (zero, one)] == waits
     assert [published(each.pod) - {"PET_LOCAL_ADDR"} for each in (zero, one)] == moves
-    settings = [
+    values = [
         podspec.env_value(each.pod["spec"]["containers"][0], "PET_RDZV_CONF")
         for each in (zero, one)
     ]
-    assert settings == (
-        ["join_timeout=1800,is_host=1", "join_timeout=1800"]
-        if profile == "shared"
-        else [None, None]
-    )
+    own = ["join_timeout=1800,is_host=1", "join_timeout=1800"]
+    assert values == (own if profile == "shared" else [None, None])

@@ -24,9 +24,6 @@ from webhook.core.workloads.nodes import stays_on_one_node
 from webhook.core.workloads.training_pod import Rendezvous
 
 STEP: Final = "profile"
-_RENDEZVOUS: Final = "rendezvous"
-_MEETS_ELSEWHERE: Final = (Reason.NO_MASTER, Reason.USER_VALUE)
-"""Why one rank of several has no rendezvous of ours: its own text or variable says where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +36,7 @@ class Skip:
 
 
 def make_plan(
-    pod: Object,
-    namespace: Namespace,
-    profiles: Profiles,
-    world: World,
-    override: str | None = None,
+    pod: Object, namespace: Namespace, profiles: Profiles, world: World, override: str | None = None
 ) -> Plan | Skip:
     """Decide what the pod gets. *override* names a profile in place of the labels (the dry run's).
 
@@ -60,14 +53,14 @@ def make_plan(
     if skip := _why_unfit(pod, profile, container, job):
         return skip
     plan = Plan(
-        profile=profile,
-        chosen_by=_chosen_by(pod, profile, override),
-        namespace=namespace,
+        profile,
+        namespace,
         pod_name=podspec.display_name(pod),
         container=container,
         container_name=podspec.containers(pod)[container].get("name") or "",
         host_network=podspec.is_host_network(pod),
         training_pod=training_pod,
+        chosen_by=_chosen_by(pod, profile, override),
         own_image=profiles.own_image,
         allowed=profiles.allowed,
         claims_problem=profiles.claims_problem,
@@ -91,41 +84,64 @@ def _find_job(
     job = recognise(seen)
     if isinstance(job, NotTraining) and not _is_wanted(seen, profile, namespace, job):
         return _leave(seen, profile, job)
+    this = f"pod {podspec.display_name(pod)}"
     if excess:
-        raise Denied(STEP, Reason.TOO_LARGE, _too_large(pod, excess))
+        advice = f"make it smaller, or label it {names.PROFILE}={names.PROFILE_NONE}"
+        raise Denied(STEP, Reason.TOO_LARGE, f"{this}: {excess}; {advice} to leave it alone")
     if not podspec.containers(pod):
         return _skip(Reason.INVALID_POD, "the pod has no containers", job.system, profile.name)
     if twice := podspec.names_twice(pod):
         advice = "Kubernetes takes a name once in a pod: give each its own"
-        message = f"pod {podspec.display_name(pod)}: {twice}; {advice}"
-        raise Denied(STEP, Reason.INVALID_POD, message)
+        raise Denied(STEP, Reason.INVALID_POD, f"{this}: {twice}; {advice}")
     return job
 
 
 def _why_unfit(
     pod: Object, profile: Profile, container: int, job: TrainingPod | NotTraining
 ) -> Skip | None:
-    """Skip a pod that the profile is not made for."""
-    if profile.accelerators is not None and (
-        other := _with_other_accelerators(pod, profile, container, job)
-    ):
-        return other
+    """Skip a pod that the profile is not made for.
+
+    The training container alone decides on accelerators, so that members of a job with the same
+    container get the same. The rest of a profile that asks the cluster for interfaces in the pod,
+    sidecars and variables, speaks of these interfaces.
+    """
+    own = podspec.containers(pod)[container]
+    found, wanted = count_accelerators(own), profile.accelerators
     asked = [key for key in profile.annotations if key.startswith(names.GKE_NETWORKING)]
-    if asked and podspec.is_host_network(pod):
-        return _on_node_network(pod, profile, asked, job)
-    return None
+    outcome = Outcome.WARNED
+    if wanted is not None and found != wanted:
+        reason, accelerator = Reason.OTHER_ACCELERATORS, find_accelerator(own)
+        asks = f"{accelerator} in a number that is not certain" if accelerator else "none"
+        asks = f"{found} accelerators" if found else asks
+        who = f"container {own.get('name')}"
+        why = f"profile {profile.name} is for {wanted} accelerators, and {who} asks for {asks}"
+        advice = f"ask for {wanted}, as of a whole node,"
+        if isinstance(job, NotTraining) and find_pod_accelerator(pod) is None:
+            outcome = Outcome.SKIPPED
+    elif asked and podspec.is_host_network(pod):
+        reason = Reason.HOST_NETWORK
+        why = (
+            f"it uses the node's network (hostNetwork: true), and profile {profile.name} asks for "
+            f"interfaces of the pod's own ({', '.join(asked)})"
+        )
+        advice = "remove hostNetwork,"
+    else:
+        return None
+    message = (
+        f"pod {podspec.display_name(pod)}: {why}: the pod is left alone; {advice} or label the pod "
+        f"{names.PROFILE} with another profile or {names.PROFILE_NONE}"
+    )
+    return Skip(Decision(STEP, outcome, reason, message), job.system, profile.name)
 
 
 def _attach(pod: Object, plan: Plan, profiles: Profiles, world: World) -> Choice:
     """Decide about networks, and where the pod's address comes from."""
-    networks = resolve_networks(
-        pod, plan.profile, profiles.multus, plan.namespace.name, world.network
-    )
+    profile, space = plan.profile, plan.namespace.name
+    networks = resolve_networks(pod, profile, profiles.multus, space, world.network)
     plan.networks, plan.attachments = networks.value, networks.attachments
-    will_be = pod
-    if plan.profile.claims and plan.profile.rendezvous.address_source == claim.NAME:
-        will_be = claims.with_references(pod, plan)
-    choice = plan.source.choose(will_be, plan.profile, networks)
+    if profile.claims and profile.rendezvous.address_source == claim.NAME:
+        pod = claims.with_references(pod, plan)
+    choice = plan.source.choose(pod, profile, networks)
     plan.rendezvous_network, plan.other_interfaces = choice.network, choice.interfaces
     return choice
 
@@ -137,14 +153,15 @@ def _meet(
     plan.why_no_rendezvous = _why_no_rendezvous(pod, plan, job, choice)
     if isinstance(job, NotTraining):
         return
-    if plan.why_no_rendezvous is not None:
-        if plan.profile.device_variables and (watched := _only_for_devices(pod, plan, job, choice)):
-            plan.rendezvous, plan.why_no_rendezvous = watched, None
-        return
-    plan.rendezvous = job.rendezvous
-    plan.local_address_everywhere = _orders_by_address(pod, plan.profile, choice.network)
-    if job.rendezvous is not None and job.rendezvous.role == "worker":
-        plan.master = world.master(plan.namespace.name, job.rendezvous.job)
+    if plan.why_no_rendezvous is None:
+        plan.rendezvous = job.rendezvous
+        plan.local_address_everywhere = _orders_by_address(pod, plan.profile, choice.network)
+        if job.rendezvous is not None and job.rendezvous.role == "worker":
+            plan.master = world.master(plan.namespace.name, job.rendezvous.job)
+    elif plan.profile.device_variables:
+        plan.rendezvous = _only_for_devices(pod, plan, job, choice)
+        if plan.rendezvous is not None:
+            plan.why_no_rendezvous = None
 
 
 def _give_whole(pod: Object, plan: Plan, job: TrainingPod | NotTraining) -> Plan | Skip:
@@ -155,14 +172,9 @@ def _give_whole(pod: Object, plan: Plan, job: TrainingPod | NotTraining) -> Plan
     lacking = whole.find_lacking(pod, plan)
     if lacking is None:
         return plan
-    if not plan.attachments and plan.rendezvous_network is None:
-        return Skip(whole.left_alone(plan, lacking), job.system, profile.name)
-    return whole.without_parts(plan, lacking)
-
-
-def _too_large(pod: Object, excess: str) -> str:
-    advice = f"make it smaller, or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
-    return f"pod {podspec.display_name(pod)}: {excess}; {advice}"
+    if plan.attachments or plan.rendezvous_network is not None:
+        return whole.without_parts(plan, lacking)
+    return Skip(whole.left_alone(plan, lacking), job.system, profile.name)
 
 
 def select_profile(
@@ -173,37 +185,27 @@ def select_profile(
     Raises Denied for a name that no profile has, several that the pod chooses, and a profile that
     the namespace may not use.
     """
-    of_pod, of_namespace = (
-        podspec.labels(pod).get(names.PROFILE),
-        namespace.labels.get(names.PROFILE),
-    )
-    chosen = None
-    if profiles.by_pod_label and override is None and of_pod is None:
-        chosen = _chosen_by_labels(pod, profiles, namespace.name)
+    of_pod = podspec.labels(pod).get(names.PROFILE)
+    of_namespace = namespace.labels.get(names.PROFILE)
+    this = f"pod {podspec.display_name(pod)}"
     if override is not None:
         name, where = override, "the dry run's profile"
     elif of_pod is not None:
-        name, where = of_pod, f"pod {podspec.display_name(pod)}: label {names.PROFILE}"
-    elif chosen is not None:
-        name, where = (
-            chosen.name,
-            f"pod {podspec.display_name(pod)}: podLabels of profile {chosen.name}",
-        )
+        name, where = of_pod, f"{this}: label {names.PROFILE}"
+    elif chosen := _chosen_by_labels(pod, profiles, namespace.name):
+        name, where = chosen.name, f"{this}: podLabels of profile {chosen.name}"
     elif of_namespace is not None:
         name, where = of_namespace, f"namespace {namespace.name}: label {names.PROFILE}"
     else:
-        return _skip(
-            Reason.NO_PROFILE,
-            f"neither the pod nor namespace {namespace.name} carries the label {names.PROFILE}",
-        )
+        message = f"neither the pod nor namespace {namespace.name} carries the label"
+        return _skip(Reason.NO_PROFILE, f"{message} {names.PROFILE}")
     if name == names.PROFILE_NONE:
         return _skip(Reason.OPTED_OUT, f"{where} is {names.PROFILE_NONE}")
     profile = profiles.profiles.get(name)
     if profile is None:
         advice = choose_profile(name[:64], profiles.usable_in(namespace.name))
-        raise Denied(
-            STEP, Reason.UNKNOWN_PROFILE, f"{where}: no profile is named {name[:64]!r}; {advice}"
-        )
+        message = f"{where}: no profile is named {name[:64]!r}; {advice}"
+        raise Denied(STEP, Reason.UNKNOWN_PROFILE, message)
     if not profile.is_for(namespace.name):
         advice = "add it to the profile's allowedNamespaces or use another"
         message = f"{where}: profile {name} is not for namespace {namespace.name}; {advice}"
@@ -227,39 +229,29 @@ def _chosen_by_labels(pod: Object, profiles: Profiles, namespace: str) -> Profil
     if not found:
         return None
     best = max(found, key=lambda profile: len(profile.pod_labels))
-    if any(not profile.pod_labels.items() <= best.pod_labels.items() for profile in found):
-        usable = " or ".join(sorted(profile.name for profile in found if profile.is_for(namespace)))
-        labels = f"its labels are the podLabels of {len(found)} profiles"
-        which = f"pod {podspec.display_name(pod)}: {labels}"
-        advice = (
-            f"label the pod {names.PROFILE} with {usable or 'a profile that its namespace may use'}"
-        )
-        raise Denied(STEP, Reason.AMBIGUOUS_PROFILE, f"{which}; {advice}")
-    return best
+    if all(profile.pod_labels.items() <= best.pod_labels.items() for profile in found):
+        return best
+    usable = " or ".join(sorted(profile.name for profile in found if profile.is_for(namespace)))
+    raise Denied(
+        STEP,
+        Reason.AMBIGUOUS_PROFILE,
+        f"pod {podspec.display_name(pod)}: its labels are the podLabels of {len(found)} profiles; "
+        f"label the pod {names.PROFILE} with {usable or 'a profile that its namespace may use'}",
+    )
 
 
-def _is_wanted(
-    pod: Object, profile: Profile, namespace: Namespace, recognised: NotTraining
-) -> bool:
+def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, job: NotTraining) -> bool:
     """Tell whether its user, or the admin for all, wants a pod injected that may not train."""
     labels = podspec.labels(pod)
     if labels.get(names.PROFILE):
         return True
-    if recognised.reason is Reason.TPU:
+    if job.reason is Reason.TPU:
         return False
-    return (
-        profile.pods == "all"
-        or profile.is_chosen_by(labels)
-        or _names_network(pod, profile, namespace)
-    )
-
-
-def _names_network(pod: Object, profile: Profile, namespace: Namespace) -> bool:
-    """Tell whether the pod's own annotation names a network of the profile."""
+    if profile.pods == "all" or profile.is_chosen_by(labels):
+        return True
+    annotation = podspec.annotations(pod).get(names.NETWORKS) or ""
     try:
-        named = parse_networks(
-            podspec.annotations(pod).get(names.NETWORKS) or "", namespace.name
-        ).elements
+        named = parse_networks(annotation, namespace.name).elements
     except ValueError:
         return False
     ours = {(one.namespace or namespace.name, one.name) for one in profile.networks}
@@ -269,15 +261,13 @@ def _names_network(pod: Object, profile: Profile, namespace: Namespace) -> bool:
 def _leave(pod: Object, profile: Profile, job: NotTraining) -> Skip:
     """Skip a pod that is not known to train; with a warning where it may all the same."""
     how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
+    outcome, message = Outcome.SKIPPED, f"{job.message}; {how}"
     if looks := looks_like_training(pod, job):
         alone = f"{names.PROFILE}={names.PROFILE_NONE} to leave it alone"
-        message = f"{job.message}, though it {looks}; {how}, or {alone}"
+        outcome, message = Outcome.WARNED, f"{job.message}, though it {looks}; {how}, or {alone}"
     elif job.warning:
-        message = f"{job.message}; {job.warning}"
-    else:
-        return _skip(job.reason, f"{job.message}; {how}", job.system, profile.name)
-    decision = Decision(STEP, Outcome.WARNED, job.reason, message)
-    return Skip(decision, job.system, profile.name)
+        outcome, message = Outcome.WARNED, f"{job.message}; {job.warning}"
+    return Skip(Decision(STEP, outcome, job.reason, message), job.system, profile.name)
 
 
 def looks_like_training(pod: Object, job: NotTraining) -> str:
@@ -287,58 +277,6 @@ def looks_like_training(pod: Object, job: NotTraining) -> str:
         return ""
     mark = next(filter(None, map(find_mark, podspec.containers(pod))), "")
     return f"asks for {accelerator} and {mark}" if mark and not stays_on_one_node(pod) else ""
-
-
-def _with_other_accelerators(
-    pod: Object, profile: Profile, container: int, recognised: TrainingPod | NotTraining
-) -> Skip | None:
-    """Skip a pod whose training container does not ask for the profile's number of accelerators.
-
-    The container alone decides, so that members of a job with the same container get the same.
-    """
-    own, wanted = podspec.containers(pod)[container], profile.accelerators
-    found = count_accelerators(own)
-    if found == wanted:
-        return None
-    accelerator = find_accelerator(own)
-    asks = (
-        f"{found} accelerators"
-        if found
-        else f"{accelerator} in a number that is not certain"
-        if accelerator
-        else "none"
-    )
-    message = (
-        f"pod {podspec.display_name(pod)}: profile {profile.name} is for {wanted} accelerators, "
-        f"and container {own.get('name')} asks for {asks}: the pod is left alone; "
-        f"ask for {wanted}, as of a whole node, or label the pod {names.PROFILE} with another "
-        f"profile or {names.PROFILE_NONE}"
-    )
-    warns = isinstance(recognised, TrainingPod) or find_pod_accelerator(pod) is not None
-    outcome = Outcome.WARNED if warns else Outcome.SKIPPED
-    return Skip(
-        Decision(STEP, outcome, Reason.OTHER_ACCELERATORS, message), recognised.system, profile.name
-    )
-
-
-def _on_node_network(
-    pod: Object, profile: Profile, asked: list[str], recognised: TrainingPod | NotTraining
-) -> Skip:
-    """Skip a pod without a network of its own, whose profile asks the cluster for interfaces in it.
-
-    The rest of such a profile, sidecars and variables, speaks of these interfaces.
-    """
-    message = (
-        f"pod {podspec.display_name(pod)}: it uses the node's network (hostNetwork: true), "
-        f"and profile {profile.name} asks for interfaces of the pod's own ({', '.join(asked)}): "
-        f"the pod is left alone; remove hostNetwork, or label the pod {names.PROFILE} with another "
-        f"profile or {names.PROFILE_NONE}"
-    )
-    return Skip(
-        Decision(STEP, Outcome.WARNED, Reason.HOST_NETWORK, message),
-        recognised.system,
-        profile.name,
-    )
 
 
 def _skip(reason: Reason, message: str, system: str = "", profile: str = "") -> Skip:
@@ -365,7 +303,7 @@ def _why_no_rendezvous(
         reason, message = choice.reason, choice.problem
     else:
         return None
-    return Decision(_RENDEZVOUS, Outcome.SKIPPED, reason, message)
+    return Decision("rendezvous", Outcome.SKIPPED, reason, message)
 
 
 def _only_for_devices(
@@ -377,11 +315,13 @@ def _only_for_devices(
     and none is waited for. Its key is that of what made the pod: which pod hosts the endpoint is
     not known, and nobody needs to know.
     """
-    if job.reason not in _MEETS_ELSEWHERE or choice.network not in plan.attachments:
+    meets_elsewhere = job.reason in (Reason.NO_MASTER, Reason.USER_VALUE)
+    if not meets_elsewhere or choice.network not in plan.attachments:
         return None
     owner = podspec.controller(pod)
-    name, uid = owner.get("name") or plan.pod_name, owner.get("uid") or ""
-    made = Rendezvous(job_key(name, job.system, uid or name, "", ""), "worker", "")
+    name = owner.get("name") or plan.pod_name
+    key = job_key(name, job.system, owner.get("uid") or name, "", "")
+    made = Rendezvous(key, "worker", "")
     return None if _why_no_rendezvous(pod, plan, replace(job, rendezvous=made), choice) else made
 
 
@@ -392,11 +332,9 @@ def _orders_by_address(pod: Object, profile: Profile, attachment: Attachment | N
     distributed/elastic/rendezvous/dynamic_rendezvous.py, participants sorted by node address.
     """
     family = profile.rendezvous.ip_family
-    if family == "IPv6" or (
-        family == "any" and attachment is not None and attachment.network.ipv6_only
-    ):
+    is_ipv6_only = attachment is not None and attachment.network.ipv6_only
+    if family == "IPv6" or (family == "any" and is_ipv6_only):
         return True
-    name = podspec.own_name(pod) or podspec.display_name(
-        pod
-    )  # of a generateName the first character is known
+    # of a generateName the first character is known
+    name = podspec.own_name(pod) or podspec.display_name(pod)
     return name[:1].isdigit()

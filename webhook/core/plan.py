@@ -1,4 +1,4 @@
-"""Hold what was decided about a pod, so that each step only has to carry it out; ``decide.py`` makes it."""
+"""Hold what `decide.py` decided about a pod, so that each step only has to carry it out."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ NOTHING_ALLOWED = Allowed()
 class Plan:
     """Hold the decisions that all steps of one pod share.
 
-    *container*: index of the training container in ``spec.containers``. *networks*: the resulting value of the networks annotation,
-    ``None`` where it stays as it is. *attachments*: of the resulting annotations, in Multus' order; empty with hostNetwork.
-    *rendezvous_network*: the attachment whose address counts: the one that the profile names for it, else its first network with IPAM
-    (with no networks in the profile: the first attachment with IPAM); where addresses come from elsewhere, what that source chooses.
-    *other_interfaces*: the secondary ones that Multus does not attach. *training_pod* is None for a pod of no known system.
-    *rendezvous*: the training pod's, where it is moved to the secondary network; None where not, and *why_no_rendezvous* says why.
-    *local_address_everywhere*: c10d would order the ranks differently unless every rank gives its own address. *master*: the published
-    address of rank 0, for a worker of a job that has one already. *own_image*: this program's image, empty where unknown.
-    *chosen_by*: whose word chose the profile. *warnings*: of the decisions themselves.
-    *allowed*: what the Configuration lets profiles give. *claims_problem*: why no pod gets the claims of its profile.
+    *container*: index of the training container in ``spec.containers``. *networks*: the resulting
+    value of the networks annotation, ``None`` where it stays as it is. *attachments*: of the
+    resulting annotations, in Multus' order; empty with hostNetwork. *rendezvous_network*: the
+    attachment whose address counts: the one that the profile names for it, else its first network
+    with IPAM (with no networks in the profile: the first attachment with IPAM); where addresses
+    come from elsewhere, what that source chooses. *other_interfaces*: the secondary ones that
+    Multus does not attach. *training_pod* is None for a pod of no known system. *rendezvous*: the
+    training pod's, where it is moved to the secondary network; None where not, and
+    *why_no_rendezvous* says why. *local_address_everywhere*: c10d would order the ranks differently
+    unless every rank gives its own address. *master*: the published address of rank 0, for a worker
+    of a job that has one already. *own_image*: this program's image, empty where unknown.
+    *chosen_by*: whose word chose the profile. *warnings*: of the decisions themselves. *allowed*:
+    what the Configuration lets profiles give. *claims_problem*: why no pod gets the claims of its
+    profile.
     """
 
     profile: Profile
@@ -67,19 +71,8 @@ class Plan:
     @property
     def fabric_resources(self) -> list[str]:
         """Return the devices that the profile and the attachments ask for, each once."""
-        named = [
-            resource
-            for attachment in self.attachments
-            for resource, count in attachment.resources
-            if count
-        ]
+        attached = (device for each in self.attachments for device in each.resources)
+        named = [resource for resource, count in attached if count]
+        asked = [resource for resource in self.profile.resources if "/" in resource]
         counted = [each.resource for each in self.profile.quantities]
-        return list(
-            dict.fromkeys(
-                [
-                    *named,
-                    *(resource for resource in self.profile.resources if "/" in resource),
-                    *counted,
-                ]
-            )
-        )
+        return list(dict.fromkeys([*named, *asked, *counted]))

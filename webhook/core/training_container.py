@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from webhook.core import names, podspec
 from webhook.core.accelerators import find_accelerator
@@ -22,19 +22,16 @@ _PROXIES = frozenset({names.ISTIO_PROXY_CONTAINER, "linkerd-proxy"})
 def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | None) -> int:
     """Return the training container's index in ``spec.containers``.
 
-    Precedence: the pod's annotation; the profile; the first that asks for an accelerator or has resource claims; the one that
-    the training system calls its own; the first that starts a torch launcher; the first that is not a known proxy. Init containers
-    and sidecars never.
+    Precedence: the pod's annotation; the profile; the first that asks for an accelerator or has
+    resource claims; the one that the training system calls its own; the first that starts a torch
+    launcher; the first that is not a known proxy. Init containers and sidecars never.
 
     Raises Denied where the annotation names a container that is not there.
     """
     found = containers(pod)
     if not found:
-        raise Denied(
-            STEP,
-            Reason.INVALID_POD,
-            f"pod {display_name(pod)}: spec.containers is empty; add a container",
-        )
+        message = f"pod {display_name(pod)}: spec.containers is empty; add a container"
+        raise Denied(STEP, Reason.INVALID_POD, message)
     wanted = podspec.annotations(pod).get(names.CONTAINER)
     if wanted:
         index = _index(found, wanted)
@@ -46,11 +43,8 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
     for index, container in enumerate(found):
         if claims(container) or find_accelerator(container):
             return index
-    if (
-        training_pod
-        and training_pod.container
-        and (index := _index(found, training_pod.container)) is not None
-    ):
+    own = training_pod.container if training_pod else None
+    if own and (index := _index(found, own)) is not None:
         return index
     if len(found) > 1:
         for index, container in enumerate(found):
@@ -63,23 +57,15 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
 
 
 def _index(found: Sequence[Object], name: str) -> int | None:
-    for index, container in enumerate(found):
-        if container.get("name") == name:
-            return index
-    return None
+    return next((at for at, container in enumerate(found) if container.get("name") == name), None)
 
 
 def _absent(pod: Object, wanted: str) -> str:
-    kind = (
-        "an init container"
-        if _index(init_containers(pod), wanted) is not None
-        else "no container of the pod"
-    )
+    kind = "no container of the pod"
+    if _index(init_containers(pod), wanted) is not None:
+        kind = "an init container"
+    there = ", ".join(str(container.get("name")) for container in containers(pod))
     return (
         f"pod {display_name(pod)}: annotation {names.CONTAINER}: {wanted!r} is {kind}; "
-        f"write one of {_listed(containers(pod))}, or remove the annotation"
+        f"write one of {there}, or remove the annotation"
     )
-
-
-def _listed(found: Iterable[Object]) -> str:
-    return ", ".join(str(container.get("name")) for container in found)

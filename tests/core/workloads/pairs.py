@@ -248,6 +248,7 @@ ONE_AND_TWO: dict[str, tuple[Object, Object]] = {
             ("torchrun --standalone t.py", "torchrun --nnodes=2 t.py"),
             ("accelerate launch --num_processes 8 t.py", "accelerate launch --num_machines 2 t.py"),
             ("python -m torch.distributed.run t.py", "torchrun --rdzv_endpoint=$HEAD t.py"),
+            ("python prepare.py && torchrun t.py", "bash prepare.sh && torchrun t.py"),
         )
     },
     "a Job whose variables say one": (

@@ -11,7 +11,7 @@ from tests import pods
 from tests.pods import add_env, set_command
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
-from webhook.core.workloads.launchers import serves_ssh, shows_launcher
+from webhook.core.workloads.launchers import serves_ssh, shows_torch_launcher
 from webhook.core.workloads.marks import find_mark, shows_member
 
 
@@ -23,6 +23,9 @@ def running(text: str, **fields: Any) -> Object:
     "text",
     [
         "mpirun -np 16 ./all_reduce",
+        "horovodrun t",
+        "vllm serve m --nnodes 2",
+        "python -m sglang.launch_server --dist-init-addr a:1 m",
         "exec /opt/openmpi/bin/orterun -H a,b t",
         "ray start --head --block",
         "set -e; ray start --address=$HEAD:6379 --block",
@@ -36,7 +39,7 @@ def running(text: str, **fields: Any) -> Object:
     ],
 )
 def test_knows_launchers_and_options_of_several_nodes(text: str) -> None:
-    assert shows_launcher(running(text))
+    assert not shows_torch_launcher(running(text))
     assert find_mark(running(text)) == "starts a launcher"
 
 
@@ -58,7 +61,6 @@ def test_knows_launchers_and_options_of_several_nodes(text: str) -> None:
     ],
 )
 def test_takes_no_other_text_for_one_of_several_nodes(text: str) -> None:
-    assert not shows_launcher(running(text))
     assert not find_mark(running(text))
 
 
@@ -179,6 +181,10 @@ COUNTED = {
     "a rank that is told the first pod": (
         add_env(bare("pods/statefulset-1.yaml", "serve"), "TRAIN_MASTER_ADDR", "ddp-0.ddp"),
         True,
+    ),
+    "a Python file that may start launchers": (
+        bare("pods/indexed-job-1.yaml", "python", "launch.py"),
+        False,
     ),
     "a PodSet of AIBrix": (
         add_env(bare("pods/stormservice-1.yaml", "serve"), "POD_GROUP_SIZE", "2"),

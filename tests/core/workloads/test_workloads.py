@@ -66,27 +66,25 @@ def test_recognises_the_live_pytorchjob_and_its_second_worker() -> None:
     assert len({each.job for each in found}) == 1
 
 
+def of_another_owner(pod: Object) -> None:
+    pod["metadata"]["ownerReferences"][0]["uid"] = "other"
+
+
+def started_again(pod: Object) -> None:
+    pod["metadata"]["annotations"]["volcano.sh/job-version"] = "1"
+
+
 OTHER_JOB: dict[str, Callable[[Object], object]] = {
-    "pods/kubeflow-pytorchjob-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(
-        uid="other"
-    ),
+    "pods/kubeflow-pytorchjob-1.yaml": of_another_owner,
     "pods/jobset-1.yaml": lambda pod: labelled(pod, **{"jobset.sigs.k8s.io/restart-attempt": "1"}),
     "pods/kubeflow-trainer-1.yaml": lambda pod: labelled(
         pod, **{"jobset.sigs.k8s.io/jobset-uid": "other"}
     ),
-    "pods/torchx-volcano-1.yaml": lambda pod: pod["metadata"]["annotations"].update(
-        {"volcano.sh/job-version": "1"}
-    ),
+    "pods/torchx-volcano-1.yaml": started_again,
     "pods/volcano-pod-1.yaml": lambda pod: labelled(pod, **{"app.kubernetes.io/instance": "other"}),
-    "pods/volcano-pytorch-1.yaml": lambda pod: pod["metadata"]["annotations"].update(
-        {"volcano.sh/job-version": "1"}
-    ),
-    "pods/indexed-job-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(
-        uid="other"
-    ),
-    "pods/statefulset-1.yaml": lambda pod: pod["metadata"]["ownerReferences"][0].update(
-        uid="other"
-    ),
+    "pods/volcano-pytorch-1.yaml": started_again,
+    "pods/indexed-job-1.yaml": of_another_owner,
+    "pods/statefulset-1.yaml": of_another_owner,
 }
 
 
@@ -187,30 +185,12 @@ def test_recognises_the_labels_of_older_operators_whose_master_says_localhost(
     assert rendezvous(master).job == rendezvous(worker).job
 
 
-def test_a_users_own_address_is_left_alone() -> None:
-    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    for entry in pod["spec"]["containers"][0]["env"]:
-        if entry["name"] in ("MASTER_ADDR", "PET_MASTER_ADDR"):
-            entry["value"] = "10.0.0.5"
-    assert member(pod).rendezvous is None
-    assert member(pod).reason is Reason.USER_VALUE
-
-
-def python_job() -> Object:
-    return set_command(pods.load("pods/indexed-job-0.yaml"), "python", "t.py")
-
-
-SINGLE: dict[str, Callable[[], Object]] = {
-    "one-node-of-eight-ranks": lambda: add_env(
-        add_env(python_job(), "WORLD_SIZE", "8"), "PET_NNODES", "1:1"
-    ),
-    "standalone-by-variable": lambda: add_env(python_job(), "PET_STANDALONE", "1"),
-}
-
-
-@pytest.mark.parametrize("make", SINGLE.values(), ids=SINGLE)
-def test_a_job_on_one_node_needs_no_rendezvous(make: Callable[[], Object]) -> None:
-    found = recognise(make())
+@pytest.mark.parametrize("env", [{"WORLD_SIZE": "8", "PET_NNODES": "1:1"}, {"PET_STANDALONE": "1"}])
+def test_a_job_on_one_node_needs_no_rendezvous(env: dict[str, str]) -> None:
+    pod = set_command(pods.load("pods/indexed-job-0.yaml"), "python", "t.py")
+    for name, value in env.items():
+        add_env(pod, name, value)
+    found = recognise(pod)
     assert found.reason is Reason.SINGLE_NODE
     assert isinstance(found, NotTraining)
 
@@ -349,9 +329,6 @@ ALONE: dict[str, Callable[[], Object]] = {
     ),
     "job-that-talks-to-another": lambda: add_env(
         on_processors("pods/indexed-job-1.yaml"), "MASTER_ADDR", "other-0.other"
-    ),
-    "job-on-localhost": lambda: add_env(
-        without_variables("pods/indexed-job-1.yaml", gpu=False), "MASTER_ADDR", "localhost"
     ),
 }
 

@@ -11,7 +11,7 @@ from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.workloads.endpoint import first_label, is_local, split_endpoint
-from webhook.core.workloads.launchers import literal_variables
+from webhook.core.workloads.shell import literal_assignments
 
 STEP: Final = Row("environment")
 
@@ -23,7 +23,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """
     container = plan.trainer(draft.pod)
     there = {entry["name"]: entry for entry in podspec.env(container)}
-    in_text = literal_variables(container)
+    in_text = literal_assignments(podspec.argv(container))
     holds = there | {name: {"value": in_text[name]} for name in _READ_OF_TEXT if name in in_text}
     wanted = dict(plan.profile.env)
     for variable in plan.profile.device_variables:

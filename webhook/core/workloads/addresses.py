@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from typing import Final, NamedTuple
 
 from webhook.core import names, podspec
@@ -19,20 +18,14 @@ from webhook.core.workloads.launchers import given_variables
 _REFERENCE: Final = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
 _FIELD: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
 _WRITTEN: Final = frozenset((names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES))
-"""Annotations that a pass may write: a variable that takes one would hold another text in the next pass."""
-_DEEPEST: Final = 20
+"""Annotations that a pass may write: what takes one would hold another text in the next pass."""
 _MOST_REFERENCES: Final = 16
-_PRIORITY: Final = {
-    "PET_RDZV_ENDPOINT": 0,
-    names.ENV_MASTER_NAME: 1,
-    "PET_MASTER_ADDR": 2,
-    "MASTER_ADDR": 3,
-}
-_ORDINARY: Final = 4
+_FIRST: Final = ("PET_RDZV_ENDPOINT", names.ENV_MASTER_NAME, "PET_MASTER_ADDR", "MASTER_ADDR")
+"""Variables that decide before all others, in this order."""
 
 
 class RendezvousAddress(NamedTuple):
-    """Hold one rendezvous address of a pod: *host* as written, *source* the variable that holds it."""
+    """Hold a rendezvous address: *host* as written, *source* the variable that holds it."""
 
     source: str
     host: str
@@ -41,81 +34,48 @@ class RendezvousAddress(NamedTuple):
 class Variables:
     """Resolve a container's variables, as far as the pod itself says what they will hold.
 
-    Source: kubernetes pkg/kubelet/kubelet_pods.go makeEnvironmentVariables; of entries of one name the last counts, but a reference
-    reaches those alone that stand before it. So what is appended later changes no variable that was there.
+    Of entries of one name the last counts, but a reference reaches only what stands before it: what
+    is appended later changes no variable that was there. Source: kubernetes
+    pkg/kubelet/kubelet_pods.go makeEnvironmentVariables.
     """
 
-    __slots__ = ("_depth", "_entries", "_env", "_known", "_named", "_places", "_pod")
+    __slots__ = ("_env", "_pod", "_texts")
 
     def __init__(self, pod: Object, container: Object) -> None:
         self._pod = pod
         self._env = podspec.env(container)
-        self._entries: dict[str, Object] = {}
-        self._places: dict[int, int] = {}
-        self._named: dict[str, list[int]] = {}
-        self._known: dict[int, str | None] = {}
-        self._depth = 0
+        self._texts: dict[int, str | None] = {}
 
     def text(self, entry: Object) -> str | None:
-        """Return what an entry will hold: literals, ``$(NAME)``, and fieldRefs to the pod's metadata.
+        """Return what an entry will hold: literals, ``$(NAME)``, and the pod's metadata.
 
-        None where it is hidden (ConfigMap, Secret, a value known at run time only), published by fabric-injector, or no address. A
-        reference to what is hidden stays as it is written: it may be the domain or the port alone.
+        None where it is hidden (ConfigMap, Secret, a value known at run time only), published by
+        fabric-injector, or no address. A reference to what is hidden stays as it is written: it may
+        be the domain or the port alone.
         """
-        source = entry.get("valueFrom")
-        if source:
-            shown = _field(self._pod, (source.get("fieldRef") or {}).get("fieldPath") or "")
-            return shown if shown is None or len(shown) <= LONGEST else None
-        value: str = entry.get("value") or ""
-        if len(value) > LONGEST:
+        if entry.get("valueFrom") or "$(" not in (entry.get("value") or ""):
+            return self._read(entry, {})
+        if not self._texts:
+            before: dict[str, str | None] = {}
+            for each in self._env:
+                before[each["name"]] = self._texts[id(each)] = self._read(each, before)
+        return self._texts[id(entry)]
+
+    def _read(self, entry: Object, before: dict[str, str | None]) -> str | None:
+        value: str | None = entry.get("value") or ""
+        if source := entry.get("valueFrom"):
+            value = _field(self._pod, (source.get("fieldRef") or {}).get("fieldPath") or "")
+        if value is None or len(value) > LONGEST:
             return None
-        if "$(" not in value:
-            return value
-        references = dict.fromkeys(references_in(value))
+        references = dict.fromkeys(_REFERENCE.findall(value)) if not source else {}
         if len(references) > _MOST_REFERENCES:
             return None
-        place = self._place(entry)
         for name in references:
-            inner = self._referred(name, place)
-            if inner is None:
-                continue
-            value = value.replace(f"$({name})", inner)
-            if len(value) > LONGEST:
-                return None
+            if (text := before.get(name)) is not None:
+                value = value.replace(f"$({name})", text)
+                if len(value) > LONGEST:
+                    return None
         return value
-
-    def counts(self, entry: Object) -> bool:
-        """Tell whether an entry is the one that decides what its variable holds: the last of its name."""
-        if not self._entries:
-            self._entries = {each["name"]: each for each in self._env}
-        return self._entries.get(entry["name"]) is entry
-
-    def _place(self, entry: Object) -> int:
-        """Return where *entry* stands; what stands where is noted once there is a reference to follow."""
-        if not self._places:
-            for place, each in enumerate(self._env):
-                self._places[id(each)] = place
-                self._named.setdefault(each["name"], []).append(place)
-        return self._places[id(entry)]
-
-    def _referred(self, name: str, before: int) -> str | None:
-        places = self._named.get(name, ())
-        nearest = bisect_left(places, before) - 1
-        if nearest < 0:
-            return None
-        place = places[nearest]
-        if place not in self._known:
-            if self._depth >= _DEEPEST:
-                return None
-            self._depth += 1
-            self._known[place] = self.text(self._env[place])
-            self._depth -= 1
-        return self._known[place]
-
-
-def references_in(value: str) -> list[str]:
-    """Return the names in ``$(NAME)``; none for a text too long to be an address."""
-    return _REFERENCE.findall(value) if len(value) <= LONGEST else []
 
 
 def _field(pod: Object, path: str) -> str | None:
@@ -133,28 +93,27 @@ def _field(pod: Object, path: str) -> str | None:
 
 
 def find_addresses(pod: Object) -> list[RendezvousAddress]:
-    """List the rendezvous addresses that variables of the app containers hold, the one that decides first.
+    """List the rendezvous addresses in the containers' variables, the one that decides first.
 
-    Precedence: ``PET_RDZV_ENDPOINT``, ``PET_MASTER_ADDR``, ``MASTER_ADDR``, others. An address that an earlier pass moved away is
-    read back from the variable that keeps it. Of entries of one name the last counts.
+    Precedence: ``PET_RDZV_ENDPOINT``, ``PET_MASTER_ADDR``, ``MASTER_ADDR``, others. An address that
+    an earlier pass moved away is read back from the variable that keeps it.
     """
-    found: list[tuple[int, RendezvousAddress]] = []
+    found: list[RendezvousAddress] = []
     for container in podspec.containers(pod):
-        variables: Variables | None = None
         given = given_variables(container)
+        variables = Variables(pod, container)
+        last = {entry["name"]: entry for entry in podspec.env(container)}
         for entry in podspec.env(container):
             name = entry["name"]
+            if last[name] is not entry:
+                continue
+            host = ""
             if name == names.ENV_MASTER_NAME:
-                if value := podspec.env_value(container, name):
-                    found.append((_PRIORITY[name], RendezvousAddress(name, value)))
+                host = podspec.literal(entry) or ""
             elif name in given or is_rendezvous_variable(name):
-                variables = variables or Variables(pod, container)
-                endpoint = (
-                    split_endpoint(variables.text(entry) or "") if variables.counts(entry) else None
-                )
-                if endpoint is not None:
-                    found.append(
-                        (_PRIORITY.get(name, _ORDINARY), RendezvousAddress(name, endpoint.host))
-                    )
-    found.sort(key=lambda item: item[0])
-    return [address for _, address in found]
+                endpoint = split_endpoint(variables.text(entry) or "")
+                host = endpoint.host if endpoint is not None else ""
+            if host:
+                found.append(RendezvousAddress(name, host))
+    order = {name: place for place, name in enumerate(_FIRST)}
+    return sorted(found, key=lambda address: order.get(address.source, len(order)))

@@ -1,4 +1,4 @@
-"""Read one rendezvous address as it is written: ``ddp-0.ddp``, ``ddp-0.ddp:29500``, ``tcp://[fd00::1]:29500``."""
+"""Read one rendezvous address as it is written: ``ddp-0.ddp``, ``tcp://[fd00::1]:29500``."""
 
 from __future__ import annotations
 
@@ -10,25 +10,12 @@ LONGEST: Final = 1024
 """Characters of a text that could still be an address."""
 OWN_ADDRESS: Final = "status.podIP"
 """Stands for the pod's own address on the cluster network, which is not known at admission."""
-_VARIABLES: Final = frozenset(
-    (
-        "MASTER_ADDR",
-        "PET_MASTER_ADDR",
-        "PET_RDZV_ENDPOINT",
-        "LWS_LEADER_ADDRESS",
-        "MASTER_HOST",
-        "DIST_URL",
-        "INIT_METHOD",
-    )
+_VARIABLE: Final = re.compile(
+    r"(?:(?:PET_)?MASTER_ADDR|PET_RDZV_ENDPOINT|LWS_LEADER_ADDRESS|MASTER_HOST|DIST_URL|INIT_METHOD"
+    r"|.*(?:_MASTER_ADDR(?:ESS)?|RDZV_(?:ENDPOINT|HOST)|_INIT_METHOD|_DIST_URL))\Z",
+    re.DOTALL,
 )
-_SUFFIXES: Final = (
-    "_MASTER_ADDR",
-    "RDZV_ENDPOINT",
-    "_MASTER_ADDRESS",
-    "RDZV_HOST",
-    "_INIT_METHOD",
-    "_DIST_URL",
-)
+"""Variables from which launchers or training scripts read the address of rank 0."""
 _ENDPOINT: Final = re.compile(
     r"(?P<scheme>[a-z]+://)?(?P<host>\[[^\]]*\]|[^:\[\]/]*)(?P<rest>(?::[^:]*)?)\Z"
 )
@@ -38,7 +25,7 @@ _LOCAL: Final = frozenset(
 
 
 class Endpoint(NamedTuple):
-    """Split an address as it is written: ``tcp://ddp-0.ddp:29500`` is ``("tcp://", "ddp-0.ddp", ":29500")``."""
+    """Split ``tcp://ddp-0.ddp:29500`` into ``("tcp://", "ddp-0.ddp", ":29500")``."""
 
     scheme: str
     host: str
@@ -46,19 +33,14 @@ class Endpoint(NamedTuple):
 
 
 def is_rendezvous_variable(name: str) -> bool:
-    """Tell whether launchers or training scripts read the address of rank 0 from variable *name*."""
-    return name in _VARIABLES or name.endswith(_SUFFIXES)
-
-
-def is_torch_variable(name: str) -> bool:
-    """Tell whether *name* alone says that ranks meet: ``REDIS_MASTER_ADDR`` is an address too, and of no rank."""
-    return name in _VARIABLES
+    """Tell whether launchers or training scripts read the address of rank 0 from a variable."""
+    return _VARIABLE.match(name) is not None
 
 
 def split_endpoint(value: str) -> Endpoint | None:
-    """Split ``host``, ``host:port`` and ``tcp://host:port``; None for what names no pod (a path, ``$HOST``, a bare IPv6 address).
+    """Split ``host``, ``host:port``, ``tcp://host:port``; None for a path, ``$HOST``, a bare IPv6.
 
-    A reference after the first DNS label hides nothing that counts: ``ddp-0.ddp.$(NAMESPACE).svc`` is a host.
+    A reference after the first DNS label hides nothing: ``ddp-0.ddp.$(NAMESPACE).svc`` is a host.
     """
     return _split(value) if value and len(value) <= LONGEST else None
 
@@ -76,7 +58,7 @@ def _split(value: str) -> Endpoint | None:
 
 
 def first_label(host: str) -> str:
-    """Return the first DNS label of a host name: the pod's name in every system that sets a rendezvous address."""
+    """Return the first DNS label of a host: the pod's name where a system sets the address."""
     return host if host == OWN_ADDRESS else host.partition(".")[0]
 
 

@@ -28,9 +28,14 @@ def describe(pod: Object, job: Job) -> TrainingPod | NotTraining:
     if job.nodes is Nodes.ONE:
         return NotTraining(Reason.SINGLE_NODE, _ONE_NODE, job.system)
     addresses = find_addresses(pod)
-    found = _leave(pod, job, addresses) or _meet(pod, job, addresses)
+    found = _leave(pod, job, addresses) or _meets_at(pod, job, addresses)
     if job.unsized and find_pod_accelerator(pod):
-        return replace(found, warning=_warning(job))
+        found.warning = (
+            f"no pod of {job.kind} shows the size of its job ({job.unsized}): its own text "
+            "decides, and pods of another template may be decided otherwise; if they train "
+            f"together, label all of them {names.PROFILE}, or all {names.PROFILE}="
+            f"{names.PROFILE_NONE}"
+        )
     return found
 
 
@@ -44,22 +49,12 @@ def _leave(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> NotTrai
     return None
 
 
-def _warning(job: Job) -> str:
-    return (
-        f"no pod of {job.kind} shows the size of its job ({job.unsized}): its own text decides, "
-        "and pods of another template may be decided otherwise; if they train together, label all "
-        f"of them {names.PROFILE}, or all {names.PROFILE}={names.PROFILE_NONE}"
-    )
-
-
-def _meet(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> TrainingPod:
+def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> TrainingPod:
+    """Describe a member: the first variable that names a host decides, else the system's rule."""
     if job.nodes is Nodes.MARKS and is_single_node(pod):
         return _meets_nobody(job, Reason.SINGLE_NODE, _ONE_NODE)
-    return _meets_at(pod, job, addresses) if addresses else _meets_by_rule(pod, job)
-
-
-def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> TrainingPod:
-    """Describe a member whose variables name a host; the first of them decides."""
+    if not addresses:
+        return _meets_by_rule(pod, job)
     source, host = addresses[0]
     own_names, leads = podspec.own_names(pod), job.is_rank_zero or job.is_candidate
     label = first_label(host)
@@ -67,11 +62,10 @@ def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> Trai
         own, own_hosts = podspec.own_name(pod) or job.rank_zero, addresses * job.is_rank_zero
         return _member(job, own, own_hosts, is_master=True, is_certain=job.is_rank_zero)
     if is_local(host):
-        is_one = job.nodes is not Nodes.SEVERAL
-        reason = Reason.SINGLE_NODE if is_one else Reason.USER_VALUE
+        reason = Reason.USER_VALUE if job.nodes is Nodes.SEVERAL else Reason.SINGLE_NODE
         message = f"{source} is {host}: the pod is a process group of its own"
         return _meets_nobody(job, reason, message)
-    if label in own_names or names_member(job, host):
+    if label in own_names or _names_member(job, host):
         return _member(job, label, addresses, is_master=label in own_names)
     if leads:  # others may follow this pod, whatever its own template says
         own_job = replace(job, by_operator=False)
@@ -120,7 +114,7 @@ def _member(
     return TrainingPod(job.system, job.container, meets)
 
 
-def names_member(job: Job, host: str) -> bool:
+def _names_member(job: Job, host: str) -> bool:
     """Tell whether a host name is that of a pod of the job, or stands below the job's Service."""
     label, _, domain = host.partition(".")
     return job.belongs(label) or (bool(job.service) and domain.partition(".")[0] == job.service)
@@ -129,11 +123,8 @@ def names_member(job: Job, host: str) -> bool:
 def _takes_rank_zero(pod: Object, container: Object, job: Job) -> bool:
     """Tell whether a variable of any name holds the pod that leads, as a JobSet's coordinator."""
     variables = Variables(pod, container)
-    for entry in podspec.env(container):
-        endpoint = split_endpoint(variables.text(entry) or "")
-        if endpoint is not None and first_label(endpoint.host) == job.rank_zero:
-            return True
-    return False
+    held = (split_endpoint(variables.text(entry) or "") for entry in podspec.env(container))
+    return any(one is not None and first_label(one.host) == job.rank_zero for one in held)
 
 
 def _why_not_training(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> str:
@@ -144,13 +135,14 @@ def _why_not_training(pod: Object, job: Job, addresses: list[RendezvousAddress])
     """
     containers = podspec.containers(pod)
     if find_pod_accelerator(pod):
-        if any(find_mark(one) or serves_ssh(one) for one in containers):
-            return ""
-        if any(names_member(job, one.host) for one in addresses):
-            return ""
-        if job.rank_zero and any(_takes_rank_zero(pod, one, job) for one in containers):
-            return ""
-        if not job.names_own_pods and any(shows_member(one, job.belongs) for one in containers):
+        if (
+            any(find_mark(one) or serves_ssh(one) for one in containers)
+            or any(_names_member(job, host) for _, host in addresses)
+            or (job.rank_zero and any(_takes_rank_zero(pod, one, job) for one in containers))
+            or (
+                not job.names_own_pods and any(shows_member(one, job.belongs) for one in containers)
+            )
+        ):
             return ""
         return (
             "asks for an accelerator, but shows no launcher and no variable that says where ranks "
@@ -158,7 +150,8 @@ def _why_not_training(pod: Object, job: Job, addresses: list[RendezvousAddress])
         )
     if not any(map(shows_torch_launcher, containers)):
         return "asks for no accelerator and starts no torch launcher"
-    for host in (one.host for one in addresses[:1]):
-        if is_local(host) or first_label(host) in podspec.own_names(pod) or names_member(job, host):
-            return ""
+    host = addresses[0].host if addresses else ""
+    own_names = podspec.own_names(pod)
+    if host and (is_local(host) or first_label(host) in own_names or _names_member(job, host)):
+        return ""
     return "asks for no accelerator, and no variable names a pod of the job as rank 0"

@@ -38,20 +38,18 @@ def as_told(pod: Object, *variables: str, otherwise: Nodes) -> Nodes:
     return otherwise
 
 
-def of_number(number: str | None, otherwise: Nodes) -> Nodes:
+def of_number(number: str | None) -> Nodes:
     """Say what a label or annotation says that counts pods."""
     if number is None or not number.isdecimal():
-        return otherwise
+        return Nodes.MARKS
     return Nodes.ONE if int(number) == 1 else Nodes.SEVERAL
 
 
 def is_single_node(pod: Object) -> bool:
     """Tell a job of one node by its variables: PET_NNODES, then WORLD_SIZE, then PET_STANDALONE."""
-    nodes = as_told(pod, "PET_NNODES", "WORLD_SIZE", otherwise=Nodes.MARKS)
-    return nodes is Nodes.ONE or (
-        nodes is Nodes.MARKS
-        and any(value.lower() not in ("0", "false") for value in told(pod, "PET_STANDALONE"))
-    )
+    if sizes := told(pod, "PET_NNODES") or told(pod, "WORLD_SIZE"):
+        return all(size in _ONE for size in sizes)
+    return any(value.lower() not in ("0", "false") for value in told(pod, "PET_STANDALONE"))
 
 
 def stays_on_one_node(pod: Object) -> bool:

@@ -1,7 +1,7 @@
 """Read a container's command as the shell in it would: simple commands, and the words of each.
 
-Nothing is expanded or run. What is not understood (unbalanced quotes, too deep, too long) is said to be so: who asks leaves the
-container alone then. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple Commands.
+Nothing is expanded or run. What is not understood (unbalanced quotes, too deep, too long) is said
+to be so. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple Commands.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_CHARACTERS: Final = bounds.COMMAND
 """Characters of a command that is read: a longer one is a program of its own."""
 MOST_WORDS: Final = 4096
 MOST_SIGNS: Final = 4096
-"""Quotes, separators, expansions and the like, each of which takes as long as ten plain words. Real scripts of 32 KB have 2,000."""
+"""Quotes, separators, expansions and the like; real scripts of 32 KB have 2,000."""
 _TEXT: Final = 8
 """Signs for which a text within another counts."""
 _DEEPEST: Final = 4
@@ -36,8 +36,7 @@ _PLAIN_COMMAND: Final = re.compile(rf"((?:{_WORD}[ \t]*+)++)([;&|()\n]++)")
 _BLANKS: Final = re.compile(r"[ \t]+")
 _QUOTED: Final = re.compile(r"'[^']*+'" r'|"[^"\\$`]*+"')
 """A quoted part in which nothing is expanded."""
-_ENDS_COMMAND: Final = frozenset("\n;&|()")
-_ENDS_WORD = _ENDS_COMMAND | frozenset("<>")
+_ENDS_WORD: Final = frozenset("\n;&|()<>")
 _HEREDOC: Final = re.compile(r"""<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|([^\s;&|()<>'"`$]+))""")
 _LITERAL: Final = r"""(?:'[^'\n]*+'|"[^"$`\\\n]*+"|[^\s'"$`\\;&|()<>]*+)(?=[\s;&|]|\Z)"""
 _ASSIGNMENT: Final = re.compile(rf"([A-Za-z_]\w*+)=({_LITERAL})")
@@ -51,17 +50,18 @@ _NEITHER_OPENS_NOR_CLOSES: Final = re.compile(r"""[^'"\\$`(){}]+""")
 
 
 class _Signs:
-    """Count what is left of MOST_SIGNS for the texts of one container, those within others among them."""
+    """Count what is left of MOST_SIGNS for all texts of one container."""
 
     def __init__(self) -> None:
         self.left = MOST_SIGNS
 
 
 def read_commands(argv: Words) -> tuple[Words, ...] | None:
-    """Return the simple commands that a container starts, also within ``sh -c``; None where they cannot be understood.
+    """Return the simple commands that a container starts, also within ``sh -c``.
 
-    Assignments before a command, redirections and a shell's own words (``if``, ``for``, ``exec``) stand among the words. Comments are
-    left out. Quotes are taken off; ``$NAME``, ``$(…)`` and backquotes stay as they are written.
+    None where they cannot be understood. Assignments before a command, redirections and a shell's
+    own words (``if``, ``for``, ``exec``) stand among the words; comments are left out. Quotes are
+    taken off; ``$NAME``, ``$(…)`` and backquotes stay as they are written.
     """
     signs = _Signs()
     found = _within(argv, 0, signs) if is_short(argv) else None
@@ -70,7 +70,7 @@ def read_commands(argv: Words) -> tuple[Words, ...] | None:
     return found if sum(map(len, found)) + len(found) <= MOST_WORDS else None
 
 
-def literal_assignments(argv: Words) -> dict[str, str]:
+def literal_assignments(argv: Sequence[str]) -> dict[str, str]:
     """Return the literal values that a shell's text gives to variables at the start of a line.
 
     ``export NAME=value`` and ``NAME=value command`` are read; the last of a name counts.
@@ -92,17 +92,12 @@ def is_short(argv: Sequence[str]) -> bool:
 
 
 def characters_of(argv: Sequence[str]) -> int:
-    """Count the characters of a command and its words; beyond MOST_CHARACTERS, too long to be read, the rest is not looked at."""
-    characters = len(argv)
-    for word in argv:
-        characters += len(word)
-        if characters > MOST_CHARACTERS:
-            break
-    return characters
+    """Count the characters of a command, and one for each word."""
+    return len(argv) + sum(map(len, argv))
 
 
 def _within(words: Words, depth: int, signs: _Signs) -> tuple[Words, ...] | None:
-    """Return the command itself, or those of the text that it hands to a shell, behind what stands around that shell."""
+    """Return the command itself, or what stands around a shell and the commands of its text."""
     shell, at = _shell_text(words)
     if not at:
         return (words,)
@@ -123,8 +118,8 @@ def _within(words: Words, depth: int, signs: _Signs) -> tuple[Words, ...] | None
     return tuple(found)
 
 
-def _shell_text(words: Words) -> tuple[int, int]:
-    """Return where ``bash`` and TEXT of ``… bash -lc TEXT`` stand; zeros where no shell takes a text."""
+def _shell_text(words: Sequence[str]) -> tuple[int, int]:
+    """Return where ``bash`` and TEXT of ``… bash -lc TEXT`` stand; zeros without them."""
     shell = -1
     for index, word in enumerate(words):
         if shell < 0:
@@ -141,10 +136,10 @@ def _shell_text(words: Words) -> tuple[int, int]:
 
 
 def _split(text: str, signs: _Signs, *, is_heredoc: bool = False) -> list[Words] | None:
-    """Split a shell's text; None where a quote or a parenthesis is left open, or where there are too many *signs*.
+    """Split a shell's text; None where a quote or a parenthesis is left open, or of too many signs.
 
-    The lines of a here-document are read as commands, for it may be a script; as one word where they are none. One within another
-    is not looked for.
+    The lines of a here-document are read as commands, for it may be a script; as one word where
+    they are none. One within another is not looked for.
     """
     heredocs: list[re.Match[str]] = []
     commands: list[Words] = []
@@ -152,12 +147,8 @@ def _split(text: str, signs: _Signs, *, is_heredoc: bool = False) -> list[Words]
     parts: list[str] = []
     position, length = 0, len(text)
     while position < length:
-        if (
-            not words
-            and not parts
-            and not heredocs
-            and (plain := _PLAIN_COMMAND.match(text, position))
-        ):
+        is_first = not (words or parts or heredocs)
+        if is_first and (plain := _PLAIN_COMMAND.match(text, position)):
             commands.append(tuple(_PLAIN.findall(plain[1])))
             position = plain.end()
             signs.left -= len(plain[2])
@@ -176,14 +167,13 @@ def _split(text: str, signs: _Signs, *, is_heredoc: bool = False) -> list[Words]
             parts.append(plain[0])
             position = plain.end()
             continue
-        character = text[position]
-        if character in " \t":
+        if blanks := _BLANKS.match(text, position):
             if parts:
                 words.append("".join(parts))
                 parts = []
-            blanks = _BLANKS.match(text, position)
-            position = blanks.end() if blanks is not None else position + 1
+            position = blanks.end()
             continue
+        character = text[position]
         signs.left -= 1
         if signs.left < 0:
             return None
@@ -210,10 +200,10 @@ def _split(text: str, signs: _Signs, *, is_heredoc: bool = False) -> list[Words]
             elif character in "<>":
                 words.append(character)
                 position += text.startswith("&", position + 1)  # 2>&1
-            elif character in _ENDS_COMMAND and words:
+            elif words:
                 commands.append(tuple(words))
                 words = []
-            if character == "\n" and heredocs:
+            if character == "\n":
                 for heredoc in heredocs:
                     start = position + 1
                     end, position = _end_of_heredoc(text, start, heredoc)

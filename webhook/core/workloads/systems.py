@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from webhook.core import podspec
 from webhook.core.accelerators import find_pod_accelerator, find_tpu
@@ -62,13 +62,11 @@ SIBLING_LABELS: Final = (
     PODCLIQUESET,
 )
 """Labels by which a training system finds the pods of one job, the most telling first."""
-_TRAINER_INDEX = f"metadata.annotations['{COMPLETION_INDEX}']"
 _TRAINER_VARIABLES = ("PET_NODE_RANK", "JAX_PROCESS_ID", "DMLC_TASK_ID")
 _SLINKY = "slinky.slurm.net/"
-_SERVER = "the parameter server"
 _HELPERS = {
-    "ps": _SERVER,
-    "server": _SERVER,
+    "ps": "the parameter server",
+    "server": "the parameter server",
     "scheduler": "the scheduler",
     "launcher": "the MPI launcher",
 }
@@ -76,21 +74,15 @@ _HELPERS = {
 
 
 class PodFacts:
-    """Hold a pod, and what every system looks at first."""
-
-    __slots__ = ("annotations", "labels", "name", "owner", "pod")
+    """Hold a pod, and what every system looks at first; *uid*: of the pod's controller."""
 
     def __init__(self, pod: Object) -> None:
         self.pod = pod
         self.labels: Mapping[str, str] = podspec.labels(pod)
         self.annotations: Mapping[str, str] = podspec.annotations(pod)
         self.owner: Mapping[str, Any] = podspec.controller(pod)
+        self.uid: str = self.owner.get("uid") or ""
         self.name = podspec.own_name(pod)
-
-    @property
-    def uid(self) -> str:
-        """Return the uid of the pod's controller."""
-        return self.owner.get("uid") or ""
 
     def helps(self, system: str, message: str) -> NotTraining | None:
         """Leave a role alone that trains only with an accelerator of its own."""
@@ -99,22 +91,13 @@ class PodFacts:
         return NotTraining(Reason.ROLE, message, system)
 
 
-class _Size(TypedDict):
-    nodes: Nodes
-    unsized: str
-
-
 Found = Job | TrainingPod | NotTraining | None
 
 
 def numbered(prefix: str, between: str = "") -> Callable[[str], bool]:
     """Return a test for the names ``<prefix>-<number>``; *between*: a pattern before the number."""
     pattern = re.compile(re.escape(prefix) + "-" + between + r"[0-9]+\Z")
-
-    def belongs(name: str) -> bool:
-        return pattern.match(name) is not None
-
-    return belongs
+    return lambda name: pattern.match(name) is not None
 
 
 def _without_ranks(system: str, message: str, container: str | None = None) -> TrainingPod:
@@ -128,17 +111,10 @@ def _replicas(
 
     *sizes*: the variables by which the operator tells all of them how many nodes there are.
     """
-    return Job(
-        system,
-        job,
-        it.uid or job,
-        numbered(job, "[a-z]+-"),
-        container=container,
-        rank_zero=f"{job}-master-0",
-        is_rank_zero=leads,
-        by_operator=True,
-        nodes=as_told(it.pod, *sizes, otherwise=Nodes.SEVERAL),
-    )
+    found = Job(system, job, it.uid or job, numbered(job, "[a-z]+-"), container=container)
+    found.rank_zero, found.is_rank_zero, found.by_operator = f"{job}-master-0", leads, True
+    found.nodes = as_told(it.pod, *sizes, otherwise=Nodes.SEVERAL)
+    return found
 
 
 def leaderworkerset(it: PodFacts) -> Found:
@@ -151,15 +127,16 @@ def leaderworkerset(it: PodFacts) -> Found:
     if name is None:
         return None
     group = it.labels.get(LWS + "group-index", "")
+    leader = f"{name}-{group}"
     return Job(
         "leaderworkerset",
-        f"{name}-{group}",
+        leader,
         f"{name}/{group}",
         numbered(name),
-        rank_zero=f"{name}-{group}",
+        rank_zero=leader,
         is_rank_zero=it.labels.get(LWS + "worker-index") == "0",
         kind=f"LeaderWorkerSet {name}",
-        nodes=of_number(it.annotations.get(LWS + "size"), Nodes.MARKS),
+        nodes=of_number(it.annotations.get(LWS + "size")),
     )
 
 
@@ -199,20 +176,17 @@ def trainjob(it: PodFacts) -> Found:
 
 def _made_by_trainer(pod: Object) -> bool:
     """Tell what only Trainer writes: the variable of a node's index, the volume of MPI's keys."""
-    if podspec.volume_named(pod, "mpi-ssh-auth"):
-        return True
-    return any(
-        entry.get("name") in _TRAINER_VARIABLES and podspec.field_path(entry) == _TRAINER_INDEX
+    index = f"metadata.annotations['{COMPLETION_INDEX}']"
+    return bool(podspec.volume_named(pod, "mpi-ssh-auth")) or any(
+        entry.get("name") in _TRAINER_VARIABLES and podspec.field_path(entry) == index
         for container in podspec.containers(pod)
         for entry in podspec.env(container)
     )
 
 
 def jobset(it: PodFacts) -> Found:
-    """Recognise a JobSet, which sets no rendezvous variable itself.
-
-    Source: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go.
-    """
+    """Recognise a JobSet, which sets no rendezvous variable itself."""
+    # Source: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go.
     return _of_jobset(it, "jobset") if JOBSET + "jobset-name" in it.labels else None
 
 
@@ -243,11 +217,9 @@ def _of_jobset(it: PodFacts, system: str) -> Job:
 
 
 def mpijob(it: PodFacts) -> Found:
-    """Recognise MPIJobs: of the mpi-operator, and of the training operator v1.
-
-    Source: kubeflow/mpi-operator pkg/controller/mpi_job_controller.go; kubeflow/trainer
-    release-1.9 pkg/controller.v1/mpi.
-    """
+    """Recognise MPIJobs: of the mpi-operator, and of the training operator v1."""
+    # Source: kubeflow/mpi-operator pkg/controller/mpi_job_controller.go; kubeflow/trainer
+    # release-1.9 pkg/controller.v1/mpi.
     if KUBEFLOW + "job-name" not in it.labels:
         return None
     operator = it.labels.get(KUBEFLOW + "operator-name")
@@ -296,10 +268,8 @@ def _other_framework(
 
 
 def kubedl(it: PodFacts) -> Found:
-    """Recognise KubeDL's PyTorchJobs, whose master calls itself ``localhost``.
-
-    Source: kubedl-io/kubedl pkg/job_controller/api/v1/constants.go, controllers/pytorch.
-    """
+    """Recognise KubeDL's PyTorchJobs, whose master calls itself ``localhost``."""
+    # Source: kubedl-io/kubedl pkg/job_controller/api/v1/constants.go, controllers/pytorch.
     if it.labels.get(GROUP_NAME) != KUBEDL or "job-name" not in it.labels:
         return None
     kind, role = it.owner.get("kind"), it.labels.get("replica-type", "").lower()
@@ -309,10 +279,8 @@ def kubedl(it: PodFacts) -> Found:
 
 
 def torch_on_k8s(it: PodFacts) -> Found:
-    """Recognise TorchJobs, whose workers may carry ``task-role=master`` too: forks share one map.
-
-    Source: hliangzhao/torch-on-k8s apis/train/v1alpha1/constants.go, controllers/train.
-    """
+    """Recognise TorchJobs, whose workers may carry ``task-role=master`` too."""
+    # Source: hliangzhao/torch-on-k8s apis/train/v1alpha1/constants.go, controllers/train.
     if it.labels.get(GROUP_NAME) != TORCH_ON_K8S or "job-name" not in it.labels:
         return None
     return _with_aimaster(it, "torch-on-k8s", it.labels.get("task-type", "").lower(), "torch")
@@ -326,11 +294,9 @@ def _with_aimaster(it: PodFacts, system: str, role: str, container: str) -> Foun
 
 
 def volcano(it: PodFacts) -> Found:
-    """Recognise plain Volcano Jobs; pods that merely use its gang scheduling lack the label.
-
-    Source: volcano pkg/controllers/job/job_controller_util.go,
-    plugins/distributed-framework/pytorch.
-    """
+    """Recognise plain Volcano Jobs; pods that merely use its gang scheduling lack the label."""
+    # Source: volcano pkg/controllers/job/job_controller_util.go,
+    # plugins/distributed-framework/pytorch.
     job = it.labels.get(VOLCANO + "job-name")
     if job is None:
         return None
@@ -338,7 +304,12 @@ def volcano(it: PodFacts) -> Found:
     index = it.labels.get(VOLCANO + "task-index") or it.name.rpartition("-")[2]
     plugin = list(filter(_has_pytorch_plugin, podspec.containers(it.pod)))
     is_rank = any(podspec.env_value(container, "RANK") for container in plugin)
-    tasks = _volcano_tasks(it.pod)
+    tasks = {  # which the svc plugin names to every container
+        entry["name"]
+        for container in podspec.containers(it.pod)
+        for entry in podspec.env(container)
+        if entry["name"].startswith("VC_") and entry["name"].endswith("_HOSTS")
+    }
     by_tasks = Nodes.SEVERAL if len(tasks) > 1 else Nodes.TEXT
     return Job(
         "volcano",
@@ -356,47 +327,33 @@ def volcano(it: PodFacts) -> Found:
     )
 
 
-def _volcano_tasks(pod: Object) -> set[str]:
-    """Return the tasks of the job, which the svc plugin names to every container."""
-    return {
-        name
-        for container in podspec.containers(pod)
-        for entry in podspec.env(container)
-        if (name := entry["name"]).startswith("VC_") and name.endswith("_HOSTS")
-    }
-
-
 def _has_pytorch_plugin(container: Object) -> bool:
-    """Tell the plugin by the variables that it gives every container, as literals.
+    """Tell the plugin by the variables that it gives every container.
 
-    An earlier pass may have made MASTER_ADDR a fieldRef, and a user's own fieldRef would look the
-    same to the next pass.
+    The first two are literals; an earlier pass may have made MASTER_ADDR a fieldRef.
     """
-    if not all(podspec.env_value(container, name) for name in ("MASTER_PORT", "WORLD_SIZE")):
-        return False
-    return any(
-        entry.get("value") or podspec.field_path(entry)
-        for entry in podspec.env(container)
-        if entry["name"] == "MASTER_ADDR"
+    given = {entry["name"]: entry for entry in podspec.env(container)}
+    address = given.get("MASTER_ADDR", {})
+    return bool(
+        (address.get("value") or podspec.field_path(address))
+        and podspec.env_value(container, "MASTER_PORT")
+        and podspec.env_value(container, "WORLD_SIZE")
     )
 
 
 def ray(it: PodFacts) -> Found:
-    """Recognise the nodes of Ray clusters.
-
-    Source: ray-project/kuberay ray-operator/controllers/ray/utils/constant.go, common/pod.go.
-    """
+    """Recognise the nodes of Ray clusters."""
+    # Source: ray-project/kuberay ray-operator/controllers/ray/utils/constant.go, common/pod.go.
     node = it.labels.get(RAY + "node-type")
     if node not in ("head", "worker"):
         if RAY + "originated-from-cr-name" in it.labels or RAY + "cluster" in it.labels:
             message = "the Ray submitter runs no rank of the job"
             return NotTraining(Reason.ROLE, message, "raycluster")
         return None
-    message = "the Ray head asks for no accelerator: it only manages the workers"
+    does = "it only manages the workers"
     if node == "worker":
-        message = (
-            "the Ray worker asks for no accelerator: nothing says that what Ray runs on it trains"
-        )
+        does = "nothing says that what Ray runs on it trains"
+    message = f"the Ray {node} asks for no accelerator: {does}"
     claims = node == "worker" and any(map(podspec.claims, podspec.containers(it.pod)))
     if not claims and (helper := it.helps("raycluster", message)):
         return helper
@@ -405,81 +362,56 @@ def ray(it: PodFacts) -> Found:
 
 
 def slurm(it: PodFacts) -> Found:
-    """Recognise the slurmd nodes of Slinky's Slurm.
-
-    Source: SlinkyProject/slurm-operator api/v1beta1/well_known.go.
-    """
-    if it.labels.get("app.kubernetes.io/name") != "slurmd":
-        return None
-    if not any(key.startswith((_SLINKY, "nodeset." + _SLINKY)) for key in it.labels):
+    """Recognise the slurmd nodes of Slinky's Slurm."""
+    # Source: SlinkyProject/slurm-operator api/v1beta1/well_known.go.
+    is_slinky = any(key.startswith((_SLINKY, "nodeset." + _SLINKY)) for key in it.labels)
+    if it.labels.get("app.kubernetes.io/name") != "slurmd" or not is_slinky:
         return None
     return _without_ranks("slurm", "Slurm sets MASTER_ADDR for each of its jobs", "slurmd")
 
 
 def grove(it: PodFacts) -> Found:
-    """Take a replica of a PodCliqueSet for a job; users compose rank 0's name from its variables.
-
-    Source: ai-dynamo/grove operator/api/common/labels.go,
-    operator/internal/controller/podclique/components/pod/pod.go.
-    """
+    """Take a replica of a PodCliqueSet for a job; users compose rank 0's name of its variables."""
+    # Source: ai-dynamo/grove operator/internal/controller/podclique/components/pod/pod.go.
     clique = it.labels.get(GROVE + "podclique")
     if clique is None:
         return None
     owner = it.labels.get(PODCLIQUESET) or clique
     replica = f"{owner}-{it.labels.get(GROVE + 'podcliqueset-replica-index', '0')}"
-    return Job(
-        "grove",
-        replica,
-        replica,
-        numbered(replica, ".+-"),
-        is_candidate=it.name == f"{clique}-0",
-        kind=f"PodCliqueSet {owner}",
-        **_size(it, "GROVE_PCSG_TEMPLATE_NUM_PODS"),
-    )
+    job = Job("grove", replica, replica, numbered(replica, ".+-"), kind=f"PodCliqueSet {owner}")
+    job.is_candidate = it.name == f"{clique}-0"
+    return _sized(job, it.pod, "GROVE_PCSG_TEMPLATE_NUM_PODS")
 
 
-def _size(it: PodFacts, variable: str) -> _Size:
-    """Say how many pods a group has; one of a single pod may still pass data to other groups."""
-    values = told(it.pod, variable)
-    is_several = bool(values) and values != ["1"] * len(values)
-    return _Size(
-        nodes=Nodes.SEVERAL if is_several else Nodes.MARKS,
-        unsized="" if values else f"it has no variable {variable}",
-    )
+def _sized(job: Job, pod: Object, variable: str) -> Job:
+    """Add how many pods a group has; one of a single pod may still pass data to other groups."""
+    values = told(pod, variable)
+    job.nodes = Nodes.SEVERAL if any(value != "1" for value in values) else Nodes.MARKS
+    job.unsized = "" if values else f"it has no variable {variable}"
+    return job
 
 
 def stormservice(it: PodFacts) -> Found:
-    """Take for a job a PodSet of a StormService, or a RoleSet where a replica is one pod.
-
-    Source: vllm-project/aibrix pkg/controller/constants/stormservice.go, pkg/controller/podset.
-    """
-    name, roleset = it.labels.get("storm-service-name"), it.labels.get("roleset-name")
-    if name is None or roleset is None:
+    """Take for a job a PodSet of a StormService, or a RoleSet where a replica is one pod."""
+    # Source: vllm-project/aibrix pkg/controller/constants/stormservice.go, pkg/controller/podset.
+    labels, name = it.labels, it.labels.get("storm-service-name")
+    if name is None or "roleset-name" not in labels:
         return None
-    kind = f"StormService {name}"
-    if podset := it.labels.get(STORM + "podset-name"):
-        leads = it.labels.get(STORM + "pod-group-index") == "0"
-        return Job(
-            "stormservice",
-            podset,
-            podset,
-            numbered(podset),
-            rank_zero=f"{podset}-0",
-            is_rank_zero=leads,
-            kind=kind,
-            **_size(it, "POD_GROUP_SIZE"),
-        )
-    is_first = bool(it.name) and it.labels.get(STORM + "role-replica-index") == "0"
-    belongs = numbered(roleset, ".+-")
-    size = _size(it, "POD_GROUP_SIZE")
-    return Job("stormservice", roleset, roleset, belongs, is_candidate=is_first, kind=kind, **size)
+    podset = labels.get(STORM + "podset-name")
+    group = podset or labels["roleset-name"]
+    belongs = numbered(group, "" if podset else ".+-")
+    job = Job("stormservice", group, group, belongs, kind=f"StormService {name}")
+    if podset:
+        job.rank_zero = f"{podset}-0"
+        job.is_rank_zero = labels.get(STORM + "pod-group-index") == "0"
+    else:
+        job.is_candidate = bool(it.name) and labels.get(STORM + "role-replica-index") == "0"
+    return _sized(job, it.pod, "POD_GROUP_SIZE")
 
 
 def indexed_job(it: PodFacts) -> Found:
-    """Recognise indexed Jobs, whose pods have a host name ``<job>-<index>`` and no name yet.
-
-    Source: kubernetes pkg/controller/job/indexed_job_utils.go.
-    """
+    """Recognise indexed Jobs, whose pods have a host name ``<job>-<index>`` and no name yet."""
+    # Source: kubernetes pkg/controller/job/indexed_job_utils.go.
     job = it.labels.get(BATCH + "job-name")
     if job is None and it.owner.get("kind") == "Job":
         is_of_batch = (it.owner.get("apiVersion") or "").startswith("batch/")
@@ -496,47 +428,34 @@ def indexed_job(it: PodFacts) -> Found:
 
 
 def statefulset(it: PodFacts) -> Found:
-    """Recognise StatefulSets, whose pods are named ``<statefulset>-<ordinal>``.
-
-    Source: kubernetes pkg/controller/statefulset.
-    """
+    """Recognise StatefulSets, whose pods are named ``<statefulset>-<ordinal>``."""
+    # Source: kubernetes pkg/controller/statefulset.
     own = it.labels.get(STATEFUL_POD)
     if it.owner.get("kind") != "StatefulSet" and own is None:
         return None
     name = it.owner.get("name") or (own or "").rpartition("-")[0]
-    return Job(
-        "statefulset",
-        name,
-        it.uid or name,
-        numbered(name),
-        is_rank_zero=it.name == f"{name}-0",
-        kind=f"StatefulSet {name}",
-        names_own_pods=True,
-    )
+    job = Job("statefulset", name, it.uid or name, numbered(name), kind=f"StatefulSet {name}")
+    job.is_rank_zero, job.names_own_pods = it.name == f"{name}-0", True
+    return job
 
 
 def kueue_pod_group(it: PodFacts) -> Found:
-    """Recognise Kueue's groups of plain pods.
-
-    Source: kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go.
-    """
+    """Recognise Kueue's groups of plain pods."""
+    # Source: kubernetes-sigs/kueue pkg/controller/jobs/pod/constants/constants.go.
     group = it.labels.get(KUEUE + "pod-group-name")
     if group is None or it.owner:
         return None
-
-    def belongs(name: str) -> bool:
-        return name == group or name.startswith(group + "-")
 
     index = it.labels.get(KUEUE + "pod-group-pod-index")
     return Job(
         "kueue-pod-group",
         group,
         group,
-        belongs,
+        lambda name: f"{name}-".startswith(f"{group}-"),
         is_rank_zero=index == "0",
         is_candidate=index is None,
         kind=f"pod group {group}",
-        nodes=of_number(it.annotations.get(KUEUE + "pod-group-total-count"), Nodes.MARKS),
+        nodes=of_number(it.annotations.get(KUEUE + "pod-group-total-count")),
     )
 
 

@@ -1,7 +1,8 @@
 """Recognise TorchX apps, on Volcano and on MCAD.
 
-Each replica is a Volcano task of its own, so that ``volcano.sh/task-index`` is always 0: the rank comes from TorchX's own labels.
-Source: torchx schedulers/kubernetes_scheduler.py, kubernetes_mcad_scheduler.py, components/dist.py (0.7.0 to 2026.10.26).
+Each replica is a Volcano task of its own, so that ``volcano.sh/task-index`` is always 0: the rank
+comes from TorchX's own labels. Source: torchx schedulers/kubernetes_scheduler.py,
+kubernetes_mcad_scheduler.py, components/dist.py (0.7.0 to 2026.10.26).
 """
 
 from __future__ import annotations
@@ -50,22 +51,20 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
         return TrainingPod(SYSTEM, container, None, Reason.SINGLE_NODE, message)
     is_master = role == labels.get(PREFIX + "replica-id") == "0"
     meets = _names_rank_zero(pod, role_name) if role == "0" else _meets_rank_zero(pod)
-    if not (meets or is_master) and any(map(meets_at_etcd, containers)):
-        message = f"role {role_name!r} meets at etcd: the user's own address is kept"
-        return TrainingPod(SYSTEM, container, None, Reason.USER_VALUE, message)
     if not (meets or is_master):
+        reason = Reason.NO_PROCESS_GROUP
         message = f"the command of role {role_name!r} does not name the address of rank 0"
-        return TrainingPod(SYSTEM, container, None, Reason.NO_PROCESS_GROUP, message)
-    app = (
-        labels.get("app.kubernetes.io/instance")
-        or labels.get(VOLCANO + "job-name")
-        or labels.get(APP_NAME, "")
-    )
+        if any(map(meets_at_etcd, containers)):
+            reason = Reason.USER_VALUE
+            message = f"role {role_name!r} meets at etcd: the user's own address is kept"
+        return TrainingPod(SYSTEM, container, None, reason, message)
+    app = labels.get("app.kubernetes.io/instance") or labels.get(VOLCANO + "job-name")
+    app = app or labels.get(APP_NAME, "")
     attempt = podspec.annotations(pod).get(VOLCANO + "job-version", "")
-    key = job_key(
-        app, SYSTEM, f"{app}/{podspec.controller(pod).get('uid', '')}", attempt, _RANK_ZERO
-    )
-    # Whether role 0 runs on one node, and publishes nothing, cannot be seen from another role: that one waits for nobody.
+    job_id = f"{app}/{podspec.controller(pod).get('uid', '')}"
+    key = job_key(app, SYSTEM, job_id, attempt, _RANK_ZERO)
+    # Another role cannot see whether role 0 runs on one node, and publishes nothing: that one waits
+    # for nobody.
     leads = meets and role == "0"
     rendezvous = Rendezvous(
         key, "master" if is_master else "worker", _RANK_ZERO, by_operator=leads, is_certain=meets
@@ -74,13 +73,11 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
 
 
 def _names_rank_zero(pod: Object, role_name: str) -> bool:
-    """Tell whether the replicas of role 0 meet: TorchX writes the variable of rank 0 into the command of every replica."""
+    """Tell whether the replicas of role 0 meet: each then names rank 0's variable."""
     own = _UNFIT.sub("", role_name.upper())
     for container in podspec.containers(pod):
-        for text in (
-            *podspec.argv(container),
-            *((entry.get("value") or "") for entry in podspec.env(container)),
-        ):
+        values = [entry.get("value") or "" for entry in podspec.env(container)]
+        for text in podspec.argv(container) + values:
             if "0_HOST" in text and (
                 _DEFAULTED.search(text)
                 or any(_is_of_role(name, own) for name in _NAMED.findall(text))
@@ -90,27 +87,25 @@ def _names_rank_zero(pod: Object, role_name: str) -> bool:
 
 
 def _is_of_role(variable: str, role: str) -> bool:
-    """Tell whether *variable* is the role's own; TorchX leaves out of its name what a variable cannot hold, at times leading digits."""
+    """Tell whether *variable* is the role's own, without what a variable cannot hold."""
     name = variable.removeprefix("VC_").removeprefix("TORCHX_MCAD_").removesuffix("_0_HOSTS")
     return variable == "TORCHX_RANK0_HOST" or role.endswith(_UNFIT.sub("", name))
 
 
 def _why_never(containers: list[Object]) -> str:
-    """Say why a replica cannot meet rank 0: TorchX keeps the hyphen of a role in the name of a variable; empty where it can."""
+    """Say why a replica cannot meet rank 0: TorchX keeps a role's hyphen in a variable's name."""
     for container in containers:
         for text in podspec.argv(container):
             if (match := _HYPHENED.search(text)) and not podspec.has_env(container, match[1]):
                 return (
-                    f"container {container.get('name')} can never meet rank 0: a shell reads {match[0]} as variable {match[1]}, "
-                    f"which is not set, and takes the text {match[2]!r} for the address; give the role a name without a hyphen"
+                    f"container {container.get('name')} can never meet rank 0: a shell reads "
+                    f"{match[0]} as variable {match[1]}, which is not set, and takes the text "
+                    f"{match[2]!r} for the address; give the role a name without a hyphen"
                 )
     return ""
 
 
 def _meets_rank_zero(pod: Object) -> bool:
-    """Tell whether the replicas of another role meet role 0: they may also connect to it for ends of their own."""
-    return any(
-        _DEFAULTED.match(value)
-        for each in podspec.containers(pod)
-        for value in given_addresses(each)
-    )
+    """Tell whether the replicas of another role meet role 0, or only connect to it."""
+    containers = podspec.containers(pod)
+    return any(_DEFAULTED.match(value) for each in containers for value in given_addresses(each))

@@ -77,7 +77,7 @@ class TrainingPod:
     warning: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NotTraining:
     """Say why a pod is left alone; *warning*: what may make other members of its job differ."""
 
