@@ -195,14 +195,14 @@ def shows_launcher(container: Object) -> bool:
     return script.starts_torch or any(_is_of_several(each.words) for each in script.commands)
 
 
-def assigned_variables(container: Object) -> list[str]:
-    """Return the variables that the text sets for what it starts: ``MASTER_ADDR=$HEAD python t.py``, ``export RANK=0``."""
+def assigned_variables(container: Object) -> list[tuple[str, str]]:
+    """Return what the text sets for what it starts: ``MASTER_ADDR=$HEAD python t.py``, ``export RANK=0``."""
     script = _script(container)
     found = []
     for command in script.commands if script is not None else ():
         for word in command.words:
             if match := _ASSIGNMENT.match(word):
-                found.append(match[1])
+                found.append((match[1], word[match.end() :]))
             elif not (_BEFORE.match(word) or word in _ASSIGNS):
                 break
     return found

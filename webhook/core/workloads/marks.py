@@ -52,9 +52,9 @@ def _marks(container: Object) -> Iterator[tuple[str, str]]:
     for entry in podspec.env(container):
         if _is_mark(entry["name"]):
             yield entry["name"], entry.get("value") or podspec.field_path(entry)
-    for name in assigned_variables(container):
+    for name, value in assigned_variables(container):
         if _is_mark(name):
-            yield name, ""
+            yield name, value
 
 
 def _is_mark(variable: str) -> bool:
