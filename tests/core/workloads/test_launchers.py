@@ -44,6 +44,7 @@ OTHER = [
     "mpirun -np 8 hostname",
     "horovodrun t",
     "vllm serve m --nnodes 2",
+    "export LAUNCHER='torchrun --nnodes 2'; $LAUNCHER t.py",
     "python -m sglang.launch_server --dist-init-addr a:1 m",
 ]
 NONE = [

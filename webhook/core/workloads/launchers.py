@@ -277,7 +277,8 @@ def runs_script(container: Object) -> bool:
 
 def _is_of_several(words: Words) -> bool:
     program = next((at for at, word in enumerate(words) if not _BEFORE.match(word)), 0)
-    if words and _starts_nothing(words, program):
+    is_export = words[program : program + 1] == ("export",)  # of a text that is run later
+    if words and not is_export and _starts_nothing(words, program):
         return False
     starts_ray = words[program : program + 1] == ("ray",) and words[program + 1 : program + 2] == (
         "start",
