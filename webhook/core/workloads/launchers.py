@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from webhook.core import bounds, podspec
 from webhook.core.model import Object
+from webhook.core.workloads.endpoint import is_local
 from webhook.core.workloads.shell import (
     MOST_CHARACTERS,
     Words,
@@ -621,19 +622,12 @@ def _taken(command: Command, *, is_static: bool) -> list[tuple[str, bool]]:
     ]
 
 
-_OF_SEVERAL: Final = frozenset(
-    (
-        *_ADDRESSES,
-        "--nnodes",
-        "--node-rank",
-        "--rdzv-backend",
-        "--rdzv-id",
-        "--rdzv-conf",
-        "--num-machines",
-        "--machine-rank",
-        "--config-file",
-        "--deepspeed-hostfile",
-    )
+_SIZES: Final = frozenset(
+    ("--nnodes", "--num-machines", "--config-file", "--deepspeed-hostfile", "--rdzv-backend")
+)
+"""Options that may say how many nodes there are; a backend may stand for options not in sight."""
+_OF_SEVERAL: Final = _SIZES.union(
+    (*_ADDRESSES, "--node-rank", "--rdzv-id", "--rdzv-conf", "--machine-rank")
 )
 """Options without which torchrun and accelerate run on one node."""
 _TORCHRUN_VARIABLE: Final = re.compile(r"PET_(?!LOCAL_ADDR|RDZV_CONF)")
@@ -665,8 +659,10 @@ def run_on_one_node(containers: Iterable[Object], *, by_default: bool = False) -
 
 
 def _is_on_one_by_default(container: Object, command: Command) -> bool:
-    """Tell a launcher that is given no number of nodes; deepspeed may find a hostfile."""
-    if not _OF_SEVERAL.isdisjoint(command.options or ()):
+    """Tell a launcher that is given no number of nodes, nor meets others; deepspeed may find a hostfile."""
+    options = command.options or {}
+    meets_itself = any(is_local(options.get(name, "").partition(":")[0]) for name in _ADDRESSES)
+    if not (_SIZES if meets_itself else _OF_SEVERAL).isdisjoint(options):
         return False
     if any(map(_DEEPSPEED.match, command.words[: _options_at(command.words)])):
         return False
