@@ -258,6 +258,10 @@ ONE_AND_TWO: dict[str, tuple[Object, Object]] = {
         of_text(job, "export MASTER_ADDR=localhost RANK=0; torchrun t.py"),
         of_text(job, "export MASTER_ADDR=localhost; MASTER_ADDR=$HEAD torchrun t.py"),
     ),
+    "a Job that chooses its Python": (
+        of_text(job, ". /venv/bin/activate && torchrun t.py"),
+        of_text(job, ". /venv/bin/settings && torchrun t.py"),
+    ),
     "a Job that names itself": (
         of_text(job, "torchrun --master_addr=localhost --master_port=29501 t.py"),
         of_text(job, "torchrun --master_addr=localhost $ARGS t.py"),

@@ -46,6 +46,8 @@ _VALUE: Final = re.compile(
 _SCRIPT: Final = re.compile(
     r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL
 )
+_CHOOSES_PYTHON: Final = re.compile(r"(?:.*/)?(?:activate|conda\.sh)\Z", re.DOTALL)
+"""Scripts that start nothing and read no address: ``source /venv/bin/activate``."""
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
 _REMEMBERED: Final = bounds.COMMANDS + bounds.WORDS
 """Characters of the commands that are remembered, twice: as many as a pod may have, of which the same is asked again and again. The
@@ -302,7 +304,8 @@ def _runs_file(command: Command) -> bool:
     program = _program(command.words)
     if _PYTHON.match(program) and command.options is None and _runs_python_file(command.words):
         return True
-    if _SCRIPT.match(program) and not _IN_SIGHT.match(program):
+    is_script = _SCRIPT.match(program) and not _IN_SIGHT.match(program)
+    if is_script and not _CHOOSES_PYTHON.match(command.words[-1]):
         return True
     return any(map(_SUBSTITUTED.search, command.words))
 
