@@ -255,6 +255,18 @@ ONE_AND_TWO: dict[str, tuple[Object, Object]] = {
         of_text(job, "python t.py", WORLD_SIZE="1", MASTER_ADDR="localhost"),
         of_text(job, "python t.py", WORLD_SIZE="2", MASTER_ADDR="ddp-0.ddp"),
     ),
+    "a Job whose text says one": (
+        of_text(job, "export MASTER_ADDR=localhost RANK=0; torchrun t.py"),
+        of_text(job, "export MASTER_ADDR=localhost; MASTER_ADDR=$HEAD torchrun t.py"),
+    ),
+    "a Job that chooses its Python": (
+        of_text(job, ". /venv/bin/activate && torchrun t.py"),
+        of_text(job, ". /venv/bin/settings && torchrun t.py"),
+    ),
+    "a Job that names itself": (
+        of_text(job, "torchrun --master_addr=localhost --master_port=29501 t.py"),
+        of_text(job, "torchrun --master_addr=localhost $ARGS t.py"),
+    ),
     "a Job that meets itself": (
         of_text(job, "torchrun --standalone t.py", MASTER_ADDR="localhost", RANK="0"),
         of_text(job, "torchrun --nnodes=2 t.py", MASTER_ADDR="ddp-0.ddp", RANK="0"),

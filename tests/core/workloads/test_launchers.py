@@ -66,6 +66,10 @@ def test_sees_no_launcher_where_none_is_started(text: str) -> None:
     assert not shows_launcher(running(text))
 
 
+def test_sees_a_launcher_that_export_puts_into_a_variable() -> None:
+    assert shows_launcher(running("export LAUNCHER='torchrun --nnodes 2'; $LAUNCHER t.py"))
+
+
 USES = {
     "torchrun --master_addr=$M t.py": Use.LAUNCHER,
     "torchrun --master-addr ${M} t.py": Use.LAUNCHER,

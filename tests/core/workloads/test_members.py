@@ -245,7 +245,9 @@ OWN = {
     "any-address": lambda pod: add_env(pod, "MASTER_ADDR", "0.0.0.0"),
     "own-address": lambda pod: with_field(pod, "MASTER_ADDR", "status.podIP"),
     "own-name": lambda pod: with_field(pod, "MASTER_ADDR", "metadata.name"),
-    "endpoint": lambda pod: set_command(pod, "torchrun", "--rdzv_endpoint=localhost:29500", "t.py"),
+    "endpoint": lambda pod: set_command(
+        pod, "torchrun", "--nnodes=2", "--rdzv_endpoint=localhost:29500", "t.py"
+    ),
     "shell-hostname": lambda pod: set_command(
         pod, "sh", "-c", "torchrun --master_addr=$(hostname -f) t.py"
     ),

@@ -108,5 +108,11 @@ def test_a_group_that_shows_no_size_and_calls_itself_one_node_is_injected_as_bef
     assert (found.rendezvous, found.reason) == (None, Reason.SINGLE_NODE)
 
 
+def test_a_size_of_any_length_says_several() -> None:
+    pod = pods.load("pods/lws-1.yaml")
+    pod["metadata"]["annotations"]["leaderworkerset.sigs.k8s.io/size"] = "9" * 5000
+    assert isinstance(recognise(pod), TrainingPod)
+
+
 def test_a_program_that_only_calls_itself_slurmd_is_no_node_of_slurm() -> None:
     assert recognise(pods.plain({"app.kubernetes.io/name": "slurmd"})).system == ""

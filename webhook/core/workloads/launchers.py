@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from webhook.core import bounds, podspec
 from webhook.core.model import Object
+from webhook.core.workloads.endpoint import is_local
 from webhook.core.workloads.shell import (
     Words,
     characters_of,
@@ -50,6 +51,8 @@ _VALUE: Final = re.compile(
 _SCRIPT: Final = re.compile(
     r"(?:sh|bash|dash|ash|ksh|zsh|\.|source|eval)\Z|[^$]*/|.*\.sh\Z", re.DOTALL
 )
+_CHOOSES_PYTHON: Final = re.compile(r"(?:.*/)?(?:activate|conda\.sh)\Z", re.DOTALL)
+"""Scripts that start nothing and read no address: ``source /venv/bin/activate``."""
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
 _REMEMBERED: Final = 2 * (bounds.COMMANDS + bounds.WORDS)
 """Characters of the commands that are remembered: those of two pods with as many as may be. The
@@ -92,9 +95,12 @@ _ENDPOINTS: Final = ("--main-process-ip", "--rdzv-endpoint")
 _ADDRESSES: Final = ("--master-addr", *_ENDPOINTS)
 _SEVERAL: Final = re.compile(r"(?!0*1(?::0*1)?\Z)[0-9]+(?::[0-9]+)?\Z")
 """A number of nodes, or a range, that is written out and is not one."""
-_OF_SEVERAL: Final = re.compile(
-    r"--(?:master-addr|main-process-ip|rdzv-(?:endpoint|backend|id|conf)|nnodes|node-rank"
-    r"|num-machines|machine-rank|config-file|deepspeed-hostfile)\Z"
+_SIZES: Final = frozenset(
+    ("--nnodes", "--num-machines", "--config-file", "--deepspeed-hostfile", "--rdzv-backend")
+)
+"""Options that may say how many nodes there are; a backend may stand for options not in sight."""
+_OF_SEVERAL: Final = _SIZES.union(
+    (*_ADDRESSES, "--node-rank", "--rdzv-id", "--rdzv-conf", "--machine-rank")
 )
 """Options without which torchrun and accelerate run on one node."""
 _TORCHRUN_VARIABLE: Final = re.compile(r"PET_(?!LOCAL_ADDR|RDZV_CONF)")
@@ -218,13 +224,13 @@ def shows_launcher(container: Object) -> bool:
     )
 
 
-def assigned_variables(container: Object) -> list[str]:
-    """Return the variables that the text sets for what it starts: ``export RANK=0``."""
+def assigned_variables(container: Object) -> list[tuple[str, str]]:
+    """Return what the text sets for what it starts: ``MASTER_ADDR=$HEAD python t.py``."""
     found = []
     for command in _script(container).commands:
         for word in command.words:
             if match := _ASSIGNMENT.match(word):
-                found.append(match[1])
+                found.append((match[1], word[match.end() :]))
             elif not (_BEFORE.match(word) or word in _ASSIGNS):
                 break
     return found
@@ -290,7 +296,8 @@ def runs_script(container: Object) -> bool:
 
 def _is_of_several(words: Words) -> bool:
     started = _started(words)
-    return not _starts_nothing(started) and (
+    is_export = started[:1] == ("export",)  # of a text that is run later
+    return (is_export or not _starts_nothing(started)) and (
         started[:2] == ("ray", "start")
         or any(_OTHER.match(word) or _shows_option(word) for word in words)
     )
@@ -307,7 +314,8 @@ def _starts_nothing(started: Words) -> bool:
 
 def _runs_shell_file(command: Command) -> bool:
     program = _program(command.words)
-    if _SCRIPT.match(program) and not _IN_SIGHT.match(program):
+    is_script = _SCRIPT.match(program) and not _IN_SIGHT.match(program)
+    if is_script and not _CHOOSES_PYTHON.match(command.words[-1]):
         return True
     return any(map(_SUBSTITUTED.search, command.words))
 
@@ -554,8 +562,15 @@ def run_on_one_node(containers: Iterable[Object], *, by_default: bool = False) -
 
 
 def _is_on_one_by_default(container: Object, command: Command) -> bool:
-    """Tell a launcher that is given no number of nodes; deepspeed may find a hostfile."""
-    if any(map(_OF_SEVERAL.match, command.options or ())) or container.get("envFrom"):
+    """Tell a launcher that neither says how many nodes there are nor meets others.
+
+    deepspeed is none: it may find a hostfile.
+    """
+    options = command.options or {}
+    meets_itself = any(is_local(options.get(name, "").partition(":")[0]) for name in _ADDRESSES)
+    if not (_SIZES if meets_itself else _OF_SEVERAL).isdisjoint(options):
+        return False
+    if container.get("envFrom"):
         return False
     launcher = command.words[_options_at(command.words) - 1]
     if launcher.endswith(("deepspeed", "deepspeed.launcher.runner")):

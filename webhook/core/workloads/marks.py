@@ -52,7 +52,9 @@ def _marks(container: Object) -> Iterator[tuple[str, str]]:
     for entry in podspec.env(container):
         if _VARIABLE.match(entry["name"]):
             yield entry["name"], entry.get("value") or podspec.field_path(entry)
-    yield from ((name, "") for name in assigned_variables(container) if _VARIABLE.match(name))
+    for name, value in assigned_variables(container):
+        if _VARIABLE.match(name):
+            yield name, value
 
 
 def shows_member(container: Object, belongs: Callable[[str], bool]) -> bool:

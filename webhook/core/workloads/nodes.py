@@ -42,7 +42,7 @@ def of_number(number: str | None) -> Nodes:
     """Say what a label or annotation says that counts pods."""
     if number is None or not number.isdecimal():
         return Nodes.MARKS
-    return Nodes.ONE if int(number) == 1 else Nodes.SEVERAL
+    return Nodes.ONE if number == "1" else Nodes.SEVERAL
 
 
 def is_single_node(pod: Object) -> bool:
