@@ -315,9 +315,7 @@ def _program(words: Words) -> str:
 def _runs_python_file(words: Words) -> bool:
     """Tell ``python t.py`` and ``python -m package``, whose texts are not in the pod, from others."""
     arguments = iter(words)
-    for word in arguments:
-        if _PYTHON.match(word):
-            break
+    next(filter(_PYTHON.match, arguments))  # the arguments of python follow
     for word in arguments:
         if not word.startswith("-"):
             return True
