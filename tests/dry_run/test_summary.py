@@ -338,6 +338,13 @@ def test_warns_of_members_whose_rank_zero_is_denied() -> None:
     assert warning.endswith(", which is denied")
 
 
+def test_warns_of_members_whose_rank_zero_has_no_name_and_may_be_denied() -> None:
+    job = torchx(2)
+    job["spec"]["tasks"][0]["template"]["metadata"].update(ABSENT)
+    [warning] = summaries(job)[0].warnings
+    assert warning.endswith(", which may be a denied pod")
+
+
 def half(namespace: str = "train", **leader: Any) -> Object:
     """Return a Volcano Job whose two workers name their master; its master has these fields."""
     command = ["torchrun", "--nnodes=3", "--master_addr=$(HEAD)", "t.py"]
@@ -405,7 +412,7 @@ def test_a_job_that_waits_for_nobody_may_still_be_half_injected() -> None:
 
 
 def test_tells_in_what_pods_of_the_same_accelerators_differ() -> None:
-    own = {"nvidia.com/gpu": "8", "rdma/hca": "2", "example.com/licence": "1"}
+    own = {"nvidia.com/gpu": "8", "amd.com/gpu": "0", "rdma/hca": "2", "example.com/licence": "1"}
     [summary] = summaries(half(resources={"limits": own}))
     assert summary.problem == "half injected"
     assert summary.warnings[-1] == (

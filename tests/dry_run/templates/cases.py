@@ -57,8 +57,8 @@ def workload(
     return {"apiVersion": api_version, "kind": kind, "metadata": named, "spec": spec}
 
 
-def find(*manifests: Any, namespace: str | None = None) -> Templates:
-    return find_templates(copy.deepcopy(list(manifests)), namespace)
+def find(*manifests: Any, **options: Any) -> Templates:
+    return find_templates(copy.deepcopy(list(manifests)), **options)
 
 
 def names(found: Templates) -> list[str]:

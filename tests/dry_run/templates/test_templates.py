@@ -32,6 +32,10 @@ def test_knows_the_kind_of_items_that_do_not_say_it() -> None:
     assert [(each.source, each.namespace) for each in found.pods] == [("Pod/p", "ml")]
 
 
+def test_looks_for_no_more_pods_than_asked() -> None:
+    assert names(find(WEB, POD, POD, most_pods=2)) == ["web-*", "p"]
+
+
 def test_goes_on_behind_a_broken_object() -> None:
     found = find(IGNORED["no template"]["manifest"], POD)
     assert names(found) == ["p"]

@@ -335,9 +335,7 @@ def _runs_python_file(command: Command) -> bool:
     if command.options is not None or not _PYTHON.match(_program(command.words)):
         return False
     arguments = iter(command.words)
-    for word in arguments:
-        if _PYTHON.match(word):
-            break
+    next(filter(_PYTHON.match, arguments))  # the arguments of python follow
     for word in arguments:
         if not word.startswith("-"):
             return True

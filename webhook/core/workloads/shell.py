@@ -264,8 +264,6 @@ def _end_of_part(text: str, position: int) -> int:
     opening = text[position : position + 2]
     if opening not in _OPENING:
         opening = opening[:1]
-    if opening == "$":
-        return position + 1
     open_parts = [_OPENING[opening]]
     position += len(opening)
     while position < len(text):
