@@ -1,5 +1,6 @@
 """Start the real ``fabric-injector page`` beside a small API server that holds a job, and ask it as its own page does."""
 
+import http.client
 import json
 import re
 import sys
@@ -97,7 +98,11 @@ class LocalPage(Program):
         if key:
             sent["Authorization"] = f"Bearer {key}"
         verb = method or ("GET" if body is None else "POST")
-        return ask_at(self.url, verb, path, body, sent)
+        try:
+            return ask_at(self.url, verb, path, body, sent)
+        except http.client.RemoteDisconnected as error:
+            ended = f"the page closed the connection; its exit status is {self.process.poll()}"
+            raise AssertionError(f"{ended}:\n{self.log.read_text()}") from error
 
     def open(self) -> str:
         """Exchange the address that was printed last for a key, as the page does."""
