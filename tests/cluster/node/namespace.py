@@ -26,8 +26,18 @@ class Namespace:
 
     def submit(self, manifest: Object) -> Object:
         """Create an object; give what was made of it. Raise RequestFailed where it is refused."""
-        made: Object = self.api.expect("POST", self.api.path(manifest, self.name), manifest)
-        return made
+        made: list[Object] = []
+
+        def create() -> bool:
+            try:
+                made.append(self.api.expect("POST", self.api.path(manifest, self.name), manifest))
+            except RequestFailed as problem:
+                if problem.response.status != 404:
+                    raise
+            return bool(made)
+
+        wait_until(create, f"the operators' webhooks to know namespace {self.name}")
+        return made[0]
 
     def start(self, *manifests: Object) -> list[Pod]:
         """Create pods, the last first, as workers come first in most jobs; give them in order."""
