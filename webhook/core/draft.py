@@ -49,21 +49,13 @@ class Draft:
 
     def set_key(self, path: Path, key: str, value: Any) -> bool:
         """Set *key* of the map at *path*, making the map where it is missing; False where it already holds *value*."""
-        node, fresh = self._own(path, dict)
-        present = key in node
-        if present and node[key] == value:
-            return False
-        self._count()
-        node[key] = value
-        if not fresh:
-            self._record("replace" if present else "add", (*path, key), value)
-        self._adopt(value)
-        return True
+        return self._set(*self._own(path, dict), path, key, value)
 
     def set_keys(self, path: Path, values: Mapping[str, Any]) -> None:
         """Set several keys of the map at *path*, making the map where it is missing."""
+        node, fresh = self._own(path, dict)
         for key, value in values.items():
-            self.set_key(path, key, value)
+            self._set(node, fresh, path, key, value)
 
     def remove_key(self, path: Path, key: str) -> bool:
         """Remove *key* from the map at *path*; False where it is not there."""
@@ -79,17 +71,17 @@ class Draft:
 
     def append(self, path: Path, value: Any) -> None:
         """Append *value* to the list at *path*, making the list where it is missing."""
-        self._count()
-        node, fresh = self._own(path, list)
-        node.append(value)
-        if not fresh:
-            self._record("add", (*path, "-"), value)
-        self._adopt(value)
+        self.extend(path, (value,))
 
     def extend(self, path: Path, values: Iterable[Any]) -> None:
         """Append several *values* to the list at *path*, making the list where it is missing."""
+        node, fresh = self._own(path, list)
         for value in values:
-            self.append(path, value)
+            self._count()
+            node.append(value)
+            if not fresh:
+                self._record("add", (*path, "-"), value)
+            self._adopt(value)
 
     def insert(self, path: Path, index: int, value: Any) -> None:
         """Insert *value* before *index* of the list at *path*, making the list where it is missing."""
@@ -130,6 +122,17 @@ class Draft:
         for index, _ in reversed(gone):
             self.remove(path, index)
         return [item for _, item in gone]
+
+    def _set(self, node: Any, fresh: bool, path: Path, key: str, value: Any) -> bool:
+        present = key in node
+        if present and node[key] == value:
+            return False
+        self._count()
+        node[key] = value
+        if not fresh:
+            self._record("replace" if present else "add", (*path, key), value)
+        self._adopt(value)
+        return True
 
     def _count(self) -> None:
         self.edits += 1
