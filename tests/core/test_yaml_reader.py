@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from webhook.core import yaml_reader
 from webhook.core.errors import InputError
-from webhook.core.yaml_reader import MAX_DEPTH, YamlFault, decode, read_documents
+from webhook.core.yaml_reader import MAX_DEPTH, YamlFault, decode, format_path, read_documents
 
 
 def values_of(text: str) -> list[Any]:
@@ -303,3 +303,7 @@ def test_pauses_before_each_value() -> None:
     pauses: list[None] = []
     read_documents("a: &a [1, 2]\nb: *a\n", pause=lambda: pauses.append(None))
     assert len(pauses) == 7
+
+
+def test_writes_a_location_on_one_line_whatever_its_keys_hold() -> None:
+    assert format_path(("profiles", "b\nc", 0)) == 'profiles["b\\nc"][0]'

@@ -42,6 +42,7 @@ TORCH = [
 ]
 NONE = [
     "python t.py",
+    "accelerate config default",
     "# torchrun t.py",
     "nginx -g 'daemon off;'",
     "python torch.distributed.run",
@@ -68,6 +69,13 @@ def test_sees_no_launcher_where_none_is_started(text: str) -> None:
 
 def test_sees_a_launcher_that_export_puts_into_a_variable() -> None:
     assert shows_launcher(running("export LAUNCHER='torchrun --nnodes 2'; $LAUNCHER t.py"))
+
+
+def test_variables_of_a_config_map_may_number_nodes() -> None:
+    container = running("torchrun t.py")
+    assert run_on_one_node([container], by_default=True)
+    told = container | {"envFrom": [{"configMapRef": {"name": "settings"}}]}
+    assert not run_on_one_node([told], by_default=True)
 
 
 USES = {

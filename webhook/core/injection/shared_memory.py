@@ -82,7 +82,7 @@ def _volume(draft: Draft, settings: SharedMemory) -> str:
     One that is mounted elsewhere too is the user's.
     """
     taken = by_name(draft.pod)
-    for name in numbered(names.SHM_VOLUME):
+    for name in numbered(names.SHM_VOLUME):  # pragma: no branch - it never ends
         if name not in taken:
             break
         if _is_tmpfs(taken[name]) and not _is_mounted_elsewhere(draft, name):

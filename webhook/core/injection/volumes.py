@@ -74,7 +74,7 @@ def by_name(pod: Object) -> dict[str | None, Object]:
 def numbered(name: str) -> Iterator[str]:
     """Yield the names that a volume of ours may get, the wanted one first: ``shm``, ``shm-2``."""
     yield name
-    for number in count(2):
+    for number in count(2):  # pragma: no branch - it never ends
         suffix = f"-{number}"
         yield f"{name[: _LONGEST_NAME - len(suffix)]}{suffix}"
 
@@ -207,7 +207,7 @@ def _place(taken: Mapping[str | None, Object], volume: ProfileVolume) -> tuple[s
 
     One of the user's own by that name keeps it.
     """
-    for name in numbered(volume.name):
+    for name in numbered(volume.name):  # pragma: no branch - it never ends
         if name not in taken:
             break
         if _is_same(taken[name], volume):
