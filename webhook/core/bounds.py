@@ -6,9 +6,9 @@ bounds single lists, maps and names; here stands what the containers of a pod ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sized
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -20,26 +20,16 @@ from webhook.core.pod_types import (
     LABELS,
     LONGEST_LABEL,
     LONGEST_NAME,
-    NODE_VALUES,
     OWNERS,
-    QUANTITIES,
     VOLUMES,
     Container,
-    Lifecycle,
     Metadata,
     Pod,
-    Resources,
     Spec,
 )
 
-VARIABLES: Final = 2_000
-"""Variables of all containers together; so are the next two."""
-WORDS: Final = 5_000
-"""Words of command and args, also of probes and lifecycle hooks."""
-MOUNTS: Final = 2_000
-BYTES: Final = 262_144
-"""Bytes of JSON in which what is read of the spec is written; also of the labels, and characters of
-all annotations. Source: apimachinery pkg/api/validation TotalAnnotationSizeLimitB."""
+ITEMS: Final = 5_000
+"""Variables, words of command and args, mounts, resources and claims of all containers together."""
 COMMAND: Final = 32_768
 """Characters of a container's command and args that are read as a shell would. A longer one is a
 program of its own, and not read."""
@@ -49,8 +39,6 @@ SIGNS: Final = 8_192
 """Quotes, separators, expansions and the like among them, each of which takes as long as ten plain
 words. Real scripts of 32 KB have 3,300."""
 _SIGNS: Final = b"\n'\"\\$`#;&|()<>{}"
-FILES: Final = 2_000
-"""Files of the downward API in all volumes together."""
 LONGEST_ANNOTATION: Final = 32_768
 """Characters of an annotation that is read."""
 OPERATIONS: Final = 1_000
@@ -58,8 +46,6 @@ OPERATIONS: Final = 1_000
 PATCH_BYTES: Final = 1 << 20
 REVIEW_BYTES: Final = 512 << 10
 """Bytes of a review of a pod. Read, it takes at most 20 MB and some 30 ms, whatever it holds."""
-_Count: TypeAlias = tuple[str, str, int, int]
-"""Where, of what, how many there are, and how many may be."""
 _READ_ANNOTATIONS: Final = (
     names.NETWORKS,
     names.DEFAULT_NETWORK,
@@ -78,16 +64,19 @@ def excess(pod: Object) -> str:
         path, _, found, most = find_fault(error, pod)
         what = "characters" if isinstance(found, str) else "items"
         return _too_many(path.removeprefix("."), what, len(found), most)
-    spec = read.spec or Spec()
-    for counted in (
-        _count_metadata(read.metadata or Metadata()),
-        _count_spec(spec),
-        _count_commands(spec.containers or ()),
-    ):
-        for where, what, found, most in counted:
-            if found > most:
-                return _too_many(where, what, found, most)
-    return ""
+    annotations = (read.metadata or Metadata()).annotations or {}
+    for key in _READ_ANNOTATIONS:
+        if (length := len(annotations.get(key, ""))) > LONGEST_ANNOTATION:
+            return _too_many(f"annotation {key}", "characters", length, LONGEST_ANNOTATION)
+    containers = (read.spec or Spec()).containers or []
+    every = [*containers, *((read.spec or Spec()).init_containers or ())]
+    if len(every) > CONTAINERS:
+        where = "spec.containers and spec.initContainers"
+        return _too_many(where, "containers", len(every), CONTAINERS)
+    if (items := sum(map(_items, every))) > ITEMS:
+        what = "variables, words, mounts, resources and claims"
+        return _too_many("its containers", what, items, ITEMS)
+    return _excess_of_commands(containers)
 
 
 def within(pod: Object) -> Object:
@@ -111,86 +100,21 @@ def within(pod: Object) -> Object:
     }
 
 
-def _count_metadata(metadata: Metadata) -> Iterator[_Count]:
-    yield "metadata.labels", "bytes", _json_bytes(metadata.labels), BYTES
-    annotations = metadata.annotations or {}
-    for key in _READ_ANNOTATIONS:
-        yield f"annotation {key}", "characters", len(annotations.get(key, "")), LONGEST_ANNOTATION
-    found = sum(map(len, annotations)) + sum(map(len, annotations.values()))
-    yield "metadata.annotations", "characters", found, BYTES
-
-
-def _count_spec(spec: Spec) -> Iterator[_Count]:
-    containers = [*(spec.containers or ()), *(spec.init_containers or ())]
-    yield "spec.containers and spec.initContainers", "containers", len(containers), CONTAINERS
-    variables = words = mounts = 0
-    quantities = _quantities(spec.resources)
-    for each in containers:
-        variables += _count(each.env)
-        words += _words(each)
-        mounts += _count(each.volume_mounts, each.volume_devices)
-        quantities += _quantities(each.resources)
-        if context := each.security_context:
-            quantities += _count(
-                context.se_linux_options, context.seccomp_profile, context.app_armor_profile
-            )
-            if context.capabilities:
-                quantities += _count(context.capabilities.add, context.capabilities.drop)
-    where = "its containers"
-    yield where, "variables", variables, VARIABLES
-    yield where, "words of command and args", words, WORDS
-    yield where, "volumeMounts", mounts, MOUNTS
-    yield where, "resources, claims and capabilities", quantities, QUANTITIES
-    shown = [volume.downward_api for volume in spec.volumes or ()]
-    files = sum([_count(each.items) for each in shown if each])
-    yield "spec.volumes", "files of the downward API", files, FILES
-    yield "spec.affinity.nodeAffinity", "expressions and values", _node_values(spec), NODE_VALUES
-    yield "spec", "bytes", _json_bytes(spec), BYTES
-
-
-def _count(*lists: Sized | None) -> int:
+def _items(container: Container) -> int:
+    lists: tuple[Sized | None, ...] = (
+        container.env,
+        container.command,
+        container.args,
+        container.volume_mounts,
+        container.volume_devices,
+    )
+    if resources := container.resources:
+        lists += (resources.limits, resources.requests, resources.claims)
     return sum(map(len, filter(None, lists)))
 
 
-def _words(container: Container) -> int:
-    found = _count(container.command, container.args)
-    hooks = container.lifecycle or Lifecycle()
-    for hook in (
-        container.liveness_probe,
-        container.readiness_probe,
-        container.startup_probe,
-        hooks.post_start,
-        hooks.pre_stop,
-    ):
-        if hook and hook.exec:
-            found += _count(hook.exec.command)
-    return found
-
-
-def _quantities(resources: Resources | None) -> int:
-    if resources is None:
-        return 0
-    return _count(resources.limits, resources.requests, resources.claims)
-
-
-def _node_values(spec: Spec) -> int:
-    """Count what is read of the required node affinity."""
-    affinity = spec.affinity and spec.affinity.node_affinity
-    required = affinity and affinity.required
-    terms = (required and required.node_selector_terms) or ()
-    expressions = [each for term in terms for each in term.match_expressions or ()]
-    return len(terms) + len(expressions) + sum([_count(each.values) for each in expressions])
-
-
-def _json_bytes(read: object) -> int:
-    try:
-        return len(msgspec.json.encode(read))
-    except UnicodeEncodeError:  # a lone surrogate, which no API server sends
-        return len(repr(read))
-
-
-def _count_commands(containers: Iterable[Container]) -> Iterator[_Count]:
-    where = "its containers"
+def _excess_of_commands(containers: Iterable[Container]) -> str:
+    where, what = "its containers", "in command and args"
     found = 0
     read: list[str] = []
     for container in containers:
@@ -199,11 +123,15 @@ def _count_commands(containers: Iterable[Container]) -> Iterator[_Count]:
         if length <= COMMAND:
             found += length
             read += words
-    yield where, "characters of command and args", found, COMMANDS
-    if found > SIGNS:
-        text = "".join(read).encode(errors="replace")
-        signs = len(text) - len(text.translate(None, _SIGNS))
-        yield where, "quotes, separators and expansions in command and args", signs, SIGNS
+    if found > COMMANDS:
+        return _too_many(where, f"characters {what}", found, COMMANDS)
+    if found <= SIGNS:
+        return ""
+    text = "".join(read).encode(errors="replace")
+    signs = len(text) - len(text.translate(None, _SIGNS))
+    if signs <= SIGNS:
+        return ""
+    return _too_many(where, f"quotes, separators and expansions {what}", signs, SIGNS)
 
 
 def _name(named: Object, key: str = "name") -> str:
@@ -217,7 +145,7 @@ def _short(texts: Mapping[str, str], longest: int) -> Object:
 
 def _cut(container: Object, share: int) -> Object:
     """Cut one of *share* containers."""
-    env = podspec.env(container)[: VARIABLES // share]
+    env = podspec.env(container)[: ITEMS // share]
     kept: Object = {
         "name": _name(container),
         "env": [entry for entry in env if len(str(entry)) <= LONGEST_NAME],
@@ -225,7 +153,7 @@ def _cut(container: Object, share: int) -> Object:
     if len(str(resources := container.get("resources"))) <= LONGEST_NAME:
         kept["resources"] = resources
     for key in ("command", "args"):
-        words = (container.get(key) or ())[: WORDS // share]
+        words = (container.get(key) or ())[: ITEMS // share]
         if sum(map(len, words)) <= min(LONGEST_NAME, COMMANDS // (2 * share)):
             kept[key] = words
     return kept

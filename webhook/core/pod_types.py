@@ -24,15 +24,16 @@ QUANTITIES = 1_000
 CONTAINERS = 200
 """Containers and init containers, also together."""
 NODE_VALUES = 10_000
-"""Expressions of the required node affinity and their values, also together."""
+"""Terms of the required node affinity, expressions of a term, values of an expression."""
 
 Name: TypeAlias = Annotated[str, Meta(max_length=LONGEST_NAME)]
 Label: TypeAlias = Annotated[str, Meta(max_length=LONGEST_LABEL)]
 Labels: TypeAlias = Annotated[dict[Label, Label], Meta(max_length=LABELS)]
 Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """A whole number that Go and orjson can hold; a manifest of the dry run may have others."""
-Quantities: TypeAlias = dict[Name, Name | Int64 | float]
-Names: TypeAlias = list[Name]
+Quantities: TypeAlias = Annotated[dict[Name, Name | Int64 | float], Meta(max_length=QUANTITIES)]
+Names: TypeAlias = Annotated[list[Name], Meta(max_length=QUANTITIES)]
+Confinement: TypeAlias = Annotated[dict[str, str], Meta(max_length=QUANTITIES)]
 
 
 class Read(Struct, rename="camel", gc=False, omit_defaults=True):
@@ -96,23 +97,21 @@ class _SecurityContext(Read):
     allow_privilege_escalation: bool | None = None
     run_as_user: Int64 | None = None
     run_as_group: Int64 | None = None
-    se_linux_options: dict[str, str] | None = None
-    seccomp_profile: dict[str, str] | None = None
-    app_armor_profile: dict[str, str] | None = None
+    se_linux_options: Confinement | None = None
+    seccomp_profile: Confinement | None = None
+    app_armor_profile: Confinement | None = None
     capabilities: _Capabilities | None = None
 
 
 class _Exec(Read):
-    command: list[str] | None = None
+    command: Annotated[list[str], Meta(max_length=QUANTITIES)] | None = None
 
 
 class _Hook(Read):
     exec: _Exec | None = None
 
 
-class Lifecycle(Read):
-    """Read the lifecycle hooks."""
-
+class _Lifecycle(Read):
     post_start: _Hook | None = None
     pre_stop: _Hook | None = None
 
@@ -135,7 +134,7 @@ class Container(Read):
     liveness_probe: _Hook | None = None
     readiness_probe: _Hook | None = None
     startup_probe: _Hook | None = None
-    lifecycle: Lifecycle | None = None
+    lifecycle: _Lifecycle | None = None
 
 
 class _Owner(Read):
@@ -193,7 +192,7 @@ class _Toleration(Read):
 class _Expression(Read):
     key: str | None = None
     operator: str | None = None
-    values: list[str] | None = None
+    values: Annotated[list[str], Meta(max_length=NODE_VALUES)] | None = None
 
 
 class _NodeTerm(Read):

@@ -54,7 +54,7 @@ _SCRIPT: Final = re.compile(
 _CHOOSES_PYTHON: Final = re.compile(r"(?:.*/)?(?:activate|conda\.sh)\Z", re.DOTALL)
 """Scripts that start nothing and read no address: ``source /venv/bin/activate``."""
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:(?:sh|bash|source|\.)\s|[^\s()`]*(?:/|\.sh\b))")
-_REMEMBERED: Final = 2 * (bounds.COMMANDS + bounds.WORDS)
+_REMEMBERED: Final = 2 * (bounds.COMMANDS + bounds.ITEMS)
 """Characters of the commands that are remembered: those of two pods with as many as may be. The
 words of a long one may take a megabyte."""
 _MOST_GIVEN: Final = 16
@@ -440,7 +440,10 @@ def _script(container: Object) -> Script:
 def _is_named_elsewhere(container: Object, name: str) -> bool:
     """Tell whether other texts than the command's name a variable, as ``$(NAME)`` or ``$NAME``."""
     whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    if any(whole.search(entry.get("value") or "") for entry in podspec.env(container)):
+    values = [
+        value for entry in podspec.env(container) if name in (value := entry.get("value") or "")
+    ]
+    if any(map(whole.search, values)):
         return True
     if any(name in (mount.get("subPathExpr") or "") for mount in podspec.mounts(container)):
         return True
