@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from webhook.core.model import Object
@@ -36,6 +37,7 @@ _FABRIC: Final = re.compile(
 """Words of a network card's resource; cards are named after the GPU they stand beside, ``rdma/gpu0_nic``."""
 
 
+@lru_cache(256)
 def is_accelerator(resource: str) -> bool:
     """Tell whether a resource name is that of a GPU or another training accelerator: ``nvidia.com/mig-1g.5gb``.
 

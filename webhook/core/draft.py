@@ -75,12 +75,14 @@ class Draft:
 
     def extend(self, path: Path, values: Iterable[Any]) -> None:
         """Append several *values* to the list at *path*, making the list where it is missing."""
+        added = list(values)
+        self._count(len(added))
         node, fresh = self._own(path, list)
-        for value in values:
-            self._count()
-            node.append(value)
-            if not fresh:
-                self._record("add", (*path, "-"), value)
+        node += added
+        end = "" if fresh else pointer((*path, "-"))
+        for value in added:
+            if end:
+                self.operations.append({"op": "add", "path": end, "value": value})
             self._adopt(value)
 
     def insert(self, path: Path, index: int, value: Any) -> None:
@@ -134,8 +136,8 @@ class Draft:
         self._adopt(value)
         return True
 
-    def _count(self) -> None:
-        self.edits += 1
+    def _count(self, edits: int = 1) -> None:
+        self.edits += edits
         if self.edits > bounds.OPERATIONS:
             raise TooManyEdits
 
@@ -163,11 +165,14 @@ class Draft:
                         "add" if isinstance(node, dict) else "replace", path[:depth], child
                     )
                 node[key] = self._fresh[id(child)] = child
-            elif not fresh and id(child) not in self._fresh and id(child) not in self._copied:
-                child = child.copy()
-                node[key] = self._copied[id(child)] = child
-            # Known by identity, since an insert gives the items of a list other paths; held, so that no other object gets the id.
-            fresh = fresh or id(child) in self._fresh
+                fresh = True
+            elif not fresh:
+                # Known by identity, since an insert gives the items of a list other paths; held, so that no other object gets the id.
+                if id(child) in self._fresh:
+                    fresh = True
+                elif id(child) not in self._copied:
+                    child = child.copy()
+                    node[key] = self._copied[id(child)] = child
             node = child
         return node, fresh
 

@@ -41,7 +41,6 @@ class Reason(StrEnum):
     NOT_TRAINING = "not-training"
     ROLE = "role"
     TPU = "tpu"
-    NOT_A_POD = "not-a-pod"
 
     BAD_NETWORKS = "bad-networks"
     NETWORK_ABSENT = "network-absent"

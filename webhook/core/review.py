@@ -32,11 +32,6 @@ _UID_BYTES: Final = 1_024
 """In how many bytes of a review that is not read ``request.uid`` is looked for: nothing that a user writes stands before it."""
 _LONGEST_MESSAGE: Final = 16_384
 _MOST_PASSES: Final = 3
-_HIDING: Final = {
-    "container": (names.CONTAINER,),
-    "networks": (names.NETWORKS, names.DEFAULT_NETWORK),
-}
-"""The annotations of the pod that a step reads before all others can be asked."""
 
 
 @dataclass(slots=True)
@@ -130,7 +125,7 @@ def _judge(
         plan = make_plan(pod, space, profiles, world, profile)
         return _skip(draft, plan) if isinstance(plan, Skip) else _carry_out(draft, plan)
     except Denied as denied:
-        return _denial(_all_faults(denied, pod, space, profiles, world, profile), pod)
+        return _denial([denied, *denied.further], pod)
     except TooManyEdits:
         found = f"would take more than {bounds.OPERATIONS} changes"
         return _denial([_too_large(pod, found, bounds.OPERATIONS)], pod)
@@ -171,35 +166,6 @@ def _too_large(pod: Object, found: str, most: int) -> Denied:
     told = f"its injection {found}, and at most {most} are made; make it smaller, {_OR}"
     message = f"pod {podspec.display_name(pod)}: {told}"
     return Denied(_STEP, Reason.TOO_LARGE, message)
-
-
-def _all_faults(
-    first: Denied,
-    pod: Object,
-    space: Namespace,
-    profiles: Profiles,
-    world: World,
-    profile: str | None,
-) -> list[Denied]:
-    """Return all faults that can be found: a wrong annotation hides others, so it is taken away and the pod judged again."""
-    found = [first, *first.further]
-    while True:
-        own = podspec.annotations(pod)
-        hiding = [key for key in _HIDING.get(found[-1].step, ()) if key in own]
-        if not hiding:
-            return found
-        kept = {key: value for key, value in own.items() if key not in hiding}
-        pod = {**pod, "metadata": {**pod["metadata"], "annotations": kept}}
-        try:
-            plan = make_plan(pod, space, profiles, world, profile)
-            if not isinstance(plan, Skip):
-                steps.apply(Draft(pod), plan, __version__)
-        except Denied as denied:
-            found += [denied, *denied.further]
-        except (Unavailable, TooManyEdits):  # the denial stands, whatever else cannot be known
-            return found
-        else:
-            return found
 
 
 def _join(faults: list[Denied], prefix: str) -> str:

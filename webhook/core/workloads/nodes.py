@@ -47,8 +47,9 @@ def of_number(number: str | None) -> Nodes:
 
 def is_single_node(pod: Object) -> bool:
     """Tell a job of one node by its variables: PET_NNODES, then WORLD_SIZE, then PET_STANDALONE."""
-    if sizes := told(pod, "PET_NNODES") or told(pod, "WORLD_SIZE"):
-        return all(size in _ONE for size in sizes)
+    nodes = as_told(pod, "PET_NNODES", "WORLD_SIZE", otherwise=Nodes.TEXT)
+    if nodes is not Nodes.TEXT:
+        return nodes is Nodes.ONE
     return any(value.lower() not in ("0", "false") for value in told(pod, "PET_STANDALONE"))
 
 

@@ -364,8 +364,9 @@ def ray(it: PodFacts) -> Found:
 def slurm(it: PodFacts) -> Found:
     """Recognise the slurmd nodes of Slinky's Slurm."""
     # Source: SlinkyProject/slurm-operator api/v1beta1/well_known.go.
-    is_slinky = any(key.startswith((_SLINKY, "nodeset." + _SLINKY)) for key in it.labels)
-    if it.labels.get("app.kubernetes.io/name") != "slurmd" or not is_slinky:
+    if it.labels.get("app.kubernetes.io/name") != "slurmd":
+        return None
+    if not any(key.startswith((_SLINKY, "nodeset." + _SLINKY)) for key in it.labels):
         return None
     return _without_ranks("slurm", "Slurm sets MASTER_ADDR for each of its jobs", "slurmd")
 
