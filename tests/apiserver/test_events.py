@@ -92,14 +92,14 @@ def test_creates_what_was_deleted_and_what_is_long(
 ) -> None:
     """The API server takes the longest message and the longest name, and forgets Events after an hour."""
     process = recorder()
-    process.events.record(pod, "OtherInterface", "ü" * 5000)
+    process.events.record(pod, "UnexpectedInterface", "ü" * 5000)
     wait_until(lambda: told(api, pod), "the Event")
     assert told(api, pod)[0][1] == "ü" * 510 + "…"
     api.expect("DELETE", f"/api/v1/namespaces/{pod.namespace}/events")
     process.ahead = REPEAT_SECONDS
-    process.events.record(pod, "OtherInterface", "short")
+    process.events.record(pod, "UnexpectedInterface", "short")
     wait_until(lambda: [message for _, message, _ in told(api, pod)] == ["short"], "the new Event")
     long = PodRef(pod.namespace, "a" * 235 + "." + "b" * 17, "of-a-long-name")
-    process.events.record(long, "OtherInterface", "x")
+    process.events.record(long, "UnexpectedInterface", "x")
     wait_until(lambda: told(api, long), "the Event of the long name")
     assert process.events.dropped == 0

@@ -203,12 +203,19 @@ def test_the_controller_publishes_and_replaces(
     """Its annotations land through pods/status, and nothing else of the pod changes."""
     status, before = path_of(injected, "status"), api.expect("GET", path_of(injected))
     uid = {"uid": injected["metadata"]["uid"]}
-    for address in ("192.168.7.4", "192.168.7.5"):
+    values = [
+        ("192.168.7.4", "192.168.7.4", "=", "all"),
+        ("fd00::7", "[fd00::7]", "=mlx5_4,mlx5_5", "mlx5_4:1,mlx5_5:1"),
+        ("bert-master-0.bert", "bert-master-0.bert", "=rocep_0-s1", "rocep_0-s1:1"),
+    ]
+    for address, host, hca, devices in values:
         patch = annotations(
             master_addr=address,
-            master_host=address,
-            local_addr="192.168.7.9",
-            nccl_ib_hca="=mlx5_4",
+            master_host=host,
+            local_addr=address,
+            nccl_ib_hca=hca,
+            ucx_net_devices=devices,
+            wait_ends="ü\n" * 1024,
         )
         answer = writer.request("PATCH", status, {"metadata": {**patch["metadata"], **uid}})
         assert answer.status == 200, answer.message
@@ -297,6 +304,14 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "removes a finalizer": ({"metadata": {"finalizers": None}}, "finalizers"),
     "sets the phase": ({"status": {"phase": "Succeeded"}}, "status"),
     "sets the address": ({"status": {"podIPs": [{"ip": "10.0.0.1"}]}}, "status"),
+    "forges an address": (annotations(master_addr="10.0.0.1 --evil"), "an address or a DNS name"),
+    "forges a host": (annotations(master_host="$(evil)"), "an address or a DNS name"),
+    "empties an address": (annotations(local_addr=""), "an address or a DNS name"),
+    "forges a second line": (annotations(local_addr="10.0.0.1\n::1"), "an address or a DNS name"),
+    "writes a long name": (annotations(master_addr="a" * 256), "an address or a DNS name"),
+    "forges a device": (annotations(nccl_ib_hca="mlx5_0;evil"), "a list of devices"),
+    "forges a port": (annotations(ucx_net_devices="mlx5_0:1,/dev/shm"), "a list of devices"),
+    "ends a wait at length": (annotations(wait_ends="x" * 2049), "2048 characters"),
     "hides it behind an address": ({**ADDRESS, "status": {"message": "x"}}, "status"),
 }
 
@@ -400,6 +415,38 @@ def test_the_controller_creates_its_lease_and_no_other(
         assert writer.request("POST", LEASES, {**lease, "metadata": metadata}).status == 403
 
 
+FORGED: dict[str, dict[str, Any]] = {
+    "another reporter": {"reportingComponent": "kubelet"},
+    "another source": {"source": {"component": "kubelet"}},
+    "another reason": {"reason": "Failed"},
+    "no warning": {"type": "Normal"},
+    "of another kind": {"involvedObject": {"kind": "Node", "namespace": "default", "name": "x"}},
+}
+
+
+def test_the_controller_writes_its_own_events_and_no_other(
+    writer: Client, api: Client, installed: ControlPlane
+) -> None:
+    """EventRecorder's are accepted, as test_events shows; each that is forged is not, nor a change of another's."""
+    path = "/api/v1/namespaces/default/events"
+    own = objects.made("v1 Event", "own", reason="MeetsByName", type="Warning") | {
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "x", "uid": "x"},
+        "source": {"component": "fabric-injector"},
+        "reportingComponent": "fabric-injector",
+        "reportingInstance": "x",
+    }
+    assert writer.request("POST", path, own).status == 201
+    answers = {name: writer.request("PATCH", f"{path}/own", FORGED[name]) for name in FORGED}
+    for name, values in FORGED.items():
+        forged = {**own, **values, "metadata": {"name": "forged", "namespace": "default"}}
+        answers[f"{name}, new"] = writer.request("POST", path, forged)
+    api.expect("POST", path, {**own, "metadata": {"name": "other"}, "reason": "Failed"})
+    taken = {"reason": "MeetsByName", "message": "evil"}
+    answers["a change of another's"] = writer.request("PATCH", f"{path}/other", taken)
+    assert {name: answer.status for name, answer in answers.items()} == dict.fromkeys(answers, 403)
+    assert all("fabric-injector-events" in answer.message for answer in answers.values())
+
+
 def test_the_controller_creates_its_secret_and_no_other(
     writer: Client, api: Client, installed: ControlPlane
 ) -> None:
@@ -479,6 +526,7 @@ def test_the_policies_pass_the_type_check(
         "fabric-injector-claim-templates",
         "fabric-injector-copies",
         "fabric-injector-created",
+        "fabric-injector-events",
         "fabric-injector-priority",
     ]
     installed.ensure_shipped("admission-policy-copies", "anti-affinity-policy", "priority-class")
@@ -504,5 +552,5 @@ def test_what_is_shipped_can_be_applied_again(installed: ControlPlane) -> None:
     lines = installed.kubectl(
         "apply", *(f"--filename={file}" for file in ACCESS)
     ).stdout.splitlines()
-    assert len(lines) == 17
+    assert len(lines) == 19
     assert [line for line in lines if not line.endswith(" unchanged")] == []

@@ -43,7 +43,7 @@ def test_every_field_has_a_meaning() -> None:
 
 
 def test_every_event_is_explained() -> None:
-    """Each Event that the code can write has a row, and no row is of one that it cannot."""
+    """Each Event that the code can write, and no other, has a row, and is allowed by the policy."""
     written = set()
     for path in (ROOT / "webhook/core/reconcile").glob("*.py"):
         tree = ast.parse(path.read_text())
@@ -68,6 +68,10 @@ def test_every_event_is_explained() -> None:
                 )
     page = (ROOT / "docs/events.md").read_text()
     assert written == set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    policy = (ROOT / "manifests/base/admission-policy.yaml").read_text()
+    allowed = re.search(r"reason.orValue\(\"\"\) in \[([^]]+)", policy)
+    assert allowed is not None
+    assert written == set(re.findall(r"\w+", allowed[1]))
 
 
 def test_the_matrix_has_the_versions_that_are_pinned() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from sys import intern
 from typing import NamedTuple
@@ -23,6 +24,8 @@ _COUNTED = ("annotations", "labels", "finalizers", "ownerReferences")
 MAX_NAME = 255
 """Longest address or name, in brackets, that is kept. What is longer was not written by us, and is kept as OTHER."""
 MAX_CAUSE = 2048
+_HOST = re.compile(r"[0-9A-Za-z_][-0-9A-Za-z_.]*|\[?[0-9A-Fa-f:.]+\]?")
+"""An address or a DNS name, as policy fabric-injector-addresses has it."""
 OTHER = "(other)"
 _WRITTEN = {
     **dict.fromkeys((names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR), MAX_NAME),
@@ -156,7 +159,7 @@ def read_member(obj: Object) -> Member | None:
         secondary=secondary,
         reported=bool(told),
         published=Published(*(_kept(annotations.get(key), most) for key, most in _WRITTEN.items())),
-        master_name=intern(master_name if len(master_name) <= MAX_NAME else ""),
+        master_name=intern(master_name if _is_publishable(master_name) else ""),
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
         is_excessive=any(len(metadata.get(key) or ()) > MOST_ENTRIES for key in _COUNTED),
         devices=_devices(waits_for, annotations) if has_devices else (),
@@ -189,6 +192,10 @@ def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], .
     written = {names.NCCL_IB_HCA: nccl_ib_hca, names.UCX_NET_DEVICES: ucx_net_devices}
     asked = [key for key in written if key.removeprefix(names.PREFIX) in listed]
     return tuple([(key, intern(written[key](found)) if status else "") for key in asked])
+
+
+def _is_publishable(name: str) -> bool:
+    return len(name) <= MAX_NAME and _HOST.fullmatch(name) is not None
 
 
 def _kept(text: str | None, most: int) -> str:

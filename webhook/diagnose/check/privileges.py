@@ -121,6 +121,7 @@ POLICIES: Mapping[str, str] = {
     "fabric-injector-created": "the controller's account may create more than it needs",
     "fabric-injector-claim-templates": "the controller's account may make and remove ResourceClaimTemplates of others",
     "fabric-injector-copies": "copies of injected pods may wait for addresses that nobody publishes",
+    "fabric-injector-events": "the controller's account may write and change Events of others",
     "fabric-injector-priority": "any pod may take the priority class that is kept for the injector's own",
 }
 """ValidatingAdmissionPolicies that the manifests hold, each with a binding of its name, and what may happen without."""
