@@ -1,4 +1,4 @@
-"""Give the definition of FabricProfile: the manifest that is installed, packaged with the program."""
+"""Give the definition of FabricProfile: the manifest that is installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 
 @cache
 def definition() -> Object:
-    """Return the CustomResourceDefinition as the object that is created; read it, do not change it."""
+    """Return the CustomResourceDefinition as the object that is created; do not change it."""
     text = files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text(encoding="utf-8")
     found: Object = yaml.load(text, Loader=yaml.CSafeLoader)
     return found

@@ -11,8 +11,8 @@ from webhook.core.yaml_reader import Location
 class Fault:
     """Name one fault of an object: where it is, and what is wrong.
 
-    *path*: where it is in the API server's words, ``spec.podLabels[a.b/c]``; empty: as *location* says.
-    *at_key*: the key is wrong, not its value. *is_blocking*: no rule can be evaluated on what is around it.
+    *path*: the same in the API server's words, ``spec.podLabels[a.b/c]``; empty: as *location* says.
+    *at_key*: the key is wrong, not its value. *is_blocking*: it keeps rules around it from evaluation.
     """
 
     location: Location

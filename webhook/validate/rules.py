@@ -1,8 +1,8 @@
-"""Evaluate the rules of the definition, in CEL, and see that no two items of a list have the same key. Needs the library cel."""
+"""Evaluate the rules of the definition, in CEL, and find items of a list with the same key."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import Any
 
@@ -24,7 +24,7 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "isQuantity": _is_quantity,
     "quantity": lambda text: text,
     "isInteger": lambda text: parse_quantity(text).denominator == 1,
@@ -33,7 +33,10 @@ FUNCTIONS = {
     "indexOf": lambda text, part: text.find(part),
     "substring": lambda text, start: text[start:],
 }
-"""Kubernetes' own functions that rules use; a quantity is its text. Source: kubernetes.io/docs/reference/using-api/cel."""
+"""Kubernetes' own functions; a quantity is its text.
+
+Source: kubernetes.io/docs/reference/using-api/cel.
+"""
 
 
 class NotEvaluated(Exception):
@@ -43,7 +46,7 @@ class NotEvaluated(Exception):
 def find_broken_rules(
     schema: Schema, value: Any, blocked: Collection[Location], at: Location = (), path: str = ""
 ) -> Iterator[Fault]:
-    """Yield the rules of *schema* that *value* breaks, but those about what is around a *blocked* location.
+    """Yield the rules of *schema* that *value* breaks, except on what is around a *blocked* location.
 
     Raises NotEvaluated.
     """

@@ -15,9 +15,10 @@ from webhook.validate.definition import Schema, object_schema
 from webhook.validate.fault import Fault
 
 _METADATA = (
-    "name", "generateName", "namespace", "labels", "annotations", "finalizers", "ownerReferences", "uid", "resourceVersion",
-    "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink",
-)  # fmt: skip
+    *("name", "generateName", "namespace", "labels", "annotations", "finalizers"),
+    *("ownerReferences", "uid", "resourceVersion", "generation", "creationTimestamp"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"),
+)
 """Source: k8s.io/apimachinery pkg/apis/meta/v1 ObjectMeta."""
 _TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 _BLOCKING = ("type", "required", "maxLength", "maxItems", "maxProperties", "maximum")
@@ -57,7 +58,7 @@ def _validator() -> Draft202012Validator:
 
 
 def _closed(schema: Any) -> Any:
-    """Return a schema as the API server means it: unknown fields are refused, int-or-string is two types."""
+    """Refuse unknown fields, and take int-or-string for two types, as the API server does."""
     if isinstance(schema, list):
         return [_closed(each) for each in schema]
     if not isinstance(schema, dict):
@@ -83,14 +84,20 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
         case "required":
             for name in allowed:
                 if name not in found:
-                    yield Fault((*at, name), f"is missing; write {name}: and its value", is_blocking=True)
+                    yield Fault(
+                        (*at, name), f"is missing; write {name}: and its value", is_blocking=True
+                    )
         case "enum":
             meant = did_you_mean(str(found), allowed)
             choice = f"write one of {', '.join(allowed)}"
             yield Fault(at, f"found {found}; {choice}{f'; did you mean {meant}?' if meant else ''}")
         case "type":
             wanted = "a whole number or a string" if isinstance(allowed, list) else _TYPES[allowed]
-            yield Fault(at, f"found {type_name(found)}; write {wanted}{_in_quotes(found, allowed)}", is_blocking=True)
+            yield Fault(
+                at,
+                f"found {type_name(found)}; write {wanted}{_in_quotes(found, allowed)}",
+                is_blocking=True,
+            )
         case _:
             yield Fault(at, error.message, is_blocking=is_blocking)
 
