@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tests.pods import load
+from tests.profiles import as_text
 from tests.worlds import network
 from webhook.core import names
 from webhook.core.cluster.nodes import read_node
@@ -21,12 +22,11 @@ from webhook.diagnose.explain.reading import Reading
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SPACE = "research"
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    sharedMemory: {sizeLimit: 16Gi}
-"""
+PROFILES = as_text("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  sharedMemory: {sizeLimit: 16Gi}
+""")
 
 
 def ago(**units: float) -> str:
@@ -289,16 +289,17 @@ class Scene:
 class GkeScene(Scene):
     """The same on GKE: its multi-network in place of Multus, addresses in pod-ips."""
 
-    written = """
-profiles:
-  shared:
-    annotations:
-      networking.gke.io/default-interface: eth0
-      networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
-    resources: {networking.gke.io.networks/rdma-0: 1}
-    sharedMemory: {sizeLimit: 16Gi}
-    rendezvous: {addressSource: gke}
-"""
+    written = as_text("""
+shared:
+  pod:
+    metadata:
+      annotations:
+        networking.gke.io/default-interface: eth0
+        networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+  container: {resources: {limits: {networking.gke.io.networks/rdma-0: 1}}}
+  sharedMemory: {sizeLimit: 16Gi}
+  rendezvous: {addressSource: gke}
+""")
 
     def __init__(self, workers: int = 3, *, before: Callable[[Object], None] | None = None) -> None:
         """Create the job."""
@@ -317,12 +318,11 @@ profiles:
 class ClaimScene(Scene):
     """The same with cards by claim: addresses in the status of each pod's ResourceClaim."""
 
-    written = """
-profiles:
-  shared:
-    sharedMemory: {sizeLimit: 16Gi}
-    rendezvous: {addressSource: claim, network: rails@net1}
-"""
+    written = as_text("""
+shared:
+  sharedMemory: {sizeLimit: 16Gi}
+  rendezvous: {addressSource: claim, network: rails@net1}
+""")
 
     def __init__(self, workers: int = 3, *, before: Callable[[Object], None] | None = None) -> None:
         """Create the job."""

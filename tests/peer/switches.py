@@ -4,8 +4,7 @@ import itertools
 import json
 from typing import Any
 
-import yaml
-
+from tests.profiles import as_text
 from webhook.core import names
 
 BASE: dict[str, Any] = {
@@ -42,7 +41,7 @@ def profiles_text(config: str | None) -> str:
             profiles["-".join([PROFILE, *keys])] = {
                 **base,
                 "podLabels": dict.fromkeys(keys, "true"),
-                "annotations": wanted,
+                "pod": {"metadata": {"annotations": wanted}},
                 "networks": [{"network": one} for one in attached],
             }
-    return yaml.safe_dump({"profiles": profiles})
+    return as_text(json.dumps(profiles))

@@ -12,6 +12,7 @@ from tests.fake_apiserver import (
     status,
     text,
 )
+from tests.profiles import as_text
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
 from webhook.core.errors import InputError
 from webhook.core.profiles import Multus
@@ -162,7 +163,7 @@ def test_reads_the_file_that_the_deployment_mounts(server: FakeApiServer) -> Non
     server.misbehave(
         "get",
         "/api/v1/namespaces/sys/configmaps/mine",
-        config_map({"f.yaml": "profiles: {in-file: {}}"}),
+        config_map({"f.yaml": as_text("in-file: {}")}),
     )
     found = read(server, None)
     assert (found.source, list(found.known().profiles)) == (
@@ -195,7 +196,7 @@ def test_takes_objects_unless_a_file_is_named(server: FakeApiServer, answer: Beh
         ),
         (
             ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml")),
-            config_map({"f.yaml": "profiles:\n  a: {nets: 1}\n"}),
+            config_map({"f.yaml": as_text("a: {nets: 1}")}),
             "ConfigMap sys/mine, f.yaml, line 2: profiles.a.nets: is not a field",
         ),
         (
@@ -243,9 +244,9 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
 def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: FakeApiServer) -> None:
     place = ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml"))
     path = "/api/v1/namespaces/sys/configmaps/mine"
-    both = "{profiles: {}, multus: {defaultNetworks: 1}}"
+    both = as_text("{}", "{defaultNetworks: 1}")
     server.misbehave(
-        "get", path, config_map({"f.yaml": "profiles: {a: {}}"}), config_map({"f.yaml": both})
+        "get", path, config_map({"f.yaml": as_text("a: {}")}), config_map({"f.yaml": both})
     )
     server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
     found = read(server, place).known()
@@ -339,7 +340,7 @@ def test_asks_whether_claims_are_served_only_for_profiles_with_some(
 
 def test_profiles_of_a_file_give_no_claims(server: FakeApiServer) -> None:
     server.misbehave(
-        "get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"p.yaml": "profiles: {a: {}}"})
+        "get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"p.yaml": as_text("a: {}")})
     )
     found = read(server, ProfilesPlace(config_map=ConfigMapKey("mine", "p.yaml")))
     assert found.known().claims_problem == CLAIMS_OF_A_FILE

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import pods
-from tests.worlds import namespace, profiles
+from tests.profiles import as_text, profiles
+from tests.worlds import namespace
 from webhook.core import names, podspec
 from webhook.core.addresses import claim as module
 from webhook.core.addresses.claim import (
@@ -242,10 +243,9 @@ def test_any_text_is_read(ips: list[str], interface: str) -> None:
 
 KNOWN = profiles(
     """
-profiles:
-  any: {rendezvous: {addressSource: claim}}
-  named: {rendezvous: {addressSource: claim, network: rails@net1}}
-  other: {rendezvous: {addressSource: claim, network: gpus}}
+any: {rendezvous: {addressSource: claim}}
+named: {rendezvous: {addressSource: claim, network: rails@net1}}
+other: {rendezvous: {addressSource: claim, network: gpus}}
 """
 )
 
@@ -267,12 +267,11 @@ def verdict_of(
     return verdict
 
 
-OF_THE_PROFILE = """\
-profiles:
-  cards:
-    claims: [{name: card, requests: [{name: card, deviceClassName: cards}]}]
-    rendezvous: {addressSource: claim, network: card@net1}
-"""
+OF_THE_PROFILE = as_text("""
+cards:
+  claims: [{name: card, requests: [{name: card, deviceClassName: cards}]}]
+  rendezvous: {addressSource: claim, network: card@net1}
+""")
 
 
 @pytest.mark.parametrize("who", ["bert-master-0", "bert-worker-0"])

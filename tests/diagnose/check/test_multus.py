@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.diagnose.check.findings import brief, expect
+from tests.profiles import profiles
 from tests.tables import cases
-from tests.worlds import profiles
 from webhook.diagnose.check.multus import (
     Configuration,
     DaemonSet,
@@ -18,8 +18,8 @@ from webhook.diagnose.check.multus import (
     read_daemon_set,
 )
 
-ELSEWHERE = "profiles: {rail: {networks: [{network: rails/rail-0}]}}"
-DEFAULT = "profiles: {shared: {networks: [{network: default/rdma}]}}"
+ELSEWHERE = "rail: {networks: [{network: rails/rail-0}]}"
+DEFAULT = "shared: {networks: [{network: default/rdma}]}"
 RUNNING = DaemonSet("kube-system", "kube-multus-ds", 3, 3)
 
 
@@ -154,13 +154,11 @@ def test_tells_that_multus_is_not_there() -> None:
     assert brief(check_absent(profiles(DEFAULT))) == [
         f"fail {subject}: are not installed: no network of 1 profile (shared) can exist"
     ]
-    for none_asks in (None, profiles("profiles: {plain: {}}")):
+    for none_asks in (None, profiles("{plain: {}}")):
         assert brief(check_absent(none_asks)) == [
             f"warn {subject}: are not installed: no pod can have a second network"
         ]
-    elsewhere = (
-        "profiles: {a: {rendezvous: {addressSource: gke}}, b: {rendezvous: {addressSource: none}}}"
-    )
+    elsewhere = "{a: {rendezvous: {addressSource: gke}}, b: {rendezvous: {addressSource: none}}}"
     assert brief(check_absent(profiles(elsewhere))) == [
         f"ok {subject}: are not installed, and no profile asks for one"
     ]
@@ -172,7 +170,10 @@ def test_tells_that_multus_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("profile", "level"),
     [
-        ("{rendezvous: {addressSource: none}, resources: {rdma/ib: 1}}", "ok"),
+        (
+            "{rendezvous: {addressSource: none}, container: {resources: {limits: {rdma/ib: 1}}}}",
+            "ok",
+        ),
         ("{rendezvous: {enabled: false}}", "ok"),
         ("{rendezvous: {addressSource: none}, networks: [{network: default/rdma}]}", "warn"),
         ("{}", "warn"),  # its pods may name networks themselves
@@ -183,5 +184,5 @@ def test_misses_no_multus_that_no_profile_uses(profile: str, level: str) -> None
         "ok": "no DaemonSet of it was found, and no profile asks for it",
         "warn": "no DaemonSet of it was found",
     }
-    found = brief(check_multus([], [], profiles(f"profiles: {{a: {profile}}}")))
+    found = brief(check_multus([], [], profiles(f"{{a: {profile}}}")))
     assert found[0] == f"{level} Multus: {told[level]}"
