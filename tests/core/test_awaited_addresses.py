@@ -20,7 +20,7 @@ from webhook.core.review import decide
 PROFILES = profiles(
     """
 any: {networks: [{network: default/rdma-net}]}
-IPv6: {networks: [{network: default/rdma-net}], rendezvous: {ipFamily: IPv6}}
+ipv6: {networks: [{network: default/rdma-net}], rendezvous: {ipFamily: IPv6}}
 six: {networks: [{network: default/six}]}
 name: {networks: [{network: default/rdma-net}], rendezvous: {rankZero: name}}
 fails: {networks: [{network: default/rdma-net}], rendezvous: {unreachable: fail}}
@@ -106,7 +106,7 @@ def of_group(name: str, hostname: str | None) -> Object:
     return pods.add_env(pods.set_command(pod, "torchrun", "t.py"), "MASTER_ADDR", "grp-0.grp")
 
 
-@pytest.mark.parametrize("profile", ["any", "IPv6", "six", "name", "devices"])
+@pytest.mark.parametrize("profile", ["any", "ipv6", "six", "name", "devices"])
 @pytest.mark.parametrize("name", pods.all_names())
 def test_every_real_pod_is_told_what_it_waits_for(name: str, profile: str) -> None:
     check(pods.load(name), profile)

@@ -38,7 +38,7 @@ def profiles_text(config: str | None) -> str:
             attached = [
                 part.strip() for part in wanted.pop(names.NETWORKS, "").split(",") if part.strip()
             ]
-            profiles["-".join([PROFILE, *keys])] = {
+            profiles[f"{PROFILE}-{len(profiles)}"] = {
                 **base,
                 "podLabels": dict.fromkeys(keys, "true"),
                 "pod": {"metadata": {"annotations": wanted}},

@@ -197,7 +197,7 @@ def test_takes_objects_unless_a_file_is_named(server: FakeApiServer, answer: Beh
         (
             ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml")),
             config_map({"f.yaml": as_text("a: {nets: 1}")}),
-            "ConfigMap sys/mine, f.yaml, line 2: profiles.a.nets: is not a field",
+            "ConfigMap sys/mine, f.yaml, line 6: FabricProfile a: spec.nets: is not a field",
         ),
         (
             ProfilesPlace("/in/the/image.yaml"),
@@ -291,7 +291,7 @@ def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) ->
     )
 
 
-def test_objects_of_a_file_get_the_clusters_settings_a_short_form_not(
+def test_profiles_of_a_file_without_a_configuration_get_the_clusters(
     server: FakeApiServer,
 ) -> None:
     objects = "{apiVersion: fabric-injector.io/v1alpha1, kind: FabricProfile, metadata: {name: a}, spec: {}}"
@@ -303,14 +303,10 @@ def test_objects_of_a_file_get_the_clusters_settings_a_short_form_not(
             reader, "sys", read_file("f", content), FROM_OBJECTS
         ).known()
         assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
-    for content in ("profiles: {a: {}}", f"{CONFIGURATION.replace('true', 'false')}---\n{objects}"):
-        server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
-        assert (
-            beside_installed_settings(reader, "sys", read_file("f", content), FROM_OBJECTS)
-            .known()
-            .multus
-            == Multus()
-        )
+    own = read_file("f", f"{CONFIGURATION.replace('true', 'false')}---\n{objects}")
+    server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
+    found = beside_installed_settings(reader, "sys", own, FROM_OBJECTS).known()
+    assert found.multus == Multus()
 
 
 CLAIMS = [{"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.net"}]}]

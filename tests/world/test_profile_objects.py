@@ -108,11 +108,11 @@ def networks(objects: ProfileObjects) -> dict[str, list[str]]:
 def test_the_objects_are_the_profiles_that_a_file_holds(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
-    put(server, "b", networks=[{"network": "default/rdma-net"}], trainingContainer="main")
+    put(server, "b", networks=[{"network": "default/rdma-net"}], accelerators=8)
     put(server, "a", podLabels={"x": "y"})
     objects = start()
     wanted = profiles(
-        "{a: {podLabels: {x: 'y'}}, b: {networks: [{network: default/rdma-net}], trainingContainer: main}}"
+        "{a: {podLabels: {x: 'y'}}, b: {networks: [{network: default/rdma-net}], accelerators: 8}}"
     )
     assert objects.current() == wanted.profiles
     assert list(objects.current()) == ["a", "b"]

@@ -102,25 +102,26 @@ def test_reads_config_maps() -> None:
 
 SILENT, OPEN = Configuration("S"), Configuration("S", False)
 ISOLATING, CLOSED = Configuration("S", True, ("default", "rails")), Configuration("S", True)
-OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n" + ELSEWHERE
+OURS = "{namespaceIsolation: true, globalNamespaces: [%s]}"
 BOTH = OURS % "default, rails"
 
 
 @pytest.mark.parametrize(
-    ("text", "configurations", "rows"),
+    ("specs", "multus", "configurations", "rows"),
     [
-        (ELSEWHERE, [SILENT], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
-        (ELSEWHERE, [OPEN], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
-        (ELSEWHERE, [SILENT, ISOLATING], ["fail isolation-differs multus.namespaceIsolation | is false in the Configuration, but is set"]),
-        (OURS % "default", [OPEN], ["warn isolation-differs multus.namespaceIsolation | is true in the Configuration, but is not set"]),
-        (OURS % "default", [SILENT], ["warn isolation-differs multus.namespaceIsolation | is not written, and its default is false"]),
-        (BOTH, [ISOLATING], ["ok global-namespaces-agree multus.globalNamespaces | is as Multus has it"]),
-        (OURS % "default", [ISOLATING], ["warn global-namespaces-lacking multus.globalNamespaces | lacks rails, which Multus opens"]),
-        (BOTH, [CLOSED], ["fail global-namespaces-excessive multus.globalNamespaces | names rails, which Multus keeps apart"]),
-        (ELSEWHERE, [], ["warn isolation-unknown multus.namespaceIsolation | cannot be seen, and rails/rail-0 depend on it"]),
-        (DEFAULT, [], ["ok isolation-irrelevant multus.namespaceIsolation | no network of a profile depends on it"]),
+        (ELSEWHERE, "", [SILENT], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
+        (ELSEWHERE, "", [OPEN], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
+        (ELSEWHERE, "", [SILENT, ISOLATING], ["fail isolation-differs multus.namespaceIsolation | is false in the Configuration, but is set"]),
+        (ELSEWHERE, OURS % "default", [OPEN], ["warn isolation-differs multus.namespaceIsolation | is true in the Configuration, but is not set"]),
+        (ELSEWHERE, OURS % "default", [SILENT], ["warn isolation-differs multus.namespaceIsolation | is not written, and its default is false"]),
+        (ELSEWHERE, BOTH, [ISOLATING], ["ok global-namespaces-agree multus.globalNamespaces | is as Multus has it"]),
+        (ELSEWHERE, OURS % "default", [ISOLATING], ["warn global-namespaces-lacking multus.globalNamespaces | lacks rails, which Multus opens"]),
+        (ELSEWHERE, BOTH, [CLOSED], ["fail global-namespaces-excessive multus.globalNamespaces | names rails, which Multus keeps apart"]),
+        (ELSEWHERE, "", [], ["warn isolation-unknown multus.namespaceIsolation | cannot be seen, and rails/rail-0 depend on it"]),
+        (DEFAULT, "", [], ["ok isolation-irrelevant multus.namespaceIsolation | no network of a profile depends on it"]),
         (
             DEFAULT,
+            "",
             [Configuration("S", None, (), 2)],
             [
                 "ok isolation-agrees multus.namespaceIsolation | is false, as in S",
@@ -130,9 +131,9 @@ BOTH = OURS % "default, rails"
     ],
 )  # fmt: skip
 def test_compares_the_settings(
-    text: str, configurations: list[Configuration], rows: list[str]
+    specs: str, multus: str, configurations: list[Configuration], rows: list[str]
 ) -> None:
-    expect(list(check_multus([RUNNING], configurations, profiles(text)))[1:], *rows)
+    expect(list(check_multus([RUNNING], configurations, profiles(specs, multus)))[1:], *rows)
 
 
 def test_looks_at_the_daemon_set() -> None:

@@ -151,7 +151,8 @@ def test_names_the_faults_of_the_profiles_file(tmp_path: Path) -> None:
     result = call(tmp_path, "job/bert", "--profiles", str(tmp_path / "p.yaml"))
     assert result.exit_code == 2
     assert re.search(
-        r"the profiles cannot be used\n.*p\.yaml, line 1: profiles\.a\.nets", result.output
+        r"the profiles cannot be used\n.*p\.yaml, line 6: FabricProfile a: spec\.nets",
+        result.output,
     )
 
 

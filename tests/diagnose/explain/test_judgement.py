@@ -76,7 +76,7 @@ def test_explains_without_the_networks() -> None:
 
 
 def test_reads_the_networks_of_a_profile_that_a_pod_chooses_by_its_labels() -> None:
-    text = "a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}, b: {networks: [{network: x/y}]}"
+    text = "{a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}, b: {networks: [{network: x/y}]}}"
     member: Object = {"metadata": {"labels": {"team": "vision"}}}
     assert networks_to_read((member,), "research", {names.PROFILE: "b"}, profiles(text)) == [
         ("rails", "rail-0")

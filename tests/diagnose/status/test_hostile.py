@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from tests.diagnose.hostile import (
     spoil_an_object,
 )
 from tests.diagnose.scenes import PROFILES, SPACE, Scene
+from tests.profiles import as_objects
 from webhook.core import names
 from webhook.core.model import Object
 
@@ -38,9 +38,7 @@ KINDS = (
 
 def cluster_of(made: Scene) -> HostileConnection:
     connection = cluster(made)
-    connection.objects["/apis/fabric-injector.io/v1alpha1/fabricprofiles"] = list(
-        yaml.safe_load_all(PROFILES)
-    )
+    connection.objects["/apis/fabric-injector.io/v1alpha1/fabricprofiles"] = as_objects(PROFILES)
     if made.workloads:
         connection.objects["/apis/kueue.x-k8s.io"] = {
             "preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}
