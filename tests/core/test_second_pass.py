@@ -23,7 +23,7 @@ from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
-PROFILES = hostile.profiles()
+PROFILES = hostile.PROFILES
 WORLD = hostile.world()
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"
 

@@ -11,17 +11,16 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from tests.profiles import as_text
+from tests.profiles import profiles
 from tests.worlds import namespace, network
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles import Profiles, parse_profiles
 from webhook.world.objects import ObjectsWorld
 
 Path: TypeAlias = tuple[Any, ...]
 """The keys and indexes that lead to a place of a JSON value."""
 
-PROFILES = as_text("""
+PROFILES = profiles("""
 plain: {networks: [{network: rails/rail-0}]}
 full:
   networks: [{network: rails/rail-0}, {network: rails/rail-1@rail1, resource: rdma/hca}]
@@ -94,11 +93,6 @@ SPACES = {
     "own": {},
 }
 """The namespaces, each with the profile of its name, and their further labels."""
-
-
-def profiles() -> Profiles:
-    """Return the profiles of all namespaces."""
-    return parse_profiles(PROFILES)
 
 
 def world(train: str = "plain", **more: str) -> ObjectsWorld:

@@ -99,6 +99,8 @@ class _SecurityContext(Read):
     se_linux_options: dict[str, str] | None = None
     seccomp_profile: dict[str, str] | None = None
     app_armor_profile: dict[str, str] | None = None
+    windows_options: dict[str, Any] | None = None
+    sysctls: list[dict[str, Any]] | None = None
     capabilities: _Capabilities | None = None
 
 
@@ -130,6 +132,7 @@ class Container(Read):
     env_from: Any = None
     volume_mounts: list[_Mount] | None = None
     volume_devices: list[_BlockDevice] | None = None
+    ports: list[dict[str, Any]] | None = None
     resources: Resources | None = None
     security_context: _SecurityContext | None = None
     liveness_probe: _Hook | None = None

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from webhook.core.cluster.profile_status import CONDITIONS, READY
 from webhook.core.model import Object
-from webhook.core.profiles.custom_resource import custom_resource_definition
+from webhook.validate.definition import object_schema
 from webhook.core.profiles.objects import DEFINITION, PROFILE_API_VERSION
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, Level
@@ -60,13 +60,6 @@ def check_profiles(
     for profile in read.profiles.profiles.values() if read.profiles is not None else ():
         for message in profile.inert_settings():
             yield Finding("warn", Code.SETTING_INERT, f"profile {profile.name}", message)
-        for message in (
-            profile.not_allowed(read.profiles.allowed) if read.profiles and not read.unread else ()
-        ):
-            action = (
-                "add it there, or remove it from the profile: pods that would get it are denied"
-            )
-            yield Finding("fail", Code.NOT_ALLOWED, f"profile {profile.name}", message, action)
     yield from _conditions(read.objects)
 
 
@@ -88,9 +81,7 @@ def check_definition(found: Definition | None, *, is_needed: bool) -> Iterator[F
             _TITLE,
             "is not Established: FabricProfiles are not served",
         )
-    ours = _as_stored(
-        custom_resource_definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    )
+    ours = _as_stored(object_schema())
     theirs = _as_stored(found.schema)
     if found.schema is None:
         yield Finding("fail", Code.DEFINITION_DIFFERS, _TITLE, f"does not serve version {_VERSION}")

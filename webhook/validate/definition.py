@@ -1,0 +1,35 @@
+"""Give the definition of FabricProfile: the manifest that is installed."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from webhook.core.model import Object
+
+_FILE = "custom-resource-definition.yaml"
+Schema = dict[str, Any]
+"""A structural schema of the API server."""
+
+
+@cache
+def definition() -> Object:
+    """Return the CustomResourceDefinition as the object that is created; do not change it."""
+    text = files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text(encoding="utf-8")
+    found: Object = yaml.load(text, Loader=yaml.CSafeLoader)
+    return found
+
+
+def object_schema() -> Schema:
+    """Return the schema of a FabricProfile."""
+    found: Schema = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return found
+
+
+def spec_schema() -> Schema:
+    """Return the schema of a profile's spec."""
+    found: Schema = object_schema()["properties"]["spec"]
+    return found
