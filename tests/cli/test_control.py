@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.profiles import as_text
 from webhook.cli import main
 from webhook.control import run
 from webhook.control.profile_status import ProfileReading
@@ -76,7 +77,7 @@ def test_a_file_of_profiles_says_it_where_there_is_no_configuration(
     tmp_path: Path, multus: Callable[..., Callable[[], Multus]]
 ) -> None:
     profiles, config = tmp_path / "profiles.yaml", tmp_path / "config.yaml"
-    profiles.write_text("multus: {defaultNetworks: 2}\nprofiles: {}\n")
+    profiles.write_text(as_text("{}", "{defaultNetworks: 2}"))
     assert multus(f"--profiles={profiles}")() == Multus(default_networks=2)
     look = multus(f"--profiles={profiles}", f"--config={config}")
     assert look() == Multus(default_networks=2)

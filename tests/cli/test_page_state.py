@@ -7,14 +7,15 @@ from typing import Any
 
 import yaml
 
+from tests.profiles import profiles
 from tests.world.test_held import pod
-from tests.worlds import namespace, network, profiles, snapshot
+from tests.worlds import namespace, network, snapshot
 from webhook.core.model import Object
 from webhook.page.state import state_document
 
 
 def document(*objects: Object, problems: tuple[str, ...] = (), text: str = "{}") -> Any:
-    known = profiles(f"profiles: {text}")
+    known = profiles(f"{text}")
     found = state_document(known, snapshot(objects), problems)
     return json.loads(json.dumps(found))
 

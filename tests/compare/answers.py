@@ -57,7 +57,7 @@ def read_profiles() -> Profiles:
         preset.name: read_profile(preset.name, preset.profile["spec"]) for preset in read_presets()
     }
     return Profiles(
-        profiles={**hostile.profiles().profiles, **presets},
+        profiles={**hostile.PROFILES.profiles, **presets},
         own_image="registry.example.com/fabric-injector:1",
     )
 

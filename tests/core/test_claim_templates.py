@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.core.builders import profile
+from tests.profiles import as_text
 from webhook.core.claim_templates import (
     is_ours,
     make_template,
@@ -107,15 +108,14 @@ def test_metadata_that_says_nothing_is_none(metadata: Any, is_as_written: bool) 
 
 
 def test_names_stay_the_same_in_every_version() -> None:
-    text = """
-profiles:
-  a:
-    claims:
-      - name: nic
-        requests: [{name: r, deviceClassName: dranet.net, count: 2, selectors: ["device.driver == 'dra.net'"]}]
-        constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot}]
-        config: [{driver: dra.net, parameters: {b: 1.0, a: ["é"]}}]
-"""
+    text = as_text("""
+a:
+  claims:
+    - name: nic
+      requests: [{name: r, deviceClassName: dranet.net, count: 2, selectors: ["device.driver == 'dra.net'"]}]
+      constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot}]
+      config: [{driver: dra.net, parameters: {b: 1.0, a: ["é"]}}]
+""")
     [claim] = parse_profiles(text).profiles["a"].claims
     assert template_name(claim) == "fabric-injector-nic-67b97b43334f0c6d"
 

@@ -6,7 +6,8 @@ import json
 from dataclasses import replace
 
 from tests import pods
-from tests.worlds import namespace, network, profiles
+from tests.profiles import profiles
+from tests.worlds import namespace, network
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
@@ -14,10 +15,10 @@ from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
 BEFORE = profiles(
-    "profiles: {a: {networks: [{network: f/one}], env: {WHEN: before}}, b: {networks: [{network: f/one}]}}"
+    "{a: {networks: [{network: f/one}], container: {env: [{name: WHEN, value: before}]}}, b: {networks: [{network: f/one}]}}"
 )
 AFTER = profiles(
-    "profiles: {a: {networks: [{network: f/two}], env: {WHEN: after}}, b: {networks: [{network: f/one}]}}"
+    "{a: {networks: [{network: f/two}], container: {env: [{name: WHEN, value: after}]}}, b: {networks: [{network: f/one}]}}"
 )
 OLD, NEW = BEFORE.profiles["a"], AFTER.profiles["a"]
 

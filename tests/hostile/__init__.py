@@ -11,18 +11,16 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-import yaml
-
+from tests.profiles import profiles
 from tests.worlds import namespace, network
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles import Profiles, read_profile
 from webhook.world.objects import ObjectsWorld
 
 Path: TypeAlias = tuple[Any, ...]
 """The keys and indexes that lead to a place of a JSON value."""
 
-_SPECS = """
+PROFILES = profiles("""
 plain: {networks: [{network: rails/rail-0}]}
 full:
   networks: [{network: rails/rail-0}, {network: rails/rail-1@rail1, resource: rdma/hca}]
@@ -32,11 +30,11 @@ full:
   ncclConf: true
   rendezvous: {unreachable: fail}
   container:
-    resources: {limits: {hugepages-2Mi: 1Gi, rdma/other: 1}}
     env:
       - {name: NCCL_IB_HCA, value: mlx5}
       - {name: NCCL_DEBUG, value: INFO}
       - {name: PET_RDZV_CONF, value: timeout=900}
+    resources: {limits: {hugepages-2Mi: 1Gi, rdma/other: 1}}
     volumeMounts:
       - {name: sys, mountPath: /host}
       - {name: data, mountPath: /data}
@@ -86,7 +84,7 @@ own:
   ncclConf: true
   rendezvous: {enabled: false}
   claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]
-"""
+""")
 SPACES = {
     "plain": {},
     "full": {},
@@ -95,12 +93,6 @@ SPACES = {
     "own": {},
 }
 """The namespaces, each with the profile of its name, and their further labels."""
-
-
-def profiles() -> Profiles:
-    """Return the profiles of all namespaces."""
-    specs: dict[str, Object] = yaml.safe_load(_SPECS)
-    return Profiles(profiles={name: read_profile(name, spec) for name, spec in specs.items()})
 
 
 def world(train: str = "plain", **more: str) -> ObjectsWorld:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests import ROOT
 from tests.diagnose.hostile import HostileConnection, spoil_a_path, spoil_an_answer
 from tests.diagnose.scenes import PROFILES, Scene, node
-from tests.profile_objects import to_objects
+from tests.profiles import as_objects
 from tests.worlds import network
 from webhook.cli import check as command
 from webhook.cli import main
@@ -130,7 +130,7 @@ def _installed() -> str:
             named(each, spec={"policyName": each}) for each in policies
         ],
         "/apis/fabric-injector.io/v1alpha1/fabricprofiles": [
-            {**each, "status": READY} for each in to_objects(PROFILES)
+            {**each, "status": READY} for each in as_objects(PROFILES)
         ],
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fabricprofiles.fabric-injector.io": {
             **custom_resource_definition(),

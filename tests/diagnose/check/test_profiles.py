@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.diagnose.check.findings import brief
+from tests.profiles import as_text
 from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.profiles import check_definition, check_profiles, read_definition
 from webhook.diagnose.codes import Code
@@ -44,36 +45,17 @@ def test_tells_the_faults_of_each_object_and_judges_the_others() -> None:
     assert first.startswith("fail FabricProfile bad: spec.later: is not a field")
     assert second == "ok FabricProfiles: 1 profile, valid: good"
     assert told(read_objects("FabricProfiles", [])) == ["ok FabricProfiles: 0 profiles, valid"]
-    assert told(read_file("f.yaml", "profiles: {a: {later: 1}}"))[0].startswith(
-        "fail f.yaml, line 1: profiles.a.later: "
+    assert told(read_file("f.yaml", as_text("a: {later: 1}")))[0].startswith(
+        "fail f.yaml, line 6: FabricProfile a: spec.later: "
     )
 
 
 def test_warns_of_a_setting_that_another_one_rules_out() -> None:
-    text = (
-        "profiles: {a: {ncclConf: true, rendezvous: {waitImage: installed}}, b: {ncclConf: true}}"
-    )
-    [line] = [line for line in told(read_file("f.yaml", text)) if line.startswith("warn")]
+    text = "{a: {ncclConf: true, rendezvous: {waitImage: installed}}, b: {ncclConf: true}}"
+    [line] = [line for line in told(read_file("f.yaml", as_text(text))) if line.startswith("warn")]
     assert line.startswith(
         "warn profile a: ncclConf: true writes nothing: with rendezvous.waitImage "
     )
-
-
-def test_tells_what_the_configuration_does_not_allow() -> None:
-    spec = "{volumes: [{name: v, hostPath: {path: /sys}}], sidecars: [{name: s, image: a/b}]}"
-    found = [
-        line
-        for line in told(read_file("f.yaml", f"profiles: {{a: {spec}}}"))
-        if not line.startswith("ok")
-    ]
-    assert found == [
-        "fail profile a: volume v: hostPath /sys is not in allowed.hostPaths of the Configuration",
-        "fail profile a: sidecar s: image a/b is not in allowed.sidecarImages of the Configuration",
-    ]
-    allowed = "allowed: {hostPaths: [/sys], sidecarImages: [a/*]}"
-    assert told(read_file("f.yaml", f"{allowed}\nprofiles: {{a: {spec}}}")) == [
-        "ok f.yaml: 1 profile, valid: a"
-    ]
 
 
 def test_says_where_profiles_are_missing() -> None:
