@@ -8,9 +8,9 @@ import pytest
 
 from tests.diagnose.check.findings import brief
 from tests.profiles import as_text
-from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.profiles import check_definition, check_profiles, read_definition
 from webhook.diagnose.codes import Code
+from webhook.validate import definition as shipped_definition
 from webhook.world.profiles_read import ProfilesRead, read_file, read_objects
 
 TITLE = "CustomResourceDefinition fabricprofiles.fabric-injector.io"
@@ -102,7 +102,7 @@ def test_tells_what_the_controller_found() -> None:
 
 def definition(*, established: bool = True) -> dict[str, Any]:
     condition = {"type": "Established", "status": str(established)}
-    return {**custom_resource_definition(), "status": {"conditions": [condition]}}
+    return {**shipped_definition(), "status": {"conditions": [condition]}}
 
 
 def schema_of(obj: dict[str, Any]) -> Any:

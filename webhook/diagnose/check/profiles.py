@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from webhook.core.cluster.profile_status import CONDITIONS, READY
 from webhook.core.model import Object
-from webhook.validate.definition import object_schema
 from webhook.core.profiles.objects import DEFINITION, PROFILE_API_VERSION
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, Level
 from webhook.diagnose.wording import counted, listed
+from webhook.validate.definition import object_schema
 from webhook.world.profiles_read import OBJECTS, InstalledProfile, ProfilesRead
 
 _VERSION = PROFILE_API_VERSION.rpartition("/")[2]
