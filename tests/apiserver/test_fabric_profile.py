@@ -183,13 +183,12 @@ def test_injects_each_field_that_a_profile_may_write(
     )
     fields = [*paths_of(CLOSED_LIST)]
     rows = [[path, *(["pod.spec.volumes"] if path in WITH_VOLUMES else [])] for path in fields]
-    for number, row in enumerate([*rows, fields]):
+    for row in [*rows, fields]:
         wanted = part(COMPLETE["spec"], *row)
         body = as_object({"metadata": {"name": "shared"}, "spec": {"pods": "all", **wanted}})
         definition.api.expect("POST", PATH, body)
         wait_until(lambda w=wanted: injected(definition, w), f"{row} in a pod")
         definition.api.expect("DELETE", f"{PATH}/shared")
-    assert number == 15
 
 
 def admitted(plane: ControlPlane) -> str:

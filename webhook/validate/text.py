@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webhook.core import names
@@ -87,7 +87,7 @@ def _check_document(text: str, found: Found, read: list[Profile]) -> None:
         try:
             read += parse_profiles(text).profiles.values()
         except ProfilesError as error:  # the webhook sees a little more than rules in CEL can say
-            found.problems += error.problems
+            found.problems += map(_as_path, error.problems)
 
 
 def _objects(document: Document, marks: Marks) -> Iterator[tuple[int, Any]]:
@@ -176,6 +176,11 @@ def _located(fault: Fault, value: Any, line: int, marks: Marks) -> Problem:
     return Problem(
         fault.where or "document", mark.key_line if fault.at_key else mark.line, fault.message
     )
+
+
+def _as_path(problem: Problem) -> Problem:
+    """Return a fault of the reader, by its path in the profile."""
+    return replace(problem, path=re.sub(f"^{PROFILE_KIND} [^ ]+: ", "", problem.path))
 
 
 def _problem(fault: YamlFault) -> Problem:
