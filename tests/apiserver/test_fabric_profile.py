@@ -7,11 +7,13 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from tests.cluster.assets import binary
 from tests.cluster.client import Response
@@ -20,6 +22,7 @@ from tests.cluster.objects import account
 from tests.cluster.webhook import Webhook
 from tests.validate.rows import BROKEN, COMPLETE, as_object
 from tests.waiting import wait_until
+from webhook.cli import main
 from webhook.core import names
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 from webhook.core.profiles.template import CLOSED_LIST
@@ -117,6 +120,36 @@ def test_explains_fields_that_people_ask_for(definition: ControlPlane) -> None:
         assert "DESCRIPTION:" in told
 
 
+def test_the_command_shows_the_servers_own_words(definition: ControlPlane, tmp_path: Path) -> None:
+    enforced = {"pod-security.kubernetes.io/enforce": "restricted"}
+    definition.create_namespace("restricted", enforced)
+    config = definition.kubeconfig(tmp_path / "kubeconfig")
+
+    def validate(value: dict[str, Any]) -> tuple[int, str]:
+        file = tmp_path / "profile.yaml"
+        file.write_text(yaml.safe_dump(value))
+        arguments = [*("--server", "-n", "restricted"), f"--kubeconfig={config}"]
+        done = CliRunner().invoke(main, ["profiles", "validate", "-f", str(file), *arguments])
+        return done.exit_code, done.stdout
+
+    status, told = validate(as_object({"metadata": {"name": "a"}, "spec": {"ipcLock": False}}))
+    assert status == 1
+    assert 'profile.yaml:1: server: pod in restricted: pods "a-' in told
+    assert 'violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false' in told
+    typo = {"container": {"env": [{"name": "A", "valeu": "b"}]}, "accelerators": 0}
+    status, told = validate(as_object({"metadata": {"name": "a"}, "spec": typo}))
+    assert status == 1
+    assert "spec.accelerators: 0 is less than the minimum of 1" in told
+    assert "server: spec.accelerators: Invalid value: 0: spec.accelerators in body should" in told
+    secure = {"allowPrivilegeEscalation": False, "runAsNonRoot": True}
+    secure |= {"capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}
+    spec = {"ipcLock": False, "container": {"securityContext": secure}}
+    assert validate(as_object({"metadata": {"name": "a"}, "spec": spec})) == (0, "")
+    spec["container"]["volumeMounts"] = [{"name": "a", "mountPath": "/a", "readonly": True}]
+    status, told = validate(as_object({"metadata": {"name": "a"}, "spec": spec}))
+    assert 'unknown field "spec.containers[0].volumeMounts[0].readonly"' in told
+
+
 def paths_of(known: Any, above: str = "") -> Iterator[str]:
     for name, below in known.items():
         if below is None:
@@ -187,7 +220,7 @@ def test_injects_each_field_that_a_profile_may_write(
         wanted = part(COMPLETE["spec"], *row)
         body = as_object({"metadata": {"name": "shared"}, "spec": {"pods": "all", **wanted}})
         definition.api.expect("POST", PATH, body)
-        wait_until(lambda w=wanted: injected(definition, w), f"{row} in a pod")
+        wait_until(partial(injected, definition, wanted), f"{row} in a pod")
         definition.api.expect("DELETE", f"{PATH}/shared")
 
 
