@@ -11,8 +11,8 @@ from typing import Any, Self
 import yaml
 
 from tests.waiting import wait_until
-from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
+from webhook.validate.definition import definition
 
 from .assets import binary
 from .client import Client
@@ -230,7 +230,7 @@ class ControlPlane:
 
     def define_profiles(self, profiles: str = "") -> None:
         """Install the kind FabricProfile, and those that the text of a profiles file describes."""
-        self.api.ensure(custom_resource_definition())
+        self.api.ensure(definition())
         wait_until(lambda: self.api.answers(PROFILES), "the CRD to be served")
         for manifest in yaml.safe_load_all(profiles):
             self.api.ensure(manifest)

@@ -22,8 +22,8 @@ from webhook.cli import check as command
 from webhook.cli import main
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.reachability import probe_pod
+from webhook.validate.definition import definition
 
 BASE = ROOT / "manifests/base"
 READY = {
@@ -133,7 +133,7 @@ def _installed() -> str:
             {**each, "status": READY} for each in as_objects(PROFILES)
         ],
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fabricprofiles.fabric-injector.io": {
-            **custom_resource_definition(),
+            **definition(),
             "status": {"conditions": [{"type": "Established", "status": "True"}]},
         },
         f"{own}/configmaps/{names.CONFIG_MAP}": named(
