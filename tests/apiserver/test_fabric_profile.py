@@ -26,7 +26,7 @@ from webhook.cli import main
 from webhook.core import names
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 from webhook.core.profiles.template import CLOSED_LIST
-from webhook.validate import definition as shipped_definition
+from webhook.validate.definition import definition as shipped_definition
 from webhook.validate.rules import RULES
 
 SPACE = "follows-objects"

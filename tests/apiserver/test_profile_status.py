@@ -13,7 +13,7 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.objects import made
 from tests.waiting import wait_until
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
-from webhook.validate import definition
+from webhook.validate.definition import definition
 
 from .conftest import NETWORK
 

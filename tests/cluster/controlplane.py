@@ -12,7 +12,7 @@ import yaml
 
 from tests.waiting import wait_until
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
-from webhook.validate import definition
+from webhook.validate.definition import definition
 
 from .assets import binary
 from .client import Client

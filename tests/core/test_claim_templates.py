@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.core.builders import profile
 from tests.profiles import as_text
@@ -25,6 +25,7 @@ from webhook.core.profiles import (
     ProfileClaim,
     parse_profiles,
 )
+from webhook.core.profiles.grammar import Parameters
 
 NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com", count=2),))
@@ -42,7 +43,7 @@ def test_the_content_is_a_claims_with_what_the_api_server_fills_in() -> None:
             ClaimConstraint("resource.kubernetes.io/pcieRoot", ("gpu", "nic")),
             ClaimConstraint("a/b"),
         ),
-        (ClaimConfig("dra.net", '{"interface":{"name":"rail0"}}', ("nic",)),),
+        (ClaimConfig("dra.net", Parameters('{"interface":{"name":"rail0"}}'), ("nic",)),),
     )
     assert template_spec(claim) == {
         "spec": {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from msgspec import structs
+
 from tests import pods
 from tests.profiles import profiles
 from tests.worlds import namespace, network
@@ -67,7 +69,7 @@ def test_the_status_names_profile_and_revision() -> None:
         "namespace",
     )
     assert "generation" not in found, "of a file"
-    of_object = replace(BEFORE, profiles={"a": replace(OLD, generation=7)})
+    of_object = replace(BEFORE, profiles={"a": structs.replace(OLD, generation=7)})
     assert status(first(of_object))["generation"] == 7
     labelled = status(first(own="b"))
     assert (labelled["profile"], labelled["chosenBy"]) == ("b", "pod")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from webhook.core.names import PROFILE_NONE
-from webhook.core.profiles.objects import LONGEST_NAME
+from webhook.core.profiles.load import LONGEST_NAME
 
 _TEXT = {"type": "string"}
 _SWITCH = {"type": "boolean"}

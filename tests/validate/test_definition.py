@@ -10,8 +10,8 @@ import pytest
 from tests.validate.rows import BROKEN, COMPLETE, Broken
 from webhook.core.profiles.profile import ProfileSpec
 from webhook.core.profiles.template import CLOSED_LIST
-from webhook.validate import definition, rules
-from webhook.validate.definition import object_schema, spec_schema
+from webhook.validate import rules
+from webhook.validate.definition import definition, object_schema, spec_schema
 from webhook.validate.text import find_faults
 
 PRESERVED = "x-kubernetes-preserve-unknown-fields"

@@ -19,7 +19,7 @@ from tests.cluster.installation import apply_profiles
 from tests.cluster.operators.torch_image import NoWheel, torch_archive
 from tests.cluster.webhook import Webhook
 from tests.installed import not_installed
-from webhook.validate import definition
+from webhook.validate.definition import definition
 
 from .containerd import Containerd
 from .namespace import Namespace

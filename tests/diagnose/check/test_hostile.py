@@ -23,7 +23,7 @@ from webhook.cli import main
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.check.reachability import probe_pod
-from webhook.validate import definition
+from webhook.validate.definition import definition
 
 BASE = ROOT / "manifests/base"
 READY = {

@@ -10,7 +10,7 @@ from tests.diagnose.check.findings import brief
 from tests.profiles import as_text
 from webhook.diagnose.check.profiles import check_definition, check_profiles, read_definition
 from webhook.diagnose.codes import Code
-from webhook.validate import definition as shipped_definition
+from webhook.validate.definition import definition
 from webhook.world.profiles_read import ProfilesRead, read_file, read_objects
 
 TITLE = "CustomResourceDefinition fabricprofiles.fabric-injector.io"
@@ -100,9 +100,9 @@ def test_tells_what_the_controller_found() -> None:
     ]
 
 
-def definition(*, established: bool = True) -> dict[str, Any]:
+def installed(*, established: bool = True) -> dict[str, Any]:
     condition = {"type": "Established", "status": str(established)}
-    return {**shipped_definition(), "status": {"conditions": [condition]}}
+    return {**definition(), "status": {"conditions": [condition]}}
 
 
 def schema_of(obj: dict[str, Any]) -> Any:
@@ -120,8 +120,8 @@ def judged(obj: dict[str, Any] | None, *, is_needed: bool = True) -> list[str]:
 
 
 def test_knows_the_definition_of_this_version() -> None:
-    assert judged(definition()) == ["ok is established, with the schema of this version"]
-    assert judged(definition(established=False)) == [
+    assert judged(installed()) == ["ok is established, with the schema of this version"]
+    assert judged(installed(established=False)) == [
         "fail is not Established: FabricProfiles are not served"
     ]
     assert judged(None) == ["fail does not exist: there can be no FabricProfile"]
@@ -129,7 +129,7 @@ def test_knows_the_definition_of_this_version() -> None:
 
 
 def test_says_how_another_definition_differs() -> None:
-    older, newer, other, unserved = (definition() for _ in range(4))
+    older, newer, other, unserved = (installed() for _ in range(4))
     del schema_of(older)["env"], schema_of(older)["networks"]["items"]["properties"]["count"]
     schema_of(newer)["colour"] = {"type": "string"}
     schema_of(other)["podSecurity"]["enum"] = ["deny"]
@@ -150,7 +150,7 @@ def test_says_how_another_definition_differs() -> None:
     "schema", [None, 3, {}, {"properties": 3}, {"properties": {"spec": 3}, "items": []}]
 )
 def test_any_schema_is_only_another_one(schema: Any) -> None:
-    obj = definition()
+    obj = installed()
     obj["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}
     [found] = check_definition(read_definition(obj), is_needed=True)
     assert found.code is Code.DEFINITION_DIFFERS
