@@ -136,14 +136,14 @@ def test_the_command_shows_the_servers_own_words(definition: ControlPlane, tmp_p
     assert status == 1
     assert 'profile.yaml:1: server: pod in restricted: pods "a-' in told
     assert 'violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false' in told
-    typo = {"container": {"env": [{"name": "A", "valeu": "b"}]}, "accelerators": 0}
+    typo: dict[str, Any] = {"container": {"env": [{"name": "A", "valeu": "b"}]}, "accelerators": 0}
     status, told = validate(as_object({"metadata": {"name": "a"}, "spec": typo}))
     assert status == 1
     assert "spec.accelerators: 0 is less than the minimum of 1" in told
     assert "server: spec.accelerators: Invalid value: 0: spec.accelerators in body should" in told
-    secure = {"allowPrivilegeEscalation": False, "runAsNonRoot": True}
+    secure: dict[str, Any] = {"allowPrivilegeEscalation": False, "runAsNonRoot": True}
     secure |= {"capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}
-    spec = {"ipcLock": False, "container": {"securityContext": secure}}
+    spec: dict[str, Any] = {"ipcLock": False, "container": {"securityContext": secure}}
     assert validate(as_object({"metadata": {"name": "a"}, "spec": spec})) == (0, "")
     spec["container"]["volumeMounts"] = [{"name": "a", "mountPath": "/a", "readonly": True}]
     status, told = validate(as_object({"metadata": {"name": "a"}, "spec": spec}))
