@@ -92,17 +92,18 @@ peer: $(STAMP) # network-resources-injector's own end-to-end suite, run against 
 page-images: $(STAMP) # take the documentation's pictures of the page anew: docs/images
 	@$(BIN)/pytest -q -m page tests/page/test_images.py
 	@mkdir -p docs/images && cp build/screenshots/docs/*.png docs/images/
-reference: $(STAMP) # write what is made of the code: pages of docs/, the CRD, the chart's schema and README
-	@$(BIN)/python -m tests.manifests.custom_resource_definition manifests/base/custom-resource-definition.yaml
+reference: $(STAMP) # write what is made of the code: pages of docs/, the chart's schema and README
 	@$(BIN)/python -m tests.manifests.values_schema manifests/chart/values.schema.json
 	@$(BIN)/python -m tests.manifests.chart_readme manifests/chart/README.md
 	@$(BIN)/python -m tests.docs.reference
 	@$(BIN)/python -m webhook.diagnose.manual > docs/findings.md
-lock: $(STAMP) # lock the current releases of what the image is made of
+lock: $(STAMP) # lock the current releases of what the image and the extra are made of
 	@$(BIN)/python $(PIP) --group lock
 	@$(LOCK) pyproject.toml --output-file requirements.lock
 	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["build-system"]["requires"], sep="\n")' \
 	  | $(LOCK) - --output-file requirements-build.lock
+	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); print(*p["project"]["optional-dependencies"]["validate"], sep="\n")' \
+	  | $(LOCK) - --output-file requirements-validate.lock
 scan: .venv-scan/.installed # Checkov over the manifests, and the schemas of the oldest and the newest Kubernetes (kubectl)
 	@mkdir -p build && $(MAKE) --silent manifests >build/install.yaml
 	@.venv-scan/bin/checkov --config-file manifests/.checkov.yaml

@@ -15,6 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RANGES = {
     "requirements.lock": PROJECT["project"]["dependencies"],
     "requirements-build.lock": PROJECT["build-system"]["requires"],
+    "requirements-validate.lock": PROJECT["project"]["optional-dependencies"]["validate"],
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
+from tests.profiles import profiles as read
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.networks import define_network
@@ -12,24 +13,23 @@ from webhook.core.profiles import Profiles, parse_profiles
 from webhook.world.held import Snapshot, read_master, read_namespace
 from webhook.world.objects import ObjectsWorld
 
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    sharedMemory: {sizeLimit: 16Gi}
-  rails:
-    networks: [{network: rails/rail-0}, {network: rails/rail-1}]
-  everything:
-    pods: all
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-  here-only:
-    allowedNamespaces: [here]
-"""
+PROFILES = read("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  sharedMemory: {sizeLimit: 16Gi}
+rails:
+  networks: [{network: rails/rail-0}, {network: rails/rail-1}]
+everything:
+  pods: all
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+here-only:
+  allowedNamespaces: [here]
+""")
 
 
-def profiles(text: str = PROFILES) -> Profiles:
+def profiles(text: str = "") -> Profiles:
     """Return parsed profiles."""
-    return parse_profiles(text)
+    return parse_profiles(text) if text else PROFILES
 
 
 def namespace(name: str = "train", profile: str | None = "shared", **labels: str) -> Object:

@@ -27,6 +27,7 @@ from tests.cluster.fixtures import (
     webhook_profiles,
 )
 from tests.cluster.installation import ROUTED, Installation, own_address
+from tests.profiles import as_text
 from tests.tiers import mark_tier
 
 FOLDER = Path(__file__).parent
@@ -39,13 +40,12 @@ NETWORK = {
         "config": json.dumps({"cniVersion": "1.0.0", "type": "macvlan", "ipam": {"type": "static"}})
     },
 }
-PROFILES = """\
-profiles:
-  rdma-shared:
-    networks:
-      - network: default/rdma-net-ipam
-        resource: rdma/rdma_shared_device_a
-"""
+PROFILES = as_text("""
+rdma-shared:
+  networks:
+    - network: default/rdma-net-ipam
+      resource: rdma/rdma_shared_device_a
+""")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,18 +15,18 @@ from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.injector import late_injector
 from tests.cluster.objects import made
 from tests.cluster.webhook import Webhook
+from tests.profiles import as_text
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    sharedMemory: {sizeLimit: 16Gi}
-  rails:
-    networks: [{network: default/rail-0}, {network: default/rail-1}]
-"""
+PROFILES = as_text("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  sharedMemory: {sizeLimit: 16Gi}
+rails:
+  networks: [{network: default/rail-0}, {network: default/rail-1}]
+""")
 
 
 def manifest(name: str) -> dict[str, Any]:

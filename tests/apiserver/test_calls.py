@@ -9,24 +9,24 @@ from tests import pods
 from tests.cluster.client import Client
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import Webhook
+from tests.profiles import as_text
 from webhook.core import names
 
 from .test_admission import create, manifest, without_token
 from .test_policies import limit, plain
 
-PROFILES = """
-profiles:
-  train:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    sharedMemory: {sizeLimit: 16Gi}
-  file:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    env: {NCCL_IB_HCA: mlx5_0}
-    ncclConf: true
-  own-image:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    rendezvous: {waitImage: installed}
-"""
+PROFILES = as_text("""
+train:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  sharedMemory: {sizeLimit: 16Gi}
+file:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  container: {env: [{name: NCCL_IB_HCA, value: mlx5_0}]}
+  ncclConf: true
+own-image:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  rendezvous: {waitImage: installed}
+""")
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 NOT_AUTOMOUNTED = {"automountServiceAccountToken": False}
 LIMITS: dict[str, Any] = {

@@ -24,7 +24,6 @@ from tests.waiting import wait_until
 from webhook import __version__
 from webhook.cli import main
 from webhook.core.names import CONFIG_MAP
-from webhook.core.profiles import Allowed
 from webhook.core.profiles.load import parse_configuration
 
 from .test_components import APPLY, with_components
@@ -221,12 +220,9 @@ def test_profiles_become_objects(helm: Path) -> None:
 
 
 def test_settings_become_the_configuration_that_both_mount(helm: Path) -> None:
-    allowed = {"hostPaths": ["/sys", "/dev/"], "sidecarImages": ["example.com/*"]}
     multus = {"namespaceIsolation": True, "globalNamespaces": ["default", "fabric"]}
-    for values in ({"allowed": allowed}, {"allowed": allowed, "multus": multus}):
-        found = objects(template(helm, values=values))
-        settings = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
-        assert settings.allowed == Allowed(("/sys", "/dev/"), ("example.com/*",))
+    found = objects(template(helm, values={"multus": multus}))
+    settings = parse_configuration(found["ConfigMap", CONFIG_MAP]["data"]["config.yaml"])
     assert settings.multus.namespace_isolation
     assert list(settings.multus.global_namespaces) == ["default", "fabric"]
     for component in ("webhook", "controller"):

@@ -11,6 +11,7 @@ from tests.cluster.client import Client
 from tests.cluster.controller import Controller, own_token
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
+from tests.profiles import as_text
 from tests.waiting import wait_until
 from webhook.control import claim_templates
 from webhook.control.claim_templates import ClaimTemplates
@@ -23,17 +24,16 @@ from webhook.kube.credentials import Credentials
 
 LABEL = "fabric-injector.io/profile"
 PROFILES = f"/apis/{PROFILE_API_VERSION}/{PLURAL}"
-TEXT = """
-profiles:
-  cards:
-    claims:
-      - name: nic
-        requests:
-          - {name: nic, deviceClassName: dranet.net, count: 2, selectors: ['device.attributes["dra.net"].rdma']}
-          - {name: all, deviceClassName: other.example.com, allocationMode: All}
-        constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot, requests: [nic, all]}]
-        config: [{driver: dra.net, requests: [nic], parameters: {interface: {name: rail0, mtu: 9000, ratio: 1.0}, ok: true}}]
-"""
+TEXT = as_text("""
+cards:
+  claims:
+    - name: nic
+      requests:
+        - {name: nic, deviceClassName: dranet.net, count: 2, selectors: ['device.attributes["dra.net"].rdma']}
+        - {name: all, deviceClassName: other.example.com, allocationMode: All}
+      constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot, requests: [nic, all]}]
+      config: [{driver: dra.net, requests: [nic], parameters: {interface: {name: rail0, mtu: 9000, ratio: 1.0}, ok: true}}]
+""")
 CARDS: Profile = parse_profiles(TEXT).profiles["cards"]
 [CLAIM] = CARDS.claims
 NAME = template_name(CLAIM)
@@ -153,7 +153,7 @@ def test_the_controller_keeps_them_by_objects_and_labels(
     """Run the process itself: Kubernetes makes a waiting pod's claim."""
     api, group = controller_manager.api, "/apis/resource.k8s.io/v1"
     controller_manager.define_profiles(
-        "profiles: {ours: {claims: [{name: nic, requests: [{name: r, deviceClassName: a.net}]}]}}"
+        as_text("ours: {claims: [{name: nic, requests: [{name: r, deviceClassName: a.net}]}]}")
     )
     space, late = namespace("ours"), namespace()
     wait_until(lambda: len(templates(api, group, space)) == 1, "the template", 120)

@@ -10,23 +10,23 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory, program
 from tests.cluster.processes import run_command
 from tests.cluster.webhook import Webhook
+from tests.profiles import as_text
 from tests.waiting import wait_until
 from webhook.core import names, podspec
 from webhook.core.injection import wait
 
 from .test_admission import create, manifest
 
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-  file:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    ncclConf: true
-  installed:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    rendezvous: {waitImage: installed}
-"""
+PROFILES = as_text("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+file:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  ncclConf: true
+installed:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  rendezvous: {waitImage: installed}
+""")
 
 
 def injected(api: Client, namespace: str, name: str = "kubeflow-pytorchjob-1") -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tests.cluster.webhook import Webhook
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
 from tests.pods import FIXTURES
+from tests.profiles import as_text
 from webhook.cli.server_side import ask_server
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import judge
@@ -23,12 +24,11 @@ from webhook.dry_run.templates import find_templates, parse_documents
 from webhook.kube.connection import Connection, connect
 from webhook.world.cluster import Cluster
 
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    sharedMemory: {sizeLimit: 16Gi}
-"""
+PROFILES = as_text("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  sharedMemory: {sizeLimit: 16Gi}
+""")
 MANIFESTS: dict[str, Any] = {
     **{name: manifest for name, (manifest, _) in CASES.items()},
     **{name: manifest for name, (manifest, _) in SHOWN.items()},

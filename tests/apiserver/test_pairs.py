@@ -7,15 +7,15 @@ from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import Webhook
 from tests.core.test_jobs import judge
 from tests.core.workloads.pairs import ONE_AND_TWO, draw
+from tests.profiles import as_text
 from webhook.core import names
 from webhook.core.model import Object
 
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    sharedMemory: {sizeLimit: 16Gi}
-"""
+PROFILES = as_text("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  sharedMemory: {sizeLimit: 16Gi}
+""")
 DRAWN = draw()
 
 

@@ -8,29 +8,29 @@ from tests.cluster.client import Client, Response
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.objects import made, pod
 from tests.cluster.webhook import Webhook
+from tests.profiles import as_text
 from tests.waiting import wait_until
 from webhook.core import names
 
 from .test_admission import create, manifest
 
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    sharedMemory: {sizeLimit: 16Gi}
-  skip:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    podSecurity: skip
-  ignore:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    podSecurity: ignore
-  most:
-    networks: [{network: default/rdma-net, resource: rdma/hca, count: 9223372036854775}]
-    resources: {nvidia.com/hostdev: 9223372036854775}
-    sharedMemory: {sizeLimit: 8Ei}
-  hugepages:
-    resources: {hugepages-2Mi: 64Mi}
-"""
+PROFILES = as_text("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  sharedMemory: {sizeLimit: 16Gi}
+skip:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  podSecurity: skip
+ignore:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  podSecurity: ignore
+most:
+  networks: [{network: default/rdma-net, resource: rdma/hca, count: 9223372036854775}]
+  container: {resources: {limits: {nvidia.com/hostdev: 9223372036854775}}}
+  sharedMemory: {sizeLimit: 8Ei}
+hugepages:
+  container: {resources: {limits: {hugepages-2Mi: 64Mi}}}
+""")
 WHOLE = {"cpu": "4", "memory": "1Gi"}
 
 

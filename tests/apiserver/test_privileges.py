@@ -16,12 +16,13 @@ from tests.cluster.controlplane import ACCESS, ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import ACCOUNT, CONFIGURATIONS, Webhook
 from tests.hostile.large import METADATA
+from tests.profiles import as_text
 from tests.waiting import wait_until
 from webhook.core import names
 
 from .hostile import create
 
-PROFILES = "profiles: {shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
+PROFILES = as_text("{shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}")
 OWN = "/api/v1/namespaces/fabric-injector"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases"

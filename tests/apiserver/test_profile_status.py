@@ -12,8 +12,8 @@ from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.objects import made
 from tests.waiting import wait_until
-from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION, PROFILE_KIND
+from webhook.validate.definition import definition
 
 from .conftest import NETWORK
 
@@ -47,7 +47,7 @@ def replicas(
             lambda: all(said in one.output() for one in both), "the missing definition to be told"
         )
         assert all(one.is_ready() for one in both), "addresses are published without it"
-        plane.api.ensure(custom_resource_definition())
+        plane.api.ensure(definition())
         yield both
         assert [one.output().count(said) for one in both] == [1, 1]
         assert not any("Traceback" in one.output() for one in both)

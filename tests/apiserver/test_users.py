@@ -17,16 +17,16 @@ from tests.cluster.jobs import as_sent
 from tests.cluster.objects import made
 from tests.cluster.processes import run_command
 from tests.pods import FIXTURES, load
+from tests.profiles import as_text
 from tests.waiting import wait_until
 from tests.worlds import network
 from webhook.core import names
 
 SYSTEM = "fabric-injector"
 PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
-TEXT = """
-profiles:
-  shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}
-"""
+TEXT = as_text("""
+shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}
+""")
 SETTINGS = "{apiVersion: config.fabric-injector.io/v1alpha1, kind: Configuration, multus: {}}"
 RBAC = "rbac.authorization.k8s.io"
 JOB = str(FIXTURES / "torchx/volcano-ddp-2x1.yaml")
@@ -138,7 +138,7 @@ def test_networks_of_the_own_namespace_are_read(
 ) -> None:
     api.ensure(network(f"{user.namespace}/own", "rdma/own"))
     name = f"own-{user.namespace}"
-    cluster.define_profiles(f"profiles: {{{name}: {{networks: [{{network: own}}]}}}}")
+    cluster.define_profiles(as_text(f"{name}: {{networks: [{{network: own}}]}}"))
     done = user.run("dry-run", "-f", JOB, "-n", user.namespace, "--profile", name)
     api.expect("DELETE", f"{PROFILES}/{name}")
     assert (done.returncode, done.stderr) == (0, "")

@@ -190,7 +190,7 @@ def _least(costs: Sequence[Cost]) -> float:
 
 def answering(profile: str) -> Callable[[bytes], Cost]:
     """Return what answers reviews."""
-    profiles, world = hostile.profiles(), hostile.world(profile)
+    profiles, world = hostile.PROFILES, hostile.world(profile)
     gc.collect()
     gc.freeze()  # as the server does
     gc.set_threshold(YOUNG_OBJECTS)

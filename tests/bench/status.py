@@ -23,6 +23,7 @@ from tests.cli.dry_run_command import kubeconfig_of
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene, ago, node
 from tests.fake_apiserver import NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
 from tests.pods.served import as_served
+from tests.profiles import as_text
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
@@ -49,7 +50,7 @@ def main() -> None:
         return
     arguments = f"--members={options.members}", f"--jobs={options.jobs}"
     with serve_apart(*arguments) as (url, weight, folder):
-        (folder / "profiles.yaml").write_text(PROFILES)
+        (folder / "profiles.yaml").write_text(as_text(PROFILES))
         pods = options.members * options.jobs
         print(
             f"{pods:,} pods of {options.jobs:,} jobs, {weight / pods / 1024:.1f} KB each",

@@ -13,6 +13,7 @@ from tests.cluster.node.cni import copy_network
 from tests.cluster.node.images import DASH, NO_SHELL
 from tests.cluster.node.pods import Pod, container_state, unschedulable
 from tests.cluster.operators.manifests import container, indexed_job, torchrun, volcano_job
+from tests.profiles import as_text
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
@@ -27,22 +28,21 @@ PYTORCHJOB = "job/bert"
 YOUNG = timedelta(seconds=31)
 """For so long pods may lack others, or what the controller tells, as they are just made."""
 DEVICE = "rdma/rdma_shared_device_a"
-PROFILES = f"""\
-profiles:
-  shared:
-    networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
-    sharedMemory: {{sizeLimit: 192Mi}}
-  own:
-    networks: [{{network: own-net, resource: {DEVICE}}}]
-  many:
-    networks: [{{network: default/rdma-net, resource: {DEVICE}, count: 60}}]
-  unprivileged:
-    networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
-    podSecurity: skip
-  impatient:
-    networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
-    rendezvous: {{timeout: 5s}}
-"""
+PROFILES = as_text(f"""
+shared:
+  networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
+  sharedMemory: {{sizeLimit: 192Mi}}
+own:
+  networks: [{{network: own-net, resource: {DEVICE}}}]
+many:
+  networks: [{{network: default/rdma-net, resource: {DEVICE}, count: 60}}]
+unprivileged:
+  networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
+  podSecurity: skip
+impatient:
+  networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
+  rendezvous: {{timeout: 5s}}
+""")
 """The profiles of all situations; ``own`` attaches a network of the situation's own namespace."""
 
 

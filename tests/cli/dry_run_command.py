@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from tests.dry_run.runs import OBJECTS
 from tests.fake_apiserver import FakeApiServer
 from tests.pods import FIXTURES
+from tests.profiles import as_text
 from webhook.cli import main
 
 TORCHX = str(FIXTURES / "torchx/volcano-ddp-2x1.yaml")
@@ -19,11 +20,10 @@ POD = {
     "metadata": {"name": "p"},
     "spec": {"containers": [{"name": "m", "image": "i"}]},
 }
-PROFILES = """
-profiles:
-  rdma-shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-"""
+PROFILES = as_text("""
+rdma-shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+""")
 
 
 def write_files(folder: Path) -> None:

@@ -7,14 +7,15 @@ from typing import Any
 
 import yaml
 
+from tests.profiles import profiles
 from tests.world.test_held import pod
-from tests.worlds import namespace, network, profiles, snapshot
+from tests.worlds import namespace, network, snapshot
 from webhook.core.model import Object
 from webhook.page.state import state_document
 
 
 def document(*objects: Object, problems: tuple[str, ...] = (), text: str = "{}") -> Any:
-    known = profiles(f"profiles: {text}")
+    known = profiles(text)
     found = state_document(known, snapshot(objects), problems)
     return json.loads(json.dumps(found))
 
@@ -31,40 +32,29 @@ rails:
   networks: [{network: rails/rail-0, count: 2}, {network: here@net7, resource: "a.io/x,a.io/y"}]
   rendezvous: {network: rails/rail-0, timeout: 10m}
   sharedMemory: {sizeLimit: 16Gi}
-  env: {NCCL_IB_HCA: mlx5}
+  container: {env: [{name: NCCL_IB_HCA, value: mlx5}]}
   allowedNamespaces: [b, a]
 bare: {}
 """
 SHOWN = """
-- {name: bare, networks: [], settings: {}}
+- {name: bare, networks: [], spec: {}}
 - name: rails
   networks:
   - {network: rails/rail-0, resources: [], count: 2}
   - {network: here@net7, resources: [a.io/x, a.io/y], count: 1}
-  settings:
-    sharedMemory.sizeLimit: 16Gi
-    env: {NCCL_IB_HCA: mlx5}
-    rendezvous.network: rails/rail-0
-    rendezvous.timeout: 600s
+  spec:
+    sharedMemory: {sizeLimit: 16Gi}
+    rendezvous: {network: rails/rail-0, timeout: 600s}
     allowedNamespaces: [a, b]
-"""
-PARTS = """
-volumes: [{name: sys, hostPath: {path: /sys}}, {name: tmp, emptyDir: {}}]
-sidecars: [{name: s, image: a/b, env: {A: b}, mounts: [{name: sys, mountPath: /sys}], capabilities: [NET_ADMIN]}]
-quantities: [{resource: a/b, byNodeType: {big: 4}}]
+    container: {env: [{name: NCCL_IB_HCA, value: mlx5}]}
 """
 
 
 def test_describes_profiles_in_the_words_of_their_file_without_defaults() -> None:
-    made = json.dumps(yaml.safe_load(RAILS))
-    assert document(text=made)["profiles"] == yaml.safe_load(SHOWN)
-
-
-def test_describes_the_parts_that_a_profile_gives() -> None:
-    given = yaml.safe_load(PARTS)
-    [found] = document(text=json.dumps({"parts": given}))["profiles"]
-    given["quantities"][0]["nodeLabel"] = "node.kubernetes.io/instance-type"
-    assert found["settings"] == given
+    found = document(text=RAILS)["profiles"]
+    for profile in found:
+        profile["spec"] = yaml.safe_load(profile["spec"] or "{}")
+    assert found == yaml.safe_load(SHOWN)
 
 
 def test_describes_namespaces_by_name() -> None:

@@ -66,21 +66,6 @@ def test_prints_a_profile_for_kubectl_apply(name: str) -> None:
     assert f"Verified: {preset.about['verified']}. {preset.about['note'].strip()}" in comment
     for source in preset.about["sources"]:
         assert source["url"] in comment
-    for values in preset.allowed.values():
-        assert all(f"- {value}" in comment for value in values)
-
-
-def test_the_comment_tells_what_the_configuration_must_allow_as_yaml() -> None:
-    head = out("gke-tcpxo").partition("apiVersion:")[0].splitlines()
-    start = next(index for index, line in enumerate(head) if "must allow" in line)
-    allowed = yaml.safe_load("\n".join(line.removeprefix("#") for line in head[start + 1 :]))
-    assert (
-        "(Helm: value allowed; else config.yaml of ConfigMap fabric-injector-config)" in head[start]
-    )
-    assert allowed["allowed"]["sidecarImages"] == [
-        "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev"
-    ]
-    assert "/dev/aperture_devices" in allowed["allowed"]["hostPaths"]
 
 
 def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests.diagnose.hostile import HostileConnection
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, ClaimScene, Scene, ago, event, workload
+from tests.profiles import as_text
 from webhook.cli import main, status_text
 from webhook.cli import status as command
 from webhook.core import names
@@ -328,7 +329,7 @@ def cluster(*scenes: Scene) -> HostileConnection:
 @pytest.fixture
 def profiles(tmp_path: Path) -> Path:
     path = tmp_path / "profiles.yaml"
-    path.write_text(PROFILES)
+    path.write_text(as_text(PROFILES))
     return path
 
 

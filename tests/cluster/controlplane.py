@@ -10,10 +10,9 @@ from typing import Any, Self
 
 import yaml
 
-from tests.profile_objects import to_objects
 from tests.waiting import wait_until
-from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
+from webhook.validate.definition import definition
 
 from .assets import binary
 from .client import Client
@@ -229,11 +228,11 @@ class ControlPlane:
         self.api.ensure(binding, namespace)
         return self.service_account_token(namespace, "default")
 
-    def define_profiles(self, profiles: str = "profiles: {}") -> None:
+    def define_profiles(self, profiles: str = "") -> None:
         """Install the kind FabricProfile, and those that the text of a profiles file describes."""
-        self.api.ensure(custom_resource_definition())
+        self.api.ensure(definition())
         wait_until(lambda: self.api.answers(PROFILES), "the CRD to be served")
-        for manifest in to_objects(profiles):
+        for manifest in yaml.safe_load_all(profiles):
             self.api.ensure(manifest)
 
     def metric(self, name: str, /, **labels: str) -> float:

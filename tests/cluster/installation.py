@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import yaml
 
-from tests.profile_objects import to_objects
 from tests.waiting import wait_until
 from webhook.core.profiles.objects import PLURAL
 
@@ -97,9 +96,7 @@ def apply_profiles(control_plane: ControlPlane, profiles: str) -> None:
     control_plane.kubectl(
         "wait", "--for=condition=Established", f"crd/{PLURAL}.fabric-injector.io", "--timeout=30s"
     )
-    control_plane.kubectl(
-        "apply", "--server-side", "--filename=-", input=yaml.safe_dump_all(to_objects(profiles))
-    )
+    control_plane.kubectl("apply", "--server-side", "--filename=-", input=profiles)
 
 
 def own_address() -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tests import pods
+from tests.profiles import as_text
 from tests.waiting import wait_until
 from webhook.core import names
 
@@ -14,17 +15,18 @@ from .objects import made
 NETWORK = "default/rdma-net"
 LABELLED = {names.PROFILE: "shared"}
 """Labels of a namespace in which the controller serves jobs."""
-PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-  gke:
-    annotations:
-      networking.gke.io/default-interface: eth0
-      networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
-    rendezvous: {addressSource: gke}
-  claim: {rendezvous: {addressSource: claim, network: rails@net1}}
-"""
+PROFILES = as_text("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+gke:
+  pod:
+    metadata:
+      annotations:
+        networking.gke.io/default-interface: eth0
+        networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+  rendezvous: {addressSource: gke}
+claim: {rendezvous: {addressSource: claim, network: rails@net1}}
+""")
 
 
 class Told(NamedTuple):

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from tests.profiles import as_text
 from tests.waiting import wait_until
 
 from .balancer import Balancer
@@ -15,7 +16,7 @@ from .controlplane import ControlPlane
 from .pki import Authority
 from .webhook import ACCOUNT, CONFIGURATIONS, Webhook, default_configuration
 
-PROFILES = "profiles: {train: {pods: all}}\n"
+PROFILES = as_text("train: {pods: all}")
 IN_CLUSTER = {"KUBERNETES_SERVICE_HOST": "127.0.0.1"}
 """Makes a server end as it does in a pod, where requests come for a moment longer; its kubeconfig is used all the same."""
 

@@ -7,14 +7,12 @@ and namespace exists that a pod or profile names, and no rank 0 has an address y
 import json
 import sys
 from base64 import b64decode
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonpatch
 import orjson
-import yaml
 
 from tests import hostile
 from tests.diagnose.explain.test_screens import SCENES
@@ -23,7 +21,7 @@ from webhook.core import names, podspec
 from webhook.core.errors import InputError, MalformedReview
 from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import Profiles, parse_profiles
+from webhook.core.profiles import Profiles, read_profile
 from webhook.core.review import answer_review
 from webhook.diagnose.explain.explanation import explain
 from webhook.dry_run.templates import Template, find_templates, parse_documents
@@ -54,14 +52,13 @@ class World:
 
 
 def read_profiles() -> Profiles:
-    """Return the presets and the profiles of the tests, with a Configuration that allows what they give."""
-    written = yaml.safe_load(hostile.PROFILES)
-    for preset in read_presets():
-        written["profiles"][preset.name] = preset.profile["spec"]
-        for key, values in preset.allowed.items():
-            written["allowed"][key] = sorted({*written["allowed"][key], *values})
-    return replace(
-        parse_profiles(yaml.safe_dump(written)), own_image="registry.example.com/fabric-injector:1"
+    """Return the profiles of the tests and the presets."""
+    presets = {
+        preset.name: read_profile(preset.name, preset.profile["spec"]) for preset in read_presets()
+    }
+    return Profiles(
+        profiles={**hostile.PROFILES.profiles, **presets},
+        own_image="registry.example.com/fabric-injector:1",
     )
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import pods
-from tests.worlds import namespace, network, profiles, world
+from tests.profiles import profiles
+from tests.worlds import namespace, network, world
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Jobs, read_member
@@ -18,13 +19,12 @@ from webhook.core.review import decide
 
 PROFILES = profiles(
     """
-profiles:
-  any: {networks: [{network: default/rdma-net}]}
-  IPv6: {networks: [{network: default/rdma-net}], rendezvous: {ipFamily: IPv6}}
-  six: {networks: [{network: default/six}]}
-  name: {networks: [{network: default/rdma-net}], rendezvous: {rankZero: name}}
-  fails: {networks: [{network: default/rdma-net}], rendezvous: {unreachable: fail}}
-  devices: {networks: [{network: default/rdma-net}], deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]}
+any: {networks: [{network: default/rdma-net}]}
+ipv6: {networks: [{network: default/rdma-net}], rendezvous: {ipFamily: IPv6}}
+six: {networks: [{network: default/six}]}
+name: {networks: [{network: default/rdma-net}], rendezvous: {rankZero: name}}
+fails: {networks: [{network: default/rdma-net}], rendezvous: {unreachable: fail}}
+devices: {networks: [{network: default/rdma-net}], deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]}
 """
 )
 WORLD = world(
@@ -106,7 +106,7 @@ def of_group(name: str, hostname: str | None) -> Object:
     return pods.add_env(pods.set_command(pod, "torchrun", "t.py"), "MASTER_ADDR", "grp-0.grp")
 
 
-@pytest.mark.parametrize("profile", ["any", "IPv6", "six", "name", "devices"])
+@pytest.mark.parametrize("profile", ["any", "ipv6", "six", "name", "devices"])
 @pytest.mark.parametrize("name", pods.all_names())
 def test_every_real_pod_is_told_what_it_waits_for(name: str, profile: str) -> None:
     check(pods.load(name), profile)

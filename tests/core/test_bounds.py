@@ -32,7 +32,7 @@ from webhook.core.review import answer_review, decide
 from webhook.core.workloads import recognise
 from webhook.world.objects import ObjectsWorld
 
-PROFILES = hostile.profiles()
+PROFILES = hostile.PROFILES
 WORLD = hostile.world("plain")
 OURS = "pods/kubeflow-pytorchjob-1.yaml"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.core.builders import profile
+from tests.profiles import as_text
 from webhook.core.claim_templates import (
     is_ours,
     make_template,
@@ -24,6 +25,7 @@ from webhook.core.profiles import (
     ProfileClaim,
     parse_profiles,
 )
+from webhook.core.profiles.grammar import Parameters
 
 NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com", count=2),))
@@ -41,7 +43,7 @@ def test_the_content_is_a_claims_with_what_the_api_server_fills_in() -> None:
             ClaimConstraint("resource.kubernetes.io/pcieRoot", ("gpu", "nic")),
             ClaimConstraint("a/b"),
         ),
-        (ClaimConfig("dra.net", '{"interface":{"name":"rail0"}}', ("nic",)),),
+        (ClaimConfig("dra.net", Parameters('{"interface":{"name":"rail0"}}'), ("nic",)),),
     )
     assert template_spec(claim) == {
         "spec": {
@@ -107,15 +109,14 @@ def test_metadata_that_says_nothing_is_none(metadata: Any, is_as_written: bool) 
 
 
 def test_names_stay_the_same_in_every_version() -> None:
-    text = """
-profiles:
-  a:
-    claims:
-      - name: nic
-        requests: [{name: r, deviceClassName: dranet.net, count: 2, selectors: ["device.driver == 'dra.net'"]}]
-        constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot}]
-        config: [{driver: dra.net, parameters: {b: 1.0, a: ["é"]}}]
-"""
+    text = as_text("""
+a:
+  claims:
+    - name: nic
+      requests: [{name: r, deviceClassName: dranet.net, count: 2, selectors: ["device.driver == 'dra.net'"]}]
+      constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot}]
+      config: [{driver: dra.net, parameters: {b: 1.0, a: ["é"]}}]
+""")
     [claim] = parse_profiles(text).profiles["a"].claims
     assert template_name(claim) == "fabric-injector-nic-67b97b43334f0c6d"
 

@@ -16,12 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import pods
-from tests.worlds import profiles, world
+from tests.worlds import PROFILES, world
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.review import decide
 
-PROFILES = profiles()
 WORLD = world()
 SHELLS = (("dash",), ("bash",), ("busybox", "sh"))
 NAME, ADDRESS = "ddp-0.ddp", "192.168.0.10"

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from tests.core.test_jobs import gains, needs, nobody_waits_in_vain, published
-from tests.worlds import profiles
+from tests.worlds import PROFILES
 from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, Outcome
@@ -33,7 +33,6 @@ IDIOMS = {
     for file in FILES
     for idiom in yaml.safe_load(file.read_text("utf-8"))
 }
-PROFILES = profiles()
 
 
 class EveryNetwork:

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import pods
-from tests.worlds import profiles, world
+from tests.profiles import profiles
+from tests.worlds import PROFILES, world
 from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator
 from webhook.core.injection import wait
@@ -25,7 +26,6 @@ from webhook.core.reconcile.member import read_member
 from webhook.core.review import Verdict, decide
 from webhook.dry_run.judge import PodResult, dry_run
 
-PROFILES = profiles()
 WORLD = world()
 GPU = "nvidia.com/gpu"
 OWN = {"master-addr:own", "local-addr:own"}
@@ -567,10 +567,9 @@ def test_a_launcher_that_trains_is_treated_as_the_nodes_are() -> None:
 
 PROFILE_OF_ITS_OWN = profiles(
     """
-profiles:
-  shared: {networks: [{network: default/rdma-net}], env: {PET_RDZV_CONF: join_timeout=1800}}
-  name: {networks: [{network: default/rdma-net}], rendezvous: {rankZero: name}}
-  without: {networks: [{network: default/rdma-net}], rendezvous: {enabled: false}}
+shared: {networks: [{network: default/rdma-net}], container: {env: [{name: PET_RDZV_CONF, value: join_timeout=1800}]}}
+name: {networks: [{network: default/rdma-net}], rendezvous: {rankZero: name}}
+without: {networks: [{network: default/rdma-net}], rendezvous: {enabled: false}}
 """
 )
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from tests.cluster.operators.rows import ROWS
-from tests.worlds import profiles, world
+from tests.worlds import PROFILES, world
 from webhook.core.injection import wait
 from webhook.dry_run.judge import dry_run
 
-PROFILES, WORLD = profiles(), world()
+WORLD = world()
 
 
 @pytest.mark.parametrize("name", ROWS)

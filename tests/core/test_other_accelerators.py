@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.profiles import profiles
 from tests.worlds import namespace
 from webhook.core import names
 from webhook.core.model import Object, Outcome, Reason
-from webhook.core.profiles import parse_profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
-PROFILES = parse_profiles("profiles: {fabric: {pods: all, accelerators: 8, env: {A: b}}}")
+PROFILES = profiles("fabric: {pods: all, accelerators: 8, container: {env: [{name: A, value: b}]}}")
 GPU = "nvidia.com/gpu"
 
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
+from tests.profiles import profiles
 from tests.worlds import namespace
 from webhook.core import names
 from webhook.core.decide import Skip, select_profile
 from webhook.core.errors import Denied
 from webhook.core.model import Namespace, Object, Reason
-from webhook.core.profiles import Profile, Profiles, parse_profiles
+from webhook.core.profiles import Profile, Profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
-TEXT = """
-profiles:
-  fabric: {}
-  sriov: {podLabels: {feature/sriov: "true"}, annotations: {top-secret: password}, ipcLock: false}
-  sriov-blue: {podLabels: {feature/sriov: "true", feature/blue: "true"}}
-  green: {podLabels: {feature/green: "true"}}
-"""
-PROFILES = parse_profiles(TEXT)
+PROFILES = profiles("""
+fabric: {}
+sriov: {podLabels: {feature/sriov: "true"}, pod: {metadata: {annotations: {top-secret: password}}}, ipcLock: false}
+sriov-blue: {podLabels: {feature/sriov: "true", feature/blue: "true"}}
+green: {podLabels: {feature/green: "true"}}
+""")
 SRIOV = {"feature/sriov": "true"}
 
 
@@ -74,10 +72,10 @@ def test_a_pod_that_two_profiles_want_is_told_only_those_that_its_namespace_may_
         pod_labels={"feature/green": "true"},
         allowed_namespaces=frozenset({"x"}),
     )
-    profiles = Profiles(profiles={"sriov": mine, "secret": theirs})
+    both = Profiles(profiles={"sriov": mine, "secret": theirs})
     pod = {"metadata": {"name": "a", "labels": {**SRIOV, "feature/green": "true"}}}
     with pytest.raises(Denied, match=f"label the pod {names.PROFILE} with sriov$"):
-        select_profile(pod, Namespace("train", {}), profiles, None)
+        select_profile(pod, Namespace("train", {}), both, None)
 
 
 def judge(labels: dict[str, str]) -> Verdict:
@@ -103,12 +101,10 @@ def test_only_profiles_that_have_a_label_of_the_pod_are_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     each = [
-        f"  p{number}: {{podLabels: {{fabric: fast, feature/team: t{number}}}}}"
+        f"p{number}: {{podLabels: {{fabric: fast, feature/team: t{number}}}}}"
         for number in range(1000)
     ]
-    using = parse_profiles(
-        "\n".join(["profiles:", "  fabric: {}", "  alone: {podLabels: {fabric: fast}}", *each])
-    )
+    using = profiles("\n".join(["fabric: {}", "alone: {podLabels: {fabric: fast}}", *each]))
     compared = []
     is_chosen_by = Profile.is_chosen_by
 
@@ -121,4 +117,4 @@ def test_only_profiles_that_have_a_label_of_the_pod_are_compared(
     assert {one.name for one in using.chosen_by(labels)} == {"alone", "p7"}
     assert sorted(compared) == ["alone", "p7"]
     assert using.chosen_by({"feature/team": "t7"}) == []
-    assert parse_profiles("profiles: {fabric: {}}").chosen_by(labels) == []
+    assert profiles("{fabric: {}}").chosen_by(labels) == []

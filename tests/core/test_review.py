@@ -14,7 +14,8 @@ import pytest
 from tests import pods
 from tests.hostile.broken import broken, deep
 from tests.pods import plain
-from tests.worlds import namespace, network, profiles, world
+from tests.profiles import as_text, profiles
+from tests.worlds import PROFILES, namespace, network, world
 from webhook.core import names
 from webhook.core.errors import MalformedReview, Unavailable
 from webhook.core.model import Namespace, NetworkDefinition, Object, Outcome, Reason
@@ -22,7 +23,6 @@ from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, answer_review, decide
 from webhook.world.objects import ObjectsWorld
 
-PROFILES = profiles()
 POD_RESOURCE = {"group": "", "version": "v1", "resource": "pods"}
 
 
@@ -112,12 +112,11 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
 
 def test_what_a_step_puts_into_a_list_of_an_earlier_one_is_told_as_injected() -> None:
     """The pod has no volume of its own: shared memory makes the list that ncclConf writes into."""
-    text = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    ncclConf: true
-"""
+    text = as_text("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  ncclConf: true
+""")
     pod = pods.load("pods/jobset-1.yaml")
     pod["spec"].pop("volumes", None)
     verdict = judge(pod, using=profiles(text))
@@ -239,7 +238,7 @@ def test_a_worker_gives_its_own_address_where_its_name_could_sort_before_rank_ze
     family: str, addresses: str, name: str, everywhere: bool
 ) -> None:
     using = profiles(
-        f"profiles: {{shared: {{networks: [{{network: default/rdma-net}}], rendezvous: {{ipFamily: {family}}}}}}}"
+        f"{{shared: {{networks: [{{network: default/rdma-net}}], rendezvous: {{ipFamily: {family}}}}}}}"
     )
     cluster = ObjectsWorld(
         [
@@ -387,10 +386,9 @@ def test_pods_that_can_never_work_are_denied_with_what_to_do() -> None:
 
 SELECTIVE = profiles(
     """
-    profiles:
-      shared:
-        networks: [{network: default/rdma-net, resource: rdma/hca}]
-        nodeSelector: {fabric: roce}
+    shared:
+      networks: [{network: default/rdma-net, resource: rdma/hca}]
+      pod: {spec: {nodeSelector: {fabric: roce}}}
     """
 )
 
@@ -653,7 +651,7 @@ def test_a_container_with_the_name_of_the_wait_step_is_denied_where_there_is_one
     pod["spec"][kind].append(container)
     told = f"container {names.WAIT_CONTAINER} has the name of the wait step; give it another name"
     assert denied(judge(pod), Reason.INVALID_POD) == f"pod bert-worker-0: {told}"
-    both = profiles("profiles: {shared: {networks: [{network: default/rdma-net}], ncclConf: true}}")
+    both = profiles("{shared: {networks: [{network: default/rdma-net}], ncclConf: true}}")
     assert denied(judge(pod, using=both), Reason.INVALID_POD).count(told) == 1
     waitless = plain({names.PROFILE: "shared"})
     waitless["spec"][kind] = [*waitless["spec"].get(kind, []), container]

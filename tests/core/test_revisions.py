@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from msgspec import structs
+
 from tests import pods
-from tests.worlds import namespace, network, profiles
+from tests.profiles import profiles
+from tests.worlds import namespace, network
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
@@ -14,10 +17,10 @@ from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
 BEFORE = profiles(
-    "profiles: {a: {networks: [{network: f/one}], env: {WHEN: before}}, b: {networks: [{network: f/one}]}}"
+    "{a: {networks: [{network: f/one}], container: {env: [{name: WHEN, value: before}]}}, b: {networks: [{network: f/one}]}}"
 )
 AFTER = profiles(
-    "profiles: {a: {networks: [{network: f/two}], env: {WHEN: after}}, b: {networks: [{network: f/one}]}}"
+    "{a: {networks: [{network: f/two}], container: {env: [{name: WHEN, value: after}]}}, b: {networks: [{network: f/one}]}}"
 )
 OLD, NEW = BEFORE.profiles["a"], AFTER.profiles["a"]
 
@@ -66,7 +69,7 @@ def test_the_status_names_profile_and_revision() -> None:
         "namespace",
     )
     assert "generation" not in found, "of a file"
-    of_object = replace(BEFORE, profiles={"a": replace(OLD, generation=7)})
+    of_object = replace(BEFORE, profiles={"a": structs.replace(OLD, generation=7)})
     assert status(first(of_object))["generation"] == 7
     labelled = status(first(own="b"))
     assert (labelled["profile"], labelled["chosenBy"]) == ("b", "pod")

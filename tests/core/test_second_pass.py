@@ -12,7 +12,8 @@ import pytest
 
 from tests import hostile, pods
 from tests.hostile import forged, large
-from tests.worlds import namespace, profiles
+from tests.profiles import profiles
+from tests.worlds import namespace
 from webhook.core import names, podspec
 from webhook.core.errors import MalformedReview
 from webhook.core.injection import wait
@@ -22,7 +23,7 @@ from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
-PROFILES = hostile.profiles()
+PROFILES = hostile.PROFILES
 WORLD = hostile.world()
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"
 
@@ -236,7 +237,7 @@ def test_a_copy_is_judged_a_few_times_where_the_cluster_changes_with_each_look()
     verdict = decide(
         pod,
         "train",
-        profiles("profiles: {shared: {networks: [{network: default/rdma-net}]}}"),
+        profiles("{shared: {networks: [{network: default/rdma-net}]}}"),
         world,
     )
     assert verdict.allowed

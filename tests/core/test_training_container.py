@@ -18,7 +18,7 @@ from webhook.core.training_container import choose_container
 from webhook.core.workloads.training_pod import TrainingPod
 
 GPU = {"limits": {"nvidia.com/gpu": "8"}}
-PLAIN, PROFILED = profile(), profile(container="main")
+PLAIN, PROFILED = profile(), profile(training_container="main")
 TORCH = TrainingPod(system="kubeflow-pytorchjob", container="pytorch")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tests.pods import load
+from tests.profiles import as_text
 from webhook.core.model import Object
 
 
@@ -27,11 +28,10 @@ KINDS: Mapping[str, Kind] = {
     "LeaderWorkerSet": Kind("lws", "mnmt", "9c1d2e3f", "0-{}"),
     "Job": Kind("indexed-job", "ddp", "9c1d2e3f", "{}"),
 }
-PROFILES = """
-profiles:
-  rdma:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-"""
+PROFILES = as_text("""
+rdma:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+""")
 
 
 def job(

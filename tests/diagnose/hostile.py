@@ -13,7 +13,7 @@ from tests.diagnose.explain.test_screens import SCENES
 from tests.diagnose.scenes import NOW, PROFILES, Scene, ago
 from tests.hostile import places, replaced
 from tests.hostile.broken import ODD
-from tests.profile_objects import to_objects
+from tests.profiles import as_objects
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Response
@@ -117,7 +117,7 @@ def cluster_of(scene: Scene) -> HostileConnection:
         "/api/v1/pods": pods,
         "/api/v1/nodes": list(scene.nodes),
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
-        "/apis/fabric-injector.io/v1alpha1/fabricprofiles": to_objects(PROFILES),
+        "/apis/fabric-injector.io/v1alpha1/fabricprofiles": as_objects(PROFILES),
     }
     if scene.workloads:
         objects["/apis/kueue.x-k8s.io"] = {

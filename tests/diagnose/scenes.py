@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Any
 
 from tests.pods import load
+from tests.profiles import profiles
 from tests.worlds import network
 from webhook.core import names
 from webhook.core.cluster.nodes import read_node
 from webhook.core.model import Object
-from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
 from webhook.diagnose.explain.judgement import ReadWorld
 from webhook.diagnose.explain.reading import Reading
@@ -22,10 +22,9 @@ from webhook.diagnose.explain.reading import Reading
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SPACE = "research"
 PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    sharedMemory: {sizeLimit: 16Gi}
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  sharedMemory: {sizeLimit: 16Gi}
 """
 
 
@@ -122,11 +121,12 @@ class Scene:
     """A job of rank 0 and workers that trains well; `reading` is what the cluster tells of it."""
 
     written = PROFILES
+    """The profiles: the spec of each by its name."""
 
     def __init__(self, workers: int = 3, *, before: Callable[[Object], None] | None = None) -> None:
         """Create the job; *before* may change each pod before it is admitted."""
         self.labels = {names.PROFILE: "shared"}
-        self.profiles = parse_profiles(self.written)
+        self.profiles = profiles(self.written)
         self.networks: dict[tuple[str, str], Object | None] = {
             ("default", "rdma-net"): network("default/rdma-net")
         }
@@ -290,14 +290,15 @@ class GkeScene(Scene):
     """The same on GKE: its multi-network in place of Multus, addresses in pod-ips."""
 
     written = """
-profiles:
-  shared:
-    annotations:
-      networking.gke.io/default-interface: eth0
-      networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
-    resources: {networking.gke.io.networks/rdma-0: 1}
-    sharedMemory: {sizeLimit: 16Gi}
-    rendezvous: {addressSource: gke}
+shared:
+  pod:
+    metadata:
+      annotations:
+        networking.gke.io/default-interface: eth0
+        networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+  container: {resources: {limits: {networking.gke.io.networks/rdma-0: 1}}}
+  sharedMemory: {sizeLimit: 16Gi}
+  rendezvous: {addressSource: gke}
 """
 
     def __init__(self, workers: int = 3, *, before: Callable[[Object], None] | None = None) -> None:
@@ -318,10 +319,9 @@ class ClaimScene(Scene):
     """The same with cards by claim: addresses in the status of each pod's ResourceClaim."""
 
     written = """
-profiles:
-  shared:
-    sharedMemory: {sizeLimit: 16Gi}
-    rendezvous: {addressSource: claim, network: rails@net1}
+shared:
+  sharedMemory: {sizeLimit: 16Gi}
+  rendezvous: {addressSource: claim, network: rails@net1}
 """
 
     def __init__(self, workers: int = 3, *, before: Callable[[Object], None] | None = None) -> None:
@@ -375,7 +375,7 @@ class PodNetworkScene(Scene):
     """A job whose profile leaves it on the pod network."""
 
     written = PROFILES.replace(
-        "sharedMemory:", "rendezvous: {addressSource: none}\n    sharedMemory:"
+        "sharedMemory:", "rendezvous: {addressSource: none}\n  sharedMemory:"
     )
 
     def tell(self, pod: Object, address: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -16,77 +15,10 @@ from tests import ROOT
 from tests.docs.compatibility import compatibility
 from webhook.cli import imported, main
 from webhook.control.metrics import ControllerMetrics
-from webhook.core.profiles import profiles_schema
 from webhook.http.metrics import Metrics
 from webhook.serve.metrics import WebhookMetrics
 
 _WRITTEN = "<!-- Written by `make reference`; a test holds it to the code. -->\n"
-
-
-def fields() -> str:
-    """Return the page of the fields of profiles and of the Configuration, from their JSON Schema."""
-    schema = profiles_schema()
-    parts = schema["$defs"]
-    lines = [
-        "# Fields\n",
-        _WRITTEN,
-        "The fields of a FabricProfile's `spec`, and those of the Configuration. None is required but those that are",
-        "marked so; unknown keys are refused. [Profiles](profiles.md) shows them at work, and says more of those that",
-        "need it. `kubectl explain fabricprofile.spec` shows them too.\n",
-        "## Profile\n",
-        *_table(parts["Profile"], parts),
-        "## Configuration\n",
-        "What holds for all profiles is no field of theirs. It stands in `config.yaml`, of ConfigMap `fabric-injector-config`.\n",
-    ]
-    settings = {key: value for key, value in schema["properties"].items() if key != "profiles"}
-    lines += _table({"properties": settings}, parts)
-    return "\n".join(lines)
-
-
-def _table(part: Mapping[str, Any], parts: Mapping[str, Any]) -> list[str]:
-    return ["| field | default | meaning |", "|---|---|---|", *_rows(part, parts, ""), ""]
-
-
-def _rows(part: Mapping[str, Any], parts: Mapping[str, Any], above: str) -> Iterator[str]:
-    """Yield a row for each field, and those of an object's fields behind it, by their path."""
-    for name, field in part["properties"].items():
-        inner, path = _inner(field, parts), f"{above}{name}"
-        of_list = field.get("type") == "array"
-        of_object = inner is not None and "properties" in inner
-        path += "[]" if of_list and of_object else ""
-        told = field.get("description") or (inner or {}).get("description", "")
-        default = "required" if name in part.get("required", ()) else _default(field, of_object)
-        examples = [
-            f" For example `{_written(example)}`." for example in field.get("examples", ())[:1]
-        ]
-        yield f"| `{path}` | {default} | {_cell(''.join([told, _values(field), *examples]))} |"
-        if of_object and inner is not None:
-            yield from _rows(inner, parts, f"{path}.")
-
-
-def _inner(field: Mapping[str, Any], parts: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the object that a field, or each item of it, is; None for plain values."""
-    for each in (field, field.get("items", {}), *field.get("anyOf", ())):
-        if reference := each.get("$ref"):
-            found: Mapping[str, Any] = parts[reference.rpartition("/")[2]]
-            return found
-    return None
-
-
-def _values(field: Mapping[str, Any]) -> str:
-    values = field.get("enum") or field.get("items", {}).get("enum")
-    return f" One of {', '.join(f'`{value}`' for value in values)}." if values else ""
-
-
-def _default(field: Mapping[str, Any], of_object: bool) -> str:
-    default = field.get("default")
-    if of_object and isinstance(default, dict):
-        return ""
-    return "" if default is None else f"`{_written(default)}`"
-
-
-def _written(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _cell(text: str) -> str:
@@ -241,7 +173,6 @@ def _metric(family: Any) -> str:
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
-    "fields.md": fields,
     "flags.md": flags,
     "labels.md": labels,
     "metrics.md": metrics,

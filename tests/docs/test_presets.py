@@ -16,7 +16,6 @@ def tables() -> list[str]:
         *(f"| `{word}` | {means} |" for word, means in VERIFIED.items()),
         *(_there_is(preset) for preset in presets),
         *(_differs(preset) for preset in presets),
-        *(_allows(preset) for preset in presets if preset.allowed),
     ]
 
 
@@ -30,13 +29,6 @@ def _there_is(preset: Preset) -> str:
 def _differs(preset: Preset) -> str:
     about = preset.about
     return f"| `{preset.name}` | {_listed(about['change'])} | {_listed(about['adds'])} | {_listed(about['leavesOut'])} |"
-
-
-def _allows(preset: Preset) -> str:
-    columns = " | ".join(
-        _code(preset.allowed.get(key, [])) for key in ("hostPaths", "sidecarImages")
-    )
-    return f"| `{preset.name}` | {columns} |"
 
 
 def _listed(items: Mapping[str, str]) -> str:

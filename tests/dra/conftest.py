@@ -26,20 +26,20 @@ from tests.cluster.node.fixtures import (  # noqa: F401
 )
 from tests.cluster.node.node import Node
 from tests.cluster.operators.rows import NEWEST
+from tests.profiles import as_text
 from tests.tiers import mark_tier
 
 FOLDER = Path(__file__).parent
-PROFILES = """\
-profiles:
-  cards:
-    claims:
-    - name: card
-      requests: [{name: card, deviceClassName: cards}]
-      config: [{driver: dra.net, parameters: {interface: {name: net1, mtu: 1400}}}]
-    rendezvous: {addressSource: claim, network: card@net1}
-  own-claims:
-    rendezvous: {addressSource: claim, network: card@net1}
-"""
+PROFILES = as_text("""
+cards:
+  claims:
+  - name: card
+    requests: [{name: card, deviceClassName: cards}]
+    config: [{driver: dra.net, parameters: {interface: {name: net1, mtu: 1400}}}]
+  rendezvous: {addressSource: claim, network: card@net1}
+own-claims:
+  rendezvous: {addressSource: claim, network: card@net1}
+""")
 EXTENDED_CLASS = "accelerators"
 EXTENDED_RESOURCE = "example.com/accelerator"
 TEST_DEVICES = 4

@@ -7,19 +7,19 @@ import pytest
 from tests.cluster.claims.drivers import Driver
 from tests.cluster.node import jobs
 from tests.cluster.node.fixtures import NamespaceFactory
+from tests.profiles import as_text
 
 from .conftest import EXTENDED_CLASS, EXTENDED_RESOURCE, TEST_DEVICES
 
-PROFILES = f"""\
-profiles:
-  by-claim:
-    networks: [{{network: default/rdma-net, resource: {EXTENDED_RESOURCE}}}]
-  too-many:
-    networks:
-      - {{network: default/rdma-net, resource: {EXTENDED_RESOURCE}, count: {TEST_DEVICES + 1}}}
-  of-nobody:
-    networks: [{{network: default/rdma-net, resource: example.com/nothing}}]
-"""
+PROFILES = as_text(f"""
+by-claim:
+  networks: [{{network: default/rdma-net, resource: {EXTENDED_RESOURCE}}}]
+too-many:
+  networks:
+    - {{network: default/rdma-net, resource: {EXTENDED_RESOURCE}, count: {TEST_DEVICES + 1}}}
+of-nobody:
+  networks: [{{network: default/rdma-net, resource: example.com/nothing}}]
+""")
 
 
 def test_a_pod_that_asks_for_the_resource_gets_devices(

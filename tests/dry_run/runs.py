@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from tests.pods import FIXTURES
+from tests.profiles import profiles
 from webhook.core import names
-from webhook.core.profiles import Profiles, parse_profiles
 from webhook.dry_run import DryRun, dry_run
 from webhook.world.objects import ObjectsWorld
 
-PROFILES: Profiles = parse_profiles(
-    """
-    profiles:
-      rdma-shared:
-        networks: [{network: default/rdma-net, resource: rdma/hca}]
-      other:
-        networks: [{network: default/rdma-net, resource: rdma/other}]
-    """
-)
+PROFILES = profiles("""
+rdma-shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+other:
+  networks: [{network: default/rdma-net, resource: rdma/other}]
+""")
 OBJECTS = [
     {
         "kind": "Namespace",

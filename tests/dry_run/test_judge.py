@@ -13,10 +13,10 @@ import yaml
 from tests.dry_run.runs import PROFILES, TORCHX, WORLD, document, run
 from tests.dry_run.templates.test_kinds import IGNORED, SHOWN
 from tests.pods import FIXTURES
+from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Outcome, Reason
-from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
 from webhook.dry_run import DryRun, dry_run, render_diff
 
@@ -103,7 +103,7 @@ def test_names_the_option_where_it_leaves_the_pod_alone() -> None:
 
 
 def test_says_where_to_write_a_profile_when_there_is_none() -> None:
-    none = parse_profiles("profiles: {}")
+    none = profiles("{}")
     result = dry_run(TORCHX, namespace="research", profile=None, profiles=none, world=WORLD)
     told = "there is no profile for this namespace yet: write it"
     assert [pod.message.endswith(told) for pod in result.pods] == [True, True]

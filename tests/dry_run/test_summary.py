@@ -14,9 +14,9 @@ from tests.dry_run.runs import OBJECTS, TORCHX, run
 from tests.dry_run.templates.cases import workload
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.pods import FIXTURES
+from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.core.profiles import parse_profiles
 from webhook.dry_run import DryRun, PodResult, dry_run, render_diff, render_page
 from webhook.dry_run.summary import Summary
 from webhook.world.objects import ObjectsWorld
@@ -69,9 +69,9 @@ def summaries(*manifests: Object, **options: Any) -> tuple[Summary, ...]:
     return run(yaml.safe_dump_all(manifests), **{"profile": "rdma-shared", **options}).workloads
 
 
-def with_profiles(text: str, profile: str) -> Summary:
+def with_profiles(specs: str, profile: str) -> Summary:
     """Return what becomes of a PyTorchJob with one of these profiles."""
-    known, job = parse_profiles(text), yaml.safe_dump(pytorch_job())
+    known, job = profiles(specs), yaml.safe_dump(pytorch_job())
     world = ObjectsWorld(OBJECTS)
     [found] = dry_run(
         job, namespace="research", profile=profile, profiles=known, world=world
@@ -140,11 +140,9 @@ def test_tells_where_a_job_meets_whose_profile_names_another_source() -> None:
         "networking.gke.io/interfaces": json.dumps(interfaces),
         "networking.gke.io/default-interface": "eth0",
     }
-    gke = {"annotations": asked, "rendezvous": {"addressSource": "gke"}}
-    profiles = json.dumps(
-        {"profiles": {"gke": gke, "efa": {"rendezvous": {"addressSource": "none"}}}}
-    )
-    found = [with_profiles(profiles, name) for name in ("gke", "efa")]
+    gke = {"pod": {"metadata": {"annotations": asked}}, "rendezvous": {"addressSource": "gke"}}
+    specs = json.dumps({"gke": gke, "efa": {"rendezvous": {"addressSource": "none"}}})
+    found = [with_profiles(specs, name) for name in ("gke", "efa")]
     assert [(each.meets, each.trains) for each in found] == [
         ("eth1 of rdma-0", "eth1 of rdma-0"),
         ("the pod network", ""),
@@ -219,8 +217,9 @@ def test_a_pattern_is_no_place_and_nccl_may_choose_another_interface(
 
 
 def test_a_pattern_that_leaves_one_interface_needs_no_warning() -> None:
-    efa = "{env: {NCCL_SOCKET_IFNAME: '^lo,veth'}, rendezvous: {addressSource: none}}"
-    found = with_profiles(f"profiles: {{efa: {efa}}}", "efa")
+    env = "[{name: NCCL_SOCKET_IFNAME, value: '^lo,veth'}]"
+    efa = f"efa: {{container: {{env: {env}}}, rendezvous: {{addressSource: none}}}}"
+    found = with_profiles(efa, "efa")
     assert (found.trains, found.warnings) == ("", ())
 
 

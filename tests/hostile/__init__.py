@@ -11,71 +11,80 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
+from tests.profiles import profiles
 from tests.worlds import namespace, network
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles import Profiles, parse_profiles
 from webhook.world.objects import ObjectsWorld
 
 Path: TypeAlias = tuple[Any, ...]
 """The keys and indexes that lead to a place of a JSON value."""
 
-PROFILES = """
-allowed: {hostPaths: [/sys], sidecarImages: ["a.io/*"]}
-profiles:
-  plain: {networks: [{network: rails/rail-0}]}
-  full:
-    networks: [{network: rails/rail-0}, {network: rails/rail-1@rail1, resource: rdma/hca}]
-    resources: {hugepages-2Mi: 1Gi, rdma/other: 1}
-    existingDevices: add
-    sharedMemory: {sizeLimit: 16Gi, limitExisting: true}
-    env: {NCCL_IB_HCA: mlx5, NCCL_DEBUG: INFO, PET_RDZV_CONF: timeout=900}
-    deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
-    annotations: {example.com/fabric: rails}
-    ncclConf: true
-    nodeSelector: {fabric: rails}
-    rendezvous: {unreachable: fail}
-    volumes:
-      - {name: sys, hostPath: {path: /sys}}
-      - {name: dshm, emptyDir: {}}
-      - {name: data, configMap: {name: a}}
-    mounts:
+PROFILES = profiles("""
+plain: {networks: [{network: rails/rail-0}]}
+full:
+  networks: [{network: rails/rail-0}, {network: rails/rail-1@rail1, resource: rdma/hca}]
+  existingDevices: add
+  sharedMemory: {sizeLimit: 16Gi, limitExisting: true}
+  deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
+  ncclConf: true
+  rendezvous: {unreachable: fail}
+  container:
+    env:
+      - {name: NCCL_IB_HCA, value: mlx5}
+      - {name: NCCL_DEBUG, value: INFO}
+      - {name: PET_RDZV_CONF, value: timeout=900}
+    resources: {limits: {hugepages-2Mi: 1Gi, rdma/other: 1}}
+    volumeMounts:
       - {name: sys, mountPath: /host}
       - {name: data, mountPath: /data}
       - {name: own, mountPath: /own}
-    sidecars:
-      - name: daemon
-        image: "a.io/b:1"
-        mounts: [{name: sys, mountPath: /s}]
-        capabilities: [NET_ADMIN]
-        resources: {rdma/hca: 1}
-    tolerations: [{key: gpu, operator: Exists}, {key: fabric, value: rails, effect: NoSchedule}]
-    quantities: [{resource: a.io/efa, perAccelerator: 4, byNodeType: {a: 2}, nodeLabel: rack}]
-    claims:
-      - {name: nic, requests: [{name: nic, deviceClassName: a.io}]}
-      - name: pair
-        requests: [{name: r, deviceClassName: b.io}]
-        constraints: [{matchAttribute: a.io/numa}]
-  everyone:
-    pods: all
-    container: side
-    networks: [{network: rails/rail-1, count: 2}]
-    existingDevices: keep
-    sharedMemory: {enabled: false}
-    rendezvous: {rankZero: name, ipFamily: IPv6, waitImage: "registry.example.com/busybox:1"}
-  installed:
-    pods: all
-    networks: [{network: rails/rail-0}]
-    podSecurity: skip
-    rendezvous: {waitImage: installed, ipFamily: IPv6}
-    volumes: [{name: sys, hostPath: {path: /sys}}, {name: sys-2, emptyDir: {}}]
-    sidecars: [{name: root, image: a.io/b, privileged: true}, {name: side, image: a.io/b}]
-    quantities: [{resource: a.io/efa, perAccelerator: 2}]
-  own:
-    ncclConf: true
-    rendezvous: {enabled: false}
-    claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]
-"""
+  pod:
+    metadata: {annotations: {example.com/fabric: rails}}
+    spec:
+      nodeSelector: {fabric: rails}
+      tolerations: [{key: gpu, operator: Exists}, {key: fabric, value: rails, effect: NoSchedule}]
+      volumes:
+        - {name: sys, hostPath: {path: /sys}}
+        - {name: dshm, emptyDir: {}}
+        - {name: data, configMap: {name: a}}
+      initContainers:
+        - name: daemon
+          image: "a.io/b:1"
+          restartPolicy: Always
+          volumeMounts: [{name: sys, mountPath: /s}]
+          securityContext: {capabilities: {add: [NET_ADMIN]}}
+          resources: {limits: {rdma/hca: 1}, requests: {rdma/hca: 1}}
+  quantities: [{resource: a.io/efa, perAccelerator: 4, byNodeType: {a: 2}, nodeLabel: rack}]
+  claims:
+    - {name: nic, requests: [{name: nic, deviceClassName: a.io}]}
+    - name: pair
+      requests: [{name: r, deviceClassName: b.io}]
+      constraints: [{matchAttribute: a.io/numa}]
+everyone:
+  pods: all
+  trainingContainer: side
+  networks: [{network: rails/rail-1, count: 2}]
+  existingDevices: keep
+  sharedMemory: {enabled: false}
+  rendezvous: {rankZero: name, ipFamily: IPv6, waitImage: "registry.example.com/busybox:1"}
+installed:
+  pods: all
+  networks: [{network: rails/rail-0}]
+  podSecurity: skip
+  rendezvous: {waitImage: installed, ipFamily: IPv6}
+  pod:
+    spec:
+      volumes: [{name: sys, hostPath: {path: /sys}}, {name: sys-2, emptyDir: {}}]
+      initContainers:
+        - {name: root, image: a.io/b, restartPolicy: Always, securityContext: {privileged: true}}
+        - {name: side, image: a.io/b, restartPolicy: Always}
+  quantities: [{resource: a.io/efa, perAccelerator: 2}]
+own:
+  ncclConf: true
+  rendezvous: {enabled: false}
+  claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]
+""")
 SPACES = {
     "plain": {},
     "full": {},
@@ -84,11 +93,6 @@ SPACES = {
     "own": {},
 }
 """The namespaces, each with the profile of its name, and their further labels."""
-
-
-def profiles() -> Profiles:
-    """Return the profiles of all namespaces."""
-    return parse_profiles(PROFILES)
 
 
 def world(train: str = "plain", **more: str) -> ObjectsWorld:

@@ -22,8 +22,8 @@ helm install fabric-injector manifests/chart --namespace fabric-injector --creat
 helm test fabric-injector --namespace fabric-injector
 ```
 
-A mistake in the values, in a profile too, is told by `helm install`, `upgrade`, `template` and `lint`, with its path; what spans
-fields, by the API server. `helm test` runs `fabric-injector check`, which fails where something has to be mended.
+`helm install`, `upgrade`, `template` and `lint` tell a mistake in the values with its path; the API server tells one in a profile, and before it
+`fabric-injector profiles validate`. `helm test` runs `fabric-injector check`, which fails where something has to be mended.
 
 Helm makes the profiles of a first install by a hook, after their definition; the next `helm upgrade` takes them over, and one that
 takes a profile out of the values deletes it. An uninstall keeps the definition, and with it the profiles that Helm has not made or

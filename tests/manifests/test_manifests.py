@@ -7,13 +7,12 @@ import pytest
 import yaml
 
 from tests import ROOT
-from tests.manifests.custom_resource_definition import text
 from webhook import __version__
 from webhook.cli import imported
 from webhook.control.run import DEFAULT_NAMESPACE, LEASE
 from webhook.core import names
-from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS
+from webhook.validate.definition import definition
 
 MANIFESTS = ROOT / "manifests"
 KUSTOMIZATION = yaml.safe_load((MANIFESTS / "base/kustomization.yaml").read_text())
@@ -187,12 +186,8 @@ def test_ships_no_profiles_which_an_upgrade_would_overwrite() -> None:
     assert [each for each in OBJECTS if each["kind"] in ("ConfigMap", "Secret")] == []
 
 
-def test_ships_the_custom_resource_definition_that_the_code_defines() -> None:
-    assert (MANIFESTS / "base" / "custom-resource-definition.yaml").read_text() == text(), (
-        "run `make reference`"
-    )
-    definition = custom_resource_definition()
-    assert shipped("CustomResourceDefinition", definition["metadata"]["name"]) == definition
+def test_ships_the_definition_that_the_command_checks_by() -> None:
+    assert shipped("CustomResourceDefinition", definition()["metadata"]["name"]) == definition()
 
 
 def test_says_of_every_object_which_part_it_belongs_to() -> None:

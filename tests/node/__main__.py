@@ -17,16 +17,16 @@ from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
 from tests.cluster.node.product import install
 from tests.cluster.node.requirements import not_possible
+from tests.profiles import as_text
 from webhook.core.names import PROFILE
 
 NAMESPACE = "research"
 JOB = Path(__file__).with_name("job.yaml")
-PROFILES = """\
-profiles:
-  rdma-shared:
-    networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
-    sharedMemory: {sizeLimit: 192Mi, limitExisting: true}
-"""
+PROFILES = as_text("""
+rdma-shared:
+  networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
+  sharedMemory: {sizeLimit: 192Mi, limitExisting: true}
+""")
 
 
 @click.command(help=__doc__)

@@ -15,19 +15,19 @@ from tests.cluster.node.namespace import Namespace
 from tests.cluster.node.node import Node
 from tests.cluster.node.pods import Pod
 from tests.cluster.node.product import install, is_available, uninstall
+from tests.profiles import as_text
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Object
 
-PROFILES = """\
-profiles:
-  rdma-shared:
-    networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
-    sharedMemory: {sizeLimit: 192Mi, limitExisting: true}
-  no-shell:
-    networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
-    rendezvous: {waitImage: installed}
-"""
+PROFILES = as_text("""
+rdma-shared:
+  networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
+  sharedMemory: {sizeLimit: 192Mi, limitExisting: true}
+no-shell:
+  networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
+  rendezvous: {waitImage: installed}
+""")
 PRESETS = {"nvidia-macvlan": "default/rdma-net-ipam", "openshift-roce": "{namespace}/example-net"}
 """The network that each preset names."""
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import jsonpatch
 
 from tests import pods
+from tests.profiles import profiles
 from tests.worlds import namespace, network
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles import parse_profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
@@ -27,14 +27,13 @@ NETWORKS = {
     "rails/rail-1": "nvidia.com/rail_1",
     "train/own": "nvidia.com/rail_0",
 }
-PROFILES = parse_profiles("""
-profiles:
-  rails:
-    pods: all
-    networks: [{network: rails/rail-0}, {network: rails/rail-1}]
-  completes:
-    pods: all
-    rendezvous: {enabled: false}
+PROFILES = profiles("""
+rails:
+  pods: all
+  networks: [{network: rails/rail-0}, {network: rails/rail-1}]
+completes:
+  pods: all
+  rendezvous: {enabled: false}
 """)
 MODES = {"default": (), "honour": ("-honor-resources",)}
 

@@ -4,8 +4,7 @@ import itertools
 import json
 from typing import Any
 
-import yaml
-
+from tests.profiles import as_text
 from webhook.core import names
 
 BASE: dict[str, Any] = {
@@ -39,10 +38,10 @@ def profiles_text(config: str | None) -> str:
             attached = [
                 part.strip() for part in wanted.pop(names.NETWORKS, "").split(",") if part.strip()
             ]
-            profiles["-".join([PROFILE, *keys])] = {
+            profiles[f"{PROFILE}-{len(profiles)}"] = {
                 **base,
                 "podLabels": dict.fromkeys(keys, "true"),
-                "annotations": wanted,
+                "pod": {"metadata": {"annotations": wanted}},
                 "networks": [{"network": one} for one in attached],
             }
-    return yaml.safe_dump({"profiles": profiles})
+    return as_text(json.dumps(profiles))

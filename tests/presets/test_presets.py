@@ -15,7 +15,6 @@ from tests import ROOT
 from tests.presets.comparison import Items, gives, items_of
 from webhook.core import names
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.core.profiles.objects import SETTINGS_API_VERSION, SETTINGS_KIND
 from webhook.core.review import decide
 from webhook.dry_run import PodResult, dry_run
 from webhook.presets import VERIFIED, preset_names, read_preset
@@ -34,13 +33,9 @@ def facts(name: str) -> dict[str, Any]:
 
 
 @cache
-def profiles(name: str, *, allowed: bool = True) -> Profiles:
-    """Read the preset with a Configuration that allows what it says it needs, or nothing."""
-    preset = read_preset(name)
-    settings: dict[str, Any] = {"apiVersion": SETTINGS_API_VERSION, "kind": SETTINGS_KIND}
-    if allowed and preset.allowed:
-        settings["allowed"] = preset.allowed
-    return parse_profiles(f"{yaml.safe_dump(settings)}---\n{preset.text}")
+def profiles(name: str) -> Profiles:
+    """Read the preset."""
+    return parse_profiles(read_preset(name).text)
 
 
 @cache
@@ -183,18 +178,6 @@ def test_names_no_interface_of_the_pod_network_to_coreweaves_pods_on_the_nodes()
         )
         assert "variable NCCL_IB_HCA" in found
         assert "variable NCCL_SOCKET_IFNAME" not in found
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if read_preset(name).allowed])
-def test_what_the_configuration_must_allow_is_told(name: str) -> None:
-    """It suffices, as the other tests show; without it the pods are refused."""
-    for pod in training_pods(name, allowed=False):
-        assert not pod.allowed
-        assert "config.yaml of ConfigMap fabric-injector-config" in pod.message
-        for values in read_preset(name).allowed.values():
-            assert [
-                pod.message.count(f" {each} ") + pod.message.count(f" {each}:") for each in values
-            ] == [1] * len(values)
 
 
 @each_preset

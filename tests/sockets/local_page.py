@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from tests.diagnose.scenes import NOW, PROFILES, SPACE, Scene
 from tests.fake_apiserver import EVENTS, NAMESPACES, NETWORKS, NODES, PODS, FakeApiServer
+from tests.profiles import as_text
 from tests.sockets.server import Program, Reply, ask_at, write_kubeconfig
 from tests.waiting import wait_until
 from webhook.core.model import Object
@@ -60,7 +61,7 @@ class LocalPage(Program):
         given = ["--kubeconfig", str(self.kubeconfig), *options]
         if profiles is not None:
             self.profiles = folder / "profiles.yaml"
-            self.profiles.write_text(profiles)
+            self.profiles.write_text(as_text(profiles))
             given += ["--profiles", str(self.profiles)]
         super().__init__(folder / "output", [sys.executable, "-m", "webhook", "page", *given])
         self.key = ""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.profiles import as_text
 from tests.sockets.conftest import Serve
 from tests.tables import table
 from tests.waiting import wait_until
@@ -13,27 +14,23 @@ HEAD = f"apiVersion: {SETTINGS_API_VERSION}\nkind: Configuration\n"
 
 
 @table(
-    "config, profiles, message",
+    "config, multus, message",
     {
         "value": (f"{HEAD}multus: {{defaultNetworks: two}}", "", "multus.defaultNetworks: "),
-        "short form": (
-            "multus: {defaultNetworks: 1}",
-            "",
-            "is not a Configuration; write ",
-        ),
+        "no object": ("multus: {defaultNetworks: 1}", "", "kind: "),
         "two places for one setting": (
             None,
-            "multus: {defaultNetworks: 1}",
+            "{defaultNetworks: 1}",
             "multus: is given though there is a configuration file",
         ),
     },
 )
 def test_a_mistake_is_told_at_start(
-    tmp_path: Path, serve: Serve, config: str | None, profiles: str, message: str
+    tmp_path: Path, serve: Serve, config: str | None, multus: str, message: str
 ) -> None:
     if config:
         (tmp_path / "config.yaml").write_text(config)
-    (tmp_path / "profiles.yaml").write_text(f"{profiles}\nprofiles: {{}}\n")
+    (tmp_path / "profiles.yaml").write_text(as_text("{}", multus))
     with pytest.raises(AssertionError) as ended:
         serve(f"--config={tmp_path}/config.yaml", f"--profiles={tmp_path}/profiles.yaml")
     assert message in str(ended.value)

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import pytest
 
 from tests.fake_apiserver import PODS, FakeApiServer, hang
+from tests.profiles import as_text
 from tests.sockets.server import Server, environment, write_kubeconfig
 from tests.waiting import wait_until
 
@@ -63,7 +64,7 @@ def test_faults_of_the_profiles_are_told_and_addresses_published_all_the_same(
     tmp_path: Path, start: Start, server: FakeApiServer
 ) -> None:
     profiles = tmp_path / "profiles.yaml"
-    profiles.write_text("profiles: {shared: {networks: [{netwrok: default/rdma-net}]}}")
+    profiles.write_text(as_text("{shared: {networks: [{netwrok: default/rdma-net}]}}"))
     process = start(server.url, f"--profiles={profiles}")
     wait_until(lambda: process.get("/readyz").status == 200, "readiness")
     assert "netwrok" in process.log.read_text()

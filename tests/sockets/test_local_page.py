@@ -22,6 +22,7 @@ from tests.fake_apiserver import (
     hang,
     status,
 )
+from tests.profiles import as_text
 from tests.sockets.local_page import LocalPage, hold
 from tests.sockets.server import ROOT
 from tests.tables import table
@@ -303,11 +304,11 @@ class TestCommand:
 
     def test_refuses_wrong_profiles(self, tmp_path: Path, server: FakeApiServer) -> None:
         with pytest.raises(AssertionError, match="the profiles cannot be used"):
-            LocalPage(tmp_path, server.url, profiles="profiles: {x: {networks: 5}}").__enter__()
+            LocalPage(tmp_path, server.url, profiles="x: {networks: 5}").__enter__()
 
     def test_reads_profiles_anew(self, own: LocalPage) -> None:
         own.open()
-        own.profiles.write_text(PROFILES.replace("  shared:", "  other:"))
+        own.profiles.write_text(as_text(PROFILES.replace("shared:", "other:")))
         assert [each["name"] for each in own.get("/state")["profiles"]] == ["other"]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from certs.throwaway import make_throwaway
+from tests.profiles import as_text
 from tests.sockets.conftest import FILES, OBJECTS, PROFILES, Serve
 from tests.sockets.server import ANY_PORT, ROOT, SERVE, SERVE_ANYWHERE, Server
 from tests.tables import table
@@ -58,7 +59,7 @@ def test_takes_environment_options(
 
 def test_names_every_fault_of_the_profiles(tmp_path: Path, tls_dir: Path) -> None:
     profiles = tmp_path / "profiles.yaml"
-    profiles.write_text("profiles:\n  one: {pods: none}\n  two: {colour: red}\n")
+    profiles.write_text(as_text("  one: {pods: none}\n  two: {colour: red}\n"))
     said = refused(f"--profiles={profiles}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
     assert f"{profiles}: line 2: profiles.one.pods" in said
     assert f"{profiles}: line 3: profiles.two.colour" in said

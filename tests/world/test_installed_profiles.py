@@ -12,6 +12,7 @@ from tests.fake_apiserver import (
     status,
     text,
 )
+from tests.profiles import as_text
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
 from webhook.core.errors import InputError
 from webhook.core.profiles import Multus
@@ -162,7 +163,7 @@ def test_reads_the_file_that_the_deployment_mounts(server: FakeApiServer) -> Non
     server.misbehave(
         "get",
         "/api/v1/namespaces/sys/configmaps/mine",
-        config_map({"f.yaml": "profiles: {in-file: {}}"}),
+        config_map({"f.yaml": as_text("in-file: {}")}),
     )
     found = read(server, None)
     assert (found.source, list(found.known().profiles)) == (
@@ -195,8 +196,8 @@ def test_takes_objects_unless_a_file_is_named(server: FakeApiServer, answer: Beh
         ),
         (
             ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml")),
-            config_map({"f.yaml": "profiles:\n  a: {nets: 1}\n"}),
-            "ConfigMap sys/mine, f.yaml, line 2: profiles.a.nets: is not a field",
+            config_map({"f.yaml": as_text("a: {nets: 1}")}),
+            "ConfigMap sys/mine, f.yaml, line 6: FabricProfile a: spec.nets: is not a field",
         ),
         (
             ProfilesPlace("/in/the/image.yaml"),
@@ -243,9 +244,9 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
 def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: FakeApiServer) -> None:
     place = ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml"))
     path = "/api/v1/namespaces/sys/configmaps/mine"
-    both = "{profiles: {}, multus: {defaultNetworks: 1}}"
+    both = as_text("{}", "{defaultNetworks: 1}")
     server.misbehave(
-        "get", path, config_map({"f.yaml": "profiles: {a: {}}"}), config_map({"f.yaml": both})
+        "get", path, config_map({"f.yaml": as_text("a: {}")}), config_map({"f.yaml": both})
     )
     server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
     found = read(server, place).known()
@@ -290,7 +291,7 @@ def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) ->
     )
 
 
-def test_objects_of_a_file_get_the_clusters_settings_a_short_form_not(
+def test_profiles_of_a_file_without_a_configuration_get_the_clusters(
     server: FakeApiServer,
 ) -> None:
     objects = "{apiVersion: fabric-injector.io/v1alpha1, kind: FabricProfile, metadata: {name: a}, spec: {}}"
@@ -302,14 +303,10 @@ def test_objects_of_a_file_get_the_clusters_settings_a_short_form_not(
             reader, "sys", read_file("f", content), FROM_OBJECTS
         ).known()
         assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
-    for content in ("profiles: {a: {}}", f"{CONFIGURATION.replace('true', 'false')}---\n{objects}"):
-        server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
-        assert (
-            beside_installed_settings(reader, "sys", read_file("f", content), FROM_OBJECTS)
-            .known()
-            .multus
-            == Multus()
-        )
+    own = read_file("f", f"{CONFIGURATION.replace('true', 'false')}---\n{objects}")
+    server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
+    found = beside_installed_settings(reader, "sys", own, FROM_OBJECTS).known()
+    assert found.multus == Multus()
 
 
 CLAIMS = [{"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.net"}]}]
@@ -339,7 +336,7 @@ def test_asks_whether_claims_are_served_only_for_profiles_with_some(
 
 def test_profiles_of_a_file_give_no_claims(server: FakeApiServer) -> None:
     server.misbehave(
-        "get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"p.yaml": "profiles: {a: {}}"})
+        "get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"p.yaml": as_text("a: {}")})
     )
     found = read(server, ProfilesPlace(config_map=ConfigMapKey("mine", "p.yaml")))
     assert found.known().claims_problem == CLAIMS_OF_A_FILE

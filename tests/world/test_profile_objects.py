@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.fake_apiserver import FABRIC_PROFILES, NOT_INSTALLED, FakeApiServer, status, text
+from tests.profiles import profiles
 from tests.waiting import wait_until
 from webhook.core.errors import InputError, ProfilesError, WebhookError
-from webhook.core.profiles import Profile, parse_profiles
+from webhook.core.profiles import Profile
 from webhook.core.profiles.load import read_profile
 from webhook.kube import list_watch
 from webhook.world import profile_objects
@@ -107,11 +108,11 @@ def networks(objects: ProfileObjects) -> dict[str, list[str]]:
 def test_the_objects_are_the_profiles_that_a_file_holds(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
-    put(server, "b", networks=[{"network": "default/rdma-net"}], env={"NCCL_IB_HCA": "mlx5"})
+    put(server, "b", networks=[{"network": "default/rdma-net"}], accelerators=8)
     put(server, "a", podLabels={"x": "y"})
     objects = start()
-    wanted = parse_profiles(
-        "profiles: {a: {podLabels: {x: 'y'}}, b: {networks: [{network: default/rdma-net}], env: {NCCL_IB_HCA: mlx5}}}"
+    wanted = profiles(
+        "{a: {podLabels: {x: 'y'}}, b: {networks: [{network: default/rdma-net}], accelerators: 8}}"
     )
     assert objects.current() == wanted.profiles
     assert list(objects.current()) == ["a", "b"]

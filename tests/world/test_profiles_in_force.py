@@ -8,7 +8,7 @@ def test_keeps_each_part_until_it_comes_anew() -> None:
     seen: list[Profiles] = []
     in_force = ProfilesInForce(own_image="example.com/fabric-injector:1", on_change=seen.append)
     assert in_force.current() == Profiles(own_image="example.com/fabric-injector:1")
-    in_force.put(profiles={"a": Profile("a", pod_labels={"x": "y"})})
+    in_force.put(profiles={"a": Profile(name="a", pod_labels={"x": "y"})})
     in_force.put(settings=ClusterSettings(Multus(default_networks=1)))
     current = in_force.current()
     assert list(current.profiles) == ["a"]

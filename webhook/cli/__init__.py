@@ -19,10 +19,11 @@ _COMMANDS = {
     "page": "Show dry run, status and check in a browser, on this machine.",
     "certs": "Show, issue or rotate the webhook's certificates.",
     "presets": "List or print ready-made profiles for clouds and NVIDIA's operator.",
+    "profiles": "Validate profiles: all faults at once, each with its line.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
-_UNLISTED = ("read-profiles", "wait")
-"""Run by ``serve`` alone, and by the wait containers."""
+_UNLISTED = ("wait",)
+"""Run by the wait containers."""
 _INTERRUPTED = 130
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 

@@ -74,10 +74,7 @@ def _beside_settings_of(found: list[Object], read: ProfilesRead) -> ProfilesRead
     if read.has_settings:
         note(f"the {SETTINGS_KIND} in --objects is not used: {read.source} has one itself")
         return read
-    settings = among.known().settings
-    return replace(
-        read, profiles=replace(read.known(), multus=settings.multus, allowed=settings.allowed)
-    )
+    return replace(read, profiles=replace(read.known(), multus=among.known().multus))
 
 
 def _installed(connection: Connection, system_namespace: str, elsewhere: str) -> ProfilesRead:

@@ -31,7 +31,7 @@ def read_manifests(
     from webhook.dry_run.templates import parse_documents
 
     documents: list[Any] = []
-    for path in _files(manifests, recursive=recursive):
+    for path in list_files(manifests, recursive=recursive):
         text = read_text(path)
         found: dict[int, Sequence[str]] = {}
         try:
@@ -49,7 +49,8 @@ def read_manifests(
     return documents
 
 
-def _files(paths: Sequence[Path], *, recursive: bool) -> list[Path]:
+def list_files(paths: Sequence[Path], *, recursive: bool) -> list[Path]:
+    """Return the files, and of folders those that kubectl reads; raise InputError where a folder has none."""
     from webhook.core.errors import InputError
 
     files: list[Path] = []

@@ -43,8 +43,7 @@ def command(name: str | None, output: str | None) -> None:
     compares the pods that result with that manifest, and that nobody of this project has run it on that fabric: try it on one job
     first.
 
-    A preset is a start: the comments above it name what to change, such as the names of your networks, and what the Configuration must
-    allow. -o json gives the FabricProfile alone.
+    A preset is a start: the comments above it name what to change, such as the names of your networks. -o json gives the FabricProfile alone.
     """  # noqa: D301  # \\b is click's own mark
     from webhook.cli.presets_text import dump, heading, listing
     from webhook.presets import read_preset, read_presets

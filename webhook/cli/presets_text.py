@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 import yaml
 
-from webhook.core import names
-from webhook.core.profiles.objects import SETTINGS_KIND
 from webhook.presets import VERIFIED, Preset
 
 _WIDTH = 120
@@ -38,7 +36,7 @@ def listing(presets: list[Preset]) -> Iterator[str]:
 
 
 def heading(preset: Preset) -> Iterator[str]:
-    """Yield the comment above a profile: what it is, where it is from, what to change and to allow."""
+    """Yield the comment above a profile: what it is, where it is from, what to change."""
     about = preset.about
     yield f"{preset.name}: {about['gives']}."
     yield from textwrap.wrap(f"Verified: {about['verified']}. {about['note']}", _WIDTH)
@@ -58,10 +56,6 @@ def heading(preset: Preset) -> Iterator[str]:
             yield title
             for what, why in about[key].items():
                 yield from _item(what, why, "  ")
-    if preset.allowed:
-        where = f"Helm: value allowed; else {names.CONFIG_FILE} of ConfigMap {names.CONFIG_MAP}"
-        yield f"The {SETTINGS_KIND} must allow ({where}), beside what it allows already:"
-        yield from textwrap.indent(dump({"allowed": preset.allowed}, "yaml"), "  ").splitlines()
 
 
 def _item(what: str, text: str, indent: str) -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
 from webhook.core.addresses import Choice, claim
 from webhook.core.errors import Denied
-from webhook.core.injection import claims, whole
+from webhook.core.injection import claims, pod_security, whole
 from webhook.core.job_key import job_key
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.networks import Attachment, resolve_networks
@@ -62,7 +64,6 @@ def make_plan(
         training_pod=training_pod,
         chosen_by=_chosen_by(pod, profile, override),
         own_image=profiles.own_image,
-        allowed=profiles.allowed,
         claims_problem=profiles.claims_problem,
     )
     if job.warning:
@@ -167,14 +168,31 @@ def _meet(
 def _give_whole(pod: Object, plan: Plan, job: TrainingPod | NotTraining) -> Plan | Skip:
     """Give the fabric whole, or networks only."""
     profile = plan.profile
-    if not (profile.quantities or profile.volumes or profile.sidecars):
-        return plan
-    lacking = whole.find_lacking(pod, plan)
-    if lacking is None:
-        return plan
+    lacking = whole.unknown_device(pod, plan) if profile.quantities else None
+    return plan if lacking is None else networks_only(plan, lacking, job.system)
+
+
+def networks_only(plan: Plan, lacking: Decision, system: str) -> Plan | Skip:
+    """Give the networks of the profile and nothing else of it, or leave the pod alone."""
     if plan.attachments or plan.rendezvous_network is not None:
         return whole.without_parts(plan, lacking)
-    return Skip(whole.left_alone(plan, lacking), job.system, profile.name)
+    return Skip(whole.left_alone(plan, lacking), system, plan.profile.name)
+
+
+def give_way(pod: Object, injected: Object, plan: Plan) -> Plan | Skip | None:
+    """Ask PodSecurity about the injected pod; return what is left where it refuses an addition.
+
+    Raises Denied where the profile says ``podSecurity: deny``.
+    """
+    level = pod_security.level_of(plan)
+    refused = pod_security.added(pod, injected, level) if level else []
+    if not refused:
+        return None
+    lacking = pod_security.refuse(plan, refused)
+    if all(each.what == pod_security.IPC_LOCK for each in refused):
+        bare = structs.replace(plan.profile, ipc_lock=False)
+        return replace(plan, profile=bare, warnings=(*plan.warnings, lacking))
+    return networks_only(plan, lacking, plan.training_pod.system if plan.training_pod else "")
 
 
 def select_profile(

@@ -62,7 +62,6 @@ class Reason(StrEnum):
     HUGEPAGES = "hugepages"
     WINDOWS = "windows"
     NODE_SELECTOR_CONFLICT = "node-selector-conflict"
-    NOT_ALLOWED = "not-allowed"
     NO_VOLUME = "no-volume"
     UNKNOWN_QUANTITY = "unknown-quantity"
     OTHER_ACCELERATORS = "other-accelerators"

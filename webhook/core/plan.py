@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from webhook.core.addresses import Source, source_named
 from webhook.core.model import Decision, MasterAddress, Namespace, Object
 from webhook.core.networks import Attachment
-from webhook.core.profiles import Allowed, Profile
+from webhook.core.profiles import Profile
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
-
-NOTHING_ALLOWED = Allowed()
 
 
 @dataclass(slots=True)
@@ -28,9 +26,8 @@ class Plan:
     *why_no_rendezvous* says why. *local_address_everywhere*: c10d would order the ranks differently
     unless every rank gives its own address. *master*: the published address of rank 0, for a worker
     of a job that has one already. *own_image*: this program's image, empty where unknown.
-    *chosen_by*: whose word chose the profile. *warnings*: of the decisions themselves. *allowed*:
-    what the Configuration lets profiles give. *claims_problem*: why no pod gets the claims of its
-    profile.
+    *chosen_by*: whose word chose the profile. *warnings*: of the decisions themselves.
+    *claims_problem*: why no pod gets the claims of its profile.
     """
 
     profile: Profile
@@ -51,7 +48,6 @@ class Plan:
     own_image: str = ""
     chosen_by: str = ""
     warnings: tuple[Decision, ...] = ()
-    allowed: Allowed = NOTHING_ALLOWED
     claims_problem: str = ""
 
     def trainer(self, pod: Object) -> Object:

@@ -100,6 +100,8 @@ class _SecurityContext(Read):
     se_linux_options: Confinement | None = None
     seccomp_profile: Confinement | None = None
     app_armor_profile: Confinement | None = None
+    windows_options: dict[str, Any] | None = None
+    sysctls: list[dict[str, Any]] | None = None
     capabilities: _Capabilities | None = None
 
 
@@ -129,6 +131,7 @@ class Container(Read):
     env_from: Any = None
     volume_mounts: list[_Mount] | None = None
     volume_devices: list[_BlockDevice] | None = None
+    ports: list[dict[str, Any]] | None = None
     resources: Resources | None = None
     security_context: _SecurityContext | None = None
     liveness_probe: _Hook | None = None

@@ -11,7 +11,7 @@ from pybase64 import b64encode
 
 from webhook import __version__
 from webhook.core import bounds, names, podspec
-from webhook.core.decide import Skip, make_plan
+from webhook.core.decide import Skip, give_way, make_plan
 from webhook.core.draft import Draft, TooManyEdits
 from webhook.core.errors import Denied, MalformedReview, Unavailable
 from webhook.core.injection import copies, own_keys, steps
@@ -123,7 +123,7 @@ def _judge(
     draft = Draft(pod)
     try:
         plan = make_plan(pod, space, profiles, world, profile)
-        return _skip(draft, plan) if isinstance(plan, Skip) else _carry_out(draft, plan)
+        return _skip(draft, plan) if isinstance(plan, Skip) else _carry_out(draft, plan, pod)
     except Denied as denied:
         return _denial([denied, *denied.further], pod)
     except TooManyEdits:
@@ -139,8 +139,11 @@ def _skip(draft: Draft, skip: Skip) -> Verdict:
     return verdict
 
 
-def _carry_out(draft: Draft, plan: Plan) -> Verdict:
+def _carry_out(draft: Draft, plan: Plan, pod: Object) -> Verdict:
     decisions = (*plan.warnings, *steps.apply(draft, plan, __version__))
+    if less := give_way(pod, draft.pod, plan):
+        again = Draft(pod)
+        return _skip(again, less) if isinstance(less, Skip) else _carry_out(again, less, pod)
     verdict = _allowed(draft, decisions, "injected" if draft.operations else "unchanged")
     verdict.profile, verdict.revision = plan.profile.name, plan.profile.revision
     if plan.training_pod:

@@ -38,7 +38,8 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
         if index is None:
             raise Denied(STEP, Reason.INVALID_POD, _absent(pod, wanted))
         return index
-    if profile.container and (index := _index(found, profile.container)) is not None:
+    named = profile.training_container
+    if named and (index := _index(found, named)) is not None:
         return index
     for index, container in enumerate(found):
         if claims(container) or find_accelerator(container):

@@ -52,8 +52,6 @@ class Code(Enum):
         "create them there: the webhook does not start without its profiles file")
     SETTING_INERT = ("profiles", "A setting of the profile has no effect beside another one.",
         "leave one of the two out")
-    NOT_ALLOWED = ("profiles", "The Configuration does not allow a path or an image of the profile.",
-        "add it to allowed in the Configuration, or remove it from the profile")
     DEFINITION_AGREES = "profiles", "The API server knows FabricProfiles as this version does."
     DEFINITION_MISSING = ("profiles", "The CustomResourceDefinition of FabricProfile does not exist, so there are no profiles.",
         f"apply the manifests again: {_APPLY}; it comes first")

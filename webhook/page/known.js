@@ -132,7 +132,6 @@ function showProfiles(state, links) {
 }
 
 function profileCard(profile, { namespacesOf, known }) {
-  const settings = Object.entries(profile.settings);
   const users = namespacesOf.get(profile.name);
   return h(
     "article",
@@ -141,7 +140,7 @@ function profileCard(profile, { namespacesOf, known }) {
     h("p", { class: "facts users" }, users ? ["used by ", several("namespaces", users)] : "used by no namespace"),
     h("ul", { class: "wanted" }, profile.networks.map((wanted) => h("li", {}, network(wanted, known)))),
     profile.networks.length ? "" : h("p", { class: "muted" }, "No networks: it completes what a pod's own annotation asks for."),
-    settings.length ? h("dl", {}, settings.map(([key, value]) => [h("dt", {}, key), h("dd", {}, written(value))])) : "",
+    profile.spec && h("pre", {}, code(profile.spec)),
   );
 }
 
@@ -158,8 +157,3 @@ function network(wanted, known) {
 }
 
 const pairs = (map) => Object.entries(map).map(([key, value]) => code(`${key}=${plain(value)}`));
-
-function written(value) {
-  if (Array.isArray(value)) return value.map(code);
-  return value !== null && typeof value === "object" ? pairs(value) : code(value);
-}

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any
+from collections.abc import Iterable
+
+import msgspec
+import yaml
 
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Namespace, NetworkDefinition, Object
-from webhook.core.profiles import (
-    Profile,
-    ProfileNetwork,
-    Profiles,
-    RendezvousSettings,
-    SharedMemory,
-)
+from webhook.core.profiles import Profile, ProfileNetwork, Profiles
+from webhook.core.profiles.grammar import Seconds
 from webhook.world.held import Master, Snapshot
 
 
@@ -67,57 +63,20 @@ def _job(pod: tuple[str, str], master: Master) -> Object:
 
 
 def _profile(profile: Profile) -> Object:
-    """Describe a profile with the keys of its file; *settings* holds what differs from the default."""
-    settings = dict(_settings(profile, Profile(profile.name)))
-    for key in ("networks", "revision", "generation"):
-        settings.pop(key, None)
+    """Describe a profile; *spec* is what it says beside its networks, as YAML."""
+    spec = msgspec.to_builtins(profile, enc_hook=_written, order="deterministic")
+    for key in ("name", "networks", "revision", "generation"):
+        spec.pop(key, None)
     return {
         "name": profile.name,
         "networks": [_wanted(network) for network in profile.networks],
-        "settings": settings,
+        "spec": yaml.safe_dump(spec, sort_keys=False) if spec else "",
     }
+
+
+def _written(value: object) -> str:
+    return f"{value}s" if isinstance(value, Seconds) else str(value)
 
 
 def _wanted(network: ProfileNetwork) -> Object:
     return {"network": str(network), "resources": list(network.resources), "count": network.count}
-
-
-def _settings(given: Any, default: Any, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield key and value of each field that differs from *default*, ``("rendezvous.timeout", "600s")``."""
-    for field in fields(given):
-        value, usual = getattr(given, field.name), getattr(default, field.name)
-        key = f"{above}{_in_file(field.name)}"
-        if value == usual:
-            continue
-        if isinstance(value, SharedMemory | RendezvousSettings):
-            yield from _settings(value, usual, f"{key}.")
-        elif key.endswith("Seconds"):
-            yield key.removesuffix("Seconds"), f"{value}s"
-        else:
-            yield key, _plain(value)
-
-
-def _in_file(name: str) -> str:
-    """Return a field's name as the profiles file has it."""
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case Mapping():
-            return dict(value)
-        case frozenset():
-            return sorted(value)
-        case ProfileNetwork():
-            return str(value)
-        case tuple():
-            return [_plain(item) for item in value]
-    if is_dataclass(value):
-        given = {_in_file(field.name): getattr(value, field.name) for field in fields(value)}
-        return {
-            key: _plain(item)
-            for key, item in given.items()
-            if item or (isinstance(item, int) and item is not False)
-        }
-    return value

@@ -15,8 +15,6 @@ from typing import Any
 
 import yaml
 
-from webhook.core.profiles.grammar import split_image
-
 VERIFIED = {
     "run": "its own profile was run by this project, on that fabric",
     "compared": "a test of this project compares the pods that result with the vendor's manifest; nobody here ran it on that fabric",
@@ -44,20 +42,6 @@ class Preset:
         """Return the images that it brings into pods, with their tags."""
         return list(self.about.get("images", ()))
 
-    @property
-    def allowed(self) -> dict[str, list[str]]:
-        """Return what the Configuration must allow for it, as its field ``allowed``; empty where it needs nothing."""
-        spec = self.profile["spec"]
-        paths = [
-            volume["hostPath"]["path"] for volume in spec.get("volumes", ()) if "hostPath" in volume
-        ]
-        images = [split_image(sidecar["image"])[0] for sidecar in spec.get("sidecars", ())]
-        return {
-            key: values
-            for key, values in (("hostPaths", paths), ("sidecarImages", images))
-            if values
-        }
-
     def as_json(self) -> dict[str, Any]:
         """Return all that is told of it, as a document; its FabricProfile under ``profile``."""
         sources = [{**source, "date": str(source["date"])} for source in self.about["sources"]]
@@ -66,7 +50,6 @@ class Preset:
             **self.about,
             "sources": sources,
             "images": self.images,
-            "allowed": self.allowed,
             "profile": self.profile,
         }
 

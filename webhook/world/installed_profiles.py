@@ -145,7 +145,7 @@ def _with_settings(
         message = f"{given}: is given though there is a configuration file; write it there alone"
         return replace(read, profiles=None, faults=(ProfileFault(read.source, message),))
     settings, faults, unread = _settings(reader, namespace, place)
-    profiles = replace(read.profiles, multus=settings.multus, allowed=settings.allowed)
+    profiles = replace(read.profiles, multus=settings.multus)
     return replace(read, profiles=profiles, faults=faults, unread=unread)
 
 

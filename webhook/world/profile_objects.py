@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
+from msgspec import structs
 
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.model import Object
@@ -201,7 +201,7 @@ class ProfileObjects:
         self._alone.discard(name)
         self._kept.discard(name)
         if isinstance(result, Profile):
-            self._good[name] = replace(result, generation=content.generation)
+            self._good[name] = structs.replace(result, generation=content.generation)
             self._problems.pop(name, None)
             return
         last = "its last good content stays" if name in self._good else "it is not in use"

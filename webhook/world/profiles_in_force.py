@@ -43,7 +43,6 @@ class ProfilesInForce:
             found = before.profiles if profiles is None else MappingProxyType(dict(profiles))
             self._profiles = Profiles(
                 multus=before.multus if settings is None else settings.multus,
-                allowed=before.allowed if settings is None else settings.allowed,
                 profiles=found,
                 own_image=before.own_image,
                 claims_problem=before.claims_problem if claims_problem is None else claims_problem,

@@ -11,15 +11,12 @@ from webhook.core import names
 from webhook.core.cluster.profile_status import CONDITIONS
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.model import Object
-from webhook.core.profiles import ClusterSettings, Profile, Profiles
-from webhook.core.profiles.consistency import find_contradictions
+from webhook.core.profiles import ClusterSettings, Profile, Profiles, same_pod_labels
 from webhook.core.profiles.load import parse_configuration, parse_profiles, read_profile
 from webhook.core.profiles.objects import (
     PROFILE_KIND,
-    SETTINGS,
     SETTINGS_KIND,
     faults_in_object,
-    path_in_object,
 )
 from webhook.core.yaml_reader import decode, json_as_yaml, read_documents
 
@@ -77,7 +74,7 @@ class ProfilesRead:
     *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem* why they cannot be read.
     *objects*: the FabricProfiles, those with faults among them; the profiles are those of the others. *unread*: why the settings of the
     whole cluster are not known, whose defaults are taken; else empty. *lacks_settings*: objects of a file, with no Configuration.
-    *has_settings*: a file with a Configuration, or with the settings of one in the short form.
+    *has_settings*: a file with a Configuration.
     """
 
     source: str
@@ -166,9 +163,7 @@ def read_file(source: str, content: str | bytes) -> ProfilesRead:
     text = decode(content) if isinstance(content, bytes) else content
     documents = [document.value for document in read_documents(text)]
     kinds = [kind for document in documents for kind in _kinds(document)]
-    is_set = SETTINGS_KIND in kinds or any(
-        key in document for document in documents if document for key in SETTINGS
-    )
+    is_set = SETTINGS_KIND in kinds
     return ProfilesRead(
         source, profiles, lacks_settings=PROFILE_KIND in kinds and not is_set, has_settings=is_set
     )
@@ -194,21 +189,14 @@ def read_objects(
 
     *settings*, *faults*, *unread*: what was found of the Configuration.
     """
-    specs: dict[str, Any] = {}
-    read: list[InstalledProfile] = []
-    for obj in objects:
-        read.append(read_object(obj))
-        specs[read[-1].name] = obj.get("spec")
+    read = [read_object(obj) for obj in objects]
     good = {each.name: each.profile for each in read if each.profile is not None}
-    together = {"profiles": {name: specs[name] for name in good}}
-    between = (
-        _fault(path_in_object(location), message)
-        for location, message in find_contradictions(together)
-    )
+    between = [
+        ProfileFault(f"{PROFILE_KIND} {name}", f"spec.podLabels: profile {owner} has the same")
+        for name, owner in same_pod_labels(good.values()).items()
+    ]
     found = (*faults, *(fault for each in read for fault in each.faults), *between)
-    profiles = Profiles(
-        multus=settings.multus, allowed=settings.allowed, profiles=dict(sorted(good.items()))
-    )
+    profiles = Profiles(multus=settings.multus, profiles=dict(sorted(good.items())))
     return ProfilesRead(source, profiles, found, objects=tuple(read), unread=unread)
 
 
@@ -284,11 +272,6 @@ def _in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...]:
         ProfileFault(f"{source}, line {each.line}", f"{each.path}: {each.message}")
         for each in error.problems
     )
-
-
-def _fault(path: str, message: str) -> ProfileFault:
-    where, _, field_path = path.partition(": ")
-    return ProfileFault(where, f"{field_path}: {message}")
 
 
 def _number(value: Any) -> int:

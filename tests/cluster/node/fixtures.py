@@ -19,7 +19,7 @@ from tests.cluster.installation import apply_profiles
 from tests.cluster.operators.torch_image import NoWheel, torch_archive
 from tests.cluster.webhook import Webhook
 from tests.installed import not_installed
-from webhook.core.profiles.custom_resource import custom_resource_definition
+from webhook.validate.definition import definition
 
 from .containerd import Containerd
 from .namespace import Namespace
@@ -103,7 +103,7 @@ def webhook(
     plane, folder = node.control_plane, tmp_path_factory.mktemp("webhook")
     file = None if tier.as_objects else folder / "profiles.yaml"
     if file is None:
-        node.api.ensure(custom_resource_definition())
+        node.api.ensure(definition())
         apply_profiles(plane, tier.profiles)
     else:
         file.write_text(tier.profiles)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import pods
-from tests.worlds import namespace, profiles
+from tests.profiles import profiles
+from tests.worlds import namespace
 from webhook.core import names, podspec
 from webhook.core.addresses import claim as module
 from webhook.core.addresses.claim import (
@@ -242,10 +243,9 @@ def test_any_text_is_read(ips: list[str], interface: str) -> None:
 
 KNOWN = profiles(
     """
-profiles:
-  any: {rendezvous: {addressSource: claim}}
-  named: {rendezvous: {addressSource: claim, network: rails@net1}}
-  other: {rendezvous: {addressSource: claim, network: gpus}}
+any: {rendezvous: {addressSource: claim}}
+named: {rendezvous: {addressSource: claim, network: rails@net1}}
+other: {rendezvous: {addressSource: claim, network: gpus}}
 """
 )
 
@@ -267,18 +267,17 @@ def verdict_of(
     return verdict
 
 
-OF_THE_PROFILE = """\
-profiles:
-  cards:
-    claims: [{name: card, requests: [{name: card, deviceClassName: cards}]}]
-    rendezvous: {addressSource: claim, network: card@net1}
-"""
+OF_THE_PROFILE = profiles("""
+cards:
+  claims: [{name: card, requests: [{name: card, deviceClassName: cards}]}]
+  rendezvous: {addressSource: claim, network: card@net1}
+""")
 
 
 @pytest.mark.parametrize("who", ["bert-master-0", "bert-worker-0"])
 def test_ranks_meet_at_the_claim_that_the_profile_gives(who: str) -> None:
     """The pod has none yet as it is looked at: the same admission adds it."""
-    known, world = profiles(OF_THE_PROFILE), ObjectsWorld([namespace("train", "cards")])
+    known, world = OF_THE_PROFILE, ObjectsWorld([namespace("train", "cards")])
     verdict = decide(pods.load(f"live/pytorchjob/{who}.review.json"), "train", known, world)
     assert [each["name"] for each in verdict.pod["spec"]["resourceClaims"]] == ["fabric-card"]
     assert podspec.annotations(verdict.pod)[names.RENDEZVOUS_NETWORK] == "fabric-card@net1/any"
@@ -288,7 +287,7 @@ def test_ranks_meet_at_the_claim_that_the_profile_gives(who: str) -> None:
 def test_ranks_wait_for_no_claim_that_the_profile_does_not_give_them() -> None:
     """As where the cluster serves none, or the pod asks for a card itself: they meet as they would."""
     world = ObjectsWorld([namespace("train", "cards")])
-    known = profiles(OF_THE_PROFILE)
+    known = OF_THE_PROFILE
     unserved = replace(known, claims_problem="the cluster serves none")
     pod = pods.load("live/pytorchjob/bert-master-0.review.json")
     own = pods.load("live/pytorchjob/bert-master-0.review.json")

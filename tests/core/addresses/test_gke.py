@@ -18,7 +18,7 @@ from webhook.core.addresses.source import Choice
 from webhook.core.model import Object, Reason
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.networks.status import Family, Secondary, Wanted
-from webhook.core.profiles import ProfileNetwork, RendezvousSettings
+from webhook.core.profiles import NetworkName, RendezvousSettings
 
 ETH0 = {"interfaceName": "eth0", "network": "default"}
 RDMA_0 = {"interfaceName": "eth1", "network": "rdma-0"}
@@ -36,10 +36,12 @@ def asking(*interfaces: object, default: str | None = "eth0", **spec: Any) -> Ob
     return pod
 
 
-def choose(pod: Object, network: str = "", interface: str | None = None, **tweaks: Any) -> Choice:
-    named = ProfileNetwork(None, network, interface) if network else None
-    settings = RendezvousSettings(address_source="gke", network=named)
-    return gke.choose(pod, profile(rendezvous=settings, **tweaks), ResolvedNetworks())
+def choose(
+    pod: Object, network: str = "", interface: str | None = None, template: Any = None
+) -> Choice:
+    named = NetworkName(f"{network}@{interface}" if interface else network)
+    settings = RendezvousSettings(address_source="gke", network=named or None)
+    return gke.choose(pod, profile(rendezvous=settings, pod=template or {}), ResolvedNetworks())
 
 
 def chosen(choice: Choice) -> str:
@@ -88,8 +90,9 @@ def test_a_named_network_that_is_not_asked_for_is_told(network: str, interface: 
 
 def test_the_profiles_annotations_count_where_the_pod_has_none_of_its_own() -> None:
     given = {names.GKE_INTERFACES: json.dumps([ETH0, RDMA_0]), names.GKE_DEFAULT_INTERFACE: "eth0"}
-    assert chosen(choose(minimal_pod(), annotations=given)) == "rdma-0@eth1"
-    assert chosen(choose(asking(ETH0, RDMA_1, default=None), annotations=given)) == "rdma-1@eth2"
+    of_profile = {"metadata": {"annotations": given}}
+    assert chosen(choose(minimal_pod(), template=of_profile)) == "rdma-0@eth1"
+    assert chosen(choose(asking(ETH0, RDMA_1, default=None), template=of_profile)) == "rdma-1@eth2"
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,17 @@ import json
 from typing import Any, get_args
 
 import pytest
+from webhook.core.profiles.adapter import reader
 
 from tests import pods
-from tests.worlds import namespace, network, profiles
+from tests.profiles import profiles
+from tests.worlds import namespace, network
 from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT, SOURCES, source_named, source_of
 from webhook.core.injection import wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.networks.status import Secondary
-from webhook.core.profiles.adapter import reader
 from webhook.core.reconcile import Jobs, Suspect, read_member
 from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.member import Member
@@ -27,16 +28,15 @@ INTERFACES = (
 )
 KNOWN = profiles(
     f"""
-profiles:
-  multus: {{networks: [{{network: default/rdma-net}}]}}
-  unattached: {{env: {{NCCL_DEBUG: INFO}}}}
-  gke:
-    annotations: {{networking.gke.io/interfaces: '{INTERFACES}', networking.gke.io/default-interface: eth0}}
-    resources: {{networking.gke.io.networks/rdma-0: 1}}
-    rendezvous: {{addressSource: gke}}
-  nowhere:
-    networks: [{{network: default/rdma-net, resource: rdma/hca}}]
-    rendezvous: {{addressSource: none}}
+multus: {{networks: [{{network: default/rdma-net}}]}}
+unattached: {{container: {{env: [{{name: NCCL_DEBUG, value: INFO}}]}}}}
+gke:
+  pod: {{metadata: {{annotations: {{networking.gke.io/interfaces: '{INTERFACES}', networking.gke.io/default-interface: eth0}}}}}}
+  container: {{resources: {{limits: {{networking.gke.io.networks/rdma-0: 1}}}}}}
+  rendezvous: {{addressSource: gke}}
+nowhere:
+  networks: [{{network: default/rdma-net, resource: rdma/hca}}]
+  rendezvous: {{addressSource: none}}
 """
 )
 POD_IPS = '[{"networkName":"rdma-0","ip":"10.1.0.7"}]'

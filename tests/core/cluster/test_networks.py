@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.worlds import network, profiles
+from tests.profiles import profiles
+from tests.worlds import network
 from webhook.core.cluster.networks import look_at_network
 from webhook.core.networks import define_network
 
@@ -22,7 +23,7 @@ SPACES = ("research", "train", "vision")
 )
 def test_a_network_is_looked_at_as_often_as_it_differs(name: str, multus: str, count: int) -> None:
     read = profiles(
-        f"multus: {multus}\nprofiles: {{a: {{networks: [{{network: {name}, resource: rdma/hca}}]}}}}"
+        f"{{a: {{networks: [{{network: {name}, resource: rdma/hca}}]}}}}", multus=multus
     )
     profile = read.profiles["a"]
     defined = [define_network(network(f"{space}/rdma")) for space in ("default", *SPACES)]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests import ROOT
-from tests.worlds import network, profiles
+from tests.profiles import profiles
+from tests.worlds import network
 from webhook.core import names
 from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, DeviceSlice
 from webhook.core.cluster.networks import Obstacle
@@ -37,8 +38,10 @@ from webhook.core.networks import define_network
 SHARED = "{networks: [{network: default/rdma, resource: rdma/hca, count: 2}]}"
 RAILS = "{networks: [{network: rails/rail-0}, {network: rails/rail-1}]}"
 OWN = "{networks: [{network: rdma}]}"
-OWN_DEVICE = "{networks: [{network: rdma, resource: rdma/hca}], nodeSelector: {rail: fast}}"
-HUGE = "{resources: {hugepages-2Mi: 1Gi}, networks: []}"
+OWN_DEVICE = (
+    "{networks: [{network: rdma, resource: rdma/hca}], pod: {spec: {nodeSelector: {rail: fast}}}}"
+)
+HUGE = "{container: {resources: {limits: {hugepages-2Mi: 1Gi}}}, networks: []}"
 NODE = NodeOffer(
     "a", {"rail": "fast"}, {"rdma/hca": "8", "nvidia.com/rail": "1", "hugepages-2Mi": "2Gi"}
 )
@@ -54,7 +57,7 @@ def judge(
     multus: str = "{}",
 ) -> dict[str, str]:
     """Judge profile ``a``; return each condition as ``status reason: message``."""
-    read = profiles(f"multus: {multus}\nprofiles: {{a: {spec}}}")
+    read = profiles(f"{{a: {spec}}}", multus=multus)
     defined = [define_network(each) for each in networks]
     seen = seen or NetworksSeen({(each.namespace, each.name): each for each in defined})
     examined = examine_profile(read.profiles["a"], read.settings, users, seen.definitions or {})
@@ -88,19 +91,6 @@ def test_a_profile_that_names_nothing_is_ready() -> None:
         "NetworksFound": "True NoneNamed: the profile names no network",
         "DevicesOffered": "True NoneNamed: neither the profile nor its networks name a resource; check looks at claims",
     }
-
-
-def test_is_not_ready_where_the_configuration_does_not_allow_it() -> None:
-    found = judge("{volumes: [{name: v, hostPath: {path: /sys}}]}", nodes=None)
-    assert found["Ready"] == (
-        "False NotAllowed: volume v: hostPath /sys is not in allowed.hostPaths of the Configuration: pods that would get it are denied"
-        "; add it there, or remove it here"
-    )
-    both = judge(
-        "{volumes: [{name: v, hostPath: {path: /sys}}], sidecars: [{name: s, image: a/b}]}",
-        nodes=None,
-    )["Ready"]
-    assert "of the Configuration; sidecar s: image a/b is not in allowed.sidecarImages" in both
 
 
 def test_a_network_of_the_pods_own_namespace_is_looked_for_in_each_that_names_the_profile() -> None:
@@ -176,7 +166,7 @@ def test_knows_the_isolation_of_multus() -> None:
 
 
 def test_a_default_network_counts_too() -> None:
-    spec = f"{{annotations: {{{names.DEFAULT_NETWORK}: fabric/primary}}}}"
+    spec = f"{{pod: {{metadata: {{annotations: {{{names.DEFAULT_NETWORK}: fabric/primary}}}}}}}}"
     assert judge(spec)["NetworksFound"].startswith(
         "False NetworkMissing: default network fabric/primary does not exist"
     )
@@ -326,17 +316,15 @@ def test_the_reference_explains_every_reason() -> None:
 
 
 def test_knows_which_networks_to_look_for() -> None:
-    spec = f"{{networks: [{{network: a/b@x0}}, {{network: c}}], annotations: {{{names.DEFAULT_NETWORK}: d/e}}}}"
-    read = profiles(f"profiles: {{a: {spec}}}")
+    spec = f"{{networks: [{{network: a/b@x0}}, {{network: c}}], pod: {{metadata: {{annotations: {{{names.DEFAULT_NETWORK}: d/e}}}}}}}}"
+    read = profiles(f"{{a: {spec}}}")
     assert network_names(read.profiles["a"]) == {"b", "c", "e"}
-    unusable = replace(read.profiles["a"], annotations={names.DEFAULT_NETWORK: "a/b/c"})
-    assert network_names(unusable) == {"b", "c"}
-    assert network_names(replace(read.profiles["a"], annotations={})) == {"b", "c"}
+    assert network_names(replace(read.profiles["a"], pod={})) == {"b", "c"}
 
 
 def test_names_the_first_few_networks() -> None:
     spec = f"{{networks: [{', '.join(f'{{network: r/n-{number}@x{number}}}' for number in range(8))}]}}"
-    read = profiles(f"profiles: {{a: {spec}, b: {{}}}}")
+    read = profiles(f"{{a: {spec}, b: {{}}}}")
     assert (
         networks_in_short(Content(read.profiles["a"])) == "r/n-0@x0, r/n-1@x1, r/n-2@x2 and 5 more"
     )
@@ -415,7 +403,7 @@ def test_takes_any_status_that_was_there(before: Any) -> None:
 
 def test_wishes_are_alike_where_namespaces_are() -> None:
     read = profiles(
-        "profiles: {a: {networks: [{network: rdma, resource: rdma/hca}, {network: rdma, resource: rdma/hca}]}}"
+        "{a: {networks: [{network: rdma, resource: rdma/hca}, {network: rdma, resource: rdma/hca}]}}"
     )
     defined = [define_network(network(f"{space}/rdma")) for space in "abc"]
     definitions = {(each.namespace, each.name): each for each in defined}

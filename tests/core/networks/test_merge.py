@@ -14,21 +14,18 @@ from webhook.core.errors import Denied
 from webhook.core.model import Reason
 from webhook.core.networks import NetworkElement, parse_networks
 from webhook.core.networks.merge import Merged, merge_networks
-from webhook.core.profiles import ProfileNetwork
+from webhook.core.profiles import NetworkName, ProfileNetwork
+from webhook.core.profiles.grammar import ResourceNames
 
 NAMESPACE = "research"
 
 
 def networks(text: str) -> tuple[ProfileNetwork, ...]:
     """Read ``rails/rail-0@x`` as entries of a profile, each with a resource of its own."""
-    entries = []
-    for number, item in enumerate(text.split()):
-        path, _, interface = item.partition("@")
-        namespace, _, name = path.rpartition("/")
-        entries.append(
-            ProfileNetwork(namespace or None, name, interface or None, (f"rdma/{number}",))
-        )
-    return tuple(entries)
+    return tuple(
+        ProfileNetwork(NetworkName(item), ResourceNames((f"rdma/{number}",)))
+        for number, item in enumerate(text.split())
+    )
 
 
 def merge(value: str, wanted: str, default_networks: int = 0, cluster: str = "eth0") -> Merged:

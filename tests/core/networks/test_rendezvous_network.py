@@ -8,7 +8,7 @@ import pytest
 
 from tests.core.builders import attachment, profile
 from webhook.core.networks.resolve import choose_rendezvous_network
-from webhook.core.profiles import ProfileNetwork, RendezvousSettings
+from webhook.core.profiles import NetworkName, ProfileNetwork, RendezvousSettings
 
 ATTACHED = (
     attachment("rails/layer-2", "net1", has_ipam=False),
@@ -21,15 +21,9 @@ ATTACHED = (
 
 def choose(places: tuple[int, ...], named: str | None = None, **tweaks: Any) -> tuple[str, str]:
     """Return the chosen interface and the reason why there is none; *named* as ``rails/rail-0@net3``."""
-    network = None
-    if named is not None:
-        path, _, interface = named.partition("@")
-        namespace, _, name = path.rpartition("/")
-        network = ProfileNetwork(namespace or None, name, interface or None)
-    networks = tuple(
-        ProfileNetwork(ATTACHED[place].network.namespace, ATTACHED[place].network.name)
-        for place in places
-    )
+    network = None if named is None else NetworkName(named)
+    keys = [ATTACHED[place].network.key for place in places]
+    networks = tuple(ProfileNetwork(NetworkName(key)) for key in keys)
     a_profile = profile(networks=networks, rendezvous=RendezvousSettings(network=network, **tweaks))
     found, why = choose_rendezvous_network(
         a_profile, "research", ATTACHED, [ATTACHED[place] for place in places]

@@ -14,7 +14,14 @@ from webhook.core import names
 from webhook.core.errors import Denied, Unavailable
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks, resolve_networks
-from webhook.core.profiles import Multus, Profile, ProfileNetwork, RendezvousSettings
+from webhook.core.profiles import (
+    Multus,
+    NetworkName,
+    Profile,
+    ProfileNetwork,
+    RendezvousSettings,
+)
+from webhook.core.profiles.grammar import ResourceNames
 
 KNOWN = {
     one.namespace + "/" + one.name: one
@@ -50,9 +57,8 @@ def pod(networks: str | None = None, default: str | None = None, **spec: Any) ->
     return minimal_pod(annotations=annotations or None, **spec)
 
 
-def entry(path: str, interface: str | None = None) -> ProfileNetwork:
-    namespace, name = path.split("/")
-    return ProfileNetwork(namespace, name, interface)
+def entry(path: str, *resources: str, count: int = 1) -> ProfileNetwork:
+    return ProfileNetwork(NetworkName(path), ResourceNames(resources), count)
 
 
 def entries(*paths: str) -> Profile:
@@ -97,7 +103,7 @@ def test_counts_the_resources_of_every_key_that_names_one() -> None:
 
 
 def test_takes_the_default_network_of_the_profiles_annotations() -> None:
-    of_profile = profile(annotations={names.DEFAULT_NETWORK: "calico"})
+    of_profile = profile(pod={"metadata": {"annotations": {names.DEFAULT_NETWORK: "calico"}}})
     found = resolve(pod("own"), of_profile)
     assert [(one.key, one.default) for one in found.attachments] == [
         ("kube-system/calico", True),
@@ -166,21 +172,21 @@ def test_counts_the_default_networks_of_multus() -> None:
     [
         pytest.param(
             None,
-            (ProfileNetwork("rails", "rail-0", count=2),),
+            (entry("rails/rail-0", count=2),),
             [{"nvidia.com/rail_0": 2}],
             id="own name, count",
         ),
         pytest.param(
             None,
-            (ProfileNetwork("rails", "rail-1", None, ("rdma/ib",), 3),),
+            (entry("rails/rail-1", "rdma/ib", count=3),),
             [{"rdma/ib": 3}],
             id="the profile's name",
         ),
         pytest.param(
             None,
             (
-                ProfileNetwork("rails", "rail-0", None, ("a/x", "a/y")),
-                ProfileNetwork("rails", "rail-0", None, ("a/z",)),
+                entry("rails/rail-0", "a/x", "a/y"),
+                entry("rails/rail-0", "a/z"),
             ),
             [{"a/x": 1, "a/y": 1}, {"a/z": 1}],
             id="k-th entry",
@@ -188,27 +194,27 @@ def test_counts_the_default_networks_of_multus() -> None:
         pytest.param(
             "rails/rail-0,rails/rail-0,own,rails/rail-0",
             (
-                ProfileNetwork("rails", "rail-0", None, ("a/x",), 2),
-                ProfileNetwork("rails", "rail-0", None, ("a/z",)),
+                entry("rails/rail-0", "a/x", count=2),
+                entry("rails/rail-0", "a/z"),
             ),
             [{"a/x": 2}, {"a/z": 1}, {}, {"a/x": 2}],
             id="the first entry speaks for the surplus",
         ),
         pytest.param(
             "rails/rail-1",
-            (ProfileNetwork(None, "own"),),
+            (entry("own"),),
             [{"nvidia.com/rail_1": 1, "rdma/shared": 1}, {}],
             id="no entry",
         ),
         pytest.param(
             "rails/rail-1,rails/rail-0",
-            (ProfileNetwork("rails", "rail-0", None, ("a/x",)),),
+            (entry("rails/rail-0", "a/x"),),
             [{"nvidia.com/rail_1": 1, "rdma/shared": 1}, {"a/x": 1}],
             id="no entry, but for its neighbour",
         ),
         pytest.param(
             "own,own",
-            (ProfileNetwork(None, "own", None, ("a/x",)),),
+            (entry("own", "a/x"),),
             [{"a/x": 1}] * 2,
             id="entry of the pod's",
         ),
@@ -223,8 +229,8 @@ def test_counts_what_each_attachment_takes(
 
 def test_meets_on_a_network_of_the_pods_own_namespace() -> None:
     of_profile = profile(
-        networks=(entry("rails/rail-0"), ProfileNetwork(None, "own")),
-        rendezvous=RendezvousSettings(network=ProfileNetwork(None, "own")),
+        networks=(entry("rails/rail-0"), entry("own")),
+        rendezvous=RendezvousSettings(network=NetworkName("own")),
     )
     found = resolve(pod(), of_profile)
     assert found.rendezvous_network == found.attachments[1]
@@ -477,7 +483,7 @@ def test_lets_the_default_network_through_isolation_but_not_its_repetition() -> 
 
 
 def test_denies_an_interface_that_is_taken() -> None:
-    a_profile = profile(networks=(ProfileNetwork("rails", "rail-0", "net1"),))
+    a_profile = profile(networks=(entry("rails/rail-0@net1"),))
     denied = denial(pod("own"), a_profile)
     assert denied.reason is Reason.INTERFACE_CONFLICT
     assert denied.message == (
@@ -490,9 +496,9 @@ NETWORKS = st.sampled_from(
     ["own", "rails/rail-0", "rails/rail-1@x", "default/global@net3", "layer-2"]
 )
 ENTRIES = st.builds(
-    entry,
+    lambda path, interface: entry(path + interface),
     st.sampled_from(["rails/rail-0", "rails/rail.2", "research/own", "rails/rail-1"]),
-    st.sampled_from([None, None, None, "net2", "x"]),
+    st.sampled_from(["", "", "", "@net2", "@x"]),
 )
 
 
@@ -532,5 +538,5 @@ def test_a_resource_that_nobody_can_ask_for_is_denied_unless_the_profile_names_a
         "correct the NetworkAttachmentDefinition, or name the network and its resource in profile rdma"
     )
     assert denial(pod(default="rails/undevised"), entries()).message == denied.message
-    named = profile(networks=(ProfileNetwork("rails", "undevised", resources=("rdma/hca",)),))
+    named = profile(networks=(entry("rails/undevised", "rdma/hca"),))
     assert [one.resources for one in resolve(pod(), named).attachments] == [(("rdma/hca", 1),)]

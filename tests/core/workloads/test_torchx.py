@@ -7,7 +7,7 @@ import pytest
 from tests import pods
 from tests.core.workloads.recognised import member
 from tests.pods import add_env, set_command
-from tests.worlds import profiles, world
+from tests.worlds import PROFILES, world
 from webhook.core import podspec
 from webhook.core.injection import wait
 from webhook.core.model import Object, Outcome, Reason
@@ -217,7 +217,7 @@ def test_a_hyphen_in_a_role_is_warned_of_since_no_shell_reads_its_variable() -> 
     pod = replica(1, address="${VC_TRAIN-GPT-2_0_HOSTS:=localhost}")
     warnings = [
         each
-        for each in decide(pod, "train", profiles(), world()).decisions
+        for each in decide(pod, "train", PROFILES, world()).decisions
         if each.outcome is Outcome.WARNED
     ]
     [(reason, message)] = [(each.reason, each.message) for each in warnings]
@@ -227,8 +227,8 @@ def test_a_hyphen_in_a_role_is_warned_of_since_no_shell_reads_its_variable() -> 
         "${VC_TRAIN-GPT-2_0_HOSTS:=localhost} as variable VC_TRAIN, which is not set, and takes the text 'GPT-2_0_HOSTS:=localhost' "
         "for the address; give the role a name without a hyphen"
     )
-    cured = decide(add_env(pod, "VC_TRAIN", "train-0-0.train"), "train", profiles(), world())
-    plain = decide(replica(1), "train", profiles(), world())
+    cured = decide(add_env(pod, "VC_TRAIN", "train-0-0.train"), "train", PROFILES, world())
+    plain = decide(replica(1), "train", PROFILES, world())
     assert Outcome.WARNED not in [each.outcome for each in (*cured.decisions, *plain.decisions)]
 
 
@@ -268,9 +268,9 @@ def test_another_role_that_meets_rank_zero_is_a_member(command: str) -> None:
 def test_another_role_waits_for_nobody_since_it_cannot_see_whether_role_zero_publishes(
     lone: str,
 ) -> None:
-    zero = decide(replica(0, command=lone), "train", profiles(), world())
+    zero = decide(replica(0, command=lone), "train", PROFILES, world())
     one = decide(
-        replica(0, role=1, address="${VC_TRAIN_0_HOSTS:=localhost}"), "train", profiles(), world()
+        replica(0, role=1, address="${VC_TRAIN_0_HOSTS:=localhost}"), "train", PROFILES, world()
     )
     assert wait.needs(one.pod) == []
     assert podspec.env_value(one.pod["spec"]["containers"][0], "NCCL_SOCKET_IFNAME"), (

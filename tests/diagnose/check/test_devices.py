@@ -4,8 +4,9 @@ import pytest
 import yaml
 
 from tests.diagnose.check.findings import brief, expect
+from tests.profiles import profiles
 from tests.tables import cases
-from tests.worlds import network, profiles
+from tests.worlds import network
 from webhook.core import names
 from webhook.core.cluster.demand import Demand, find_demands, profile_users
 from webhook.core.cluster.device_classes import DeviceOffers, read_device_class, read_device_slice
@@ -15,10 +16,9 @@ from webhook.diagnose.check.devices import check_devices
 from webhook.diagnose.finding import Finding
 
 PROFILES = """
-profiles:
-  shared:
-    networks: [{network: default/rdma, resource: rdma/hca, count: 2}, {network: default/rdma, resource: rdma/hca, count: 2}]
-  large: {resources: {hugepages-2Mi: 1Gi}}
+shared:
+  networks: [{network: default/rdma, resource: rdma/hca, count: 2}, {network: default/rdma, resource: rdma/hca, count: 2}]
+large: {container: {resources: {limits: {hugepages-2Mi: 1Gi}}}}
 """
 
 
@@ -41,7 +41,7 @@ def look(*nodes: NodeOffer, selector: str = "") -> list[str]:
     return brief(found(*nodes, selector=selector))
 
 
-ONE = "profiles: {shared: {networks: [{network: default/rdma, resource: rdma/hca}]}}"
+ONE = "shared: {networks: [{network: default/rdma, resource: rdma/hca}]}"
 
 
 def test_counts_what_the_nodes_offer() -> None:
@@ -167,7 +167,7 @@ def test_reads_a_node() -> None:
 
 
 def test_tells_namespaces_with_different_networks_apart() -> None:
-    text = "profiles: {own: {networks: [{network: rdma}]}}"
+    text = "own: {networks: [{network: rdma}]}"
     spaces = {"a": "rdma/a", "b": "rdma/b", "d": "rdma/a"}
     defined = [
         define_network(network(f"{space}/rdma", resource)) for space, resource in spaces.items()
@@ -192,10 +192,9 @@ def test_tells_a_device_that_namespaces_with_different_networks_share_once() -> 
 
 def test_counts_the_default_network_of_a_profile_once() -> None:
     text = """
-profiles:
-  own:
-    annotations: {v1.multus-cni.io/default-network: flat}
-    networks: [{network: default/a, resource: rdma/a}, {network: default/b, resource: rdma/b}]
+own:
+  pod: {metadata: {annotations: {v1.multus-cni.io/default-network: flat}}}
+  networks: [{network: default/a, resource: rdma/a}, {network: default/b, resource: rdma/b}]
 """
     defined = [
         define_network(network(*each))
@@ -229,7 +228,7 @@ def test_a_namespace_without_a_profile_uses_none() -> None:
 def test_counts_what_a_pod_takes_at_least_where_the_number_depends_on_its_node(
     said: str, least: int
 ) -> None:
-    text = f"profiles: {{efa: {{quantities: [{{resource: vpc/efa, {said}}}]}}}}"
+    text = f"efa: {{quantities: [{{resource: vpc/efa, {said}}}]}}"
     [demand] = find_demands(profiles(text), {"efa": ["a"]}, {})
     assert demand.resources == ({"vpc/efa": least} if least else {})
     assert demand.at_least == ({"vpc/efa"} if least else set())
@@ -237,16 +236,15 @@ def test_counts_what_a_pod_takes_at_least_where_the_number_depends_on_its_node(
 
 def test_counts_quantities_by_what_the_profile_says_of_nodes_and_accelerators() -> None:
     text = """
-profiles:
-  efa:
-    accelerators: 8
-    networks: [{network: default/rdma, resource: vpc/other, count: 9}]
-    nodeSelector: {node.kubernetes.io/instance-type: p5}
-    quantities:
-      - {resource: vpc/efa, byNodeType: {p5: 32, p4: 4}}
-      - {resource: vpc/nic, perAccelerator: 2}
-      - {resource: vpc/none, byNodeType: {p4: 4}}
-      - {resource: vpc/other, perAccelerator: 1}
+efa:
+  accelerators: 8
+  networks: [{network: default/rdma, resource: vpc/other, count: 9}]
+  pod: {spec: {nodeSelector: {node.kubernetes.io/instance-type: p5}}}
+  quantities:
+    - {resource: vpc/efa, byNodeType: {p5: 32, p4: 4}}
+    - {resource: vpc/nic, perAccelerator: 2}
+    - {resource: vpc/none, byNodeType: {p4: 4}}
+    - {resource: vpc/other, perAccelerator: 1}
 """
     rdma = define_network(network("default/rdma"))
     [demand] = find_demands(profiles(text), {"efa": ["a"]}, {("default", "rdma"): rdma})

@@ -11,7 +11,7 @@ import yaml
 from tests import ROOT
 from tests.certs.simulation import NOW
 from tests.diagnose.check.findings import brief
-from tests.worlds import profiles
+from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.claim_templates import template_name
 from webhook.core.cluster.device_classes import DeviceOffers
@@ -27,7 +27,7 @@ from webhook.diagnose.finding import exit_status
 from webhook.diagnose.listing import Found, Listing, Unread
 from webhook.world.profiles_read import ProfileFault, ProfilesRead
 
-HERE = ProfilesRead("profiles.yaml", profiles("profiles: {plain: {}}"))
+HERE = ProfilesRead("profiles.yaml", profiles("{plain: {}}"))
 NONE = ProfilesRead("ConfigMap ns/p, profiles.yaml", missing="does not exist")
 REFUSED = "GET /x answered 403: no"
 
@@ -137,7 +137,7 @@ def test_misses_multus_where_a_profile_needs_it(installed: bool) -> None:
         networks=Listing(installed=installed),
     )
     rail = ProfilesRead(
-        "p", profiles("profiles: {rail: {networks: [{network: default/rail, resource: a/b}]}}")
+        "p", profiles("{rail: {networks: [{network: default/rail, resource: a/b}]}}")
     )
     lines = [
         line for line in brief(examine(inventory(rail, around=around))) if line.startswith("fail")
@@ -173,7 +173,7 @@ def test_demands_nothing_of_multus_where_gke_makes_the_networks() -> None:
     read = ProfilesRead(
         "p",
         profiles(
-            f"profiles: {{a: {{annotations: {annotations}, rendezvous: {{addressSource: gke}}}}}}"
+            f"{{a: {{pod: {{metadata: {{annotations: {annotations}}}}}, rendezvous: {{addressSource: gke}}}}}}"
         ),
     )
     found = examine(inventory(read, around=Surroundings(networks=Listing(installed=False))))
@@ -184,7 +184,7 @@ def test_demands_nothing_of_multus_where_gke_makes_the_networks() -> None:
 
 
 def test_looks_at_the_claims_of_profiles_as_far_as_they_are_served() -> None:
-    text = "profiles: {cards: {claims: [{name: nic, requests: [{name: r, deviceClassName: dra.net}]}]}}"
+    text = "cards: {claims: [{name: nic, requests: [{name: r, deviceClassName: dra.net}]}]}"
     read = profiles(text)
     missing = "fail profile cards: claim nic: names DeviceClass dra.net, which does not exist: pods that get the claim stay Pending"
     template = template_name(read.profiles["cards"].claims[0])
@@ -212,7 +212,7 @@ def test_looks_at_the_claims_of_profiles_as_far_as_they_are_served() -> None:
 
 def test_kueue_is_asked_about_claims_where_it_is_there() -> None:
     read = profiles(
-        "profiles: {cards: {claims: [{name: nic, requests: [{name: r, deviceClassName: dra.net}]}]}}"
+        "{cards: {claims: [{name: nic, requests: [{name: r, deviceClassName: dra.net}]}]}}"
     )
     queue = {"metadata": {"name": "q", "namespace": "ml"}, "spec": {"clusterQueue": "c"}}
     around = Surroundings(

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from tests import ROOT
 from tests.diagnose.hostile import HostileConnection, spoil_a_path, spoil_an_answer
 from tests.diagnose.scenes import PROFILES, Scene, node
-from tests.profile_objects import to_objects
+from tests.profiles import as_objects
 from tests.worlds import network
 from webhook.cli import check as command
 from webhook.cli import main
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles.custom_resource import custom_resource_definition
 from webhook.diagnose.check.reachability import probe_pod
+from webhook.validate.definition import definition
 
 BASE = ROOT / "manifests/base"
 READY = {
@@ -130,10 +130,10 @@ def _installed() -> str:
             named(each, spec={"policyName": each}) for each in policies
         ],
         "/apis/fabric-injector.io/v1alpha1/fabricprofiles": [
-            {**each, "status": READY} for each in to_objects(PROFILES)
+            {**each, "status": READY} for each in as_objects(PROFILES)
         ],
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fabricprofiles.fabric-injector.io": {
-            **custom_resource_definition(),
+            **definition(),
             "status": {"conditions": [{"type": "Established", "status": "True"}]},
         },
         f"{own}/configmaps/{names.CONFIG_MAP}": named(

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.diagnose.check.findings import brief, expect
+from tests.profiles import profiles
 from tests.tables import cases
-from tests.worlds import profiles
 from webhook.diagnose.check.multus import (
     Configuration,
     DaemonSet,
@@ -18,8 +18,8 @@ from webhook.diagnose.check.multus import (
     read_daemon_set,
 )
 
-ELSEWHERE = "profiles: {rail: {networks: [{network: rails/rail-0}]}}"
-DEFAULT = "profiles: {shared: {networks: [{network: default/rdma}]}}"
+ELSEWHERE = "rail: {networks: [{network: rails/rail-0}]}"
+DEFAULT = "shared: {networks: [{network: default/rdma}]}"
 RUNNING = DaemonSet("kube-system", "kube-multus-ds", 3, 3)
 
 
@@ -102,25 +102,26 @@ def test_reads_config_maps() -> None:
 
 SILENT, OPEN = Configuration("S"), Configuration("S", False)
 ISOLATING, CLOSED = Configuration("S", True, ("default", "rails")), Configuration("S", True)
-OURS = "multus: {namespaceIsolation: true, globalNamespaces: [%s]}\n" + ELSEWHERE
+OURS = "{namespaceIsolation: true, globalNamespaces: [%s]}"
 BOTH = OURS % "default, rails"
 
 
 @pytest.mark.parametrize(
-    ("text", "configurations", "rows"),
+    ("specs", "multus", "configurations", "rows"),
     [
-        (ELSEWHERE, [SILENT], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
-        (ELSEWHERE, [OPEN], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
-        (ELSEWHERE, [SILENT, ISOLATING], ["fail isolation-differs multus.namespaceIsolation | is false in the Configuration, but is set"]),
-        (OURS % "default", [OPEN], ["warn isolation-differs multus.namespaceIsolation | is true in the Configuration, but is not set"]),
-        (OURS % "default", [SILENT], ["warn isolation-differs multus.namespaceIsolation | is not written, and its default is false"]),
-        (BOTH, [ISOLATING], ["ok global-namespaces-agree multus.globalNamespaces | is as Multus has it"]),
-        (OURS % "default", [ISOLATING], ["warn global-namespaces-lacking multus.globalNamespaces | lacks rails, which Multus opens"]),
-        (BOTH, [CLOSED], ["fail global-namespaces-excessive multus.globalNamespaces | names rails, which Multus keeps apart"]),
-        (ELSEWHERE, [], ["warn isolation-unknown multus.namespaceIsolation | cannot be seen, and rails/rail-0 depend on it"]),
-        (DEFAULT, [], ["ok isolation-irrelevant multus.namespaceIsolation | no network of a profile depends on it"]),
+        (ELSEWHERE, "", [SILENT], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
+        (ELSEWHERE, "", [OPEN], ["ok isolation-agrees multus.namespaceIsolation | is false, as in S"]),
+        (ELSEWHERE, "", [SILENT, ISOLATING], ["fail isolation-differs multus.namespaceIsolation | is false in the Configuration, but is set"]),
+        (ELSEWHERE, OURS % "default", [OPEN], ["warn isolation-differs multus.namespaceIsolation | is true in the Configuration, but is not set"]),
+        (ELSEWHERE, OURS % "default", [SILENT], ["warn isolation-differs multus.namespaceIsolation | is not written, and its default is false"]),
+        (ELSEWHERE, BOTH, [ISOLATING], ["ok global-namespaces-agree multus.globalNamespaces | is as Multus has it"]),
+        (ELSEWHERE, OURS % "default", [ISOLATING], ["warn global-namespaces-lacking multus.globalNamespaces | lacks rails, which Multus opens"]),
+        (ELSEWHERE, BOTH, [CLOSED], ["fail global-namespaces-excessive multus.globalNamespaces | names rails, which Multus keeps apart"]),
+        (ELSEWHERE, "", [], ["warn isolation-unknown multus.namespaceIsolation | cannot be seen, and rails/rail-0 depend on it"]),
+        (DEFAULT, "", [], ["ok isolation-irrelevant multus.namespaceIsolation | no network of a profile depends on it"]),
         (
             DEFAULT,
+            "",
             [Configuration("S", None, (), 2)],
             [
                 "ok isolation-agrees multus.namespaceIsolation | is false, as in S",
@@ -130,9 +131,9 @@ BOTH = OURS % "default, rails"
     ],
 )  # fmt: skip
 def test_compares_the_settings(
-    text: str, configurations: list[Configuration], rows: list[str]
+    specs: str, multus: str, configurations: list[Configuration], rows: list[str]
 ) -> None:
-    expect(list(check_multus([RUNNING], configurations, profiles(text)))[1:], *rows)
+    expect(list(check_multus([RUNNING], configurations, profiles(specs, multus)))[1:], *rows)
 
 
 def test_looks_at_the_daemon_set() -> None:
@@ -154,13 +155,11 @@ def test_tells_that_multus_is_not_there() -> None:
     assert brief(check_absent(profiles(DEFAULT))) == [
         f"fail {subject}: are not installed: no network of 1 profile (shared) can exist"
     ]
-    for none_asks in (None, profiles("profiles: {plain: {}}")):
+    for none_asks in (None, profiles("{plain: {}}")):
         assert brief(check_absent(none_asks)) == [
             f"warn {subject}: are not installed: no pod can have a second network"
         ]
-    elsewhere = (
-        "profiles: {a: {rendezvous: {addressSource: gke}}, b: {rendezvous: {addressSource: none}}}"
-    )
+    elsewhere = "{a: {rendezvous: {addressSource: gke}}, b: {rendezvous: {addressSource: none}}}"
     assert brief(check_absent(profiles(elsewhere))) == [
         f"ok {subject}: are not installed, and no profile asks for one"
     ]
@@ -172,7 +171,10 @@ def test_tells_that_multus_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("profile", "level"),
     [
-        ("{rendezvous: {addressSource: none}, resources: {rdma/ib: 1}}", "ok"),
+        (
+            "{rendezvous: {addressSource: none}, container: {resources: {limits: {rdma/ib: 1}}}}",
+            "ok",
+        ),
         ("{rendezvous: {enabled: false}}", "ok"),
         ("{rendezvous: {addressSource: none}, networks: [{network: default/rdma}]}", "warn"),
         ("{}", "warn"),  # its pods may name networks themselves
@@ -183,5 +185,5 @@ def test_misses_no_multus_that_no_profile_uses(profile: str, level: str) -> None
         "ok": "no DaemonSet of it was found, and no profile asks for it",
         "warn": "no DaemonSet of it was found",
     }
-    found = brief(check_multus([], [], profiles(f"profiles: {{a: {profile}}}")))
+    found = brief(check_multus([], [], profiles(f"{{a: {profile}}}")))
     assert found[0] == f"{level} Multus: {told[level]}"

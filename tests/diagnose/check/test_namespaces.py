@@ -3,28 +3,29 @@
 import pytest
 
 from tests.diagnose.check.findings import brief, expect
+from tests.profiles import profiles
 from tests.tables import cases
-from tests.worlds import profiles
 from webhook.core import names
 from webhook.core.profiles import Profiles
 from webhook.diagnose.check.namespaces import LabelledNamespace, check_namespaces, read_namespace
 from webhook.diagnose.codes import Code
 
 PROFILES = profiles("""
-profiles:
-  shared: {}
-  theirs: {allowedNamespaces: [elsewhere]}
-  skips: {podSecurity: skip}
-  ignores: {podSecurity: ignore}
-  unlocked: {ipcLock: false}
-  parts:
-    ipcLock: false
-    podSecurity: skip
-    volumes: [{name: sys, hostPath: {path: /sys}}, {name: tmp, emptyDir: {}}]
-    sidecars:
-      - {name: plain, image: a}
-      - {name: net, image: a, capabilities: [NET_ADMIN, CHOWN]}
-      - {name: own, image: a, capabilities: [CHOWN]}
+shared: {}
+theirs: {allowedNamespaces: [elsewhere]}
+skips: {podSecurity: skip}
+ignores: {podSecurity: ignore}
+unlocked: {ipcLock: false}
+parts:
+  ipcLock: false
+  podSecurity: skip
+  pod:
+    spec:
+      volumes: [{name: sys, hostPath: {path: /sys}}, {name: tmp, emptyDir: {}}]
+      initContainers:
+        - {name: plain, image: a, restartPolicy: Always}
+        - {name: net, image: a, restartPolicy: Always, securityContext: {capabilities: {add: [NET_ADMIN, CHOWN]}}}
+        - {name: own, image: a, restartPolicy: Always, securityContext: {capabilities: {add: [CHOWN]}}}
 """)
 
 
@@ -147,6 +148,6 @@ def test_a_namespace_whose_profile_has_a_fault_cannot_be_judged() -> None:
     [("a", "shared, skips"), ("elsewhere", "shared, skips, theirs")],
 )
 def test_names_the_profiles_that_the_namespace_may_use(name: str, action: str) -> None:
-    known = profiles("profiles: {shared: {}, skips: {}, theirs: {allowedNamespaces: [elsewhere]}}")
+    known = profiles("{shared: {}, skips: {}, theirs: {allowedNamespaces: [elsewhere]}}")
     [found] = check_namespaces([space(name, "gone")], known, "fabric-injector")
     assert found.action == f"use one of: {action}"

@@ -5,23 +5,25 @@ import json
 import pytest
 
 from tests.diagnose.check.findings import brief
-from tests.worlds import network, profiles
+from tests.profiles import profiles
+from tests.worlds import network
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.diagnose.check.networks import check_networks, check_sources
 
 
-def look(text: str, users: dict[str, list[str]], *networks: Object) -> list[str]:
+def look(specs: str, users: dict[str, list[str]], *networks: Object, multus: str = "") -> list[str]:
     defined = [define_network(each) for each in networks]
     definitions = {(each.namespace, each.name): each for each in defined}
-    return brief(check_networks(profiles(text), users, definitions))
+    return brief(check_networks(profiles(specs, multus), users, definitions))
 
 
-SHARED = "profiles: {shared: {networks: [{network: default/rdma, resource: rdma/hca}]}}"
-OWN = "profiles: {own: {networks: [{network: rdma, resource: rdma/hca, count: 2}]}}"
-RAIL = "profiles: {rail: {networks: [{network: rails/rail-0}]}}"
-ISOLATED = "multus: {namespaceIsolation: true}\nprofiles: {rail: {networks: [{network: rails/rail-0, resource: a/b}]}}"
+SHARED = "shared: {networks: [{network: default/rdma, resource: rdma/hca}]}"
+OWN = "own: {networks: [{network: rdma, resource: rdma/hca, count: 2}]}"
+RAIL = "rail: {networks: [{network: rails/rail-0}]}"
+ISOLATED = "{namespaceIsolation: true}"
+RAIL_AND_DEVICE = "rail: {networks: [{network: rails/rail-0, resource: a/b}]}"
 
 
 def test_finds_a_network_and_its_device() -> None:
@@ -73,10 +75,10 @@ def test_keeps_its_lines_short_however_many_namespaces_there_are() -> None:
 
 def test_knows_the_isolation_of_multus() -> None:
     exists = network("rails/rail-0")
-    assert look(ISOLATED, {"rail": ["rails"]}, exists) == [
+    assert look(RAIL_AND_DEVICE, {"rail": ["rails"]}, exists, multus=ISOLATED) == [
         "ok profile rail: network rails/rail-0: exists; asks for a/b x1"
     ]
-    assert look(ISOLATED, {"rail": ["a", "rails", "b"]}, exists) == [
+    assert look(RAIL_AND_DEVICE, {"rail": ["a", "rails", "b"]}, exists, multus=ISOLATED) == [
         "fail profile rail: network rails/rail-0: is in another namespace than the pods, which multus.namespaceIsolation forbids "
         "(for pods of a, b)"
     ]
@@ -87,7 +89,7 @@ def test_warns_of_a_network_without_a_device() -> None:
     assert line.startswith(
         "warn profile rail: network rails/rail-0: exists, but neither it nor the profile names a device"
     )
-    text = "profiles: {rail: {networks: [{network: rails/rail-0}], resources: {rdma/hca: 1}}}"
+    text = "rail: {networks: [{network: rails/rail-0}], container: {resources: {limits: {rdma/hca: 1}}}}"
     assert look(text, {}, network("rails/rail-0")) == [
         "ok profile rail: network rails/rail-0: exists; the profile asks for rdma/hca"
     ]
@@ -114,7 +116,7 @@ def test_warns_where_the_ranks_can_meet_nowhere() -> None:
         "ok profile shared: network default/rdma: exists; asks for rdma/hca x1",
         "warn profile shared: none of its networks gives addresses (no ipam): ranks meet on the pod network",
     ]
-    quiet = "profiles: {shared: {networks: [{network: default/rdma, resource: rdma/hca}], rendezvous: {enabled: false}}}"
+    quiet = "shared: {networks: [{network: default/rdma, resource: rdma/hca}], rendezvous: {enabled: false}}"
     assert look(quiet, {}, bare) == [
         "ok profile shared: network default/rdma: exists; asks for rdma/hca x1"
     ]
@@ -136,36 +138,32 @@ def test_warns_where_the_ranks_can_meet_nowhere() -> None:
 def test_looks_for_the_default_network_that_a_profile_gives_its_pods(
     default: str, expected: str
 ) -> None:
-    text = f"""
-multus: {{namespaceIsolation: true}}
-profiles:
-  own: {{annotations: {{{names.DEFAULT_NETWORK}: "{default}"}}, networks: [{{network: rdma, resource: rdma/hca}}]}}
-"""
+    text = f'''own: {{pod: {{metadata: {{annotations: {{{names.DEFAULT_NETWORK}: "{default}"}}}}}}, networks: [{{network: rdma, resource: rdma/hca}}]}}'''
     exist = [network("kube-system/flat"), network("a/rdma"), network("b/rdma")]
-    assert look(text, {"own": ["a", "b"]}, *exist) == [
+    assert look(text, {"own": ["a", "b"]}, *exist, multus=ISOLATED) == [
         expected,
         "ok profile own: network rdma: exists; asks for rdma/hca x1",
     ]
 
 
-GKE = "{rendezvous: {addressSource: gke}, annotations: {networking.gke.io/interfaces: '%s', networking.gke.io/default-interface: eth0}}"
+GKE = "{rendezvous: {addressSource: gke}, pod: {metadata: {annotations: {networking.gke.io/interfaces: '%s', networking.gke.io/default-interface: eth0}}}}"
 ETH1 = '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
 
 
 def test_looks_at_the_interfaces_that_a_profile_asks_of_gke() -> None:
     plain = "n: {rendezvous: {addressSource: none}}, own: {rendezvous: {addressSource: gke}}, m: {networks: [{network: a/b}]}"
-    assert brief(check_sources(profiles(f"profiles: {{g: {GKE % ETH1}, {plain}}}"))) == [
+    assert brief(check_sources(profiles(f"{{g: {GKE % ETH1}, {plain}}}"))) == [
         "ok profile g: its ranks meet on eth1 of network rdma-0, which GKE makes"
     ]
     unnamed = '[{"interfaceName":"eth0"}]'
-    assert brief(check_sources(profiles(f"profiles: {{g: {GKE % unnamed}}}"))) == [
+    assert brief(check_sources(profiles(f"{{g: {GKE % unnamed}}}"))) == [
         "warn profile g: annotation networking.gke.io/interfaces is not a list of interfaces (interface 'eth0' names not one "
         "network): ranks meet on the pod network"
     ]
 
 
 def test_demands_no_addresses_of_networks_on_which_nobody_meets() -> None:
-    text = "profiles: {a: {networks: [{network: default/rdma, resource: rdma/hca}], rendezvous: {addressSource: none}}}"
+    text = "a: {networks: [{network: default/rdma, resource: rdma/hca}], rendezvous: {addressSource: none}}"
     assert look(text, {}, network("default/rdma", ipam={})) == [
         "ok profile a: network default/rdma: exists; asks for rdma/hca x1"
     ]

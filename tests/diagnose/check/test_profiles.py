@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tests.diagnose.check.findings import brief
-from webhook.core.profiles.custom_resource import custom_resource_definition
+from tests.profiles import as_text
 from webhook.diagnose.check.profiles import check_definition, check_profiles, read_definition
 from webhook.diagnose.codes import Code
+from webhook.validate.definition import definition
 from webhook.world.profiles_read import ProfilesRead, read_file, read_objects
 
 TITLE = "CustomResourceDefinition fabricprofiles.fabric-injector.io"
@@ -44,36 +45,17 @@ def test_tells_the_faults_of_each_object_and_judges_the_others() -> None:
     assert first.startswith("fail FabricProfile bad: spec.later: is not a field")
     assert second == "ok FabricProfiles: 1 profile, valid: good"
     assert told(read_objects("FabricProfiles", [])) == ["ok FabricProfiles: 0 profiles, valid"]
-    assert told(read_file("f.yaml", "profiles: {a: {later: 1}}"))[0].startswith(
-        "fail f.yaml, line 1: profiles.a.later: "
+    assert told(read_file("f.yaml", as_text("a: {later: 1}")))[0].startswith(
+        "fail f.yaml, line 6: FabricProfile a: spec.later: "
     )
 
 
 def test_warns_of_a_setting_that_another_one_rules_out() -> None:
-    text = (
-        "profiles: {a: {ncclConf: true, rendezvous: {waitImage: installed}}, b: {ncclConf: true}}"
-    )
-    [line] = [line for line in told(read_file("f.yaml", text)) if line.startswith("warn")]
+    text = "{a: {ncclConf: true, rendezvous: {waitImage: installed}}, b: {ncclConf: true}}"
+    [line] = [line for line in told(read_file("f.yaml", as_text(text))) if line.startswith("warn")]
     assert line.startswith(
         "warn profile a: ncclConf: true writes nothing: with rendezvous.waitImage "
     )
-
-
-def test_tells_what_the_configuration_does_not_allow() -> None:
-    spec = "{volumes: [{name: v, hostPath: {path: /sys}}], sidecars: [{name: s, image: a/b}]}"
-    found = [
-        line
-        for line in told(read_file("f.yaml", f"profiles: {{a: {spec}}}"))
-        if not line.startswith("ok")
-    ]
-    assert found == [
-        "fail profile a: volume v: hostPath /sys is not in allowed.hostPaths of the Configuration",
-        "fail profile a: sidecar s: image a/b is not in allowed.sidecarImages of the Configuration",
-    ]
-    allowed = "allowed: {hostPaths: [/sys], sidecarImages: [a/*]}"
-    assert told(read_file("f.yaml", f"{allowed}\nprofiles: {{a: {spec}}}")) == [
-        "ok f.yaml: 1 profile, valid: a"
-    ]
 
 
 def test_says_where_profiles_are_missing() -> None:
@@ -118,9 +100,9 @@ def test_tells_what_the_controller_found() -> None:
     ]
 
 
-def definition(*, established: bool = True) -> dict[str, Any]:
+def installed(*, established: bool = True) -> dict[str, Any]:
     condition = {"type": "Established", "status": str(established)}
-    return {**custom_resource_definition(), "status": {"conditions": [condition]}}
+    return {**definition(), "status": {"conditions": [condition]}}
 
 
 def schema_of(obj: dict[str, Any]) -> Any:
@@ -138,8 +120,8 @@ def judged(obj: dict[str, Any] | None, *, is_needed: bool = True) -> list[str]:
 
 
 def test_knows_the_definition_of_this_version() -> None:
-    assert judged(definition()) == ["ok is established, with the schema of this version"]
-    assert judged(definition(established=False)) == [
+    assert judged(installed()) == ["ok is established, with the schema of this version"]
+    assert judged(installed(established=False)) == [
         "fail is not Established: FabricProfiles are not served"
     ]
     assert judged(None) == ["fail does not exist: there can be no FabricProfile"]
@@ -147,13 +129,13 @@ def test_knows_the_definition_of_this_version() -> None:
 
 
 def test_says_how_another_definition_differs() -> None:
-    older, newer, other, unserved = (definition() for _ in range(4))
-    del schema_of(older)["env"], schema_of(older)["networks"]["items"]["properties"]["count"]
+    older, newer, other, unserved = (installed() for _ in range(4))
+    del schema_of(older)["pods"], schema_of(older)["networks"]["items"]["properties"]["count"]
     schema_of(newer)["colour"] = {"type": "string"}
     schema_of(other)["podSecurity"]["enum"] = ["deny"]
     unserved["spec"]["versions"][0]["served"] = False
     assert judged(older) == [
-        "warn is not that of this version: it lacks spec.networks[].count, spec.env, and refuses profiles that have it"
+        "warn is not that of this version: it lacks spec.pods, spec.networks[].count, and refuses profiles that have it"
     ]
     assert judged(newer) == [
         "warn is not that of this version: it is newer, with spec.colour, which this program does not know"
@@ -168,7 +150,7 @@ def test_says_how_another_definition_differs() -> None:
     "schema", [None, 3, {}, {"properties": 3}, {"properties": {"spec": 3}, "items": []}]
 )
 def test_any_schema_is_only_another_one(schema: Any) -> None:
-    obj = definition()
+    obj = installed()
     obj["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}
     [found] = check_definition(read_definition(obj), is_needed=True)
     assert found.code is Code.DEFINITION_DIFFERS

@@ -25,6 +25,7 @@ from tests.fake_apiserver import (
     status,
     text,
 )
+from tests.profiles import as_text
 from tests.tables import cases
 from webhook.cli import main
 from webhook.core.errors import InputError, Unavailable
@@ -146,11 +147,12 @@ def test_says_what_is_wrong_with_the_command(tmp_path: Path, arguments: str, tol
 
 
 def test_names_the_faults_of_the_profiles_file(tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text("profiles: {a: {nets: []}}")
+    (tmp_path / "p.yaml").write_text(as_text("{a: {nets: []}}"))
     result = call(tmp_path, "job/bert", "--profiles", str(tmp_path / "p.yaml"))
     assert result.exit_code == 2
     assert re.search(
-        r"the profiles cannot be used\n.*p\.yaml, line 1: profiles\.a\.nets", result.output
+        r"the profiles cannot be used\n.*p\.yaml, line 6: FabricProfile a: spec\.nets",
+        result.output,
     )
 
 

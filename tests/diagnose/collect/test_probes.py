@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests import ROOT
-from tests.worlds import profiles
+from tests.profiles import profiles
 from webhook.core import names
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.check.privileges import Access
@@ -18,7 +18,7 @@ from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
 
 SHIPPED = ROOT / "manifests/base/mutating-webhook-configuration.yaml"
-PROFILES = profiles("profiles: {shared: {}, theirs: {allowedNamespaces: [z]}}")
+PROFILES = profiles("{shared: {}, theirs: {allowedNamespaces: [z]}}")
 PROXY = "/api/v1/namespaces/fabric-injector/services/https:fabric-injector:443/proxy/mutate"
 
 

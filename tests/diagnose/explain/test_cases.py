@@ -30,9 +30,9 @@ from tests.diagnose.scenes import (
     node,
 )
 from tests.pods import FIXTURES
+from tests.profiles import profiles as read_profiles
 from tests.worlds import network
 from webhook.core.model import Object
-from webhook.core.profiles import parse_profiles
 from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.listing import Unread
@@ -130,7 +130,7 @@ def labels(scene: Scene, patch: Object | None) -> None:
 def profiles(scene: Scene, patch: Object) -> None:
     """Patch the profiles of today."""
     written = yaml.safe_load(scene.written)
-    scene.profiles = parse_profiles(yaml.safe_dump(patched(written, {"profiles": patch})))
+    scene.profiles = read_profiles(yaml.safe_dump(patched(written, patch)))
 
 
 def nodes(scene: Scene, patches: Mapping[str, Object | None]) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.diagnose.explain.explanations import findings, texts
 from tests.diagnose.scenes import Scene, ago
+from tests.profiles import as_text
 from tests.tables import cases
 from webhook.core import names
 from webhook.core.injection.environment import nccl_may_use
@@ -18,12 +19,11 @@ from webhook.diagnose.explain.devices import ucx_may_use
 from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.finding import Finding
 
-ASKING = """
-profiles:
-  shared:
-    networks: [{network: default/rdma-net, resource: rdma/hca}]
-    deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
-"""
+ASKING = as_text("""
+shared:
+  networks: [{network: default/rdma-net, resource: rdma/hca}]
+  deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
+""")
 
 
 class Asking(Scene):

@@ -9,10 +9,10 @@ import pytest
 
 from tests.diagnose.explain.explanations import findings, one
 from tests.diagnose.scenes import PROFILES, Scene
+from tests.profiles import profiles
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles import parse_profiles
 from webhook.diagnose.codes import Code
 from webhook.diagnose.explain.explanation import explain
 
@@ -100,5 +100,5 @@ def test_a_job_whose_address_nobody_would_publish_today() -> None:
     container = scene.master["spec"]["containers"][0]
     container["env"] = [entry for entry in container["env"] if entry["name"] == "MASTER_ADDR"]
     container["command"] = ["torchrun", "--rdzv_endpoint=$(MASTER_ADDR):1", "t.py"]
-    scene.profiles = parse_profiles(PROFILES + "    rendezvous: {addressSource: none}\n")
+    scene.profiles = profiles(PROFILES + "  rendezvous: {addressSource: none}\n")
     assert "no address would be published to it: " in one(scene, "drift")

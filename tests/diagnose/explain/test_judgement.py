@@ -7,10 +7,10 @@ import pytest
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import Scene
 from tests.pods import all_names, load
+from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import NetworkDefinition, Object
-from webhook.core.profiles import parse_profiles
 from webhook.diagnose.explain.drift import differences
 from webhook.diagnose.explain.judgement import ReadWorld, judge_today, networks_to_read
 from webhook.diagnose.explain.part import read_part
@@ -76,26 +76,24 @@ def test_explains_without_the_networks() -> None:
 
 
 def test_reads_the_networks_of_a_profile_that_a_pod_chooses_by_its_labels() -> None:
-    text = "profiles: {a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}, b: {networks: [{network: x/y}]}}"
+    text = "{a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}, b: {networks: [{network: x/y}]}}"
     member: Object = {"metadata": {"labels": {"team": "vision"}}}
-    assert networks_to_read((member,), "research", {names.PROFILE: "b"}, parse_profiles(text)) == [
+    assert networks_to_read((member,), "research", {names.PROFILE: "b"}, profiles(text)) == [
         ("rails", "rail-0")
     ]
     unknown: Object = {"metadata": {"labels": {names.PROFILE: "c"}}}
-    assert networks_to_read((unknown,), "research", {}, parse_profiles(text)) == []
+    assert networks_to_read((unknown,), "research", {}, profiles(text)) == []
 
 
 EVERYTHING = """
-profiles:
-  plain: {networks: [{network: default/rdma-net, resource: rdma/hca}], sharedMemory: {sizeLimit: 16Gi}}
-  adding: {pods: all, existingDevices: add, networks: [{network: default/rdma-net, resource: rdma/hca}]}
-  rich:
-    pods: all
-    networks: [{network: default/rdma-net, resource: rdma/hca, count: 2}]
-    resources: {example.com/nic: 2}
-    env: {NCCL_IB_HCA: mlx5}
-    nodeSelector: {rail: fast}
-    rendezvous: {ipFamily: IPv6, timeout: 5m}
+plain: {networks: [{network: default/rdma-net, resource: rdma/hca}], sharedMemory: {sizeLimit: 16Gi}}
+adding: {pods: all, existingDevices: add, networks: [{network: default/rdma-net, resource: rdma/hca}]}
+rich:
+  pods: all
+  networks: [{network: default/rdma-net, resource: rdma/hca, count: 2}]
+  container: {env: [{name: NCCL_IB_HCA, value: mlx5}], resources: {limits: {example.com/nic: 2}}}
+  pod: {spec: {nodeSelector: {rail: fast}}}
+  rendezvous: {ipFamily: IPv6, timeout: 5m}
 """
 
 
@@ -106,11 +104,11 @@ def test_what_was_admitted_would_get_nothing_else_today(fixture: str, profile: s
     space = pod["metadata"].setdefault("namespace", "train")
     pod["metadata"].setdefault("name", "member-1")
     scene = Scene(0)
-    profiles = parse_profiles(EVERYTHING)
-    scene.changes = {"namespace": space, "labels": {names.PROFILE: profile}, "profiles": profiles}
+    known = profiles(EVERYTHING)
+    scene.changes = {"namespace": space, "labels": {names.PROFILE: profile}, "profiles": known}
     world = ReadWorld(scene.reading)
-    admitted = judge_today(pod, profiles, world)
+    admitted = judge_today(pod, known, world)
     assert admitted is not None
-    again = judge_today(admitted.pod, profiles, world)
+    again = judge_today(admitted.pod, known, world)
     part = read_part(admitted.pod, again)
-    assert list(differences(part, profiles.profiles[profile])) == [] or not part.is_injected
+    assert list(differences(part, known.profiles[profile])) == [] or not part.is_injected

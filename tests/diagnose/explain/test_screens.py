@@ -15,12 +15,12 @@ import pytest
 
 from tests import ROOT
 from tests.diagnose.scenes import PROFILES, SPACE, GkeScene, Scene, ago, event, node, workload
+from tests.profiles import profiles
 from tests.worlds import network
 from webhook import __version__
 from webhook.cli.explain import print_explanation
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
 from webhook.diagnose.explain.explanation import Explanation, explain
 from webhook.diagnose.explain.judgement import ReadWorld
@@ -53,7 +53,7 @@ def well() -> Scene:
 def wrong_network_name() -> Scene:
     scene = Scene()
     scene.pods.clear()
-    scene.profiles = parse_profiles(PROFILES.replace("rdma-net", "rdma-nte"))
+    scene.profiles = profiles(PROFILES.replace("rdma-net", "rdma-nte"))
     scene.networks["default", "rdma-nte"] = None
     scene.events.append(
         event("PyTorchJob", "bert", "FailedCreatePod", DENIED + refused(scene), count=14)
@@ -106,7 +106,7 @@ def missing_device() -> Scene:
 
 def profile_changed() -> Scene:
     scene = Scene()
-    scene.profiles = parse_profiles(
+    scene.profiles = profiles(
         PROFILES.replace("16Gi", "32Gi").replace(
             "rdma-net, resource: rdma/hca}",
             "rdma-net, resource: rdma/hca}, {network: rails/rail-0}",

@@ -9,7 +9,9 @@ from tests.diagnose.scenes import PodNetworkScene
 class PodNetworkWithVariablesScene(PodNetworkScene):
     """The same, with a variable for the pod network's interfaces."""
 
-    written = PodNetworkScene.written + "    env: {NCCL_SOCKET_IFNAME: ^lo}"
+    written = (
+        f"{PodNetworkScene.written}  container: {{env: [{{name: NCCL_SOCKET_IFNAME, value: ^lo}}]}}"
+    )
 
 
 def test_a_job_that_is_left_on_the_pod_network() -> None:

@@ -21,7 +21,7 @@ from tests.diagnose.hostile import (
     spoil_an_object,
 )
 from tests.diagnose.scenes import PROFILES, SPACE, Scene
-from tests.profile_objects import to_objects
+from tests.profiles import as_objects
 from webhook.core import names
 from webhook.core.model import Object
 
@@ -38,7 +38,7 @@ KINDS = (
 
 def cluster_of(made: Scene) -> HostileConnection:
     connection = cluster(made)
-    connection.objects["/apis/fabric-injector.io/v1alpha1/fabricprofiles"] = to_objects(PROFILES)
+    connection.objects["/apis/fabric-injector.io/v1alpha1/fabricprofiles"] = as_objects(PROFILES)
     if made.workloads:
         connection.objects["/apis/kueue.x-k8s.io"] = {
             "preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
+from msgspec import structs
+
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.injection.devices import needed_resources
@@ -62,9 +64,9 @@ def attach(
     definitions: Definitions,
 ) -> tuple[Attachment, ...]:
     """Attach one network that the profile wants alone, as admission would; raises Denied as it does."""
-    alone = replace(profile, networks=())
+    alone = structs.replace(profile, networks=())
     if network is not None:
-        alone = replace(alone, networks=(network,), annotations={})
+        alone = structs.replace(profile, networks=(network,), pod={})
 
     def look_up(space: str, name: str) -> NetworkDefinition | None:
         return definitions.get((space, name))

@@ -35,7 +35,6 @@ class ConditionReason(StrEnum):
     NO_NAMESPACE = "NoNamespace"
     CONTENT_REFUSED = "ContentRefused"
     NOT_READ = "NotRead"
-    NOT_ALLOWED = "NotAllowed"
     POD_LABELS_TAKEN = "PodLabelsTaken"
     MULTUS_MISSING = "MultusMissing"
     NETWORKS_NOT_FOUND = "NetworksNotFound"
@@ -97,12 +96,11 @@ class NodesSeen(NamedTuple):
 class Examined(NamedTuple):
     """Hold what a profile needs of the cluster: how each of its networks is found, and what its pods wish for of a node.
 
-    *not_allowed*: what of it the Configuration does not allow. *same_labels*: the profile whose podLabels are the same, and count.
+    *same_labels*: the profile whose podLabels are the same, and count.
     """
 
     looks: Sequence[NetworkLook]
     wishes: Sequence[Wish]
-    not_allowed: Sequence[str] = ()
     same_labels: str = ""
 
 
@@ -136,7 +134,7 @@ def examine_profile(
         # what the profile says of it is known all the same
         amount = Fraction(network.count)
         wishes += [Wish(resource, amount, labels) for resource in network.resources]
-    return Examined(looks, tuple(dict.fromkeys(wishes)), profile.not_allowed(settings.allowed))
+    return Examined(looks, tuple(dict.fromkeys(wishes)))
 
 
 def conditions_of(
@@ -148,10 +146,7 @@ def conditions_of(
     found = _networks_found(examined, networks)
     offered = _devices_offered(examined, networks, nodes)
     wrong = next((each for each in (found, offered) if each.status == "False"), None)
-    if examined.not_allowed:
-        told = f"{listed(examined.not_allowed, _MOST_TOLD, '; ')}: pods that would get it are denied; add it there, or remove it here"
-        ready = Condition(READY, "False", ConditionReason.NOT_ALLOWED, told)
-    elif examined.same_labels:
+    if examined.same_labels:
         told = f"spec.podLabels: {examined.same_labels} has the same, and pods that carry them take that one; change one of the two"
         ready = Condition(READY, "False", ConditionReason.POD_LABELS_TAKEN, told)
     elif wrong is not None:

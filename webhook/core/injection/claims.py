@@ -127,7 +127,7 @@ def _device_of_the_users(pod: Object, plan: Plan) -> str:
     """
     given = {
         *plan.fabric_resources,
-        *(name for sidecar in plan.profile.sidecars for name in sidecar.resources),
+        *(name for each in plan.profile.sidecars.values() for name in podspec.limits(each)),
     }
     for container in podspec.every_container(pod):
         for quantities in (podspec.limits(container), podspec.requests(container)):

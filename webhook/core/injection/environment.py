@@ -1,4 +1,4 @@
-"""Set the profile's variables, and point NCCL's and Gloo's sockets at the interface of the job."""
+"""Point NCCL's and Gloo's sockets at the interface of the job, and judge variables beside it."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,77 +17,59 @@ STEP: Final = Row("environment")
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Append the variables that the training container lacks.
+    """Name the interface of the job to NCCL and Gloo, and judge the variables of the container.
 
-    The user's own value wins, and is judged where it can be.
+    What the container or the profile says of interfaces stays.
     """
     container = plan.trainer(draft.pod)
     there = {entry["name"]: entry for entry in podspec.env(container)}
     in_text = literal_assignments(podspec.argv(container))
     holds = there | {name: {"value": in_text[name]} for name in _READ_OF_TEXT if name in in_text}
-    wanted = dict(plan.profile.env)
-    for variable in plan.profile.device_variables:
-        if variable in there and podspec.names_devices(there[variable]):
-            wanted.pop(variable, None)  # the step of these has been here, and env gives way to it
+    found: list[Decision] = []
     judged: list[Decision] = []
     told: set[str] = set()
     interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:
         for name, prefix, means in _SOCKETS:
-            ours = wanted.setdefault(name, prefix + interface)
-            value = (holds.get(name) or {"value": ours}).get("value") or ""
+            value = (holds.get(name) or {"value": prefix + interface}).get("value") or ""
             if "$(" not in value and not means(value, interface):
-                where = _where(plan, name, in_text, is_ours=value == ours)
                 message = (
-                    f"{name} of {where} rules out the rendezvous network's interface; "
-                    f"write {prefix}{interface} or remove it"
+                    f"{name} of {_where(plan, name, value, in_text)} rules out the rendezvous "
+                    f"network's interface; write {prefix}{interface} or remove it"
                 )
                 judged.append(STEP.warned(plan, Reason.DISAGREES, message))
                 told.add(name)
+        found = _name_interface(draft, plan, there, interface)
     elif plan.host_network:
-        if plan.profile.rendezvous.address_source != "multus":
-            judged += _leave_out_interfaces(plan, wanted, there)
         why = "the pod is on the host network"
-        judged.append(_no_interface(plan, wanted, Reason.HOST_NETWORK, why))
+        judged.append(_no_interface(plan, there, Reason.HOST_NETWORK, why))
     else:
-        judged.append(_no_interface(plan, wanted, *plan.source.WORDS.no_interface))
+        judged.append(_no_interface(plan, there, *plan.source.WORDS.no_interface))
     judged += _turned_off(plan, holds, in_text)
     judged += _judge_fixed(draft, plan, holds, in_text, told)
     judged += _own_address(plan, in_text)
-    added = [name for name in wanted if name not in there]
-    kept = [name for name in wanted if name in there]
-    found = []
-    if added:
-        path = plan.in_trainer("env")
-        draft.extend(path, [{"name": name, "value": wanted[name]} for name in added])
-        besides = ", which outweigh any values of theirs in envFrom"
-        gets = f"container {plan.container_name} gets {', '.join(added)}"
-        found.append(STEP.added(gets + besides if container.get("envFrom") else gets))
-    if kept:
-        same = all(there[name].get("value") == wanted[name] for name in kept)
-        message = f"container {plan.container_name} sets {', '.join(kept)} itself"
-        found.append(STEP.kept(Reason.ALREADY_THERE if same else Reason.USER_VALUE, message))
     return found + judged
 
 
-def _leave_out_interfaces(
-    plan: Plan, wanted: dict[str, str], there: Mapping[str, Object]
-) -> Iterator[Decision]:
-    """Take the profile's interfaces of the pod's own network, ``eth0``, out of *wanted*.
-
-    On the node they are others, or absent. A list of those that are not to be used, ``^lo,docker``,
-    holds there too.
-    """
-    for name, _, _ in _SOCKETS:
-        value = wanted.get(name, "")
-        if value and not value.startswith("^") and name not in there:
-            del wanted[name]
-            message = (
-                f"{name}={value} of profile {plan.profile.name} is left out: it names an interface "
-                "of the pod network, and the pod uses the node's; set it in the pod if the node "
-                "has it too"
-            )
-            yield STEP.warned(plan, Reason.HOST_NETWORK, message)
+def _name_interface(
+    draft: Draft, plan: Plan, there: Mapping[str, Object], interface: str
+) -> list[Decision]:
+    added = {name: prefix + interface for name, prefix, _ in _SOCKETS if name not in there}
+    kept = [name for name, _, _ in _SOCKETS if name in there]
+    entries = [{"name": name, "value": value} for name, value in added.items()]
+    found = []
+    if added:
+        draft.extend(plan.in_trainer("env"), entries)
+        found.append(STEP.added(f"container {plan.container_name} gets {', '.join(added)}"))
+    if kept:
+        same = all(
+            there[name].get("value") == prefix + interface
+            for name, prefix, _ in _SOCKETS
+            if name in there
+        )
+        message = f"container {plan.container_name} has {', '.join(kept)} already"
+        found.append(STEP.kept(Reason.ALREADY_THERE if same else Reason.USER_VALUE, message))
+    return found
 
 
 def _turned_off(
@@ -95,11 +77,12 @@ def _turned_off(
 ) -> Iterator[Decision]:
     """Warn of variables by which NCCL leaves alone the devices that the pod asks for."""
     for name in RDMA_SWITCHES:
-        if name not in holds or not disables_rdma(name, holds[name].get("value") or ""):
+        value = (holds.get(name) or {}).get("value") or ""
+        if name not in holds or not disables_rdma(name, value):
             continue
         if plan.profile.ipc_lock and (fabric := ", ".join(plan.fabric_resources)):
             message = (
-                f"{name} of {_where(plan, name, in_text)} keeps NCCL from {fabric}: "
+                f"{name} of {_where(plan, name, value, in_text)} keeps NCCL from {fabric}: "
                 "it would use sockets; remove it"
             )
             yield STEP.warned(plan, Reason.DISAGREES, message)
@@ -112,18 +95,15 @@ def _judge_fixed(
     in_text: Mapping[str, str],
     told: set[str],
 ) -> Iterator[Decision]:
-    """Judge what the container has or gets, but for the variables that are *told* of already."""
-    env = plan.profile.env
-    gets = {name: {"value": value} for name, value in env.items() if name not in holds}
-    for name, entry in {**holds, **gets}.items():
+    """Judge what the container has, but for the variables that are *told* of already."""
+    for name, entry in holds.items():
         if name not in JUDGED or name in told:
             continue
         value = podspec.literal(entry)
         if value is None or "$(" in value:
             continue
         if why := fixed_setting(plan, draft.pod, name, value):
-            is_ours = env.get(name) == value
-            message = f"{name} of {_where(plan, name, in_text, is_ours=is_ours)} {why}"
+            message = f"{name} of {_where(plan, name, value, in_text)} {why}"
             yield STEP.warned(plan, Reason.DISAGREES, message)
 
 
@@ -177,11 +157,12 @@ _SOCKETS: Final[tuple[tuple[str, str, Callable[[str, str], bool]], ...]] = (
 """Without ``=`` net1 is a prefix to NCCL, and takes net10 too."""
 
 
-def _where(plan: Plan, name: str, in_text: Mapping[str, str], *, is_ours: bool = False) -> str:
+def _where(plan: Plan, name: str, value: str, in_text: Mapping[str, str]) -> str:
     """Say where a variable has its value from; what the command sets outweighs all others."""
     if name in in_text:
         return f"the command of container {plan.container_name}"
-    return f"profile {plan.profile.name}" if is_ours else f"container {plan.container_name}"
+    is_of_profile = plan.profile.env.get(name) == value
+    return f"profile {plan.profile.name}" if is_of_profile else f"container {plan.container_name}"
 
 
 def _own_address(plan: Plan, in_text: Mapping[str, str]) -> list[Decision]:
@@ -191,12 +172,13 @@ def _own_address(plan: Plan, in_text: Mapping[str, str]) -> list[Decision]:
         return []
     if plan.rendezvous and first_label(endpoint.host) == plan.rendezvous.rank_zero:
         return []
-    where = _where(plan, _ADDRESS, in_text)
+    where = f"the command of container {plan.container_name}"
     message = f"{_ADDRESS} of {where} names {endpoint.host}: the user's own address is kept"
     return [STEP.skipped(Reason.USER_VALUE, message)]
 
 
-def _no_interface(plan: Plan, wanted: Mapping[str, str], reason: Reason, why: str) -> Decision:
-    named = [name for name, _, _ in _SOCKETS if name in wanted]
+def _no_interface(plan: Plan, there: Mapping[str, Object], reason: Reason, why: str) -> Decision:
+    env = plan.profile.env
+    named = [name for name, _, _ in _SOCKETS if name in env and name in there]
     besides = f" but by {' and '.join(named)} of profile {plan.profile.name}" if named else ""
     return STEP.skipped(reason, f"no interface is named to NCCL and Gloo{besides}: {why}")

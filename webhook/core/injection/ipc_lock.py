@@ -5,7 +5,6 @@ from typing import Final
 
 from webhook.core import podspec
 from webhook.core.draft import Draft
-from webhook.core.injection import pod_security
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
@@ -15,11 +14,7 @@ CAPABILITY: Final = "IPC_LOCK"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
-    """Add IPC_LOCK to the training container's capabilities.
-
-    Raises Denied where the namespace's PodSecurity level would refuse it and the profile says
-    ``podSecurity: deny``.
-    """
+    """Add IPC_LOCK to the training container's capabilities, whatever the profile gives it."""
     profile, who = plan.profile, f"container {plan.container_name}"
     if not profile.ipc_lock:
         return [STEP.skipped(Reason.DISABLED, f"profile {profile.name} has ipcLock: false")]
@@ -36,8 +31,6 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         return [STEP.warned(plan, Reason.USER_VALUE, f"{message} to use RDMA")]
     elif may_lock(context):
         first = STEP.already_there(f"{who} has {CAPABILITY} already")
-    elif pod_security.refusing_level(plan):
-        return _refused(plan, who)
     else:
         draft.append(plan.in_trainer("securityContext", "capabilities", "add"), CAPABILITY)
         first = STEP.added(f"{who} may lock memory")
@@ -51,18 +44,6 @@ def _listed(context: Object, key: str) -> tuple[str, ...]:
     whatever is there.
     """
     return tuple(map(str.upper, (context.get("capabilities") or {}).get(key) or ()))
-
-
-def _refused(plan: Plan, who: str) -> list[Decision]:
-    if plan.profile.pod_security == "skip":
-        return pod_security.left_out(plan, STEP, CAPABILITY, f"{who} gets no {CAPABILITY}")
-    needed = f"securityContext.capabilities.add {CAPABILITY}"
-    message = (
-        f"{who} needs {needed}, which {pod_security.label_of(plan)} refuses; label the namespace "
-        "privileged, or set ipcLock: false or podSecurity: skip or ignore in profile "
-        f"{plan.profile.name}"
-    )
-    raise STEP.denied(plan, Reason.POD_SECURITY, message)
 
 
 def _inert(draft: Draft, plan: Plan, context: Object) -> list[Decision]:

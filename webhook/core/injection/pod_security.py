@@ -1,50 +1,62 @@
-"""Ask whether the namespace's level refuses what a step adds; do what the profile says."""
+"""Say what a PodSecurity level refuses of a pod, and what of that the injection has added.
 
-from typing import Final
+Source: kubernetes/pod-security-admission policy/check_*.go.
+"""
 
-from webhook.core import names
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from webhook.core import names, podspec
+from webhook.core.injection.ipc_lock import CAPABILITY
 from webhook.core.injection.row import Row
-from webhook.core.model import Decision, Reason
+from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
-from webhook.core.profiles import Profile, ProfileSidecar
+from webhook.core.profiles import Profile
 
-REFUSING_LEVELS = ("baseline", "restricted")
-"""Restricted refuses what baseline does. Source: kubernetes/pod-security-admission policy:
-check_capabilities_baseline.go, without IPC_LOCK, check_privileged.go, check_hostPathVolumes.go."""
-
-_BASELINE_CAPABILITIES: Final = frozenset(
+STEP: Final = Row("profile")
+IPC_LOCK: Final = f"capability {CAPABILITY}"
+REFUSING_LEVELS: Final = ("baseline", "restricted")
+_CAPABILITIES: Final = {
+    "baseline": frozenset(
+        (
+            "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
+            "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+        )
+    ),
+    "restricted": frozenset(("NET_BIND_SERVICE",)),
+}  # fmt: skip
+_SYSCTLS: Final = frozenset(
     (
-        "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
-        "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+        "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies",
+        "net.ipv4.ip_unprivileged_port_start", "net.ipv4.ping_group_range",
+        "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time",
+        "net.ipv4.tcp_fin_timeout", "net.ipv4.tcp_keepalive_intvl",
+        "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
     )
 )  # fmt: skip
-"""Source: the same check_capabilities_baseline.go, and …_restricted.go for the next."""
-_CAPABILITIES: Final = {
-    "baseline": _BASELINE_CAPABILITIES,
-    "restricted": frozenset(("NET_BIND_SERVICE",)),
-}
+_VOLUMES: Final = frozenset(
+    (
+        "name", "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral",
+        "persistentVolumeClaim", "projected", "secret",
+    )
+)  # fmt: skip
+_SELINUX_TYPES: Final = (
+    None, "", "container_t", "container_init_t", "container_kvm_t", "container_engine_t",
+)  # fmt: skip
 
 
-def privileges_refused(sidecar: ProfileSidecar, level: str) -> str:
-    """Say what a sidecar may do that *level* refuses; empty where it takes it."""
-    if sidecar.privileged:
-        return "privileged"
-    refused = [each for each in sidecar.capabilities if each not in _CAPABILITIES[level]]
-    return f"capabilities {', '.join(refused)}" if refused else ""
+class Refusal(NamedTuple):
+    """Hold *what* is refused, ``capability IPC_LOCK``, and *whose* it is, ``container trainer``."""
+
+    what: str
+    whose: str
+
+    def __str__(self) -> str:
+        return f"{self.whose} ({self.what})"
 
 
-def refused_parts(profile: Profile, level: str) -> list[str]:
-    """Name what *level* refuses in a pod that has nothing of it: ``["IPC_LOCK", "volume sys"]``."""
-    if level not in REFUSING_LEVELS:
-        return []
-    parts = ["IPC_LOCK"] if profile.ipc_lock else []
-    parts += [f"volume {each.name}" for each in profile.volumes if each.host_path is not None]
-    refused = [each.name for each in profile.sidecars if privileges_refused(each, level)]
-    return parts + [f"sidecar {name}" for name in refused]
-
-
-def refusing_level(plan: Plan) -> str:
-    """Return the namespace's level if it may refuse what we add; empty where ignored."""
+def level_of(plan: Plan) -> str:
+    """Return the namespace's level if it may refuse what we add; empty where it is ignored."""
     level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE)
     return level if level in REFUSING_LEVELS and plan.profile.pod_security != "ignore" else ""
 
@@ -55,25 +67,100 @@ def label_of(plan: Plan) -> str:
     return f"label {names.POD_SECURITY_ENFORCE}: {level} of namespace {plan.namespace.name}"
 
 
-def refuse(plan: Plan, step: Row, what: str) -> list[Decision]:
-    """Leave *what* out, such as ``volume sys (hostPath /sys)``, with a warning.
-
-    Raises Denied for ``podSecurity: deny``.
-    """
-    label, profile = label_of(plan), plan.profile.name
+def refuse(plan: Plan, refused: list[Refusal]) -> Decision:
+    """Return the warning of what is left out, or raise Denied for ``podSecurity: deny``."""
+    named, profile = ", ".join(map(str, refused)), plan.profile.name
+    message = f"{label_of(plan)} refuses {named} of profile {profile}"
     if plan.profile.pod_security == "skip":
-        return left_out(plan, step, what, f"{what} of profile {profile} is left out")
-    message = (
-        f"profile {profile} gives {what}, which {label} refuses; "
-        f"label the namespace privileged, or set podSecurity: skip or ignore in profile {profile}"
+        return STEP.warned(plan, Reason.POD_SECURITY, message)
+    lock = "ipcLock: false or " if any(each.what == IPC_LOCK for each in refused) else ""
+    cure = (
+        f"label the namespace privileged, or set {lock}podSecurity: skip or ignore in the profile"
     )
-    raise step.denied(plan, Reason.POD_SECURITY, message)
+    raise STEP.denied(plan, Reason.POD_SECURITY, f"{message}; {cure}")
 
 
-def left_out(plan: Plan, step: Row, what: str, warning: str) -> list[Decision]:
-    """Say that the pod does not get *what*, and warn of it."""
-    label = label_of(plan)
-    return [
-        step.skipped(Reason.POD_SECURITY, f"{what} is left out, because {label} refuses it"),
-        step.warned(plan, Reason.POD_SECURITY, f"{warning}: {label} refuses it"),
-    ]
+def added(before: Object, after: Object, level: str) -> list[Refusal]:
+    """Return what the level refuses of the pod as it leaves, and not of the pod as it came."""
+    if level not in REFUSING_LEVELS:
+        return []
+    found = list(refused(after, level))
+    already = {each.what for each in refused(before, level)} if found else set()
+    return [each for each in found if each.what not in already]
+
+
+def refused_parts(profile: Profile, level: str) -> list[str]:
+    """Name what the level refuses of a profile in a pod that asks for nothing itself."""
+    spec = profile.pod.get("spec") or {}
+    container = {"securityContext": profile.container.get("securityContext")}
+    bare = {"spec": {"containers": [{"name": "of the job"}]}}
+    merged = {"spec": {**spec, "containers": [{"name": "of the job", **container}]}}
+    parts = [CAPABILITY] if profile.ipc_lock and level in REFUSING_LEVELS else []
+    return parts + [str(each) for each in added(bare, merged, level)]
+
+
+def refused(pod: Object, level: str) -> Iterator[Refusal]:
+    """Yield what the level refuses of a pod."""
+    spec = pod.get("spec") or {}
+    context = spec.get("securityContext") or {}
+    for key in ("hostNetwork", "hostPID", "hostIPC"):
+        if spec.get(key):
+            yield Refusal(key, "pod")
+    for each in context.get("sysctls") or ():
+        if each.get("name") not in _SYSCTLS:
+            yield Refusal(f"sysctl {each.get('name')}", "pod")
+    for what in _of_context(context, level):
+        yield Refusal(what, "pod")
+    for volume in podspec.volumes(pod):
+        for kind in {"hostPath"} if level == "baseline" else volume.keys() - _VOLUMES:
+            if volume.get(kind) is not None:
+                yield Refusal(kind, f"volume {volume.get('name')}")
+    for container in podspec.every_container(pod):
+        for what in _of_container(container, context, level):
+            yield Refusal(what, f"container {container.get('name')}")
+
+
+def _of_container(container: Object, above: Object, level: str) -> Iterator[str]:
+    """Yield what is refused of a container; *above*: the pod's securityContext."""
+    own = container.get("securityContext") or {}
+    capabilities = own.get("capabilities") or {}
+    yield from _of_context(own, level)
+    for capability in capabilities.get("add") or ():
+        if capability not in _CAPABILITIES[level]:
+            yield f"capability {capability}"
+    if own.get("privileged"):
+        yield "privileged"
+    if own.get("procMount") not in (None, "Default"):
+        yield "procMount"
+    for port in container.get("ports") or ():
+        if port.get("hostPort"):
+            yield "hostPort"
+    if level == "restricted":
+        yield from _not_restricted(own, above)
+
+
+def _not_restricted(own: Object, above: Object) -> Iterator[str]:
+    if own.get("allowPrivilegeEscalation") is not False:
+        yield "allowPrivilegeEscalation"
+    if "ALL" not in ((own.get("capabilities") or {}).get("drop") or ()):
+        yield "capabilities.drop without ALL"
+    non_root = own.get("runAsNonRoot")
+    if not (above.get("runAsNonRoot") if non_root is None else non_root):
+        yield "runAsNonRoot"
+    profile = own.get("seccompProfile") or above.get("seccompProfile") or {}
+    if profile.get("type") not in ("RuntimeDefault", "Localhost"):
+        yield "seccompProfile"
+
+
+def _of_context(context: Object, level: str) -> Iterator[str]:
+    """Yield what is refused alike of a pod's and of a container's securityContext."""
+    if (context.get("windowsOptions") or {}).get("hostProcess"):
+        yield "hostProcess"
+    for key in ("seccompProfile", "appArmorProfile"):
+        if (context.get(key) or {}).get("type") == "Unconfined":
+            yield f"{key} Unconfined"
+    options = context.get("seLinuxOptions") or {}
+    if options.get("type") not in _SELINUX_TYPES or options.get("user") or options.get("role"):
+        yield "seLinuxOptions"
+    if level == "restricted" and context.get("runAsUser") == 0:
+        yield "runAsUser 0"

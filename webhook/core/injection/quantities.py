@@ -31,8 +31,7 @@ def count_devices(
     """
     countable = not any(map(is_accelerator, needed))
     # Sidecars of the profile do not count: they are not there yet in the first pass.
-    added = {sidecar.name for sidecar in plan.profile.sidecars}
-    added -= {one.get("name") for one in containers(draft.pod)}
+    added = set(plan.profile.sidecars) - {one.get("name") for one in containers(draft.pod)}
     asking = [one for one in running_containers(draft.pod) if one.get("name") not in added]
     asked: dict[str, int] = {}
     told: list[Decision] = []

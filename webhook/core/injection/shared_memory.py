@@ -9,7 +9,6 @@ from typing import Final
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
 from webhook.core.injection.row import Row, stated
-from webhook.core.injection.volumes import by_name, numbered
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import limits, mounts, normalized_mount_path, volumes
@@ -35,7 +34,10 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         return [STEP.skipped(Reason.HOST_IPC, message)]
     if podspec.is_windows(draft.pod):
         return [STEP.skipped(Reason.WINDOWS, "a Windows pod has no /dev/shm")]
-    name = _volume(draft, settings)
+    name = names.SHM_VOLUME
+    if not _volume(draft, settings):
+        message = f"volume {name} has the name of the tmpfs at {names.SHM_MOUNT_PATH} and holds"
+        return [STEP.warned(plan, Reason.USER_VALUE, f"{message} something else; rename it")]
     mount = {"name": name, "mountPath": names.SHM_MOUNT_PATH}
     draft.append(plan.in_trainer("volumeMounts"), mount)
     where = f"{names.SHM_MOUNT_PATH} of container {plan.container_name}"
@@ -76,29 +78,17 @@ def _limit(draft: Draft, settings: SharedMemory, name: str) -> bool:
     return False
 
 
-def _volume(draft: Draft, settings: SharedMemory) -> str:
-    """Return the name of a tmpfs of ours, added unless it is there.
-
-    One that is mounted elsewhere too is the user's.
-    """
-    taken = by_name(draft.pod)
-    for name in numbered(names.SHM_VOLUME):  # pragma: no branch - it never ends
-        if name not in taken:
-            break
-        if _is_tmpfs(taken[name]) and not _is_mounted_elsewhere(draft, name):
-            _limit(draft, settings, name)
-            return name
-    empty_dir = stated(medium="Memory", sizeLimit=settings.size_limit)
-    draft.append(("spec", "volumes"), {"name": name, "emptyDir": empty_dir})
-    return name
-
-
-def _is_mounted_elsewhere(draft: Draft, name: str) -> bool:
-    return any(
-        mount["name"] == name and not _is_shm(mount)
-        for container in podspec.every_container(draft.pod)
-        for mount in mounts(container)
-    )
+def _volume(draft: Draft, settings: SharedMemory) -> bool:
+    """Add a tmpfs of ours; False where the pod has another volume of its name."""
+    there = podspec.volume_named(draft.pod, names.SHM_VOLUME)
+    if there is None:
+        empty_dir = stated(medium="Memory", sizeLimit=settings.size_limit)
+        draft.append(("spec", "volumes"), {"name": names.SHM_VOLUME, "emptyDir": empty_dir})
+    elif _is_tmpfs(there):
+        _limit(draft, settings, names.SHM_VOLUME)
+    else:
+        return False
+    return True
 
 
 def _is_tmpfs(volume: Object) -> bool:

@@ -17,12 +17,9 @@ from webhook.core.injection import (
     networks,
     node_selector,
     own_keys,
-    pod_annotations,
+    profile,
     rendezvous,
     shared_memory,
-    sidecars,
-    tolerations,
-    volumes,
 )
 from webhook.core.model import Decision
 from webhook.core.plan import Plan
@@ -37,26 +34,20 @@ class Step(Protocol):
 
 STEPS: tuple[Step, ...] = (
     networks,
-    pod_annotations,
-    volumes,
     devices,
     claims,
-    ipc_lock,
-    shared_memory,
     device_variables,
     rendezvous,
+    profile,  # its variables may refer to those of the rendezvous
+    ipc_lock,
+    shared_memory,  # the profile may mount something there
     environment,
     nccl_conf,
-    sidecars,
-    host_devices,  # sidecars may bring a volume that the training container mounts
+    host_devices,
     node_selector,
-    tolerations,
     istio,
 )
 """The rows of the injection table."""
-_OF_PARTS = (volumes, claims, sidecars, tolerations)
-_WITHOUT_PARTS = tuple(step for step in STEPS if step not in _OF_PARTS)
-"""The rows of a profile that gives no such parts, as most do: not to ask is cheaper."""
 
 
 def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
@@ -67,7 +58,7 @@ def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
     """
     decisions: list[Decision] = []
     faults: list[Denied] = []
-    for step in STEPS if plan.profile.adds_parts else _WITHOUT_PARTS:
+    for step in STEPS:
         try:
             decisions += step.inject(draft, plan)
         except Denied as denied:

@@ -93,7 +93,7 @@ def ensure(draft: Draft, plan: Plan, needs: tuple[str, ...], nccl_conf: str | No
         _ensure_volume(draft, plan, needs)
     wanted = _container(plan.trainer(draft.pod), plan, needs, nccl_conf)
     if index is None:
-        draft.append(("spec", "initContainers"), wanted)
+        draft.insert(("spec", "initContainers"), _place(draft.pod, plan), wanted)
         return
     path = ("spec", "initContainers", index)
     if plan.profile.rendezvous.wait_image == INSTALLED and not plan.own_image:
@@ -104,6 +104,15 @@ def ensure(draft: Draft, plan: Plan, needs: tuple[str, ...], nccl_conf: str | No
     missing = [mount for mount in wanted["volumeMounts"] if mount["mountPath"] not in there]
     if missing:
         draft.extend((*path, "volumeMounts"), missing)
+
+
+def _place(pod: Object, plan: Plan) -> int:
+    """Return the place behind all init containers but the profile's last ones, which stay."""
+    there = podspec.init_containers(pod)
+    place = len(there)
+    while place and there[place - 1].get("name") in plan.profile.sidecars:
+        place -= 1
+    return place
 
 
 def remove(draft: Draft) -> None:

@@ -1,28 +1,34 @@
 """Give a fabric whole or not at all.
 
-That is where a device's number is not known, or PodSecurity refuses a volume or a sidecar. Which of
-a profile's variables, huge pages, volumes and sidecars belong to which device is written nowhere:
-they are for one fabric, and half of it is worse than none. NCCL then looks for cards that the pod
-was not given, and huge pages lie idle.
+That is where a device's number is not known, or PodSecurity refuses a part and the profile says
+``podSecurity: skip``. Which of a profile's variables, huge pages, volumes and sidecars belong to
+which device is written nowhere: they are for one fabric, and half of it is worse than none. NCCL
+then looks for cards that the pod was not given, and huge pages lie idle.
 """
 
 from dataclasses import replace
 from typing import Final
 
-from webhook.core import names, podspec
+from msgspec import structs
+
+from webhook.core import names
 from webhook.core.addresses import claim
 from webhook.core.draft import Draft
-from webhook.core.injection import devices, pod_security, quantities, sidecars, volumes
+from webhook.core.injection import devices, quantities
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 
 STEP: Final = Row("profile")
+_OF_THE_FABRIC: Final = ("volumes", "initContainers", "securityContext")
+"""Fields of a pod's ``spec`` that go with the devices; the others say where and how it runs."""
 
 
-def find_lacking(pod: Object, plan: Plan) -> Decision | None:
-    """Return a warning of a part of the profile that the pod cannot get and others need."""
-    return _unknown_device(pod, plan) or _refused_parts(pod, plan)
+def unknown_device(pod: Object, plan: Plan) -> Decision | None:
+    """Return the warning of the first device whose number is not known."""
+    needed = devices.needed_resources(plan.attachments, plan.profile)
+    _, told = quantities.count_devices(Draft(pod), plan, needed)
+    return next((each for each in told if each.reason is Reason.UNKNOWN_QUANTITY), None)
 
 
 def left_alone(plan: Plan, lacking: Decision) -> Decision:
@@ -36,7 +42,7 @@ def left_alone(plan: Plan, lacking: Decision) -> Decision:
 
 
 def without_parts(plan: Plan, lacking: Decision) -> Plan:
-    """Return the plan with the networks and the rendezvous alone.
+    """Return the plan with only the networks and the rendezvous.
 
     The job's other members may meet there, and name them to NCCL. Claims stay where they are these
     networks: members wait for the address that a claim tells. IPC_LOCK stays where a network takes
@@ -45,18 +51,17 @@ def without_parts(plan: Plan, lacking: Decision) -> Plan:
     profile = plan.profile
     claims = profile.claims if profile.rendezvous.address_source == claim.NAME else ()
     takes_devices = bool(claims) or any(attachment.resources for attachment in plan.attachments)
-    bare = replace(
+    spec = profile.pod.get("spec") or {}
+    kept = {key: value for key, value in spec.items() if key not in _OF_THE_FABRIC}
+    bare = structs.replace(
         profile,
-        resources={},
         quantities=(),
         ipc_lock=profile.ipc_lock and takes_devices,
-        env={},
         device_variables=(),
         nccl_conf=False,
-        volumes=(),
-        mounts=(),
-        sidecars=(),
         claims=claims,
+        container={},
+        pod={**profile.pod, "spec": kept},
     )
     message = (
         f"{lacking.message}; it gets the networks of profile {profile.name}, where its job meets, "
@@ -64,28 +69,3 @@ def without_parts(plan: Plan, lacking: Decision) -> Plan:
     )
     told = Decision(STEP.name, lacking.outcome, lacking.reason, message)
     return replace(plan, profile=bare, warnings=(*plan.warnings, told))
-
-
-def _unknown_device(pod: Object, plan: Plan) -> Decision | None:
-    """Return the warning of the first device whose number is not known."""
-    if not plan.profile.quantities:
-        return None
-    needed = devices.needed_resources(plan.attachments, plan.profile)
-    _, told = quantities.count_devices(Draft(pod), plan, needed)
-    return next((each for each in told if each.reason is Reason.UNKNOWN_QUANTITY), None)
-
-
-def _refused_parts(pod: Object, plan: Plan) -> Decision | None:
-    """Warn of what PodSecurity refuses, where the profile says ``podSecurity: skip``.
-
-    With ``deny`` the steps themselves refuse the pod. A Windows pod gets none of these parts.
-    """
-    level = pod_security.refusing_level(plan)
-    if podspec.is_windows(pod) or plan.profile.pod_security != "skip" or not level:
-        return None
-    parts = volumes.refused_volumes(pod, plan) + sidecars.refused_sidecars(pod, plan, level)
-    if not parts:
-        return None
-    label, name = pod_security.label_of(plan), plan.profile.name
-    message = f"{label} refuses {', '.join(parts)} of profile {name}"
-    return STEP.warned(plan, Reason.POD_SECURITY, message)

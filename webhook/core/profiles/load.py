@@ -1,103 +1,235 @@
-"""Turn the text of profiles.yaml into Profiles, or into all of its faults at once."""
+"""Read FabricProfiles and a Configuration: objects as the API server gives them, or the YAML of a file.
+
+The first fault is enough here: `fabric-injector profiles validate` tells all of them.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Iterator
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from pydantic import ValidationError
+from msgspec import ValidationError, convert
 
-from webhook.core.errors import ProfilesError
-from webhook.core.profiles.adapter import reader
-from webhook.core.profiles.consistency import find_contradictions
-from webhook.core.profiles.document import ProfilesDocument
+from webhook.core import names
+from webhook.core.errors import Problem, ProfilesError
+from webhook.core.model import Object
+from webhook.core.printable import quoted
 from webhook.core.profiles.messages import explain
 from webhook.core.profiles.objects import (
-    PROFILE_API_VERSION,
+    API_VERSIONS,
     PROFILE_KIND,
     SETTINGS_API_VERSION,
     SETTINGS_KIND,
 )
-from webhook.core.profiles.profile import ClusterSettings, Profile, Profiles
-from webhook.core.yaml_reader import json_as_yaml
+from webhook.core.profiles.profile import (
+    ClusterSettings,
+    Profile,
+    Profiles,
+    ProfileSpec,
+    same_pod_labels,
+)
+from webhook.core.profiles.slips import unknown_field
+from webhook.core.profiles.template import Fault, Templates, check_templates
+from webhook.core.qualified_name import is_dns_subdomain
+from webhook.core.value_types import type_name
+from webhook.core.yaml_reader import Marks, YamlFault, decode, format_path, read_documents
 
 REVISION_LENGTH = 12
+LONGEST_NAME = 63
+"""A namespace's label names the profile.
+Source: k8s.io/apimachinery pkg/util/validation LabelValueMaxLength."""
+_TOP = ("apiVersion", "kind", "metadata")
 
 
 def read_profile(name: str, spec: Any) -> Profile:
-    """Read the content of a FabricProfile as plain values. Raises ProfilesError with every fault, in the paths of the object."""
-    value = {
-        "apiVersion": PROFILE_API_VERSION,
-        "kind": PROFILE_KIND,
-        "metadata": {"name": name},
-        "spec": spec,
-    }
-    return parse_profiles(json_as_yaml(value)).profiles[name]
+    """Read the ``spec`` of FabricProfile *name*. Raises ProfilesError, with the path in the object."""
+    try:
+        return _read_spec(name, spec)
+    except Fault as fault:
+        path = _path(PROFILE_KIND, name, fault)
+        raise ProfilesError((Problem(path, 1, str(fault)),)) from None
 
 
 def parse_profiles(content: str | bytes) -> Profiles:
-    """Read the content of profiles.yaml.
+    """Read a file of FabricProfiles and at most one Configuration, as documents or in a List.
 
-    Raises ProfilesError with every fault, in the order of their lines; YAML that cannot be read, or a ConfigMap around it, is the only
-    fault then.
+    Raises ProfilesError, with path and line.
     """
-    document = ProfilesDocument(content)
-    if isinstance(document.value, dict) and document.value.get("kind") == "ConfigMap":
-        message = 'found "ConfigMap"; give the text that its data holds under profiles.yaml, as a file of its own'
-        raise ProfilesError((document.problem(("kind",), message),))
-    return _read(document)
+    file = _File(content)
+    profiles: dict[str, Profile] = {}
+    settings = ClusterSettings()
+    lines: dict[str, int] = {}
+    for found in file.objects():
+        what = SETTINGS_KIND if found.kind == SETTINGS_KIND else f"profile {found.name}"
+        if what in lines:
+            already = f"{what} stands at line {lines[what]} already; remove one of the two"
+            raise file.error(found, Fault(("metadata",), already))
+        lines[what] = found.line
+        if found.kind == SETTINGS_KIND:
+            settings = file.read_settings(found)
+        else:
+            profiles[found.name] = file.read_profile(found)
+        for name, owner in same_pod_labels(profiles.values()).items():
+            fault = Fault(("spec", "podLabels"), f"profile {owner} has the same; change one")
+            raise file.error(found, fault) if name == found.name else AssertionError
+    return Profiles(multus=settings.multus, profiles=MappingProxyType(profiles))
 
 
 def parse_configuration(content: str | bytes) -> ClusterSettings:
-    """Read the content of a configuration file, one Configuration object. Raises ProfilesError as above."""
-    document = ProfilesDocument(content)
-    if not document.holds_objects:
-        wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
-        raise ProfilesError(
-            (
-                document.problem(
-                    (), f"is not a {SETTINGS_KIND}; write {wanted}, and its fields below"
-                ),
-            )
-        )
-    found = [
-        document.problem(
-            ("profiles", name),
-            f"stands in the file of the {SETTINGS_KIND}; write profiles elsewhere",
-        )
-        for name in document.value["profiles"]
-    ]
-    if found:
-        raise ProfilesError(tuple(found))
-    return _read(document).settings
+    """Read a configuration file, one Configuration object. Raises ProfilesError as above."""
+    file = _File(content)
+    found = list(file.objects())
+    for each in found:
+        if each.kind != SETTINGS_KIND or len(found) > 1:
+            wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
+            message = f"the file is to hold one object, with {wanted}; write others elsewhere"
+            raise file.error(each, Fault(("kind",), message))
+    return file.read_settings(found[0]) if found else ClusterSettings()
 
 
-def _read(document: ProfilesDocument) -> Profiles:
-    problems = {*document.problems}
-    profiles = Profiles()
+def _read_spec(name: str, spec: Any) -> Profile:
+    """Raise Fault, located in the object."""
+    if spec is not None and not isinstance(spec, dict):
+        raise Fault(("spec",), f"found {type_name(spec)}; write an object of fields")
+    written = _without_nulls(spec or {})
+    kind: Any = ProfileSpec
     try:
-        profiles = reader().validate_python(document.value)
-    except ValidationError as errors:
-        problems.update(explain(error, document) for error in errors.errors(include_url=False))
-    problems.update(document.problem(*found) for found in find_contradictions(document.value))
-    if problems:
-        raise ProfilesError(
-            tuple(
-                sorted(problems, key=lambda problem: (problem.line, problem.path, problem.message))
-            )
-        )
-    written = document.value.get("profiles") or {}
-    found = {
-        name: replace(each, revision=_revision(written[name]))
-        for name, each in profiles.profiles.items()
-    }
-    return replace(profiles, profiles=MappingProxyType(found))
+        known = convert(written, ProfileSpec, dec_hook=_read_value)
+        kind = Templates
+        check_templates(written)
+    except ValidationError as error:
+        fault = explain(error, written, kind)
+        raise Fault(("spec", *fault.location), str(fault), at_key=fault.at_key) from None
+    except Fault as fault:
+        raise Fault(("spec", *fault.location), str(fault), at_key=fault.at_key) from None
+    given = {field: getattr(known, field) for field in ProfileSpec.__struct_fields__}
+    return Profile(name=name, revision=_revision(spec), **given)
+
+
+def _read_value(kind: Any, written: Any) -> Any:
+    """Read a value of one of `grammar`'s types."""
+    return kind.read(written)
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return *value* without fields that are null, which are absent to Kubernetes."""
+    if isinstance(value, dict):
+        return {
+            key: inner if key == "parameters" else _without_nulls(inner)
+            for key, inner in value.items()
+            if inner is not None
+        }
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _revision(content: Any) -> str:
-    """Return a short digest of a profile's content as it is written: the same in a file and in an object, and in every version."""
+    """Return a digest of the content as it is written: the same in a file and in an object."""
     text = json.dumps(content or {}, sort_keys=True, separators=(",", ":"))
     return sha256(text.encode()).hexdigest()[:REVISION_LENGTH]
+
+
+def _path(kind: str, name: str, fault: Fault) -> str:
+    return f"{kind}{f' {name}' if name else ''}: {format_path(fault.location)}"
+
+
+class _Found(NamedTuple):
+    """Hold an object of a file; *name* is empty for a Configuration."""
+
+    kind: str
+    name: str
+    value: Object
+    line: int
+
+
+class _File:
+    """Hold the documents of a file, and know on which line what stands."""
+
+    def __init__(self, content: str | bytes) -> None:
+        self._marks = Marks()
+        try:
+            text = decode(content) if isinstance(content, bytes) else content
+            self._documents = read_documents(text, self._marks)
+            if self._marks.faults:
+                raise self._marks.faults[0]
+        except YamlFault as fault:
+            problem = Problem(format_path(fault.location), max(fault.line, 1), fault.problem)
+            raise ProfilesError((problem,)) from None
+
+    def objects(self) -> Iterator[_Found]:
+        """Yield the objects, those of a List one by one."""
+        if not self._documents:
+            message = f"is empty; write a {PROFILE_KIND}, or a List with items: []"
+            raise ProfilesError((Problem(format_path(()), 1, message),))
+        for document in self._documents:
+            yield from self._objects(document.value, document.line)
+
+    def _objects(self, value: Any, line: int) -> Iterator[_Found]:
+        found = _Found("document", "", value, line)
+        if not isinstance(value, dict):
+            told = f"found {type_name(value)}; write an object with apiVersion and kind"
+            raise self.error(found, Fault((), told))
+        kind, items = value.get("kind"), value.get("items")
+        if kind in ("List", f"{PROFILE_KIND}List") and isinstance(items, list):
+            marks = self._marks.of(items)
+            for number, item in enumerate(items):
+                yield from self._objects(item, marks[number].line)
+            return
+        if not isinstance(kind, str) or kind not in API_VERSIONS:
+            told = f"found {_shown(kind)}; write {' or '.join(API_VERSIONS)}"
+            raise self.error(found, Fault(("kind",), told))
+        found = found._replace(kind=kind)
+        if value.get("apiVersion") != API_VERSIONS[kind]:
+            told = f"found {_shown(value.get('apiVersion'))}; write {API_VERSIONS[kind]}"
+            raise self.error(found, Fault(("apiVersion",), told))
+        known = (*_TOP, *(("multus",) if kind == SETTINGS_KIND else ("spec", "status")))
+        for field in value:
+            if field not in known:
+                raise self.error(found, Fault((field,), unknown_field(field, known), at_key=True))
+        yield found if kind == SETTINGS_KIND else found._replace(name=self._name(found))
+
+    def _name(self, found: _Found) -> str:
+        metadata = found.value.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        if not isinstance(name, str) or not is_dns_subdomain(name) or len(name) > LONGEST_NAME:
+            told = f"found {_shown(name)}; write 1 to 63 of a-z, 0-9, '-', '.', such as hostdev"
+            raise self.error(found, Fault(("metadata", "name"), told))
+        if name == names.PROFILE_NONE:
+            told = f"the label {names.PROFILE}: {name} leaves a pod alone; write another name"
+            raise self.error(found, Fault(("metadata", "name"), told))
+        return name
+
+    def read_profile(self, found: _Found) -> Profile:
+        """Read a FabricProfile."""
+        try:
+            if "spec" not in found.value:
+                raise Fault(("spec",), "is missing; write spec: and its fields, or spec: {}")
+            return _read_spec(found.name, found.value["spec"])
+        except Fault as fault:
+            raise self.error(found, fault) from None
+
+    def read_settings(self, found: _Found) -> ClusterSettings:
+        """Read a Configuration."""
+        written = {key: value for key, value in found.value.items() if key not in _TOP}
+        try:
+            return convert(_without_nulls(written), ClusterSettings)
+        except ValidationError as error:
+            raise self.error(found, explain(error, written, ClusterSettings)) from None
+
+    def error(self, found: _Found, fault: Fault) -> ProfilesError:
+        """Say where the fault stands: at its value or key, or the nearest one above that is there."""
+        value, line = found.value, found.line
+        for depth, part in enumerate(fault.location, 1):
+            mark = self._marks.of(value).get(part)
+            if mark is None:
+                break
+            line = mark.key_line if fault.at_key and depth == len(fault.location) else mark.line
+            value = value[part]  # type: ignore[index]  # its marks know the part
+        path = _path(found.kind, found.name, fault)
+        return ProfilesError((Problem(path, line, str(fault)),))
+
+
+def _shown(value: Any) -> str:
+    return quoted(value) if isinstance(value, str) else type_name(value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from webhook.core import names
-from webhook.core.injection import sidecars, volumes, whole
+from webhook.core.injection import profile
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.reconcile.complaint import SEE_CHECK, UNPUBLISHED, why_uncalled
 from webhook.core.review import Verdict
@@ -35,7 +35,7 @@ _LOOKED_AT_ELSEWHERE = (
     Reason.DISAGREES,
     Reason.RAISED,
 )
-_PARTS = (volumes.STEP.name, sidecars.STEP.name, whole.STEP.name)
+_PARTS = (profile.STEP.name,)
 """Steps whose warnings are told here, whatever their reason: elsewhere the training container is looked at."""
 _TOLD = (Outcome.WARNED, Outcome.SKIPPED)
 """Outcomes of which something may be told."""

@@ -1,0 +1,116 @@
+"""Validate profiles before they are applied: ``fabric-injector profiles validate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from webhook.cli.options import (
+    Failure,
+    FileType,
+    cluster_options,
+    connect_to_cluster,
+    option,
+    workload_namespace_option,
+)
+from webhook.core.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from webhook.validate.text import Found
+
+_FILE = FileType(allow_dash=True)
+_EXTRA = "this command needs more libraries: pip install 'fabric-injector[validate]'"
+
+
+@click.group("profiles")
+def command() -> None:
+    """Validate profiles before they are applied.
+
+    \b
+    Examples:
+      fabric-injector profiles validate -f profile.yaml
+    """  # noqa: D301  # \\b is click's own mark
+
+
+@command.command()
+@option(
+    "-f",
+    "--file",
+    type=_FILE,
+    multiple=True,
+    help="FabricProfiles, YAML or JSON, or a folder of them; - reads standard input. Repeatable; "
+    "further FILEs may follow. In the environment variable, separate files with ':'.",
+)
+@option("-R", "--recursive", is_flag=True, help="Read the folders inside a folder too.")
+@click.argument("more", type=_FILE, nargs=-1, metavar="[FILE]...")
+@option(
+    "--server",
+    is_flag=True,
+    help="Ask the cluster too, with your own rights: by a dry-run create of each profile and of "
+    "the pod that it makes.",
+)
+@workload_namespace_option("With --server: namespace of the pods. Default: that of the kubeconfig.")
+@cluster_options
+def validate(
+    file: tuple[Path, ...],
+    recursive: bool,
+    more: tuple[Path, ...],
+    server: bool,
+    namespace: str | None,
+) -> None:
+    """Find all faults of profiles at once, each with file, line and field.
+
+    The rules and their messages are those of the API server. Objects of other kinds are left out.
+    Exit status 0: no fault, 1: some, 2: the command or a file cannot be used, or the cluster gives
+    no answer.
+
+    \b
+    Examples:
+      fabric-injector profiles validate -f profile.yaml
+      fabric-injector profiles validate -R -f clusters/
+      kustomize build | fabric-injector profiles validate -f -
+      fabric-injector profiles validate -f profile.yaml --server -n research
+    """  # noqa: D301  # \\b is click's own mark
+    from webhook.cli.input_files import list_files, read_text, shown
+    from webhook.core.errors import InputError, Unavailable
+
+    if not (file or more):
+        raise click.UsageError("Missing option '-f' / '--file'.")
+    try:
+        from webhook.validate.text import check_text
+    except ModuleNotFoundError as error:
+        raise Failure(f"{_EXTRA} ({error})") from None
+    try:
+        files = list_files((*file, *more), recursive=recursive)
+        checked = {shown(path): check_text(read_text(path)) for path in files}
+        lines = [
+            f"{source}:{problem.line}: {problem.path}: {problem.message}"
+            for source, found in checked.items()
+            for problem in found.problems
+        ]
+        if server:
+            from webhook.cli.profiles_server import ask_about
+
+            lines += ask_about(connect_to_cluster(), namespace, checked)
+    except (InputError, Unavailable) as error:
+        raise Failure(str(error)) from None
+    _print(lines, checked.values())
+    raise SystemExit(1 if lines else 0)
+
+
+def _print(lines: list[str], checked: Iterable[Found]) -> None:
+    from webhook.diagnose.wording import counted
+
+    found = [*checked]
+    for line in lines:
+        click.echo(printable(line, limit=None))
+    profiles = sum(len(each.profiles) for each in found)
+    others = sum(each.others for each in found)
+    if not (profiles or lines):
+        raise Failure("expected FabricProfiles, found none; name their file")
+    beside = f"; {counted(others, 'other object')} left out" if others else ""
+    click.echo(f"{counted(profiles, 'profile')}, {counted(len(lines), 'fault')}{beside}", err=True)

@@ -1,0 +1,107 @@
+"""Find what has the wrong type, is unknown, missing or beyond a bound. Needs jsonschema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError
+
+from webhook.core.profiles.slips import did_you_mean, unknown_field
+from webhook.core.value_types import STRING, type_name
+from webhook.core.yaml_reader import Location
+from webhook.validate.definition import Schema, object_schema
+from webhook.validate.fault import Fault
+
+_METADATA = (
+    *("name", "generateName", "namespace", "labels", "annotations", "finalizers"),
+    *("ownerReferences", "uid", "resourceVersion", "generation", "creationTimestamp"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"),
+)
+"""Source: k8s.io/apimachinery pkg/apis/meta/v1 ObjectMeta."""
+_TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
+_BLOCKING = ("type", "required", "maxLength", "maxItems", "maxProperties", "maximum")
+"""What keeps the API server from evaluating rules, or a value from CEL."""
+_TYPES = {
+    "object": "an object, {name: value}, or one name: value a line",
+    "array": "a list, [a, b], or one item a line after a dash",
+    "string": STRING,
+    "integer": "an integer, without quotes",
+    "boolean": "true or false, without quotes",
+}
+
+
+def find_structural(value: Any) -> Iterator[Fault]:
+    """Yield what the schema refuses of a FabricProfile, an object without nulls."""
+    for error in _validator().iter_errors(value):
+        yield from _faults(error)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    schema = object_schema()
+    metadata = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            **{name: {} for name in _METADATA},
+            "name": {"type": "string"},
+            "labels": _TEXTS,
+            "annotations": _TEXTS,
+        },
+    }
+    fields = {"apiVersion": {}, "kind": {}, "metadata": metadata, "status": {}}
+    return Draft202012Validator(
+        _closed({**schema, "properties": {**schema["properties"], **fields}})
+    )
+
+
+def _closed(schema: Any) -> Any:
+    """Refuse unknown fields, and take int-or-string for two types, as the API server does."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found: Schema = {key: _closed(value) for key, value in schema.items()}
+    if "properties" in found and not found.get("x-kubernetes-preserve-unknown-fields"):
+        found["additionalProperties"] = False
+    if found.get("x-kubernetes-int-or-string"):
+        found["type"] = ["integer", "string"]
+    return found
+
+
+def _faults(error: ValidationError) -> Iterator[Fault]:
+    at: Location = tuple(error.absolute_path)
+    found, allowed = error.instance, error.validator_value
+    is_blocking = error.validator in _BLOCKING
+    match error.validator:
+        case "additionalProperties":
+            known = tuple(error.schema["properties"])
+            for name in found:
+                if name not in known:
+                    yield Fault((*at, name), unknown_field(name, known), at_key=True)
+        case "required":
+            for name in allowed:
+                if name not in found:
+                    yield Fault(
+                        (*at, name), f"is missing; write {name}: and its value", is_blocking=True
+                    )
+        case "enum":
+            meant = did_you_mean(str(found), allowed)
+            choice = f"write one of {', '.join(allowed)}"
+            yield Fault(at, f"found {found}; {choice}{f'; did you mean {meant}?' if meant else ''}")
+        case "type":
+            wanted = "a whole number or a string" if isinstance(allowed, list) else _TYPES[allowed]
+            yield Fault(
+                at,
+                f"found {type_name(found)}; write {wanted}{_in_quotes(found, allowed)}",
+                is_blocking=True,
+            )
+        case _:
+            yield Fault(at, error.message, is_blocking=is_blocking)
+
+
+def _in_quotes(found: Any, allowed: Any) -> str:
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return f', in quotes: "{found}"' if allowed == "string" and is_number else ""
