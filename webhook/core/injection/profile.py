@@ -15,7 +15,6 @@ from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import normalized_mount_path
-from webhook.core.profiles.grammar import split_image
 from webhook.core.profiles.template import Keyed, identity, is_whole
 
 STEP: Final = Row("profile")
@@ -167,7 +166,7 @@ class _Volumes:
         there = {each.get("name"): each for each in podspec.every_container(pod)}
         for name, sidecar in self._profile.sidecars.items():
             if name in there:
-                if not says(there[name], sidecar):
+                if not _is_run(there[name], sidecar):
                     self._merge.own.append(("initContainers", name))
             elif brought := find_brought(pod, self._plan, sidecar):
                 self._merge.own.append(("initContainers", f"{name} (as {brought})"))
@@ -211,6 +210,11 @@ def says(have: Any, want: Any) -> bool:
     if isinstance(want, list):
         return isinstance(have, list) and len(have) == len(want) and all(map(says, have, want))
     return bool(have == want or not (have or want))
+
+
+def _is_run(there: Object, sidecar: Object) -> bool:
+    """Tell whether a container of the pod runs as the profile's, as far as its name means more."""
+    return all(there.get(key) == sidecar.get(key) for key in ("image", "restartPolicy"))
 
 
 def _is_same(there: Object, ours: Object) -> bool:
@@ -302,7 +306,7 @@ def _runs_image_of(container: Object, sidecar: Object, ours: list[str]) -> bool:
     mounts something where the sidecar does, too. *ours*: the sidecar's repository.
     """
     theirs = _repository(container.get("image") or "")
-    if not theirs or theirs[-1:] != ours[-1:]:
+    if theirs[-1:] != ours[-1:]:
         return False
     if theirs[-2:] == ours[-2:]:
         return True
@@ -313,12 +317,10 @@ def _runs_image_of(container: Object, sidecar: Object, ours: list[str]) -> bool:
 
 
 def _repository(image: str) -> list[str]:
-    """Return the path of an image's repository, ``["team", "one"]``; nothing for no reference."""
-    try:
-        name, _ = split_image(image)
-    except ValueError:
-        return []
-    first, *rest = name.split("/")
+    """Return the path of an image's repository, ``["team", "one"]``."""
+    path, _, _ = image.partition("@")
+    folder, slash, last = path.rpartition("/")
+    first, *rest = f"{folder}{slash}{last.partition(':')[0]}".split("/")
     is_registry = bool(rest) and (first == "localhost" or "." in first or ":" in first)
     return rest if is_registry else [first, *rest]
 

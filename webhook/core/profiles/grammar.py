@@ -38,11 +38,6 @@ _SECONDS = {
 _DURATION = r"\+?((?=\.?[0-9])[0-9]*\.?[0-9]*(h|ms|m|s|us|µs|ns))+"
 _DURATION_PART = r"([0-9.]+)([a-zµ]+)"
 _SECONDS_MAX = 2**63 // 10**9
-_IMAGE = (
-    r"(?P<name>[A-Za-z0-9]+([-._]+[A-Za-z0-9]+)*(:[0-9]+(?=/))?(/[a-z0-9]+([-._]+[a-z0-9]+)*)*)"
-    r"(:[A-Za-z0-9_][-.A-Za-z0-9_]{0,127})?(@sha256:[0-9a-f]{64})?"
-)
-_LONGEST_IMAGE = 512
 NONE = "none"
 """Written for no size and no image."""
 _MAX_SIZE = 2**63 - 1
@@ -104,18 +99,6 @@ def parse_resources(text: str) -> tuple[str, ...]:
                 text, f"{name} is there twice; write it once, with count: {names.count(name)}"
             )
     return names
-
-
-def split_image(text: str) -> tuple[str, str]:
-    """Split an image reference into its name and what follows it: ``("registry:5000/a/b", ":1.2@sha256:…")``.
-
-    Raises ValueError for what is no reference. Source: distribution/reference, regexp.go.
-    """
-    match = re.fullmatch(_IMAGE, text, re.ASCII) if len(text) <= _LONGEST_IMAGE else None
-    if match is None:
-        example = "registry.example.com/team/daemon:1.2"
-        raise refused(text, f"write an image reference, such as {example}")
-    return match["name"], text[len(match["name"]) :]
 
 
 def parse_page_size(resource: str) -> int:

@@ -253,29 +253,6 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
     def _spec(self) -> Object:
         return self.pod.get("spec") or {}
 
-    def inert_settings(self) -> tuple[str, ...]:
-        """Tell what the profile says in vain, in a sentence each."""
-        told = []
-        source = self.rendezvous.address_source
-        if self.nccl_conf and self.rendezvous.wait_image:
-            told.append(
-                "ncclConf: true writes nothing: with rendezvous.waitImage the wait step runs in "
-                "another image, where it cannot read the training image's own /etc/nccl.conf; "
-                "leave one of the two out"
-            )
-        if self.device_variables and (not self.rendezvous.enabled or source != "multus"):
-            setting = f"addressSource: {source}" if self.rendezvous.enabled else "{enabled: false}"
-            told.append(
-                f"deviceVariables gives nothing: with rendezvous: {setting} no pod waits for what "
-                "is published; leave one out"
-            )
-        if source == "none" and self.rendezvous.network:
-            told.append(
-                "rendezvous.network is not used: with rendezvous.addressSource: none the job meets "
-                "on the pod network; leave one of the two out"
-            )
-        return tuple(told)
-
 
 class Multus(Section, frozen=True):
     """How this cluster's Multus is configured."""

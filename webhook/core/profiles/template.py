@@ -157,8 +157,8 @@ def check_templates(spec: Object) -> None:
     for field in ("volumes", "initContainers"):
         for index, each in enumerate(inner.get(field) or ()):
             if each["name"].startswith(_OWN):
-                at = ("pod", "spec", field, index, "name")
-                raise Fault(at, f"found {each['name']}; names that start with {_OWN} are reserved")
+                found = f"found {each['name']}; names that start with {_OWN} are reserved"
+                raise Fault(("pod", "spec", field, index, "name"), found)
 
 
 def _check_fields(value: Object, known: Mapping[str, Any], at: Location) -> None:

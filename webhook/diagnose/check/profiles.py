@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from webhook.core.cluster.profile_status import CONDITIONS, READY
 from webhook.core.model import Object
-from webhook.validate.definition import object_schema
+from webhook.core.profiles import Profile
 from webhook.core.profiles.objects import DEFINITION, PROFILE_API_VERSION
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, Level
 from webhook.diagnose.wording import counted, listed
+from webhook.validate.definition import object_schema
 from webhook.world.profiles_read import OBJECTS, InstalledProfile, ProfilesRead
 
 _VERSION = PROFILE_API_VERSION.rpartition("/")[2]
@@ -58,9 +59,33 @@ def check_profiles(
         action = "give --profiles FILE to look at yours"
         yield Finding("warn", Code.PROFILES_MISSING, read.source, message, action)
     for profile in read.profiles.profiles.values() if read.profiles is not None else ():
-        for message in profile.inert_settings():
+        for message in _inert_settings(profile):
             yield Finding("warn", Code.SETTING_INERT, f"profile {profile.name}", message)
     yield from _conditions(read.objects)
+
+
+def _inert_settings(profile: Profile) -> tuple[str, ...]:
+    """Tell what the profile says in vain, in a sentence each."""
+    told = []
+    source = profile.rendezvous.address_source
+    if profile.nccl_conf and profile.rendezvous.wait_image:
+        told.append(
+            "ncclConf: true writes nothing: with rendezvous.waitImage the wait step runs in "
+            "another image, where it cannot read the training image's own /etc/nccl.conf; "
+            "leave one of the two out"
+        )
+    if profile.device_variables and (not profile.rendezvous.enabled or source != "multus"):
+        setting = f"addressSource: {source}" if profile.rendezvous.enabled else "{enabled: false}"
+        told.append(
+            f"deviceVariables gives nothing: with rendezvous: {setting} no pod waits for what "
+            "is published; leave one out"
+        )
+    if source == "none" and profile.rendezvous.network:
+        told.append(
+            "rendezvous.network is not used: with rendezvous.addressSource: none the job meets "
+            "on the pod network; leave one of the two out"
+        )
+    return tuple(told)
 
 
 def check_definition(found: Definition | None, *, is_needed: bool) -> Iterator[Finding]:
