@@ -58,14 +58,14 @@ def world(name: str) -> ObjectsWorld:
 
 
 @cache
-def training_pods(name: str, *, allowed: bool = True) -> list[PodResult]:
+def training_pods(name: str) -> list[PodResult]:
     """Return the pods of the preset's plain jobs that have accelerators."""
     text = (HERE / f"jobs/{name}.yaml").read_text()
     run = dry_run(
         text,
         namespace="research",
         profile=None,
-        profiles=profiles(name, allowed=allowed),
+        profiles=profiles(name),
         world=world(name),
     )
     return [pod for pod in run.pods if _trains(pod.before)]
