@@ -500,7 +500,7 @@ def test_a_long_name_of_the_request_is_refused(key: str, most: int) -> None:
     value["request"][key] = "a" * (most + 1)
     with pytest.raises(
         MalformedReview,
-        match=f"request.{key}: expected at most {most} characters, found {most + 1}",
+        match=rf"Expected `str.*` of length <= {most} - at `\$.request.{key}`",
     ):
         answer_review(orjson.dumps(value), PROFILES, WORLD)
 

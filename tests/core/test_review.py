@@ -556,7 +556,7 @@ MALFORMED: list[tuple[bytes, str]] = [
     (b'{"a": NaN}', "is not JSON"),
     (b'"\\ud800"', "is not JSON"),
     (b"[" * 100_000, "is not JSON"),
-    (b"[]", "expected an AdmissionReview object"),
+    (b"[]", "expected an AdmissionReview of admission.k8s.io/v1: Expected `object`, got `array`"),
     (b"{}", "admission.k8s.io/v1"),
     (
         b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{}}',
@@ -564,13 +564,13 @@ MALFORMED: list[tuple[bytes, str]] = [
     ),
     (
         b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
-        "request: expected an object",
+        "missing required field `request`",
     ),
     (review({}, uid=5), "request.uid"),
     (review({}, uid=""), "request.uid"),
     (review({}, namespace=None), "request.namespace"),
     *(
-        (review({}, **{key: 5}), f"request.{key}: expected a string")
+        (review({}, **{key: 5}), f"Expected `str | null`, got `int` - at `$.request.{key}`")
         for key in ("name", "operation", "subResource")
     ),
     (review(None), "request.object: expected an object, found nothing"),

@@ -272,8 +272,11 @@ def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, job: NotTrai
         named = parse_networks(annotation, namespace.name).elements
     except ValueError:
         return False
-    ours = {(one.namespace or namespace.name, one.name) for one in profile.networks}
-    return any((one.namespace, one.name) in ours for one in named)
+    return any(
+        (one.namespace, one.name) == (ours.namespace or namespace.name, ours.name)
+        for one in named
+        for ours in profile.networks
+    )
 
 
 def _leave(pod: Object, profile: Profile, job: NotTraining) -> Skip:

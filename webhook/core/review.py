@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Annotated, Final, Literal
 
 import orjson
+from msgspec import Meta, ValidationError, convert
 from pybase64 import b64encode
 
 from webhook import __version__
@@ -18,18 +19,31 @@ from webhook.core.injection import copies, own_keys, steps
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
 from webhook.core.plan import Plan
 from webhook.core.pod_check import check_pod
-from webhook.core.pod_types import LONGEST_NAME
+from webhook.core.pod_types import LONGEST_NAME, Name, Read
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 
 _UNPROCESSABLE: Final = 422
 _POD: Final = {"group": "", "version": "v1", "resource": "pods"}
-_LONGEST: Final = {"uid": 256, "namespace": 63, "name": LONGEST_NAME}
 _STEP: Final = "profile"
 _OR: Final = f"or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
 _UID: Final = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([!#-\[\]-~]{1,256})"')
 _LONGEST_MESSAGE: Final = 16_384
 _MOST_PASSES: Final = 3
+
+
+class _Request(Read):
+    uid: Annotated[str, Meta(min_length=1, max_length=256)]
+    namespace: Annotated[str, Meta(max_length=63)] | None = None
+    name: Name | None = None
+    operation: str | None = None
+    sub_resource: str | None = None
+
+
+class _Review(Read):
+    kind: Literal["AdmissionReview"]
+    api_version: Literal["admission.k8s.io/v1"]
+    request: _Request
 
 
 @dataclass(slots=True)
@@ -209,7 +223,13 @@ def _parse_review(body: bytes) -> Object:
         review = orjson.loads(body)
     except ValueError as error:
         raise MalformedReview(f"the body is not JSON: {printable(str(error))}") from None
-    request = _request_of(review)
+    try:
+        convert(review, _Review)
+    except ValidationError as error:
+        raise MalformedReview(
+            f"expected an AdmissionReview of admission.k8s.io/v1: {error}"
+        ) from None
+    request: Object = review["request"]
     if _is_new_pod(request):
         if not request.get("namespace"):
             raise MalformedReview("request.namespace: expected the pod's namespace")
@@ -224,28 +244,6 @@ def _is_new_pod(request: Object) -> bool:
         and request.get("resource") == _POD
         and not request.get("subResource")
     )
-
-
-def _request_of(review: Any) -> Object:
-    """Return the request of an AdmissionReview v1; what it is about is not checked."""
-    if not isinstance(review, dict):
-        raise MalformedReview("expected an AdmissionReview object")
-    if review.get("kind") != "AdmissionReview" or review.get("apiVersion") != "admission.k8s.io/v1":
-        raise MalformedReview("expected apiVersion admission.k8s.io/v1 and kind AdmissionReview")
-    request = review.get("request")
-    if not isinstance(request, dict):
-        raise MalformedReview("request: expected an object")
-    for key in ("uid", "namespace", "name", "operation", "subResource"):
-        value = request.get(key)
-        if not isinstance(value, str) and (key == "uid" or value is not None):
-            raise MalformedReview(f"request.{key}: expected a string")
-    if not request["uid"]:
-        raise MalformedReview("request.uid: expected a string that is not empty")
-    for key, longest in _LONGEST.items():
-        if (found := len(request.get(key) or "")) > longest:
-            told = f"expected at most {longest} characters, found {found}"
-            raise MalformedReview(f"request.{key}: {told}")
-    return request
 
 
 def deny_unread(beginning: bytes, length: int) -> Answer:

@@ -31,10 +31,12 @@ UNKNOWABLE = {
 """Hashes, and keys that hold a uid or depend on an operator's flags."""
 
 
-def rows(file: str) -> dict[str, Object]:
-    """Read the rows of a file, each with its ``manifest``."""
+def rows(file: str, *says: str) -> dict[str, Object]:
+    """Read the rows of a file, each with its ``manifest``; *says*: what they may hold besides."""
     *_, found = yaml.safe_load(Path(__file__).with_name(f"{file}.yaml").read_text())
     made = json.loads(json.dumps(found))  # anchors share what a test may change
+    known_keys = {"of", "spec", "metadata", "manifest", *says}
+    assert [row for row in made.values() if row.keys() - known_keys] == [], f"of {known_keys}"
     return {title: {"manifest": _manifest(row), **row} for title, row in made.items()}
 
 

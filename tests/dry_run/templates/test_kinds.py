@@ -8,11 +8,11 @@ from tests.dry_run.templates.cases import each_row, find, names, rows
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 
-ROWS = rows("shown")
+ROWS = rows("shown", "names", "replicas", "sources")
 SHOWN: dict[str, tuple[Object, list[str]]] = {
     title: (row["manifest"], row["names"]) for title, row in ROWS.items()
 }
-IGNORED = rows("ignored")
+IGNORED = rows("ignored", "says", "source", "broken")
 
 
 @each_row(ROWS)

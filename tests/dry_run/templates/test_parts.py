@@ -6,13 +6,16 @@ from tests.dry_run.templates.cases import each_row, find, lacking, rows, view
 from webhook.core.model import Object
 from webhook.dry_run.templates import find_templates, parse_documents
 
-PARTS = rows("parts")
+PARTS = rows("parts", "beside", "pods", "ignored", "says")
 
 
 @each_row(PARTS)
 def test_adds_what_the_controller_adds(row: Object) -> None:
     found = find(*row.get("beside", ()), row["manifest"])
-    assert lacking(row["pods"], [view(each) for each in found.pods]) == []
+    shown = [view(each) for each in found.pods]
+    assert lacking(row["pods"], shown) == []
+    pairs = zip(row["pods"], shown, strict=True)
+    assert [part for part, whole in pairs if part.keys() - whole.keys()] == []
     assert [each.source for each in found.ignored] == row.get("ignored", [])
     assert row.get("says", "") in " ".join(each.message for each in found.ignored)
     assert not any(each.broken for each in found.ignored)

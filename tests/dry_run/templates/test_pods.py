@@ -15,7 +15,10 @@ from webhook.dry_run.templates import Template, find_templates, parse_documents
 
 _LIVE = "live/torchx-volcano/{}-train-fgwp3pq7vkl4vc{}.review.json"
 CASES: dict[str, tuple[Object, list[str]]] = {
-    **{title: (row["manifest"], row["fixtures"]) for title, row in rows("completed").items()},
+    **{
+        title: (row["manifest"], row["fixtures"])
+        for title, row in rows("completed", "fixtures").items()
+    },
     "TorchX job of a real Volcano": (
         json.loads((FIXTURES / _LIVE.format("jobs", "")).read_text())["request"]["object"],
         [_LIVE.format("pods", f"-train-{number}-0") for number in (0, 1)],

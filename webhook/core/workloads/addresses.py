@@ -21,6 +21,7 @@ _WRITTEN: Final = frozenset((names.NETWORKS, names.ISTIO_EXCLUDE_INTERFACES))
 """Annotations that a pass may write: what takes one would hold another text in the next pass."""
 _MOST_REFERENCES: Final = 16
 _FIRST: Final = ("PET_RDZV_ENDPOINT", names.ENV_MASTER_NAME, "PET_MASTER_ADDR", "MASTER_ADDR")
+_ORDER: Final = {name: place for place, name in enumerate(_FIRST)}
 """Variables that decide before all others, in this order."""
 
 
@@ -115,5 +116,4 @@ def find_addresses(pod: Object) -> list[RendezvousAddress]:
                 host = endpoint.host if endpoint is not None else ""
             if host:
                 found.append(RendezvousAddress(name, host))
-    order = {name: place for place, name in enumerate(_FIRST)}
-    return sorted(found, key=lambda address: order.get(address.source, len(order)))
+    return sorted(found, key=lambda address: _ORDER.get(address.source, len(_ORDER)))

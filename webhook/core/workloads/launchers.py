@@ -327,7 +327,7 @@ def _started(words: Words) -> Words:
 
 
 def _program(words: Words) -> str:
-    return next((word for word in words if not _BEFORE.match(word)), "true")
+    return next(iter(_started(words)), "true")
 
 
 def _runs_python_file(command: Command) -> bool:
