@@ -26,6 +26,7 @@ def test_lists_every_command_in_one_whole_line() -> None:
         "page",
         "certs",
         "presets",
+        "profiles",
         "demo",
     ]
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
