@@ -1,4 +1,4 @@
-"""The pages that say how to add a training system, a step and a finding work as they are written."""
+"""The pages that say how to add a training system, a step, a finding and a field work as written."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from tests.docs.recipes import changed, follow
 CODES, PIN = "tests/diagnose/test_codes.py", "test_codes_and_topics_stay_as_they_are"
 """The other tests of that file run all that tell findings."""
 MANUAL = "tests/diagnose/test_manual.py"
-PAGES = ("add-a-training-system.md", "add-a-step.md", "add-a-finding.md")
+VALIDATE = "tests/validate/test_definition.py"
+PAGES = ("add-a-training-system.md", "add-a-step.md", "add-a-finding.md", "add-a-profile-field.md")
 
 
-def test_all_three_work_in_a_copy(tmp_path: Path) -> None:
+def test_all_work_in_a_copy(tmp_path: Path) -> None:
     for folder in ("webhook", "certs", "tests", "manifests"):
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=ignored)
     for file in ("pyproject.toml", "long-lines.toml", "README.md"):
         shutil.copy(ROOT / file, tmp_path)
     before = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.py")}
@@ -40,7 +41,7 @@ def test_all_three_work_in_a_copy(tmp_path: Path) -> None:
     assert "\nmake reference\n" in (ROOT / "docs/add-a-finding.md").read_text()
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/findings.md").write_bytes(manual.stdout)  # as `make reference` does
-    tests.append(MANUAL)
+    tests += [MANUAL, VALIDATE]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(

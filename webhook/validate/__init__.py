@@ -1,8 +1,4 @@
-"""Find all faults of a profile by the definition of FabricProfile, in the words of the API server.
+"""Find all faults of a profile by the definition of FabricProfile.
 
-Only `definition` is for everybody: what checks needs the extra ``validate`` of the package.
+What checks needs the extra ``validate`` of the package; only `definition` does not.
 """
-
-from webhook.validate.definition import definition, spec_schema
-
-__all__ = ["definition", "spec_schema"]

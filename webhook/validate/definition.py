@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,21 +16,25 @@ Schema = dict[str, Any]
 """A structural schema of the API server."""
 
 
-@cache
 def definition() -> Object:
-    """Return the CustomResourceDefinition as the object that is created; do not change it."""
-    text = files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text(encoding="utf-8")
-    found: Object = yaml.load(text, Loader=yaml.CSafeLoader)
-    return found
+    """Return the CustomResourceDefinition as the object that is created."""
+    return deepcopy(_definition())
 
 
 def object_schema() -> Schema:
-    """Return the schema of a FabricProfile."""
-    found: Schema = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    """Return the schema of a FabricProfile; do not change it."""
+    found: Schema = _definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return found
 
 
 def spec_schema() -> Schema:
-    """Return the schema of a profile's spec."""
+    """Return the schema of a profile's spec; do not change it."""
     found: Schema = object_schema()["properties"]["spec"]
+    return found
+
+
+@cache
+def _definition() -> Object:
+    text = files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text(encoding="utf-8")
+    found: Object = yaml.load(text, Loader=yaml.CSafeLoader)
     return found

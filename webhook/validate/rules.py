@@ -46,7 +46,7 @@ class NotEvaluated(Exception):
 def find_broken_rules(
     schema: Schema, value: Any, blocked: Collection[Location], at: Location = (), path: str = ""
 ) -> Iterator[Fault]:
-    """Yield the rules of *schema* that *value* breaks, except on what is around a *blocked* location.
+    """Yield the rules that *value* breaks, except those about what is around a *blocked* location.
 
     Raises NotEvaluated.
     """

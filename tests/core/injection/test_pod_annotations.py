@@ -1,10 +1,10 @@
 """Annotations of the profile: added where the pod has none of that key."""
 
 import pytest
+from webhook.core.injection.pod_annotations import inject
 
 from tests.core.builders import carry_out, outcomes, plan, profile
 from tests.pods import minimal_pod
-from webhook.core.injection.pod_annotations import inject
 from webhook.core.model import Outcome, Reason
 
 ADDED, KEPT, OWN = (

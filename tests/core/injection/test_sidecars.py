@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from webhook.core.injection.sidecars import inject
 
 from tests.core.builders import carry_out, plan, profile
 from tests.pods import minimal_container, minimal_pod
@@ -10,7 +11,6 @@ from webhook.core import names
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.injection import steps
-from webhook.core.injection.sidecars import inject
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.profiles import Allowed, Profile, ProfileSidecar
 

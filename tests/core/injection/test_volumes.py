@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
+from webhook.core.injection.volumes import inject
 
 from tests.core.builders import carry_out, outcomes, plan, profile
 from tests.pods import minimal_pod
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
-from webhook.core.injection.volumes import inject
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.profiles import Allowed, HostPathSource, ProfileMount, ProfileVolume
 

@@ -1,0 +1,1 @@
+"""Tests of what checks profiles before they are applied."""
