@@ -6,7 +6,8 @@ The wings, each importing only what stands below it (pyproject.toml holds the co
     control | diagnose | page | serve   the controller process; check, explain, status; the page; the webhook process
     http | world                        HTTP for both processes; what admission asks of a cluster, or of files that stand for one
     demo | kube | presets               sample data; the API client; ready-made profiles
-    dry_run                             pods of any workload manifest, and what admission answers for them
+    dry_run | validate                  pods of any workload manifest, and what admission answers for
+                                        them; all faults of a profile
     core                                decide about a pod and a job: values in, values out
 """
 

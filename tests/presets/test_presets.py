@@ -202,9 +202,8 @@ def test_tells_where_it_is_from(name: str) -> None:
 @each_preset
 def test_names_the_images_of_its_sidecars_with_their_tags(name: str) -> None:
     preset = read_preset(name)
-    assert preset.images == [
-        sidecar["image"] for sidecar in preset.profile["spec"].get("sidecars", [])
-    ]
+    pod = preset.profile["spec"].get("pod", {}).get("spec", {})
+    assert preset.images == [sidecar["image"] for sidecar in pod.get("initContainers", [])]
     assert all(":" in image.rpartition("/")[2] for image in preset.images)
 
 

@@ -67,11 +67,13 @@ def test_preserves_what_it_does_not_know_only_below_the_fields_of_a_pod() -> Non
     assert "spec.container.env" in paths
 
 
-def test_describes_each_field_and_default() -> None:
+def test_describes_each_field_and_says_the_default_of_each_choice() -> None:
     def silent(schema: dict[str, Any], path: str) -> Iterator[str]:
         for name, field in schema.get("properties", {}).items():
             text = field.get("description", "").lower()
-            if not text or ("default" in field and "default" not in text):
+            is_choice = "enum" in field or field.get("type") == "boolean"
+            needs_default = is_choice and name not in schema.get("required", ())
+            if not text or (needs_default and "default" not in text):
                 yield f"{path}.{name}"
             yield from silent(field, f"{path}.{name}")
         if "items" in schema:

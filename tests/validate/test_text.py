@@ -42,7 +42,7 @@ items:
 - {{apiVersion: v1, kind: Service}}
 """
     assert told(text) == [
-        "7: spec.pods: found trainings; write one of training, all; did you mean training?"
+        '7: spec.pods: found "trainings"; write one of training, all; did you mean training?'
     ]
     found = check_text(text)
     assert ([each.name for each in found.profiles], found.others) == (["a"], 1)
@@ -59,6 +59,8 @@ def test_names_a_kind_or_version_that_is_none_of_ours() -> None:
         '1: apiVersion: found "fabric-injector.io/v1"; write fabric-injector.io/v1alpha1'
     )
     assert field.startswith("4: spec.a: is not a field; the fields here are pods, ")
+    odd = told("apiVersion: fabric-injector.io/v1alpha1\nkind: {a: b}")
+    assert odd[0].startswith("2: kind: found ")
     assert told("[1]") == ["1: document: found a list; write an object with apiVersion and kind"]
 
 

@@ -49,7 +49,7 @@ class _Seconds(click.FloatRange):
 @option(
     "--profiles",
     type=FILE,
-    help="YAML file of the profiles: FabricProfile objects, or the short form. Default: those that the webhook uses.",
+    help="YAML file of FabricProfile objects. Default: those that the webhook uses.",
 )
 @option(
     "-n",

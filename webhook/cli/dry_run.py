@@ -45,7 +45,7 @@ _FORMS = ("json", "diff", "patch", "pod")
 @option(
     "--profiles",
     type=_FILE,
-    help="YAML file of the profiles: FabricProfile objects, or the short form. Default: those that the webhook uses; beside --objects, "
+    help="YAML file of FabricProfile objects. Default: those that the webhook uses; beside --objects, "
     "the FabricProfiles in there, else samples. Where it holds no Configuration, the cluster's counts, or that in --objects.",
 )
 @system_namespace_option

@@ -8,21 +8,26 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, ValidationError
 
+from webhook.core.printable import quoted
 from webhook.core.profiles.slips import did_you_mean, unknown_field
 from webhook.core.value_types import STRING, type_name
 from webhook.core.yaml_reader import Location
 from webhook.validate.definition import Schema, object_schema
 from webhook.validate.fault import Fault
 
-_METADATA = (
-    *("name", "generateName", "namespace", "labels", "annotations", "finalizers"),
-    *("ownerReferences", "uid", "resourceVersion", "generation", "creationTimestamp"),
-    *("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"),
+_OTHER_METADATA = (
+    *("generateName", "namespace", "finalizers", "ownerReferences", "managedFields", "uid"),
+    *("resourceVersion", "generation", "selfLink", "creationTimestamp", "deletionTimestamp"),
 )
 """Source: k8s.io/apimachinery pkg/apis/meta/v1 ObjectMeta."""
 _TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
-_BLOCKING = ("type", "required", "maxLength", "maxItems", "maxProperties", "maximum")
-"""What keeps the API server from evaluating rules, or a value from CEL."""
+_METADATA = {
+    **{key: {} for key in _OTHER_METADATA},
+    "name": {"type": "string"},
+    "labels": _TEXTS,
+    "annotations": _TEXTS,
+}
+_PARTS = {"maxLength": "characters", "maxItems": "items", "maxProperties": "keys"}
 _TYPES = {
     "object": "an object, {name: value}, or one name: value a line",
     "array": "a list, [a, b], or one item a line after a dash",
@@ -41,20 +46,10 @@ def find_structural(value: Any) -> Iterator[Fault]:
 @cache
 def _validator() -> Draft202012Validator:
     schema = object_schema()
-    metadata = {
-        "type": "object",
-        "required": ["name"],
-        "properties": {
-            **{name: {} for name in _METADATA},
-            "name": {"type": "string"},
-            "labels": _TEXTS,
-            "annotations": _TEXTS,
-        },
-    }
+    metadata = {"type": "object", "required": ["name"], "properties": _METADATA}
     fields = {"apiVersion": {}, "kind": {}, "metadata": metadata, "status": {}}
-    return Draft202012Validator(
-        _closed({**schema, "properties": {**schema["properties"], **fields}})
-    )
+    whole = {**schema, "properties": {**schema["properties"], **fields}}
+    return Draft202012Validator(_closed(whole))
 
 
 def _closed(schema: Any) -> Any:
@@ -74,34 +69,31 @@ def _closed(schema: Any) -> Any:
 def _faults(error: ValidationError) -> Iterator[Fault]:
     at: Location = tuple(error.absolute_path)
     found, allowed = error.instance, error.validator_value
-    is_blocking = error.validator in _BLOCKING
     match error.validator:
         case "additionalProperties":
             known = tuple(error.schema["properties"])
-            for name in found:
-                if name not in known:
-                    yield Fault((*at, name), unknown_field(name, known), at_key=True)
+            for name in [name for name in found if name not in known]:
+                yield Fault((*at, name), unknown_field(name, known), at_key=True)
         case "required":
-            for name in allowed:
-                if name not in found:
-                    yield Fault(
-                        (*at, name), f"is missing; write {name}: and its value", is_blocking=True
-                    )
-        case "enum":
-            meant = did_you_mean(str(found), allowed)
+            for name in [name for name in allowed if name not in found]:
+                message = f"is missing; write {name}: and its value"
+                yield Fault((*at, name), message, is_blocking=True)
+        case "enum" if isinstance(found, str):
+            meant = did_you_mean(found, allowed)
             choice = f"write one of {', '.join(allowed)}"
-            yield Fault(at, f"found {found}; {choice}{f'; did you mean {meant}?' if meant else ''}")
+            hint = f"; did you mean {meant}?" if meant else ""
+            yield Fault(at, f"found {quoted(found)}; {choice}{hint}")
         case "type":
             wanted = "a whole number or a string" if isinstance(allowed, list) else _TYPES[allowed]
-            yield Fault(
-                at,
-                f"found {type_name(found)}; write {wanted}{_in_quotes(found, allowed)}",
-                is_blocking=True,
-            )
-        case _:
-            yield Fault(at, error.message, is_blocking=is_blocking)
+            hint = f', in quotes: "{found}"' if allowed == "string" and _is_number(found) else ""
+            message = f"found {type_name(found)}; write {wanted}{hint}"
+            yield Fault(at, message, is_blocking=True)
+        case "maxLength" | "maxItems" | "maxProperties":
+            message = f"found {len(found)} {_PARTS[error.validator]}; write at most {allowed}"
+            yield Fault(at, message, is_blocking=True)
+        case "minimum" | "maximum" | "minItems" | "minLength":
+            yield Fault(at, error.message, is_blocking=error.validator == "maximum")
 
 
-def _in_quotes(found: Any, allowed: Any) -> str:
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return f', in quotes: "{found}"' if allowed == "string" and is_number else ""
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

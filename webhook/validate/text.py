@@ -15,12 +15,7 @@ from webhook.core.errors import Problem, ProfilesError
 from webhook.core.model import Object
 from webhook.core.printable import quoted
 from webhook.core.profiles import Profile, parse_profiles, same_pod_labels
-from webhook.core.profiles.objects import (
-    PROFILE_API_VERSION,
-    PROFILE_KIND,
-    SETTINGS_API_VERSION,
-    SETTINGS_KIND,
-)
+from webhook.core.profiles.objects import API_VERSIONS, PROFILE_KIND
 from webhook.core.profiles.slips import did_you_mean
 from webhook.core.value_types import type_name
 from webhook.core.yaml_reader import Document, Mark, Marks, YamlFault, format_path, read_documents
@@ -29,7 +24,6 @@ from webhook.validate.fault import Fault
 from webhook.validate.rules import NotEvaluated, find_broken_rules
 from webhook.validate.schema import find_structural
 
-_API_VERSIONS = {PROFILE_KIND: PROFILE_API_VERSION, SETTINGS_KIND: SETTINGS_API_VERSION}
 _DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _LISTS = ("List", f"{PROFILE_KIND}List")
 
@@ -93,13 +87,10 @@ def _check_document(text: str, found: Found, read: list[Profile]) -> None:
 def _objects(document: Document, marks: Marks) -> Iterator[tuple[int, Any]]:
     """Yield the object of a document, or those of its List."""
     value = document.value
-    if (
-        isinstance(value, dict)
-        and value.get("kind") in _LISTS
-        and isinstance(value.get("items"), list)
-    ):
-        lines = marks.of(value["items"])
-        yield from ((lines[number].line, item) for number, item in enumerate(value["items"]))
+    items = value.get("items") if isinstance(value, dict) and value.get("kind") in _LISTS else None
+    if isinstance(items, list):
+        lines = marks.of(items)
+        yield from ((lines[number].line, item) for number, item in enumerate(items))
     else:
         yield document.line, value
 
@@ -109,22 +100,21 @@ def _check_object(value: Any, line: int, marks: Marks, found: Found) -> None:
         wrong = f"found {type_name(value)}; write an object with apiVersion and kind"
         found.problems.append(Problem("document", line, wrong))
         return
-    kind = value.get("kind")
-    if kind not in _API_VERSIONS and names.PREFIX not in str(value.get("apiVersion")):
+    kind = str(value.get("kind"))
+    if kind not in API_VERSIONS and names.PREFIX not in str(value.get("apiVersion")):
         found.others += 1
         return
-    faults = [*_wrong_kind(value)]
+    faults = [*_wrong_kind(kind, str(value.get("apiVersion")))]
     if kind == PROFILE_KIND:
         faults += find_faults(value)
         found.profiles.append(CheckedProfile(line, value, not faults))
     found.problems += (_located(fault, value, line, marks) for fault in faults)
 
 
-def _wrong_kind(value: Object) -> Iterator[Fault]:
-    kind, version = str(value.get("kind")), str(value.get("apiVersion"))
-    wanted = _API_VERSIONS.get(kind)
+def _wrong_kind(kind: str, version: str) -> Iterator[Fault]:
+    wanted = API_VERSIONS.get(kind)
     if wanted is None:
-        meant = did_you_mean(kind, _API_VERSIONS) or " or ".join(_API_VERSIONS)
+        meant = did_you_mean(kind, API_VERSIONS) or " or ".join(API_VERSIONS)
         yield Fault(("kind",), f"found {quoted(kind)}; write {meant}")
     elif version != wanted:
         yield Fault(("apiVersion",), f"found {quoted(version)}; write {wanted}")
@@ -139,10 +129,7 @@ def find_faults(value: Object) -> Iterator[Fault]:
     try:
         yield from find_broken_rules(object_schema(), checked, blocked)
     except NotEvaluated as error:
-        yield Fault(
-            (),
-            f"a rule cannot be evaluated here, please report it ({error})",
-        )
+        yield Fault((), f"a rule cannot be evaluated here, please report it ({error})")
 
 
 def _without_nulls(value: Any) -> Any:
@@ -173,9 +160,8 @@ def _located(fault: Fault, value: Any, line: int, marks: Marks) -> Problem:
         if below is None:
             return Problem(fault.where, mark.line, fault.message)
         value, mark = value[part], below
-    return Problem(
-        fault.where or "document", mark.key_line if fault.at_key else mark.line, fault.message
-    )
+    line = mark.key_line if fault.at_key else mark.line
+    return Problem(fault.where or "document", line, fault.message)
 
 
 def _as_path(problem: Problem) -> Problem:
