@@ -125,7 +125,7 @@ def _wrong_kind(kind: str, version: str) -> Iterator[Fault]:
 
 def find_faults(value: Object) -> Iterator[Fault]:
     """Yield all that the definition refuses of a FabricProfile."""
-    checked = _without_nulls({"metadata": {}, **value})
+    checked = {"metadata": {}, **_without_nulls(value)}
     structural = list(find_structural(checked))
     yield from structural
     blocked = [fault.location for fault in structural if fault.is_blocking]
