@@ -45,7 +45,6 @@ def test_tells_all_of_each_to_programs(form: str) -> None:
             "verified",
             "note",
             "images",
-            "allowed",
             "change",
             "adds",
             "leavesOut",

@@ -367,7 +367,7 @@ def test_stops_at_nodes_once_all_is_found(world: World, monkeypatch: pytest.Monk
     with running(world.statuses):
         wait_until(lambda: world.told() == GOOD, "the status")
         assert world.asked()["nodes"] == 2, "the second page holds it"
-        world.put("b", spec={"resources": {"rdma/other": 1}})
+        world.put("b", spec={"container": {"resources": {"limits": {"rdma/other": 1}}}})
         wait_until(
             lambda: world.told("b").get("DevicesOffered") == "False NoNodeOffers",
             "what no node offers",

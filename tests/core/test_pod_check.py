@@ -272,6 +272,7 @@ NAMED_FOR_ANOTHER_REASON = {
         "uid",
     },  # of a pod that the controller sees, of a profile, of an owner
     "_Mount": {"readOnly", "subPath"},  # of a mount that is added
+    "Spec": {"dnsConfig", "hostPID"},  # of a profile, of PodSecurity, which takes any value
 }
 
 

@@ -81,4 +81,3 @@ def test_a_later_member_takes_the_present_profile() -> None:
     """Rank 0's status tells, by which `explain` says that they differ."""
     verdict = later(AFTER, first())
     assert (when(verdict), status(verdict.pod)["revision"]) == ("after", NEW.revision)
-    assert [each for each in verdict.decisions if each.step == "profile"] == []

@@ -15,7 +15,6 @@ clock: clock-right clock-off clock-unknown
 lease: lease-held lease-missing lease-free lease-stale lease-ahead
 profiles: profiles-valid profile-invalid profiles-missing definition-agrees definition-missing definition-not-established
   definition-differs profiles-ready profile-not-ready profile-unseen setting-inert
-  not-allowed
 certificates: certificate-valid certificate-missing certificate-unusable certificate-untrusted ca-bundle-unusable
 configuration: configuration-as-shipped configuration-missing webhook-never-called unlabelled-called opted-out-called
   opted-in-not-served system-called failure-policy-changed reinvocation-policy-changed match-policy-changed side-effects-changed

@@ -30,7 +30,7 @@ def test_all_work_in_a_copy(tmp_path: Path) -> None:
     tests = [
         name for page in PAGES for name in follow((ROOT / "docs" / page).read_text(), tmp_path)
     ]
-    assert len(tests) > len(PAGES)
+    assert len(tests) >= len(PAGES)
     tests = [f"{name}::{PIN}" if name == CODES else name for name in tests]
     manual = subprocess.run(
         [sys.executable, "-m", "webhook.diagnose.manual"],

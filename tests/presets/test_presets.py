@@ -58,14 +58,14 @@ def world(name: str) -> ObjectsWorld:
 
 
 @cache
-def training_pods(name: str, *, allowed: bool = True) -> list[PodResult]:
+def training_pods(name: str) -> list[PodResult]:
     """Return the pods of the preset's plain jobs that have accelerators."""
     text = (HERE / f"jobs/{name}.yaml").read_text()
     run = dry_run(
         text,
         namespace="research",
         profile=None,
-        profiles=profiles(name, allowed=allowed),
+        profiles=profiles(name),
         world=world(name),
     )
     return [pod for pod in run.pods if _trains(pod.before)]
@@ -202,9 +202,8 @@ def test_tells_where_it_is_from(name: str) -> None:
 @each_preset
 def test_names_the_images_of_its_sidecars_with_their_tags(name: str) -> None:
     preset = read_preset(name)
-    assert preset.images == [
-        sidecar["image"] for sidecar in preset.profile["spec"].get("sidecars", [])
-    ]
+    pod = preset.profile["spec"].get("pod", {}).get("spec", {})
+    assert preset.images == [sidecar["image"] for sidecar in pod.get("initContainers", [])]
     assert all(":" in image.rpartition("/")[2] for image in preset.images)
 
 

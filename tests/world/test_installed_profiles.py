@@ -72,7 +72,7 @@ def test_reads_objects_and_the_configuration(server: FakeApiServer) -> None:
 
 
 def test_the_faults_of_an_object_are_its_own(server: FakeApiServer) -> None:
-    put(server, "bad", networks=[{"network": "N/x"}], later=True)
+    put(server, "bad", networks=[{"network": "N/x"}])
     put(server, "good")
     put(server, "twin", podLabels={"x": "y"})
     put(server, "twin-2", podLabels={"x": "y"})
@@ -80,7 +80,6 @@ def test_the_faults_of_an_object_are_its_own(server: FakeApiServer) -> None:
     assert list(found.known().profiles) == ["good", "twin", "twin-2"]
     assert found.unusable == {"bad"}
     assert [(fault.where, fault.message.partition(": ")[0]) for fault in found.faults] == [
-        ("FabricProfile bad", "spec.later"),
         ("FabricProfile bad", "spec.networks[0].network"),
         ("FabricProfile twin-2", "spec.podLabels"),
     ]
@@ -138,7 +137,7 @@ def test_who_may_list_nothing_learns_that_the_definition_is_missing(
         ),
         (
             config_map({"config.yaml": "kind: Other"}),
-            'fabric-injector-config, config.yaml, line 1: kind: found "Other"',
+            'fabric-injector-config, config.yaml, line 1: document: kind: found "Other"',
             "",
         ),
     ],
@@ -221,7 +220,7 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
         "apiVersion": "fabric-injector.io/v1alpha1",
         "kind": "FabricProfile",
         "metadata": {"name": "a"},
-        "spec": {"annotations": {"team/note": "\U0001f680"}},
+        "spec": {"pod": {"metadata": {"annotations": {"team/note": "\U0001f680"}}}},
     }
     settings = {
         "apiVersion": "config.fabric-injector.io/v1alpha1",
@@ -260,13 +259,13 @@ def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: Fake
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("multus: {defaultNetworks: 1}", "is not a Configuration"),
+        ("multus: {defaultNetworks: 1}", "write FabricProfile or Configuration"),
         (
             f"{CONFIGURATION}---\napiVersion: fabric-injector.io/v1alpha1\nkind: FabricProfile\nmetadata: {{name: a}}\nspec: {{}}",
-            "write profiles elsewhere",
+            "write others elsewhere",
         ),
     ],
-    ids=["the short form", "with a profile"],
+    ids=["no object", "with a profile"],
 )
 def test_takes_the_webhook_s_configurations(
     server: FakeApiServer, content: str, message: str

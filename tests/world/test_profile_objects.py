@@ -193,13 +193,13 @@ def test_what_cannot_be_used_leaves_the_last_good_content(
 ) -> None:
     put(server, "a", networks=[{"network": "n/one"}])
     objects = start()
-    put(server, "a", networks=[{"network": "N/one"}], later=True)
+    put(server, "a", networks=[{"network": "N/one"}])
     put(server, "new", pods="some")
     wait_until(lambda: len(told.errors) == 2, "both to be told")
     assert networks(objects) == {"a": ["n/one"]}
     told.errors.sort()
-    assert told.errors[0].startswith("FabricProfile a: spec.later: is not a field; ")
-    assert 'spec.networks[0].network: found "N/one"; "N" is not the name' in told.errors[0]
+    fault = 'FabricProfile a: spec.networks[0].network: found "N/one"; "N" is not the name'
+    assert told.errors[0].startswith(fault)
     assert told.errors[0].endswith("; its last good content stays")
     assert told.errors[1].endswith("; it is not in use")
     assert objects.faulty() == 2
@@ -273,7 +273,7 @@ def test_what_nobody_can_read_keeps_no_other_from_being_read(
     monkeypatch.setattr(profile_objects, "LEAST_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(profile_objects, "MOST_PAUSE_SECONDS", 0.02)
     for number in range(9):
-        put(server, f"p-{number}", env={"A": "poison"} if number == 4 else {})
+        put(server, f"p-{number}", **{"trainingContainer": "poison"} if number == 4 else {})
     objects = start()
     assert len(objects.current()) == 8
     assert objects.faulty() == 1

@@ -121,7 +121,7 @@ def test_outlives_a_fault_of_its_own(mount: ProfilesMount, monkeypatch: pytest.M
     watch = Watch(mount.path)
     try:
         with monkeypatch.context() as patched:
-            patched.setattr("webhook.core.profiles.load.parse_profiles", lambda _: 1 / 0)
+            patched.setattr("webhook.core.profiles.parse_profiles", lambda _: 1 / 0)
             mount.swap(TWO)
             wait_until(
                 lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import pytest
-from webhook.core.profiles.adapter import reader
 
 from tests import pods
 from tests.profiles import profiles
@@ -17,6 +16,7 @@ from webhook.core.injection import wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.networks.status import Secondary
+from webhook.core.profiles import RendezvousSettings
 from webhook.core.reconcile import Jobs, Suspect, read_member
 from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.member import Member
@@ -66,13 +66,9 @@ def variables(pod: Object) -> dict[str, Any]:
 
 
 def test_a_profile_names_the_sources_that_there_are() -> None:
-    reader()  # which fills the annotations in
-    from webhook.core.profiles import RendezvousSettings
-
-    field = RendezvousSettings.__dataclass_fields__["address_source"]
-    literal = get_args(field.type)[0]
+    literal = get_type_hints(RendezvousSettings)["address_source"]
     assert set(get_args(literal)) == set(SOURCES)
-    assert field.default == DEFAULT
+    assert RendezvousSettings().address_source == DEFAULT
 
 
 def test_a_job_without_a_network_is_told_that_it_meets_on_none() -> None:

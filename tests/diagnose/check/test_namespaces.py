@@ -49,8 +49,8 @@ observes | a | shared | fabric-injector.io/mode=observe | warn namespace-observe
 denied | a | shared | pod-security.kubernetes.io/enforce=restricted | fail pod-security-refuses namespace a | enforces PodSecurity restricted, which refuses IPC_LOCK of profile shared: every training pod is denied
 skipped | a | skips | pod-security.kubernetes.io/enforce=baseline | warn pod-security-refuses namespace a | IPC_LOCK of profile skips: pods get none (podSecurity: skip), and registering RDMA memory may fail
 ignored | a | ignores | pod-security.kubernetes.io/enforce=baseline | warn pod-security-refuses namespace a | its pods are refused unless PodSecurity exempts them (podSecurity: ignore)
-parts | a | parts | pod-security.kubernetes.io/enforce=baseline | warn pod-security-refuses namespace a | refuses volume sys, sidecar net of profile parts: pods get none
-more parts | a | parts | pod-security.kubernetes.io/enforce=restricted | warn pod-security-refuses namespace a | refuses volume sys, sidecar net, sidecar own of profile parts
+parts | a | parts | pod-security.kubernetes.io/enforce=baseline | warn pod-security-refuses namespace a | refuses volume sys (hostPath), container net (capability NET_ADMIN) of profile parts: pods get none
+more parts | a | parts | pod-security.kubernetes.io/enforce=restricted | warn pod-security-refuses namespace a | refuses volume sys (hostPath), container net (capability NET_ADMIN), container net (capability CHOWN), container own (capability CHOWN) of profile parts
 unlocked | a | unlocked | pod-security.kubernetes.io/enforce=restricted | ok namespace-ready namespace a |
 privileged | a | shared | pod-security.kubernetes.io/enforce=privileged | ok namespace-ready namespace a |
 system | kube-system | shared | | warn namespace-excluded namespace kube-system | carries the label fabric-injector.io/profile, but its pods are never sent to the webhook

@@ -9,7 +9,6 @@ import pytest
 
 from tests.diagnose.explain.explanations import findings, texts
 from tests.diagnose.scenes import Scene, ago
-from tests.profiles import as_text
 from tests.tables import cases
 from webhook.core import names
 from webhook.core.injection.environment import nccl_may_use
@@ -19,11 +18,11 @@ from webhook.diagnose.explain.devices import ucx_may_use
 from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.finding import Finding
 
-ASKING = as_text("""
+ASKING = """
 shared:
   networks: [{network: default/rdma-net, resource: rdma/hca}]
   deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
-""")
+"""
 
 
 class Asking(Scene):
