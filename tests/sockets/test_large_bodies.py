@@ -8,7 +8,7 @@ from tests.sockets.flood import LARGEST, flood, large_reviews, request
 from tests.sockets.server import Server, admit, admitting
 from webhook.core.bounds import REVIEW_BYTES
 
-MOST_MEGABYTES = 120.0
+MOST_MEGABYTES = 140.0
 AT_ONCE = 24
 
 

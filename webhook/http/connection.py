@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections.abc import Awaitable
 from email.utils import formatdate
-from enum import Enum, auto
 from http import HTTPStatus
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -36,16 +35,8 @@ _STATUS_LINES = {
 }
 
 
-class State(Enum):
-    """Say what a connection waits for."""
-
-    IDLE = auto()
-    HEAD = auto()
-    BODY = auto()
-    ANSWER = auto()
-    """The request is whole."""
-    READER = auto()
-    """The client does not read its answer."""
+IDLE, HEAD, BODY, ANSWER, READER = range(5)
+"""What a connection waits for. ANSWER: its request is whole. READER: its client does not read an answer."""
 
 
 class HttpConnection(asyncio.Protocol):
@@ -61,7 +52,7 @@ class HttpConnection(asyncio.Protocol):
     )  # fmt: skip
 
     def __init__(self, listener: Listener, peer: str) -> None:
-        self.peer, self.has_asked, self.state = peer, False, State.IDLE
+        self.peer, self.has_asked, self.state = peer, False, IDLE
         self.transport: asyncio.Transport | None = None
         self._listener, self._loop = listener, asyncio.get_running_loop()
         self.since, self.expires_at = self._loop.time(), inf
@@ -75,7 +66,7 @@ class HttpConnection(asyncio.Protocol):
     @property
     def is_busy(self) -> bool:
         """Return whether a whole request waits for its answer."""
-        return self.state is State.ANSWER
+        return self.state == ANSWER
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # a stream's
         """Begin, once a handshake is done."""
@@ -83,7 +74,7 @@ class HttpConnection(asyncio.Protocol):
         transport.set_write_buffer_limits(UNREAD_BYTES)
         self._parser = httptools.HttpRequestParser(self)
         self._refusal = self._listener.judge_client(self)
-        self._wait_for(State.IDLE, KEEP_ALIVE_SECONDS)
+        self._wait_for(IDLE, KEEP_ALIVE_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection and its request; an answer that is under way reaches nobody."""
@@ -101,11 +92,14 @@ class HttpConnection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # answered as any other request, and the last
-            return
+            pass
         except httptools.HttpParserError as error:
             self._break(error)
             return
-        if self.state is State.HEAD:
+        if self.state == ANSWER:
+            self._listener.requested_at = time.monotonic()
+            self._listener.turns.take(self.peer, self._answer)
+        elif self.state == HEAD:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES:
                 self._end_with(_unreadable("the head is too long"))
@@ -115,7 +109,7 @@ class HttpConnection(asyncio.Protocol):
         if self.is_busy:
             raise ValueError("a second request came before the answer to the first")
         self._head_bytes, self._target, self._headers = 0, b"", {}
-        self._wait_for(State.HEAD, HEAD_SECONDS)
+        self._wait_for(HEAD, HEAD_SECONDS)
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the request's target."""
@@ -141,7 +135,7 @@ class HttpConnection(asyncio.Protocol):
         if request.length > self._listener.endpoint.limits.most:
             raise _Refused(TOO_LARGE)
         self._request = request
-        self._wait_for(State.BODY, BODY_SECONDS)
+        self._wait_for(BODY, BODY_SECONDS)
 
     def on_body(self, part: bytes) -> None:
         """Keep a part of the body, as far as the limits say."""
@@ -161,28 +155,26 @@ class HttpConnection(asyncio.Protocol):
         request.body += part
 
     def on_message_complete(self) -> None:
-        """Have the request answered when it is this peer's turn."""
-        self._wait_for(State.ANSWER, inf)
-        self._listener.requested_at = time.monotonic()
-        self._listener.turns.add(self.peer, self._answer)
+        """Have the request answered, unless more follows."""
+        self._wait_for(ANSWER, inf)
 
     def pause_writing(self) -> None:
         """Set a deadline for a client that reads no answers, and read nothing more of it."""
         if self.transport and not self.transport.is_closing():
             self.transport.pause_reading()
-        self._wait_for(State.READER, READ_SECONDS)
+        self._wait_for(READER, READ_SECONDS)
 
     def resume_writing(self) -> None:
         """Go on: the client reads."""
         if self.transport and not self.transport.is_closing():
             self.transport.resume_reading()
-            self._wait_for(State.IDLE, KEEP_ALIVE_SECONDS)
+            self._wait_for(IDLE, KEEP_ALIVE_SECONDS)
 
     def expire(self) -> None:
         """End a connection whose client took too long."""
-        if self.state is State.BODY:
+        if self.state == BODY:
             self._end_with(TOO_SLOW)
-        elif self.state is State.IDLE:
+        elif self.state == IDLE:
             self.shutdown()
         else:
             self.drop()
@@ -194,10 +186,10 @@ class HttpConnection(asyncio.Protocol):
 
     def shutdown(self) -> None:
         """End the connection if it asks nothing."""
-        if self.state is State.IDLE and self.transport:
+        if self.state == IDLE and self.transport:
             self.transport.close()
 
-    def _wait_for(self, state: State, seconds: float) -> None:
+    def _wait_for(self, state: int, seconds: float) -> None:
         self.state, self.expires_at = state, self._loop.time() + seconds
 
     def _answer(self) -> None:
@@ -232,7 +224,7 @@ class HttpConnection(asyncio.Protocol):
         ends = not request.keeps_alive or self._listener.closing
         self._let_go()
         self.since, self.has_asked = self._loop.time(), True
-        self._wait_for(State.IDLE, KEEP_ALIVE_SECONDS)
+        self._wait_for(IDLE, KEEP_ALIVE_SECONDS)
         transport.write(_written(response, ends=ends, has_content=request.method != "HEAD"))
         if ends:
             self._close(transport)
@@ -254,7 +246,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _close(self, transport: asyncio.Transport) -> None:
         """Close once the answer is read, and soon in any case."""
-        self._wait_for(State.READER, READ_SECONDS)
+        self._wait_for(READER, READ_SECONDS)
         transport.close()
 
     def _let_go(self) -> None:

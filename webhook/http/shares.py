@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 
 UNBOUND = ""
 """The peer of all whose client certificate was verified: bound only in all."""
+
+
+AT_ONCE = 8
+"""Most functions called before the loop looks for what has come since."""
 
 
 class Share:
@@ -18,14 +22,14 @@ class Share:
 
     def __init__(self, most: int) -> None:
         self.most, self.most_of_one, self.taken = most, most * 2 // 3, 0
-        self.by_peer: Counter[str] = Counter()
+        self.by_peer: dict[str, int] = {}
 
     def take(self, peer: str, count: int) -> bool:
         """Count *count* more, unless that is too many; return whether they were counted."""
         if not self.has_room(count) or not self.has_room_for(peer, count):
             return False
         self.taken += count
-        self.by_peer[peer] += count
+        self.by_peer[peer] = self.by_peer.get(peer, 0) + count
         return True
 
     def has_room(self, count: int = 1) -> bool:
@@ -34,7 +38,7 @@ class Share:
 
     def has_room_for(self, peer: str, count: int = 1) -> bool:
         """Return whether the peer may have *count* more."""
-        return peer == UNBOUND or self.by_peer[peer] + count <= self.most_of_one
+        return peer == UNBOUND or self.by_peer.get(peer, 0) + count <= self.most_of_one
 
     def give_back(self, peer: str, count: int) -> None:
         """Count *count* less."""
@@ -45,24 +49,37 @@ class Share:
 
 
 class Turns:
-    """Call functions, one of each peer before another of the same."""
+    """Call functions, so that one peer's many hold up another's by few."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._waiting: dict[str, deque[Callable[[], None]]] = {}
+        self._tick, self._left = 0.0, 0
 
-    def add(self, peer: str, function: Callable[[], None]) -> None:
-        """Call *function* soon, in the event loop."""
+    def take(self, peer: str, function: Callable[[], None]) -> None:
+        """Call *function*: at once where few were called, else when it is the peer's turn."""
+        now = self._loop.time()  # which stands still while the loop goes through what has come
+        if now != self._tick:
+            self._tick, self._left = now, AT_ONCE
+        if self._left and not self._waiting:
+            self._left -= 1
+            function()
+            return
         if not self._waiting:
-            self._loop.call_soon(self._next)
+            self._loop.call_soon(self._go_on)
         self._waiting.setdefault(peer, deque()).append(function)
 
-    def _next(self) -> None:
+    def _go_on(self) -> None:
+        for _ in range(AT_ONCE):
+            self._call_next()
+            if not self._waiting:
+                return
+        self._loop.call_soon(self._go_on)
+
+    def _call_next(self) -> None:
         peer = next(iter(self._waiting))
         waiting = self._waiting.pop(peer)
         function = waiting.popleft()
         if waiting:
             self._waiting[peer] = waiting  # behind all others
-        if self._waiting:
-            self._loop.call_soon(self._next)
         function()

@@ -7,6 +7,7 @@ import ctypes
 import gc
 import logging
 import socket
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,15 +24,12 @@ from webhook.serve.admission import Admission, AdmissionRecorder, AdmitInTime
 from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
 
-CONNECTIONS = 600
+CONNECTIONS = 450
 """Two thirds of them may come from one address: as many as an API server may have under way."""
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
-BLOCK_BYTES = 256 << 10
-"""A large block: more than an ordinary review or TLS ever takes, whom it would cost time."""
-KEPT_BYTES = 4 << 20
-"""What the end of the heap may hold unused: less would be given back and asked for again with each review."""
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # malloc.h
+TRIM_SECONDS = 1.0
+"""How often memory is given back: it takes about a millisecond."""
 MOST_DRAIN_SECONDS = 25.0
 """How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
@@ -71,7 +69,7 @@ class Service:
 
 def serve(service: Service, sockets: Sockets) -> None:
     """Serve until SIGTERM or SIGINT."""
-    _give_memory_back()
+    threading.Thread(target=_give_memory_back, name="memory", daemon=True).start()
     gc.collect()
     gc.freeze()  # what is loaded now stays: no collection needs to look through it
     gc.set_threshold(YOUNG_OBJECTS)
@@ -80,14 +78,11 @@ def serve(service: Service, sockets: Sockets) -> None:
 
 
 def _give_memory_back() -> None:
-    """Have glibc ask the system for each large block by itself: freed, it goes back. Source: man 3 mallopt.
-
-    By default the size from which it does so grows with each large body.
-    """
+    """Have glibc give back what connections took, as it does not by itself. Source: man 3 malloc_trim."""
     library = ctypes.CDLL(None)
-    if hasattr(library, "mallopt"):
-        library.mallopt(_MMAP_THRESHOLD, BLOCK_BYTES)
-        library.mallopt(_TRIM_THRESHOLD, KEPT_BYTES)
+    while hasattr(library, "malloc_trim"):
+        time.sleep(TRIM_SECONDS)
+        library.malloc_trim(0)
 
 
 async def _serve(service: Service, sockets: Sockets) -> None:
