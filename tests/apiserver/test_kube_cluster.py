@@ -17,10 +17,10 @@ from tests.cluster.relay import Relay
 from tests.waiting import wait_until
 from webhook.core import names
 from webhook.core.model import Namespace, Object
-from webhook.kube import list_watch, reflector
+from webhook.kube import informer
 from webhook.kube.catalogue import NAMESPACES, NETWORKS
 from webhook.kube.connection import Connection, connect
-from webhook.kube.reflector import Reflector
+from webhook.kube.informer import Informer
 from webhook.world.cluster import Cluster
 from webhook.world.held import read_namespace
 
@@ -58,8 +58,8 @@ def restarts() -> list[tuple[str, str]]:
 def cluster(
     connection: Connection, restarts: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Cluster]:
-    monkeypatch.setattr(reflector, "MOST_BACKOFF_SECONDS", 0.5)
-    monkeypatch.setattr(list_watch, "NOT_INSTALLED_SECONDS", 0.0)
+    monkeypatch.setattr(informer, "MOST_BACKOFF_SECONDS", 0.5)
+    monkeypatch.setattr(informer, "NOT_INSTALLED_SECONDS", 0.0)
     cluster = Cluster(connection, on_restart=lambda *restart: restarts.append(restart))
     cluster.start()
     wait_until(lambda: not any(cluster.checks().values()), "readiness")
@@ -162,7 +162,7 @@ def test_sees_what_was_deleted_in_a_time_that_is_forgotten(
 def test_lists_in_pages_and_starts_over_where_one_was_forgotten(
     plane: ControlPlane, connection: Connection, monkeypatch: pytest.MonkeyPatch, space: str
 ) -> None:
-    monkeypatch.setattr(list_watch, "PAGE_SIZE", 2)
+    monkeypatch.setattr(informer, "PAGE_SIZE", 2)
     reasons: list[str] = []
     seen: list[str] = []
 
@@ -172,7 +172,7 @@ def test_lists_in_pages_and_starts_over_where_one_was_forgotten(
             forget(plane)
         return read_namespace(obj)
 
-    watcher = Reflector(
+    watcher = Informer(
         connection, NAMESPACES, read_slowly, on_restart=lambda _, reason: reasons.append(reason)
     )
     watcher.start()

@@ -19,7 +19,7 @@ from webhook.core.reconcile import read_member
 from webhook.kube.catalogue import NETWORKS as NETWORK_DEFINITIONS
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
-from webhook.kube.reflector import Reflector
+from webhook.kube.informer import Informer
 from webhook.world.cluster import MASTERS, Cluster
 from webhook.world.held import read_master
 
@@ -140,11 +140,11 @@ def megabytes_of_a_list(watched: str, url: str) -> float:
     resource, _, read = WATCHED[watched]
     before = _megabytes("VmRSS:")
     Path("/proc/self/clear_refs").write_text("5")  # VmHWM begins anew
-    reflector = Reflector(Connection(Credentials("test", url)), resource, read)
-    reflector.start()
-    wait_until(lambda: reflector.synced, "the list", 60)
-    reflector.stop()
-    assert len(reflector.items) == COUNT
+    informer = Informer(Connection(Credentials("test", url)), resource, read)
+    informer.start()
+    wait_until(lambda: informer.synced, "the list", 60)
+    informer.stop()
+    assert len(informer.items) == COUNT
     return _megabytes("VmHWM:") - before
 
 

@@ -13,7 +13,7 @@ from tests.waiting import wait_until
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import Profile, parse_profiles
 from webhook.core.profiles.load import read_profile
-from webhook.kube import list_watch
+from webhook.kube import informer
 from webhook.world import profile_objects
 from webhook.world.profile_objects import ProfileObjects
 
@@ -140,7 +140,7 @@ def test_no_object_and_no_definition_are_answers_too(
     told: Told,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(list_watch, "NOT_INSTALLED_SECONDS", 0.1)
+    monkeypatch.setattr(informer, "NOT_INSTALLED_SECONDS", 0.1)
     server.misbehave("list", FABRIC_PROFILES, *[text(404, NOT_INSTALLED)] * 3)
     objects = start()
     assert not objects.current()
@@ -158,7 +158,7 @@ def test_a_definition_that_is_gone_leaves_what_was_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An API server that starts anew may not know its custom resources for a moment."""
-    monkeypatch.setattr(list_watch, "NOT_INSTALLED_SECONDS", 0.1)
+    monkeypatch.setattr(informer, "NOT_INSTALLED_SECONDS", 0.1)
     put(server, "a", networks=[{"network": "n/one"}])
     objects = start()
     for kind in ("watch", "list"):
@@ -237,7 +237,7 @@ def test_what_changes_at_once_is_read_at_once(
     wait_until(lambda: not objects._changed.is_set(), "the first to be read")
     for number in range(20):
         put(server, f"p-{number}")
-    wait_until(lambda: len(objects._reflector.items) == 21, "all to be seen")
+    wait_until(lambda: len(objects._informer.items) == 21, "all to be seen")
     told.may_read.set()
     wait_until(lambda: len(objects.current()) == 21, "all to be in force")
     assert len(told.reads) <= 2

@@ -16,8 +16,8 @@ from webhook.core.profiles import Profile
 from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, connect
+from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
-from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
 from webhook.world.held import Master, Masters, names_profile, read_master, read_namespace
@@ -61,7 +61,7 @@ class Cluster:
         self._monotonic = monotonic
         self._claims = ClaimsApi(self._reader, monotonic)
         self._masters = Masters()
-        self._namespaces = Reflector(
+        self._namespaces = Informer(
             connection,
             NAMESPACES,
             read_namespace,
@@ -69,7 +69,7 @@ class Cluster:
             on_restart=on_restart,
             monotonic=monotonic,
         )
-        self._networks = Reflector(
+        self._networks = Informer(
             connection,
             NETWORKS,
             define_network,
@@ -77,7 +77,7 @@ class Cluster:
             on_restart=on_restart,
             monotonic=monotonic,
         )
-        self._pods = Reflector(
+        self._pods = Informer(
             connection,
             MASTERS,
             read_master,
@@ -95,20 +95,19 @@ class Cluster:
 
     def start(self) -> None:
         """Begin to watch; `checks` says when all is known."""
-        for reflector in self._reflectors():
-            reflector.start()
+        for informer in self._informers():
+            informer.start()
 
     def stop(self) -> None:
         """End the watches; what they brought is still served."""
-        for reflector in self._reflectors():
-            reflector.stop()
+        for informer in self._informers():
+            informer.stop()
         self._connection.close()
 
     def checks(self) -> Mapping[str, str]:
         """Say for each watch, by resource, what keeps it from being trusted; empty where nothing does."""
         return {
-            reflector.resource.name: reflector.doubt(STALE_SECONDS)
-            for reflector in self._reflectors()
+            informer.resource.name: informer.doubt(STALE_SECONDS) for informer in self._informers()
         }
 
     def namespace(self, name: str) -> Namespace | None:
@@ -166,13 +165,13 @@ class Cluster:
             on_restart=self._on_restart,
         )
 
-    def _reflectors(
+    def _informers(
         self,
-    ) -> tuple[Reflector[Namespace], Reflector[NetworkDefinition], Reflector[Master]]:
+    ) -> tuple[Informer[Namespace], Informer[NetworkDefinition], Informer[Master]]:
         return self._namespaces, self._networks, self._pods
 
     def _lookup(
-        self, watched: Reflector[T], read: Callable[[Object], T], slots: threading.Semaphore
+        self, watched: Informer[T], read: Callable[[Object], T], slots: threading.Semaphore
     ) -> Lookup[T]:
         def ask(key: Key) -> T | None:
             return self._ask(watched.resource, read, key)

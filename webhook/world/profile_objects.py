@@ -16,7 +16,7 @@ from webhook.core.profiles import Profile, same_pod_labels
 from webhook.core.profiles.objects import DEFINITION, faults_in_object
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
-from webhook.kube.reflector import Reflector
+from webhook.kube.informer import Informer
 
 SETTLE_SECONDS = 0.05
 """What changes within it is read at once."""
@@ -79,7 +79,7 @@ class ProfileObjects:
         self._installed = True
         self._most = MOST_OBJECTS
         self._changed, self._stopping = threading.Event(), threading.Event()
-        self._reflector = Reflector(
+        self._informer = Informer(
             connection,
             FABRIC_PROFILES,
             _read_content,
@@ -99,23 +99,21 @@ class ProfileObjects:
 
     def checks(self) -> Mapping[str, str]:
         """Say what keeps the profiles from being known; no profile, and no CustomResourceDefinition, are an answer too."""
-        why = (
-            self._reflector.problem if not self._reflector.synced else "; ".join(self._faults()[:1])
-        )
+        why = self._informer.problem if not self._informer.synced else "; ".join(self._faults()[:1])
         problem = f" ({why})" if why else ""
-        state = "not listed yet" if not self._reflector.synced else "not read yet"
+        state = "not listed yet" if not self._informer.synced else "not read yet"
         return {"profiles": "" if self._is_read else f"{state}{problem}"}
 
     def start(self) -> None:
         """Begin to follow the objects."""
-        self._reflector.start()
+        self._informer.start()
         self._thread.start()
 
     def stop(self) -> None:
         """Stop following; what they said last stays."""
         self._stopping.set()
         self._changed.set()
-        self._reflector.stop()
+        self._informer.stop()
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
 
@@ -132,7 +130,7 @@ class ProfileObjects:
                 return
             self._changed.clear()
             try:
-                is_done = not self._reflector.synced or self._take()
+                is_done = not self._informer.synced or self._take()
             except Exception:  # the next change may go better, and nobody else would ever read one
                 _log.exception("FabricProfiles: change not handled")
                 is_done = False
@@ -141,11 +139,11 @@ class ProfileObjects:
 
     def _take(self) -> bool:
         """Bring the profiles to what the objects say now. Returns False where some have to be tried again."""
-        if self._installed is not self._reflector.installed:
-            self._installed = self._reflector.installed
+        if self._installed is not self._informer.installed:
+            self._installed = self._informer.installed
             self._on_installed(self._installed)
         while True:
-            wanted = {name: content for (_, name), content in self._reflector.items.copy().items()}
+            wanted = {name: content for (_, name), content in self._informer.items.copy().items()}
             for name in (self._good.keys() | self._problems.keys()) - wanted.keys() - self._kept:
                 self._drop(name)
             pending = {
