@@ -47,11 +47,6 @@ class World:
     def network(namespace: str, name: str) -> NetworkDefinition:
         return define_network(network(f"{namespace}/{name}", f"example.com/{name}"))
 
-    def master(self, _namespace: str, _job: str) -> None:
-        return None
-
-    master_profile = master
-
 
 def read_profiles() -> Profiles:
     """Return the presets and the profiles of the tests, with a Configuration that allows what they give."""

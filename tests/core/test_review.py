@@ -154,23 +154,6 @@ def test_our_keys_and_the_network_status_are_never_trusted() -> None:
     assert left["annotations"] == {}
 
 
-def test_a_known_master_is_given_to_a_late_worker_at_once() -> None:
-    job = judge(pods.load("pods/jobset-0.yaml")).job
-    metadata = {
-        "name": "ddp-workers-0-0",
-        "namespace": "train",
-        "uid": "u",
-        "creationTimestamp": "2026-11-21T09:00:00Z",
-        "labels": {names.JOB: job, names.RENDEZVOUS: "master"},
-        "annotations": {names.MASTER_ADDR: "fd00::5", names.MASTER_HOST: "[fd00::5]"},
-    }
-    cluster = world({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
-    worker = judge(pods.load("pods/jobset-1.yaml"), cluster).pod["metadata"]["annotations"]
-    assert (worker[names.MASTER_ADDR], worker[names.MASTER_HOST]) == ("fd00::5", "[fd00::5]")
-    master = judge(pods.load("pods/jobset-0.yaml"), cluster).pod["metadata"]["annotations"]
-    assert names.MASTER_ADDR not in master
-
-
 def skipped(verdict: Verdict, reason: Reason) -> str:
     assert verdict.allowed
     [decision] = verdict.decisions

@@ -107,7 +107,7 @@ def objects_option(file: click.Path) -> Callable[[F], F]:
         "--objects",
         type=file,
         multiple=True,
-        help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions and Pods in place of a cluster, which is then not "
+        help="YAML or JSON file of Namespaces and NetworkAttachmentDefinitions in place of a cluster, which is then not "
         "contacted. Repeatable; in the environment variable, separate files with ':'.",
     )
 

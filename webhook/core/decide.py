@@ -68,7 +68,7 @@ def make_plan(
     if job.warning:
         plan.warnings += (Decision(STEP, Outcome.WARNED, Reason.NO_SIZE, job.warning),)
     choice = _attach(pod, plan, profiles, world)
-    _meet(pod, plan, job, choice, world)
+    _meet(pod, plan, job, choice)
     return _give_whole(pod, plan, job)
 
 
@@ -146,9 +146,7 @@ def _attach(pod: Object, plan: Plan, profiles: Profiles, world: World) -> Choice
     return choice
 
 
-def _meet(
-    pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choice, world: World
-) -> None:
+def _meet(pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choice) -> None:
     """Decide about the rendezvous."""
     plan.why_no_rendezvous = _why_no_rendezvous(pod, plan, job, choice)
     if isinstance(job, NotTraining):
@@ -156,8 +154,6 @@ def _meet(
     if plan.why_no_rendezvous is None:
         plan.rendezvous = job.rendezvous
         plan.local_address_everywhere = _orders_by_address(pod, plan.profile, choice.network)
-        if job.rendezvous is not None and job.rendezvous.role == "worker":
-            plan.master = world.master(plan.namespace.name, job.rendezvous.job)
     elif plan.profile.device_variables:
         plan.rendezvous = _only_for_devices(pod, plan, job, choice)
         if plan.rendezvous is not None:

@@ -126,14 +126,6 @@ class NetworkDefinition:
     config_problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MasterAddress:
-    """Hold a published address of a job's rank 0: *addr* bare, *host* bracketed if IPv6."""
-
-    addr: str
-    host: str
-
-
 class World(Protocol):
     """Answer what the cluster looks like now; ``None`` means that it does not exist.
 
@@ -148,6 +140,3 @@ class World(Protocol):
 
     def network(self, namespace: str, name: str) -> NetworkDefinition | None:
         """Look a NetworkAttachmentDefinition up."""
-
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        """Look up the published address of the newest live rank 0 of the job with this key."""

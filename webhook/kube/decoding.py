@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 import orjson
 
+from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING
+
 MOST_DEPTH = 900
 """How deep JSON may be nested: msgspec gives up at 1,000 levels, orjson at 1,024.
 
@@ -90,3 +92,21 @@ def without_depths(text: bytes) -> bytes | None:
                 begun = start + depth - MOST_DEPTH
             depth -= end - start
     return b"".join((*kept, text[begun:])) if kept else None
+
+
+_WORDS = {"str": STRING, "int": INTEGER, "bool": BOOLEAN, "array": LIST, "object": OBJECT}
+_PROBLEM = re.compile(r"Expected `([^`]+)`(, got.*?| of length.*?)(?: - at `\$\.?(.*)`)?")
+_MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `\$\.(.*)`)?")
+
+
+def in_words(problem: str) -> str:
+    """Say what msgspec says as we do."""
+    if missing := _MISSING.fullmatch(problem):
+        return f"{'.'.join(filter(None, (missing[2], missing[1])))} is missing"
+    if not (wrong := _PROBLEM.fullmatch(problem)):
+        return problem
+    expected, found, place = wrong.groups()
+    if "length" in found:
+        return f"{place} is empty"
+    wanted = next((_WORDS[each] for each in _WORDS if each in expected.split(" | ")), expected)
+    return f"{place or 'it'} is not {wanted}"

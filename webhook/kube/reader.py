@@ -20,7 +20,7 @@ import msgspec
 from webhook.core.model import Object
 from webhook.kube.answer import MOST_BYTES, AnswerTooLong, RequestFailed, Response
 from webhook.kube.connection import Connection
-from webhook.kube.decoding import decode_list
+from webhook.kube.decoding import decode_list, in_words
 from webhook.kube.resource import Key, Misfit, Resource
 
 T = TypeVar("T")
@@ -242,7 +242,8 @@ def _list(response: Response) -> tuple[list[msgspec.Raw], str, str]:
     try:
         found = decode_list(response.body)
     except ValueError as error:
-        raise RequestFailed(f"{response.request} answered with no list: {error}", 200) from None
+        problem = f"{response.request} answered with no list: {in_words(str(error))}"
+        raise RequestFailed(problem, 200) from None
     metadata = found.metadata
     if metadata is None:
         return found.items or [], "", ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -14,8 +13,7 @@ import msgspec
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
-from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING
-from webhook.kube.decoding import decode
+from webhook.kube.decoding import decode, in_words
 
 Key: TypeAlias = tuple[str, str]
 """Namespace (empty where there is none) and name of an object."""
@@ -118,7 +116,7 @@ class Resource:
             if self.name == "pods":
                 check_pod(obj)
         except msgspec.ValidationError as error:
-            raise Misfit(_in_words(str(error))) from None
+            raise Misfit(in_words(str(error))) from None
         except MalformedReview as error:
             raise Misfit(str(error)) from None
 
@@ -181,21 +179,3 @@ def _type(shape: Shape) -> Any:
 
 def _fields(types: Mapping[str, Any]) -> Any:
     return TypedDict("Fields", types, total=False)  # type: ignore[operator]  # as above
-
-
-_WORDS = {"str": STRING, "int": INTEGER, "bool": BOOLEAN, "array": LIST, "object": OBJECT}
-_PROBLEM = re.compile(r"Expected `([^`]+)`(, got.*?| of length.*?)(?: - at `\$\.?(.*)`)?")
-_MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `\$\.(.*)`)?")
-
-
-def _in_words(problem: str) -> str:
-    """Say what msgspec says as we do."""
-    if missing := _MISSING.fullmatch(problem):
-        return f"{'.'.join(filter(None, (missing[2], missing[1])))} is missing"
-    if not (wrong := _PROBLEM.fullmatch(problem)):
-        return problem
-    expected, found, place = wrong.groups()
-    if "length" in found:
-        return f"{place} is empty"
-    wanted = next((_WORDS[each] for each in _WORDS if each in expected.split(" | ")), expected)
-    return f"{place or 'it'} is not {wanted}"

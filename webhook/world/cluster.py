@@ -8,27 +8,24 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from webhook.core import names
 from webhook.core.errors import WebhookError
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, World
+from webhook.core.model import Namespace, NetworkDefinition, Object, World
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profile
-from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
+from webhook.kube.catalogue import NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, connect
 from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
-from webhook.world.held import Master, Masters, names_profile, read_master, read_namespace
+from webhook.world.held import names_profile, read_namespace
 from webhook.world.lookup import Lookup, MustAsk
 from webhook.world.profile_objects import Parse, ProfileObjects
 
 __all__ = ["Cluster", "WebhookConfiguration", "connected_cluster"]
 
 T = TypeVar("T")
-
-MASTERS = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFINISHED)
 
 LOOKUP_SECONDS = 1.0
 CONFIGURATION_SECONDS = 4.0
@@ -60,7 +57,6 @@ class Cluster:
         self._lookup_seconds = lookup_seconds
         self._monotonic = monotonic
         self._claims = ClaimsApi(self._reader, monotonic)
-        self._masters = Masters()
         self._namespaces = Informer(
             connection,
             NAMESPACES,
@@ -77,21 +73,13 @@ class Cluster:
             on_restart=on_restart,
             monotonic=monotonic,
         )
-        self._pods = Informer(
-            connection,
-            MASTERS,
-            read_master,
-            on_change=self._masters.update,
-            on_restart=on_restart,
-            monotonic=monotonic,
-        )
         self._lookups = threading.Semaphore(MOST_LOOKUPS)
         self._namespace = self._lookup(self._namespaces, read_namespace, self._lookups)
         # pods name networks, as many as a tenant likes that do not exist: none of them may use up what others' namespaces need
         self._network = self._lookup(
             self._networks, define_network, threading.Semaphore(MOST_LOOKUPS)
         )
-        self.at_once: World = _AtOnce(self._namespace, self._network, self._masters)
+        self.at_once: World = _AtOnce(self._namespace, self._network)
 
     def start(self) -> None:
         """Begin to watch; `checks` says when all is known."""
@@ -121,10 +109,6 @@ class Cluster:
     def network(self, namespace: str, name: str) -> NetworkDefinition | None:
         """Look a network up; None also where NetworkAttachmentDefinitions are not installed. Raises Unavailable as above."""
         return self._network.get((namespace, name))
-
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        """Look up the address of the job's newest live rank 0. Never asks: what is not known yet, the controller brings."""
-        return self._masters.address(namespace, job)
 
     def webhook_configuration(self, name: str) -> WebhookConfiguration | None:
         """Ask for the MutatingWebhookConfiguration *name*, live; None where it does not exist. Raises Unavailable."""
@@ -167,8 +151,8 @@ class Cluster:
 
     def _informers(
         self,
-    ) -> tuple[Informer[Namespace], Informer[NetworkDefinition], Informer[Master]]:
-        return self._namespaces, self._networks, self._pods
+    ) -> tuple[Informer[Namespace], Informer[NetworkDefinition]]:
+        return self._namespaces, self._networks
 
     def _lookup(
         self, watched: Informer[T], read: Callable[[Object], T], slots: threading.Semaphore
@@ -191,10 +175,8 @@ class Cluster:
 class _AtOnce:
     """Answer from what is known."""
 
-    def __init__(
-        self, namespaces: Lookup[Namespace], networks: Lookup[NetworkDefinition], masters: Masters
-    ) -> None:
-        self._namespaces, self._networks, self._masters = namespaces, networks, masters
+    def __init__(self, namespaces: Lookup[Namespace], networks: Lookup[NetworkDefinition]) -> None:
+        self._namespaces, self._networks = namespaces, networks
 
     def namespace(self, name: str) -> Namespace | None:
         return self._namespaces.at_once(("", name))
@@ -204,9 +186,6 @@ class _AtOnce:
 
     def network(self, namespace: str, name: str) -> NetworkDefinition | None:
         return self._networks.at_once((namespace, name))
-
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        return self._masters.address(namespace, job)
 
 
 def connected_cluster(*, on_restart: Callable[[str, str], None]) -> Cluster:

@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
+from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
 from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
-from webhook.world.held import Masters, read_master, read_namespace
+from webhook.world.held import read_namespace
 
-KINDS = ("Namespace", "NetworkAttachmentDefinition", "Pod")
-_FINISHED = ("Succeeded", "Failed")
+KINDS = ("Namespace", "NetworkAttachmentDefinition")
 
 
 class ObjectsWorld:
-    """Implement model.World for a fixed set of objects: Namespaces, NetworkAttachmentDefinitions and rank-0 Pods.
+    """Implement model.World for a fixed set of Namespaces and NetworkAttachmentDefinitions.
 
     Other kinds are passed over. A namespaced object that names no namespace is in ``default``.
     """
@@ -26,7 +25,6 @@ class ObjectsWorld:
     def __init__(self, objects: Iterable[Object]) -> None:
         self._namespaces: dict[str, Namespace] = {}
         self._networks: dict[tuple[str, str], NetworkDefinition] = {}
-        self._masters = Masters()
         for obj in objects:
             self._add(obj)
 
@@ -42,10 +40,6 @@ class ObjectsWorld:
         """Look a NetworkAttachmentDefinition up."""
         return self._networks.get((namespace, name))
 
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        """Look up the published address of the newest live rank 0 of the job."""
-        return self._masters.address(namespace, job)
-
     def checks(self) -> Mapping[str, str]:
         """Give what keeps the answers from being trusted: nothing."""
         return {}
@@ -54,15 +48,12 @@ class ObjectsWorld:
         kind = obj.get("kind")
         if kind == "Namespace":
             self._namespaces[obj["metadata"]["name"]] = read_namespace(obj)
-        if kind not in ("NetworkAttachmentDefinition", "Pod"):
+        if kind != "NetworkAttachmentDefinition":
             return
         metadata = {**obj["metadata"], "namespace": obj["metadata"].get("namespace") or "default"}
         placed = {**obj, "metadata": metadata}
         key = (metadata["namespace"], metadata["name"])
-        if kind == "NetworkAttachmentDefinition":
-            self._networks[key] = define_network(placed)
-        elif (obj.get("status") or {}).get("phase") not in _FINISHED:
-            self._masters.update(key, read_master(placed))
+        self._networks[key] = define_network(placed)
 
 
 def load_objects(paths: Iterable[Path]) -> list[Object]:
@@ -136,7 +127,6 @@ def _check(place: str, obj: Object) -> None:
                 raise InputError(
                     f"{place}: metadata.{field}: {key}: expected {STRING}, found {type_name(text)}; put both in quotes"
                 )
-    _text(place, _map(place, obj, "status"), "status", ("phase",))
     if obj["kind"] == "NetworkAttachmentDefinition":
         _text(place, _map(place, obj, "spec"), "spec", ("config",))
 

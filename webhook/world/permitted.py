@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.core.errors import Unavailable
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, World
+from webhook.core.model import Namespace, NetworkDefinition, World
 from webhook.kube.resource import Key
 
 REFUSED = " answered 403"
@@ -37,7 +37,3 @@ class PermittedWorld:
                     raise
                 self.assumed[namespace, name] = str(error)
         return NetworkDefinition(namespace, name, has_ipam=True)
-
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        """Look up the published address of the newest live rank 0 of the job."""
-        return self._world.master(namespace, job)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from webhook.core import names, podspec
 from webhook.core.decide import select_profile
 from webhook.core.errors import Denied, Unavailable
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
+from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network, parse_networks
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.review import Verdict, decide
@@ -48,10 +48,6 @@ class ReadWorld:
             if f"{namespace}/{name}" in self._refused:
                 return NetworkDefinition(namespace, name, has_ipam=True)
             raise Unavailable(f"network {namespace}/{name} was not read") from None
-
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        """Give no address: what is published is looked at by itself."""
-        return None
 
 
 def judge_today(
