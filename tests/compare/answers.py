@@ -47,6 +47,9 @@ class World:
     def network(namespace: str, name: str) -> NetworkDefinition:
         return define_network(network(f"{namespace}/{name}", f"example.com/{name}"))
 
+    def has_profile(self, _name: str) -> bool:
+        return False
+
 
 def read_profiles() -> Profiles:
     """Return the presets and the profiles of the tests, with a Configuration that allows what they give."""

@@ -47,6 +47,9 @@ class EveryNetwork:
     def network(self, namespace: str, name: str) -> NetworkDefinition:
         return NetworkDefinition(namespace, name, has_ipam=True)
 
+    def has_profile(self, _name: str) -> bool:
+        return False
+
 
 def container(name: str, role: Object) -> Object:
     made: Object = {"name": name, "image": "registry.example.com/image:1", "env": []}

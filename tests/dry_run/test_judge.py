@@ -160,6 +160,9 @@ class _Unknown:
     def network(self, namespace: str, name: str) -> NetworkDefinition | None:
         raise Unavailable("no answer")
 
+    def has_profile(self, name: str) -> bool:
+        raise Unavailable("no answer")
+
 
 @pytest.mark.parametrize("profile", [None, "rdma-shared"])
 def test_says_when_the_cluster_cannot_be_asked(profile: str | None) -> None:

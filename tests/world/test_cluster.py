@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fake_apiserver import (
+    FABRIC_PROFILES,
     NAMESPACES,
     NETWORKS,
     NOT_INSTALLED,
@@ -23,6 +24,8 @@ from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import Namespace
 from webhook.world.cluster import MOST_LOOKUPS, Cluster
+from webhook.world.lookup import MustAsk
+from webhook.world.profile_objects import ProfileObjects
 
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
 RAIL = "/apis/k8s.cni.cncf.io/v1/namespaces/ml/network-attachment-definitions/rail-0"
@@ -265,3 +268,42 @@ def test_counts_restarts_of_its_watches(server: FakeApiServer) -> None:
     )
     started(server, cluster).stop()
     assert restarts == [("namespaces", "refused")]
+
+
+PROFILE = f"{FABRIC_PROFILES}/new"
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_new"), [({}, True), ({"networks": 5}, False), (None, False)], ids=repr
+)
+def test_asks_for_a_profile_that_the_watch_has_not_brought(
+    server: FakeApiServer, cluster: Cluster, spec: Any, is_new: bool
+) -> None:
+    """One that cannot be used, or does not exist, is no news."""
+    if spec is not None:
+        server.put(FABRIC_PROFILES, "new", spec=spec)
+    assert not cluster.has_profile("new"), "where a file holds the profiles, nothing is asked"
+    follow(cluster)
+    with pytest.raises(MustAsk):
+        cluster.at_once.has_profile("new")
+    assert cluster.has_profile("new") == is_new
+    assert [request.path for request in server.requests] == [PROFILE]
+
+
+def test_asks_for_no_profile_that_the_watch_has_brought(
+    server: FakeApiServer, cluster: Cluster
+) -> None:
+    server.put(FABRIC_PROFILES, "bad", spec={"networks": 5})
+    profiles = follow(cluster)
+    profiles.start()
+    wait_until(lambda: not any(profiles.checks().values()), "the profiles")
+    assert not cluster.at_once.has_profile("bad")
+    server.put(FABRIC_PROFILES, "bad", spec={})
+    wait_until(lambda: cluster.at_once.has_profile("bad"), "the mended one")
+    profiles.stop()
+    assert server.asked("get") == []
+
+
+def follow(cluster: Cluster) -> ProfileObjects:
+    ignore = lambda _: None  # noqa: E731
+    return cluster.follow_profiles(on_reload=ignore, on_error=ignore, on_installed=ignore)

@@ -132,11 +132,14 @@ class World(Protocol):
     Each method raises Unavailable where the answer cannot be known: "absent" and "cannot ask" are different answers.
     """
 
-    def namespace(self, name: str) -> Namespace | None:
+    def namespace(self, name: str, /) -> Namespace | None:
         """Look a namespace up by name."""
 
-    def fresh_namespace(self, name: str) -> Namespace | None:
+    def fresh_namespace(self, name: str, /) -> Namespace | None:
         """Look a namespace up live, where the cached labels contradict the API server's selector."""
 
-    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+    def network(self, namespace: str, name: str, /) -> NetworkDefinition | None:
         """Look a NetworkAttachmentDefinition up."""
+
+    def has_profile(self, name: str, /) -> bool:
+        """Tell whether a profile can be used that those at hand lack, because it is new."""

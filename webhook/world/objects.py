@@ -11,49 +11,37 @@ from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
 from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
+from webhook.kube.resource import Key
 from webhook.world.held import read_namespace
+from webhook.world.view import View
 
 KINDS = ("Namespace", "NetworkAttachmentDefinition")
 
 
-class ObjectsWorld:
-    """Implement model.World for a fixed set of Namespaces and NetworkAttachmentDefinitions.
+class ObjectsWorld(View):
+    """Know a fixed set of Namespaces and NetworkAttachmentDefinitions; other kinds are passed over.
 
-    Other kinds are passed over. A namespaced object that names no namespace is in ``default``.
+    A namespaced object that names no namespace is in ``default``.
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
-        self._namespaces: dict[str, Namespace] = {}
-        self._networks: dict[tuple[str, str], NetworkDefinition] = {}
+        namespaces: dict[str, Namespace] = {}
+        networks: dict[Key, NetworkDefinition] = {}
         for obj in objects:
-            self._add(obj)
-
-    def namespace(self, name: str) -> Namespace | None:
-        """Look a namespace up by name."""
-        return self._namespaces.get(name)
-
-    def fresh_namespace(self, name: str) -> Namespace | None:
-        """Look a namespace up, as `namespace` does: files do not change."""
-        return self._namespaces.get(name)
-
-    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
-        """Look a NetworkAttachmentDefinition up."""
-        return self._networks.get((namespace, name))
+            metadata = obj.get("metadata") or {}
+            if obj.get("kind") == "Namespace":
+                namespaces[metadata["name"]] = read_namespace(obj)
+            elif obj.get("kind") == "NetworkAttachmentDefinition":
+                place = metadata.get("namespace") or "default"
+                placed = {**obj, "metadata": {**metadata, "namespace": place}}
+                networks[place, metadata["name"]] = define_network(placed)
+        super().__init__(
+            namespaces.get, namespaces.get, lambda space, name: networks.get((space, name))
+        )
 
     def checks(self) -> Mapping[str, str]:
         """Give what keeps the answers from being trusted: nothing."""
         return {}
-
-    def _add(self, obj: Object) -> None:
-        kind = obj.get("kind")
-        if kind == "Namespace":
-            self._namespaces[obj["metadata"]["name"]] = read_namespace(obj)
-        if kind != "NetworkAttachmentDefinition":
-            return
-        metadata = {**obj["metadata"], "namespace": obj["metadata"].get("namespace") or "default"}
-        placed = {**obj, "metadata": metadata}
-        key = (metadata["namespace"], metadata["name"])
-        self._networks[key] = define_network(placed)
 
 
 def load_objects(paths: Iterable[Path]) -> list[Object]:

@@ -49,6 +49,10 @@ class ReadWorld:
                 return NetworkDefinition(namespace, name, has_ipam=True)
             raise Unavailable(f"network {namespace}/{name} was not read") from None
 
+    def has_profile(self, _name: str) -> bool:
+        """Tell of no other profile than those that were read."""
+        return False
+
 
 def judge_today(
     pod: Object, profiles: Profiles | None, world: ReadWorld, unusable: Collection[str] = ()
