@@ -126,11 +126,11 @@ def command(
 def _settings(path: Path) -> ClusterSettings:
     """Read what holds for all profiles. Print what is wrong with the file; addresses are published all the same."""
     from webhook.core.errors import InputError, ProfilesError
-    from webhook.core.profiles import ClusterSettings
-    from webhook.world.profiles_file import read_profiles
+    from webhook.core.profiles import ClusterSettings, parse_profiles
+    from webhook.world.followed_file import FollowedFile
 
     try:
-        return read_profiles(path).settings
+        return FollowedFile(path, parse=parse_profiles).current().settings
     except ProfilesError as error:
         for problem in error.problems:
             click.echo(f"{path}: {problem}", err=True)

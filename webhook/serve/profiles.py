@@ -12,7 +12,6 @@ from webhook.core.profiles import ClusterSettings, Profile, Profiles, parse_prof
 from webhook.core.profiles.load import parse_configuration
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.followed_file import FollowedFile
-from webhook.world.profiles_file import ProfilesFile
 from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def follow_file(
             raise InputError(f"{path}: {given}: {advice}")
         return profiles
 
-    source = ProfilesFile(path, parse=parse, on_reload=reloaded, on_error=broken)
+    source = FollowedFile(path, parse=parse, on_reload=reloaded, on_error=broken)
     put(source.current())
     return source
 
