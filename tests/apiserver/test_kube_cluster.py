@@ -14,11 +14,12 @@ import yaml
 from tests.cluster.controlplane import MANIFESTS, ControlPlane
 from tests.cluster.relay import Relay
 from tests.waiting import wait_until
+from webhook.cli.kubeconfig import connect
 from webhook.core import names
 from webhook.core.model import Namespace, Object
 from webhook.kube import informer
 from webhook.kube.catalogue import NAMESPACES, NETWORKS
-from webhook.kube.connection import Connection, connect
+from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.world.cluster import Cluster
 from webhook.world.held import read_namespace

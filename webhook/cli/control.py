@@ -89,6 +89,7 @@ def command(
       fabric-injector control --namespace fabric-injector --metrics-listen 127.0.0.1:0
       fabric-injector control --certificates none
     """  # noqa: D301  # \\b is click's own mark
+    from webhook.cli.kubeconfig import connect
     from webhook.control.profile_status import ProfileReading
     from webhook.control.run import ControllerSettings, run
     from webhook.core.errors import InputError
@@ -116,6 +117,7 @@ def command(
                 _read_contents,
                 configuration.look if configuration else lambda: settings,
             ),
+            connect,
         )
     except InputError as error:
         raise Failure(str(error)) from None

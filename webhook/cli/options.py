@@ -154,8 +154,8 @@ def cluster_options(command: F) -> F:
 
 def connect_to_cluster() -> Connection:
     """Return a connection as the `cluster_options` of the running command say. Raises InputError where there are no credentials."""
+    from webhook.cli.kubeconfig import connect
     from webhook.core.errors import InputError
-    from webhook.kube.connection import connect
     from webhook.kube.credentials import NoCredentials
 
     context = click.get_current_context()

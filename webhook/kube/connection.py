@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,10 +25,10 @@ from webhook.kube.answer import (
     status_message,
     translated,
 )
-from webhook.kube.credentials import Credentials, find_credentials
+from webhook.kube.credentials import Credentials
 from webhook.kube.pool import Pool
 
-__all__ = ["Connection", "RequestFailed", "Response", "Stream", "connect"]
+__all__ = ["Connection", "RequestFailed", "Response", "Stream"]
 
 CONNECT_SECONDS = 5.0
 _ESCAPED = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
@@ -185,16 +183,3 @@ def encode(body: Object | list[Any]) -> bytes:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     # half of a surrogate pair stays the escape that it is in JSON
     return text.translate(_ESCAPED).encode("utf-8", "backslashreplace")
-
-
-def connect(
-    environ: Mapping[str, str] | None = None, *, kubeconfig: Path | None = None, context: str = ""
-) -> Connection:
-    """Prepare a connection with the credentials that this process has, or those of a *kubeconfig* or *context* chosen by hand.
-
-    Raises InputError where there are none.
-    """
-    found = find_credentials(
-        os.environ if environ is None else environ, kubeconfig=kubeconfig, context=context
-    )
-    return Connection(found)

@@ -14,7 +14,7 @@ from webhook.core.networks import define_network
 from webhook.core.profiles import Profile
 from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.claims_api import ClaimsApi
-from webhook.kube.connection import Connection, connect
+from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Key, Resource
@@ -24,7 +24,7 @@ from webhook.world.lookup import Lookup, MustAsk
 from webhook.world.profile_objects import ProfileContent, ProfileObjects, read_content
 from webhook.world.view import View
 
-__all__ = ["Cluster", "WebhookConfiguration", "connected_cluster"]
+__all__ = ["Cluster", "WebhookConfiguration"]
 
 T = TypeVar("T")
 
@@ -170,11 +170,6 @@ class Cluster(View):
         slots = threading.Semaphore(MOST_LOOKUPS)
         seconds = self._lookup_seconds
         return Lookup(held, ask, slots, wait_seconds=seconds, monotonic=self._monotonic)
-
-
-def connected_cluster(*, on_restart: Callable[[str, str], None]) -> Cluster:
-    """Prepare the cluster of this process' credentials; raise InputError where there are none."""
-    return Cluster(connect(), on_restart=on_restart)
 
 
 def _must_ask(_: str) -> Namespace | None:
