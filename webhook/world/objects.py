@@ -11,11 +11,12 @@ from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
 from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
-from webhook.kube.resource import Key
+from webhook.kube.catalogue import NAMESPACES, NETWORKS
+from webhook.kube.resource import Key, Misfit, Resource
 from webhook.world.held import read_namespace
 from webhook.world.view import View
 
-KINDS = ("Namespace", "NetworkAttachmentDefinition")
+_READ = {"Namespace": NAMESPACES, "NetworkAttachmentDefinition": NETWORKS}
 
 
 class ObjectsWorld(View):
@@ -32,7 +33,7 @@ class ObjectsWorld(View):
             if obj.get("kind") == "Namespace":
                 namespaces[metadata["name"]] = read_namespace(obj)
             elif obj.get("kind") == "NetworkAttachmentDefinition":
-                place = metadata.get("namespace") or "default"
+                place = namespace_of(obj)
                 placed = {**obj, "metadata": {**metadata, "namespace": place}}
                 networks[place, metadata["name"]] = define_network(placed)
         super().__init__(
@@ -71,67 +72,40 @@ def _documents(path: Path) -> list[tuple[str, Any]]:
 
 
 def objects_in(place: str, value: Any) -> Iterator[Object]:
-    """Yield the object, or each object of a List; raise InputError, which names *place*, where a field is of the wrong type."""
+    """Yield the object, or each object of a List.
+
+    Raises InputError, which names *place*, where a field is of the wrong type.
+    """
     if value is None:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
         found = f"{OBJECT} without one" if isinstance(value, dict) else type_name(value)
-        raise InputError(
-            f"{place}: expected {OBJECT} with a kind, found {found}; correct or remove it"
-        )
+        problem = f"expected {OBJECT} with a kind, found {found}"
+        raise InputError(f"{place}: {problem}; correct or remove it")
     kind, items = value["kind"], value.get("items")
     if kind.endswith("List") and isinstance(items, list):
+        of_list = {"kind": kind.removesuffix("List")} if kind != "List" else {}
         for number, item in enumerate(items):
-            missing = (
-                {"kind": kind.removesuffix("List")}
-                if kind != "List" and isinstance(item, dict)
-                else {}
-            )
-            yield from objects_in(
-                f"{place}, items[{number}]", {**missing, **item} if missing else item
-            )
-    elif kind in KINDS:
-        _check(f"{place}: {kind}", value)
-        yield value
-    else:
-        yield value
+            named = {**of_list, **item} if isinstance(item, dict) else item
+            yield from objects_in(f"{place}, items[{number}]", named)
+        return
+    if kind in _READ:
+        _check(f"{place}: {kind}", _READ[kind], value)
+    yield value
 
 
-def _check(place: str, obj: Object) -> None:
-    """Check the types of all fields that are read; raise InputError."""
-    metadata = _map(place, obj, "metadata")
-    name = metadata.get("name")
-    if not isinstance(name, str) or not name:
-        raise InputError(
-            f"{place}: metadata.name: expected {STRING}, found {type_name(name)}; give the object a name"
-        )
-    place = f"{place} {name}"
-    _text(
-        place, metadata, "metadata", ("namespace", "uid", "creationTimestamp", "deletionTimestamp")
-    )
-    for field in ("labels", "annotations"):
-        for key, text in _map(f"{place}: metadata", metadata, field).items():
-            if not isinstance(text, str):
-                raise InputError(
-                    f"{place}: metadata.{field}: {key}: expected {STRING}, found {type_name(text)}; put both in quotes"
-                )
-    if obj["kind"] == "NetworkAttachmentDefinition":
-        _text(place, _map(place, obj, "spec"), "spec", ("config",))
+def _check(place: str, resource: Resource, value: Object) -> None:
+    metadata = value.get("metadata")
+    if isinstance(metadata, dict):
+        place += f" {metadata['name']}" if isinstance(metadata.get("name"), str) else ""
+        value = {**value, "metadata": {**metadata, "namespace": namespace_of(value)}}
+    try:
+        resource.check(value)
+    except Misfit as problem:
+        advice = "put it in quotes" if str(problem).endswith(STRING) else "correct it"
+        raise InputError(f"{place}: {problem}; {advice}") from None
 
 
-def _map(place: str, obj: Object, field: str) -> Object:
-    value = obj.get(field)
-    if value is not None and not isinstance(value, dict):
-        raise InputError(
-            f"{place}: {field}: expected {OBJECT}, found {type_name(value)}; correct it"
-        )
-    return value or {}
-
-
-def _text(place: str, values: Object, path: str, fields: Iterable[str]) -> None:
-    for field in fields:
-        value = values.get(field)
-        if value is not None and not isinstance(value, str):
-            raise InputError(
-                f"{place}: {path}.{field}: expected {STRING}, found {type_name(value)}; put it in quotes"
-            )
+def namespace_of(obj: Object) -> Any:
+    """Return the namespace of an object, ``default`` where it names none."""
+    return obj["metadata"].get("namespace") or "default"
