@@ -12,7 +12,7 @@ from tests.profiles import as_text
 from tests.waiting import wait_until
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.world.profiles_file import ProfilesFile, read_profiles
+from webhook.world.followed_file import FollowedFile
 
 ONE = as_text("one: {}")
 TWO = as_text("{one: {}, two: {}}")
@@ -37,10 +37,19 @@ class Watch:
     def __init__(self, path: Path) -> None:
         self.reloads: list[Profiles] = []
         self.errors: list[WebhookError] = []
-        self.file = ProfilesFile(
-            path, on_reload=self.reloads.append, on_error=self.errors.append, interval_seconds=0.02
+        self.file = FollowedFile(
+            path,
+            parse=self._parse,
+            on_reload=self.reloads.append,
+            on_error=self.errors.append,
+            interval_seconds=0.02,
         )
         self.file.start()
+
+    def _parse(self, content: bytes) -> Profiles:
+        if b"fault of ours" in content:
+            raise ZeroDivisionError
+        return parse_profiles(content)
 
     def names(self) -> set[str]:
         return set(self.file.current().profiles)
@@ -143,14 +152,14 @@ def test_refuses_to_start_on_a_broken_file(tmp_path: Path) -> None:
     path = tmp_path / "profiles.yaml"
     path.write_text(BROKEN)
     with pytest.raises(ProfilesError) as raised:
-        ProfilesFile(path)
+        FollowedFile(path, parse=parse_profiles)
     assert [problem.line for problem in raised.value.problems] == [6]
 
 
 @pytest.mark.parametrize("name", ["absent.yaml", "."], ids=["absent", "directory"])
 def test_refuses_to_start_on_a_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"^profiles file .+: cannot be read: "):
-        ProfilesFile(tmp_path / name)
+        FollowedFile(tmp_path / name, parse=parse_profiles)
 
 
 def test_names_the_line_that_is_not_utf_8(tmp_path: Path) -> None:
@@ -160,10 +169,10 @@ def test_names_the_line_that_is_not_utf_8(tmp_path: Path) -> None:
         ProfilesError,
         match="line 2: document: the byte 0xff is not UTF-8; save the file in that encoding",
     ):
-        read_profiles(path)
+        parse_profiles(path.read_bytes())
 
 
 def test_takes_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "profiles.yaml"
     path.write_bytes(b"\xef\xbb\xbf" + ONE.encode())
-    assert set(read_profiles(path).profiles) == {"one"}
+    assert set(parse_profiles(path.read_bytes()).profiles) == {"one"}

@@ -89,6 +89,7 @@ def command(
       fabric-injector control --namespace fabric-injector --metrics-listen 127.0.0.1:0
       fabric-injector control --certificates none
     """  # noqa: D301  # \\b is click's own mark
+    from webhook.cli.kubeconfig import connect
     from webhook.control.profile_status import ProfileReading
     from webhook.control.run import ControllerSettings, run
     from webhook.core.errors import InputError
@@ -116,6 +117,7 @@ def command(
                 _read_contents,
                 configuration.look if configuration else lambda: settings,
             ),
+            connect,
         )
     except InputError as error:
         raise Failure(str(error)) from None
@@ -126,11 +128,11 @@ def command(
 def _settings(path: Path) -> ClusterSettings:
     """Read what holds for all profiles. Print what is wrong with the file; addresses are published all the same."""
     from webhook.core.errors import InputError, ProfilesError
-    from webhook.core.profiles import ClusterSettings
-    from webhook.world.profiles_file import read_profiles
+    from webhook.core.profiles import ClusterSettings, parse_profiles
+    from webhook.world.followed_file import FollowedFile
 
     try:
-        return read_profiles(path).settings
+        return FollowedFile(path, parse=parse_profiles).current().settings
     except ProfilesError as error:
         for problem in error.problems:
             click.echo(f"{path}: {problem}", err=True)

@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -25,7 +26,7 @@ from webhook.http.health import Health
 from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.logs import log_fields
 from webhook.http.signals import StopSignals
-from webhook.kube.connection import Connection, connect
+from webhook.kube.connection import Connection
 from webhook.kube.lease import Leader
 
 log = logging.getLogger(__name__)
@@ -62,10 +63,12 @@ class _Part(Protocol):
         """End the threads."""
 
 
-def run(settings: ControllerSettings, reading: ProfileReading) -> bool:
+def run(
+    settings: ControllerSettings, reading: ProfileReading, connect: Callable[[], Connection]
+) -> bool:
     """Run until SIGTERM or SIGINT (True), or until the Lease was lost (False: another replica goes on).
 
-    *reading*: of the profiles. Raises InputError for anything that keeps the controller from starting.
+    *reading*: of the profiles. *connect* gives the connection to the API server. Raises InputError for anything that keeps the controller from starting.
     """
     logs.configure()
     metrics = ControllerMetrics()

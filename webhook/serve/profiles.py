@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import ClusterSettings, Profile, Profiles, parse_profiles
-from webhook.core.profiles.load import parse_configuration, read_profile
+from webhook.core.profiles.load import parse_configuration
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.followed_file import FollowedFile
-from webhook.world.profiles_file import ProfilesFile
 from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
@@ -66,7 +64,7 @@ def follow_file(
             raise InputError(f"{path}: {given}: {advice}")
         return profiles
 
-    source = ProfilesFile(path, parse=parse, on_reload=reloaded, on_error=broken)
+    source = FollowedFile(path, parse=parse, on_reload=reloaded, on_error=broken)
     put(source.current())
     return source
 
@@ -145,19 +143,7 @@ def follow_objects(
         else:
             log.warning("%s is not installed: there are no profiles until it is", DEFINITION_TITLE)
 
-    def parse(contents: Mapping[str, bytes]) -> Mapping[str, Profile | ProfilesError]:
-        return {name: _read(name, json.loads(spec)) for name, spec in contents.items()}
-
-    return cluster.follow_profiles(
-        parse, on_reload=reloaded, on_error=broken, on_installed=installed
-    )
-
-
-def _read(name: str, spec: Any) -> Profile | ProfilesError:
-    try:
-        return read_profile(name, spec)
-    except ProfilesError as error:
-        return error
+    return cluster.follow_profiles(on_reload=reloaded, on_error=broken, on_installed=installed)
 
 
 def _faults(error: WebhookError) -> tuple[object, ...]:

@@ -6,11 +6,11 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
@@ -65,6 +65,10 @@ class WebhookSettings:
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
 
 
+MakeCluster: TypeAlias = "Callable[[Callable[[str, str], None]], Cluster]"
+"""Make a cluster; it gets what counts restarts of watches, by resource and reason."""
+
+
 class _Follower(Protocol):
     """Follow, in a thread, something that changes."""
 
@@ -75,8 +79,8 @@ class _Follower(Protocol):
         """End the thread."""
 
 
-def run(settings: WebhookSettings) -> None:
-    """Serve until SIGTERM or SIGINT.
+def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
+    """Serve until SIGTERM or SIGINT; *make_cluster* is asked where no files stand for a cluster.
 
     Raises ProfilesError with all faults of the profiles, InputError for anything else that keeps the server from starting.
     """
@@ -110,7 +114,7 @@ def run(settings: WebhookSettings) -> None:
         )
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = _load_certificate(directory, settings.handshake)
-        cluster = None if settings.objects else _cluster(metrics)
+        cluster = None if settings.objects else make_cluster(metrics.watch_restarted)
         world = stack.enter_context(_world(settings, cluster))
         profiles = file or _objects(cluster, in_force, metrics)
         metrics.faulty("profiles", profiles.faulty)
@@ -180,12 +184,6 @@ def _throwaway() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="fabric-injector-") as directory:
         subprocess.run([sys.executable, "-m", "certs.throwaway", directory], check=True)
         yield Path(directory)
-
-
-def _cluster(metrics: WebhookMetrics) -> Cluster:
-    from webhook.world.cluster import connected_cluster
-
-    return connected_cluster(on_restart=metrics.watch_restarted)
 
 
 def _objects(
