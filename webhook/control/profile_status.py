@@ -39,6 +39,7 @@ from webhook.core.profiles import ClusterSettings, Profile, same_pod_labels
 from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, FABRIC_PROFILES, NETWORKS, NODES
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import PAGE_SIZE, Reader
 from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
@@ -59,8 +60,6 @@ NODES_REST = 20.0
 """How many times as long as a list of nodes took they are not listed again, where one lacks something."""
 MOST_REST_SECONDS = 120.0
 REQUEST_SECONDS = 30.0
-PATCH_SECONDS = 4.0
-"""Timeout of a write: it has ended before another leader may write."""
 STOP_SECONDS = 0.5
 PATIENCE = 3
 """Failures in a row after which what the API server does not answer is unknown: its restart shall not change every status."""
@@ -162,15 +161,15 @@ class ProfileStatus:
         self._profiles.start()
         self._thread.start()
 
-    def stop(self) -> None:
-        """End the threads, once a write that is under way has ended; a look that is, may end later."""
+    def stop(self) -> bool:
+        """End the threads; tell whether no write is under way any more. A look that is, may end later."""
         self._stopped.set()
         self._woken.set()
         self._profiles.stop()
-        if self._writing.acquire(timeout=PATCH_SECONDS):
+        has_ended = self._writing.acquire(timeout=STOP_SECONDS)
+        if has_ended:
             self._writing.release()
-        if self._thread.is_alive():
-            self._thread.join(STOP_SECONDS)
+        return has_ended
 
     def wake(self) -> None:
         """Judge anew soon: labels of namespaces have changed. Any thread may call it."""
@@ -437,7 +436,7 @@ class ProfileStatus:
             if status is None or not self._may_write():
                 return
             response = self._connection.request(
-                "PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS
+                "PATCH", path, body=body, headers=_HEADERS, timeout=WRITE_SECONDS
             )
         if response.status == 200:
             self._tell(name, conditions)
