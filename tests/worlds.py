@@ -9,7 +9,8 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.world.held import Snapshot, read_master, read_namespace
+from webhook.page.state import Snapshot, read_rank_zero
+from webhook.world.held import read_namespace
 from webhook.world.objects import ObjectsWorld
 
 PROFILES = """
@@ -75,6 +76,6 @@ def snapshot(objects: Iterable[Object]) -> Snapshot:
             held.namespaces[key] = read_namespace(obj)
         elif obj["kind"] == "NetworkAttachmentDefinition":
             held.networks[key] = define_network(obj)
-        elif obj["kind"] == "Pod" and (master := read_master(obj)):
-            held.masters[key] = master
+        elif obj["kind"] == "Pod" and (pod := read_rank_zero(obj)):
+            held.ranks_zero[key] = pod
     return held

@@ -24,9 +24,9 @@ from tests.cluster.processes import run_command
 from tests.cluster.traffic import Traffic
 from tests.cluster.webhook import CONFIGURATIONS, Webhook
 from tests.waiting import wait_until
+from webhook.cli.kubeconfig import connect
 from webhook.control.certificates.sync import CertificateSettings, CertificateSync
 from webhook.core import names
-from webhook.kube.connection import connect
 
 CONFIGURATION = f"{CONFIGURATIONS}/{names.WEBHOOK_CONFIGURATION}"
 POLICY = Policy(settle=timedelta(seconds=2))

@@ -13,11 +13,11 @@ from tests.cluster.controlplane import ControlPlane
 from tests.cluster.jobs import LABELLED, Job, Told
 from tests.cluster.relay import Relay
 from tests.waiting import wait_until
+from webhook.cli.kubeconfig import connect
 from webhook.control.publisher import Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names
 from webhook.core.reconcile import Publication, Unit
-from webhook.kube.connection import connect
 
 COMPACTION_SECONDS = 1
 FLAGS = (f"--etcd-compaction-interval={COMPACTION_SECONDS}s", "--watch-cache=false")

@@ -10,7 +10,6 @@ from tests.cluster.controller import Controller
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.jobs import NETWORK, Job, Told, as_sent
 from tests.cluster.webhook import Webhook
-from tests.waiting import wait_until
 from webhook.core import names
 
 MASTER = "pods/kubeflow-pytorchjob-0.yaml"
@@ -73,19 +72,12 @@ def test_a_job_of_gke_meets_at_the_address_that_pod_ips_tells(
     }
 
 
-def test_a_late_worker_is_told_at_admission(job: Job) -> None:
+def test_a_late_worker_is_told_by_the_controller(job: Job) -> None:
     job.attach(job.master, "10.1.0.1")
     job.wait_until_told("10.1.0.1")
-
-    def answered() -> bool:
-        answer = job.api.create(
-            as_sent(pods.load(WORKER), name="bert-worker-8"), job.namespace, dry_run=True
-        ).json
-        return bool(answer["metadata"]["annotations"].get(names.MASTER_ADDR) == "10.1.0.1")
-
-    wait_until(answered, "the webhook to know rank 0's address")
     late = create(job, pods.load(WORKER), name="bert-worker-9")
-    assert late["metadata"]["annotations"][names.MASTER_HOST] == "10.1.0.1"
+    assert names.MASTER_HOST not in late["metadata"]["annotations"]
+    job.wait_until_told("10.1.0.1", ["bert-worker-9"])
     job.attach(job.master, "10.1.0.5")
     job.wait_until_told("10.1.0.5", ["bert-worker-9"])
 

@@ -15,12 +15,13 @@ from tests.cluster.webhook import Webhook
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
 from tests.pods import FIXTURES
+from webhook.cli.kubeconfig import connect
 from webhook.cli.server_side import ask_server
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import judge
 from webhook.dry_run.returned import comparable
 from webhook.dry_run.templates import find_templates, parse_documents
-from webhook.kube.connection import Connection, connect
+from webhook.kube.connection import Connection
 from webhook.world.cluster import Cluster
 
 PROFILES = """

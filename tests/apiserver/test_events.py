@@ -11,9 +11,9 @@ from tests.cluster.controller import ACCOUNT as CONTROLLER
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.waiting import wait_until
+from webhook.cli.kubeconfig import connect
 from webhook.control.event_spam import REPEAT_SECONDS
 from webhook.control.events import EventRecorder, PodRef
-from webhook.kube.connection import connect
 
 
 class Recorder:

@@ -106,8 +106,7 @@ def granted(*lines: str) -> set[tuple[str, str, str, str]]:
 
 READER = granted(
     ":namespaces get list watch",
-    ":pods list watch",
-    "fabric-injector.io:fabricprofiles list watch",
+    "fabric-injector.io:fabricprofiles get list watch",
     "k8s.cni.cncf.io:network-attachment-definitions get list watch",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get",
 )

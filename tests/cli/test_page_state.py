@@ -7,10 +7,17 @@ from typing import Any
 
 import yaml
 
-from tests.world.test_held import pod
+from tests.pods import member_pod
 from tests.worlds import namespace, network, profiles, snapshot
+from webhook.core import names
 from webhook.core.model import Object
 from webhook.page.state import state_document
+
+
+def pod(name: str, addr: str = "", **metadata: str) -> Object:
+    annotations = {names.MASTER_ADDR: addr} if addr else {}
+    metadata["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    return member_pod(name, "master", "j", annotations=annotations, **metadata)
 
 
 def document(*objects: Object, problems: tuple[str, ...] = (), text: str = "{}") -> Any:
@@ -84,7 +91,7 @@ def test_describes_networks() -> None:
 
 
 def test_describes_jobs_by_their_live_ranks_0() -> None:
-    made = [pod("new", addr=None), pod("old", addr="10.0.0.1")]
+    made = [pod("new"), pod("old", "10.0.0.1")]
     made.append(pod("gone", deletionTimestamp="2026-01-01T00:00:00Z"))
     both = {"namespace": "ml", "job": "j", "created": "2026-01-01T00:00:00Z"}
     assert document(*({"kind": "Pod", **each} for each in made))["jobs"] == [

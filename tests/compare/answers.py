@@ -47,10 +47,8 @@ class World:
     def network(namespace: str, name: str) -> NetworkDefinition:
         return define_network(network(f"{namespace}/{name}", f"example.com/{name}"))
 
-    def master(self, _namespace: str, _job: str) -> None:
-        return None
-
-    master_profile = master
+    def has_profile(self, _name: str) -> bool:
+        return False
 
 
 def read_profiles() -> Profiles:

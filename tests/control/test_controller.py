@@ -254,7 +254,7 @@ def test_forbidden_claims_are_told_and_harm_nothing(
         wait_until(lambda: "watch of resourceclaims" in caplog.text, "the warning")
 
 
-def test_keeps_nothing_of_claims_without_address_or_elsewhere(
+def test_keeps_nothing_of_claims_without_address(
     server: FakeApiServer,
 ) -> None:
     told: list[Key] = []
@@ -263,17 +263,11 @@ def test_keeps_nothing_of_claims_without_address_or_elsewhere(
     world = World(server)
     put_claim(world, "gpu")
     put_claim(world, "m", "10.1.0.1")
-    put_claim(world, "far", "10.1.0.2", namespace="elsewhere")
     try:
-        watch.need("ml")
+        watch.need()
         wait_until(lambda: told == [("ml", "m")], "the claim")
         assert watch.told("ml", "m", "uid-m")
-        assert watch.told("ml", "m", "another") == watch.told("elsewhere", "far", "uid-far") == ""
-        watch.need("elsewhere")
-        wait_until(
-            lambda: watch.told("elsewhere", "far", "uid-far"),
-            "that of the namespace that is needed now",
-        )
+        assert watch.told("ml", "m", "another") == ""
         server.delete(RESOURCE_CLAIMS, "m-nic", "ml")
         wait_until(lambda: not watch.told("ml", "m", "uid-m"), "that it is gone")
     finally:

@@ -14,23 +14,16 @@ from webhook.control.scope import Scope
 from webhook.core import names
 
 
-def metadata(namespace: str, **labels: str) -> dict[str, object]:
-    return {
-        "namespace": namespace,
-        "labels": {key.replace("profile", names.PROFILE): one for key, one in labels.items()},
-    }
-
-
 @pytest.mark.parametrize("pod_opt_in", [True, False])
 def test_a_pod_counts_where_the_webhook_is_called_for_it(pod_opt_in: bool) -> None:
     scope = Scope(pod_opt_in=pod_opt_in)
     scope.set_labelled("ml", True)
-    assert scope.counts(metadata("ml"))
-    assert scope.counts(metadata("ml", profile="shared"))
-    assert not scope.counts(metadata("ml", profile="none"))
-    assert not scope.counts(metadata("other"))
-    assert not scope.counts(metadata("other", profile="none"))
-    assert scope.counts(metadata("other", profile="shared")) == pod_opt_in
+    assert scope.counts("ml", None)
+    assert scope.counts("ml", "shared")
+    assert not scope.counts("ml", "none")
+    assert not scope.counts("other", None)
+    assert not scope.counts("other", "none")
+    assert scope.counts("other", "shared") == pod_opt_in
     assert scope.namespaces_passed_over() == 1
 
 

@@ -23,7 +23,7 @@ from tests.core.test_jobs import gains, needs, nobody_waits_in_vain, published
 from tests.worlds import profiles
 from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, Outcome
+from webhook.core.model import Namespace, NetworkDefinition, Object, Outcome
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.dry_run.judge import PodResult, dry_run
 
@@ -47,8 +47,8 @@ class EveryNetwork:
     def network(self, namespace: str, name: str) -> NetworkDefinition:
         return NetworkDefinition(namespace, name, has_ipam=True)
 
-    def master(self, _namespace: str, _job: str) -> MasterAddress | None:
-        return None
+    def has_profile(self, _name: str) -> bool:
+        return False
 
 
 def container(name: str, role: Object) -> Object:

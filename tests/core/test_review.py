@@ -154,23 +154,6 @@ def test_our_keys_and_the_network_status_are_never_trusted() -> None:
     assert left["annotations"] == {}
 
 
-def test_a_known_master_is_given_to_a_late_worker_at_once() -> None:
-    job = judge(pods.load("pods/jobset-0.yaml")).job
-    metadata = {
-        "name": "ddp-workers-0-0",
-        "namespace": "train",
-        "uid": "u",
-        "creationTimestamp": "2026-11-21T09:00:00Z",
-        "labels": {names.JOB: job, names.RENDEZVOUS: "master"},
-        "annotations": {names.MASTER_ADDR: "fd00::5", names.MASTER_HOST: "[fd00::5]"},
-    }
-    cluster = world({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
-    worker = judge(pods.load("pods/jobset-1.yaml"), cluster).pod["metadata"]["annotations"]
-    assert (worker[names.MASTER_ADDR], worker[names.MASTER_HOST]) == ("fd00::5", "[fd00::5]")
-    master = judge(pods.load("pods/jobset-0.yaml"), cluster).pod["metadata"]["annotations"]
-    assert names.MASTER_ADDR not in master
-
-
 def skipped(verdict: Verdict, reason: Reason) -> str:
     assert verdict.allowed
     [decision] = verdict.decisions
@@ -432,21 +415,23 @@ def test_all_networks_that_cannot_be_attached_are_told_but_few_of_very_many() ->
     )
     asked = []
 
-    class Counting(ObjectsWorld):
-        def network(self, namespace: str, name: str) -> NetworkDefinition | None:
-            asked.append(name)
-            if name == "n3":
-                raise Unavailable("no answer")
-            return super().network(namespace, name)
+    def count(_namespace: str, name: str) -> NetworkDefinition | None:
+        asked.append(name)
+        if name == "n3":
+            raise Unavailable("no answer")
+        return None
+
+    counting = ObjectsWorld([namespace("train")])
+    counting.network = count
 
     pod["metadata"]["annotations"][names.NETWORKS] = ",".join(f"m{index}" for index in range(100))
-    assert len(judge(pod, Counting([namespace("train")])).decisions) == 6
+    assert len(judge(pod, counting).decisions) == 6
     assert asked == ["m0", "m1", "m2", "m3", "m4", "rdma-net"]
     pod["metadata"]["annotations"][names.NETWORKS] = "n1,n2,n3,n4"
-    assert len(judge(pod, Counting([namespace("train")])).decisions) == 3
+    assert len(judge(pod, counting).decisions) == 3
     pod["metadata"]["annotations"][names.NETWORKS] = "n3,n1"
     with pytest.raises(Unavailable):
-        decide(pod, "train", PROFILES, Counting([namespace("train")]))
+        decide(pod, "train", PROFILES, counting)
 
 
 def test_a_fault_of_the_profile_is_told_behind_one_of_the_pod() -> None:
@@ -468,13 +453,14 @@ def test_a_pod_that_only_its_annotation_makes_ours_is_denied_for_that_alone() ->
 
 
 def test_a_denial_stands_where_its_further_faults_cannot_be_known() -> None:
-    class Silent(ObjectsWorld):
-        def network(self, namespace: str, name: str) -> NetworkDefinition | None:
-            raise Unavailable("no answer")
+    def fail(_namespace: str, _name: str) -> NetworkDefinition | None:
+        raise Unavailable("no answer")
 
+    silent = ObjectsWorld([namespace("train")])
+    silent.network = fail
     pod = pods.load("pods/volcano-pod-1.yaml")
     pod["metadata"]["annotations"][names.CONTAINER] = "absent"
-    verdict = judge(pod, Silent([namespace("train")]))
+    verdict = judge(pod, silent)
     assert [each.reason for each in verdict.decisions] == [Reason.INVALID_POD]
 
 
@@ -500,12 +486,9 @@ def test_observe_decides_and_tells_but_changes_and_denies_nothing() -> None:
 
 
 def test_a_namespace_label_newer_than_the_cache_counts() -> None:
-    class Stale(ObjectsWorld):
-        def fresh_namespace(self, name: str) -> Namespace | None:
-            return Namespace(name, {names.PROFILE: "shared"})
-
     for objects in ([], [namespace("train", None)]):
-        cluster = Stale([*objects, network("default/rdma-net")])
+        cluster = ObjectsWorld([*objects, network("default/rdma-net")])
+        cluster.fresh_namespace = lambda name: Namespace(name, {names.PROFILE: "shared"})
         assert (
             decide(pods.load("pods/volcano-pod-1.yaml"), "train", PROFILES, cluster).reason
             == "injected"
@@ -513,11 +496,11 @@ def test_a_namespace_label_newer_than_the_cache_counts() -> None:
 
 
 def test_a_pod_that_names_its_profile_costs_no_request_for_its_namespace() -> None:
-    class Unreachable(ObjectsWorld):
-        def fresh_namespace(self, name: str) -> Namespace | None:
-            raise Unavailable(f"namespace {name} was asked for")
+    def fail(name: str) -> Namespace | None:
+        raise Unavailable(f"namespace {name} was asked for")
 
-    cluster = Unreachable([namespace("train", None), network("default/rdma-net")])
+    cluster = ObjectsWorld([namespace("train", None), network("default/rdma-net")])
+    cluster.fresh_namespace = fail
     assert decide(plain({names.PROFILE: "shared"}), "train", PROFILES, cluster).reason == "injected"
     with pytest.raises(Unavailable, match="was asked for"):
         decide(plain(), "train", PROFILES, cluster)

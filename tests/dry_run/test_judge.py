@@ -15,7 +15,7 @@ from tests.dry_run.templates.test_kinds import IGNORED, SHOWN
 from tests.pods import FIXTURES
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Outcome, Reason
+from webhook.core.model import Namespace, NetworkDefinition, Outcome, Reason
 from webhook.core.profiles import parse_profiles
 from webhook.core.review import decide
 from webhook.dry_run import DryRun, dry_run, render_diff
@@ -160,7 +160,7 @@ class _Unknown:
     def network(self, namespace: str, name: str) -> NetworkDefinition | None:
         raise Unavailable("no answer")
 
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
+    def has_profile(self, name: str) -> bool:
         raise Unavailable("no answer")
 
 

@@ -8,9 +8,10 @@ import pytest
 from kubernetes.client import V1ObjectMeta, V1Pod
 
 from tests.fake_apiserver import FakeApiServer, text
+from tests.waiting import wait_until
 from webhook.kube import catalogue
-from webhook.kube.answer import MOST_DEPTH, RequestFailed, Response, decode
-from webhook.kube.list_watch import ListWatch
+from webhook.kube.decoding import MOST_DEPTH, decode
+from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader, whole
 
 CLAIMS = catalogue.RESOURCE_CLAIMS.at("/apis/resource.k8s.io/v1")
@@ -41,7 +42,7 @@ def depth_of(value: Any) -> int:
     ("opening", "closing", "each"),
     [("[", "]", 1), ('{"a":', "}", 1), ('[{"]}":', "}]", 2), ('{"\\"[":[ ', "] }", 2)],
 )
-@pytest.mark.parametrize("depth", [MOST_DEPTH - 2, MOST_DEPTH + 30, DEEPEST])
+@pytest.mark.parametrize("depth", [MOST_DEPTH - 2, MOST_DEPTH + 130, DEEPEST])
 def test_leaves_out_only_what_is_nested_too_deep(
     depth: int, opening: str, closing: str, each: int
 ) -> None:
@@ -72,52 +73,22 @@ def test_a_claim_of_deep_parameters_hides_no_other(server: FakeApiServer) -> Non
         f'{{"type":"ADDED","object":{claim(name, DEEPEST)}}}\n' for name in ("deep", "again")
     )
     server.misbehave("watch", CLAIMS.path, text(200, events))
-    seen = ListWatch(connection, CLAIMS, lambda low, _high: low).events("1")
-    assert [next(seen).kind, *(next(seen).object["metadata"]["name"] for _ in range(2))] == [
-        "OPENED",
-        "deep",
-        "again",
-    ]
+    informer = Informer(connection, CLAIMS, whole)
+    informer._version = "1"
+    informer.start()
+    wait_until(lambda: ("ml", "again") in informer.items, "the claims")
+    informer.stop()
+    assert [*informer.items] == [("ml", "deep"), ("ml", "again")]
 
 
-def test_a_list_of_pods_is_read_as_any_other_but_for_managed_fields() -> None:
+def test_a_list_of_pods_is_read_without_managed_fields() -> None:
     metadata = {key: f"{key}-1" for key in V1ObjectMeta.attribute_map.values()}
-    pod = {key: {"a": [1, None, "ü"]} for key in V1Pod.attribute_map.values()} | {
-        "metadata": metadata
-    }
-    response = Response(
-        "GET /x", 200, {}, json.dumps({"metadata": {"continue": "t"}, "items": [pod, {}]}).encode()
-    )
-    expected = response.json()
-    del expected["items"][0]["metadata"]["selfLink"]
-    assert response.json_of_pods() == expected
+    pod = {key: {"a": [1, None, "ü"]} for key in V1Pod.attribute_map.values()}
+    found = catalogue.PODS.decode(json.dumps({**pod, "metadata": metadata}).encode())
+    del metadata["managedFields"], metadata["selfLink"]
+    assert found == {**pod, "metadata": metadata}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"metadata": {}, "items": [{"metadata": {"name": "a"}}, 7, {"metadata": null}, {"metadata": {"name": "b"}}]}',
-        b'{"metadata": {}, "items": null}',
-        b'{"items": {"a": 1}}',
-    ],
-)
-def test_what_is_no_list_of_pods_is_read_as_any_other(body: bytes) -> None:
-    response = Response("GET /x", 200, {}, body)
-    assert response.json_of_pods() == response.json()
-
-
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"items": [{"metadata": {"name": "\xff"}}]}'])
-def test_what_is_no_json_object_is_refused_in_a_list_of_pods_too(body: bytes) -> None:
-    with pytest.raises(RequestFailed, match="with no JSON object"):
-        Response("GET /x", 200, {}, body).json_of_pods()
-
-
-def test_a_pod_that_is_nested_deeply_does_not_hide_the_others() -> None:
-    deep = b"[" * DEEPEST + b"]" * DEEPEST
-    body = (
-        b'{"items": [{"metadata": {"name": "a"}, "spec": '
-        + deep
-        + b'}, {"metadata": {"name": "b"}}]}'
-    )
-    items = Response("GET /x", 200, {}, body).json_of_pods()["items"]
-    assert [item["metadata"]["name"] for item in items] == ["a", "b"]
+@pytest.mark.parametrize("body", [b'{"metadata": null}', b"7", b'{"metadata": [1]}'])
+def test_what_is_no_object_of_its_kind_is_decoded_as_it_is(body: bytes) -> None:
+    assert catalogue.PODS.decode(body) == json.loads(body)

@@ -1,5 +1,6 @@
 """What counts as an object of its kind."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.diagnose.scenes import Scene, event, node
 from webhook.core.model import Object
 from webhook.kube.catalogue import CLUSTER_QUEUES, EVENTS, LEASES, NODES, PODS, SERVICES
-from webhook.kube.resource import Resource
+from webhook.kube.resource import Misfit, Resource
 
 
 def with_(**fields: Any) -> Object:
@@ -23,12 +24,12 @@ def with_(**fields: Any) -> Object:
         (EVENTS, with_(message=None, involvedObject=None), ""),
         (SERVICES, with_(spec=5), ""),
         (NODES, [], "it is not an object"),
-        (NODES, {}, "metadata.name is missing"),
-        (NODES, {"metadata": {"name": ""}}, "metadata.name is missing"),
+        (NODES, {}, "metadata is missing"),
+        (NODES, {"metadata": {"name": ""}}, "metadata.name is empty"),
         (
             NODES,
             {"metadata": {"name": "a", "labels": {"a": None}}},
-            "metadata.labels.a is not a string",
+            "metadata.labels[...] is not a string",
         ),
         (PODS, {"metadata": {"name": "a"}}, "metadata.namespace is missing"),
         (PODS, with_(status={"conditions": [None]}), "status.conditions[0] is not an object"),
@@ -48,4 +49,6 @@ def with_(**fields: Any) -> Object:
     ],
 )
 def test_names_the_first_field_that_is_wrong(resource: Resource, obj: Any, told: str) -> None:
-    assert resource.misfit(obj) == told
+    with pytest.raises(Misfit) if told else nullcontext() as misfit:
+        resource.check(obj)
+    assert told == (str(misfit.value) if misfit else "")

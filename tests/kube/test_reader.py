@@ -17,11 +17,11 @@ from tests.fake_apiserver import (
     text,
 )
 from webhook.core.model import Object
-from webhook.kube import catalogue, page_size
+from webhook.kube import catalogue
+from webhook.kube import reader as reading
 from webhook.kube.answer import AnswerTooLong
 from webhook.kube.connection import RequestFailed
-from webhook.kube.page_size import MOST_PAGE_BYTES
-from webhook.kube.reader import Page, Reader, whole
+from webhook.kube.reader import MOST_PAGE_BYTES, Page, Reader, whole
 
 PATH = "/api/v1/namespaces/ml/pods"
 MANAGED = [{"manager": "kubectl", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:metadata": {}}}]
@@ -71,7 +71,7 @@ def test_reads_so_many_pages_and_tells_of_more(server: FakeApiServer, reader: Re
     assert len(server.requests) == 2
 
 
-def test_begins_anew_in_one_bounded_piece_on_expiry(server: FakeApiServer, reader: Reader) -> None:
+def test_begins_anew_in_one_piece_on_expiry(server: FakeApiServer, reader: Reader) -> None:
     server.misbehave(
         "get", PATH, page("a", token="t1"), status(410, "expired"), page("a", "b", token="t2")
     )
@@ -79,10 +79,10 @@ def test_begins_anew_in_one_bounded_piece_on_expiry(server: FakeApiServer, reade
         Page(["a"], [], True, True),
         Page(["a", "b"], [], True, True),
     ]
-    assert [(each.query.get("continue"), each.query["limit"]) for each in server.requests] == [
+    assert [(each.query.get("continue"), each.query.get("limit")) for each in server.requests] == [
         (None, "2"),
         ("t1", "2"),
-        (None, "6"),
+        (None, None),
     ]
 
 
@@ -101,7 +101,7 @@ def limits(server: FakeApiServer) -> list[int]:
     return [int(each.query["limit"]) for each in server.requests]
 
 
-def test_asks_for_fewer_objects_where_a_page_weighs_too_much_and_for_more_where_they_are_light(
+def test_asks_for_fewer_objects_where_a_page_weighs_too_much(
     server: FakeApiServer, reader: Reader
 ) -> None:
     heavy(server, 40, MOST_PAGE_BYTES // 10)
@@ -109,16 +109,10 @@ def test_asks_for_fewer_objects_where_a_page_weighs_too_much_and_for_more_where_
     assert [each for one in found for each in one.objects] == [f"p{number}" for number in range(40)]
     assert [one.more for one in found] == [True] * (len(found) - 1) + [False]
     assert limits(server)[:4] == [64, 16, 4, 4], "each page that was too long is asked for anew"
-    assert max(limits(server)[3:]) < 10
-    server.requests.clear()
-    for number in range(40):
-        server.put(catalogue.PODS.path, f"p{number}", "ml", labels={"app": "x"})
-    assert sum(len(one.objects) for one in pages(reader, size=64)) == 40
-    assert limits(server) == [64]
 
 
 def test_an_object_that_outweighs_a_page_comes_alone(server: FakeApiServer, reader: Reader) -> None:
-    heavy(server, 2, 2 * MOST_PAGE_BYTES)
+    heavy(server, 2, MOST_PAGE_BYTES)
     assert [one.objects for one in pages(reader, size=2)] == [["p0"], ["p1"]]
     assert limits(server) == [2, 1, 1]
 
@@ -126,14 +120,14 @@ def test_an_object_that_outweighs_a_page_comes_alone(server: FakeApiServer, read
 def test_smaller_pages_count_as_parts_of_a_page(server: FakeApiServer, reader: Reader) -> None:
     heavy(server, 40, MOST_PAGE_BYTES // 4)
     found = pages(reader, size=16, most=2)
-    assert sum(len(one.objects) for one in found) in range(32, 36)
+    assert sum(len(one.objects) for one in found) in range(32, 37)
     assert found[-1].more
 
 
 def test_gives_up_an_answer_that_is_longer_than_any_object(
     server: FakeApiServer, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_size, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(reading, "MOST_BYTES", 100_000)
     heavy(server, 1, 200_000)
     with pytest.raises(AnswerTooLong, match=f"GET {PATH}: the answer is longer than 100000 bytes"):
         pages(reader, size=1)
@@ -168,7 +162,7 @@ def test_leaves_broken_objects_out_and_names_them(server: FakeApiServer, reader:
     assert found.broken == [
         ("pods/b", "metadata.namespace is missing"),
         ("one of the pods", "it is not an object"),
-        ("one of the pods", "metadata.name is missing"),
+        ("one of the pods", "metadata.name is not a string"),
     ]
 
 

@@ -12,7 +12,7 @@ import yaml
 from tests import ROOT
 from webhook.control.metrics import ControllerMetrics
 from webhook.http.refusal import INTERNAL, NO_MEMORY, OVERLOADED
-from webhook.kube.list_watch import Restart
+from webhook.kube.informer import Restart
 from webhook.serve.metrics import WebhookMetrics
 
 COMPONENTS = ROOT / "manifests" / "components"

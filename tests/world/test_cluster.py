@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fake_apiserver import (
+    FABRIC_PROFILES,
     NAMESPACES,
     NETWORKS,
     NOT_INSTALLED,
@@ -18,12 +19,13 @@ from tests.fake_apiserver import (
     status,
     text,
 )
-from tests.pods import member_pod
 from tests.waiting import Clock, wait_until
 from webhook.core import names
 from webhook.core.errors import Unavailable
-from webhook.core.model import MasterAddress, Namespace
+from webhook.core.model import Namespace
 from webhook.world.cluster import MOST_LOOKUPS, Cluster
+from webhook.world.lookup import MustAsk
+from webhook.world.profile_objects import ProfileObjects
 
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
 RAIL = "/apis/k8s.cni.cncf.io/v1/namespaces/ml/network-attachment-definitions/rail-0"
@@ -48,24 +50,8 @@ def watched(server: FakeApiServer, cluster: Cluster) -> Cluster:
 
 def started(server: FakeApiServer, cluster: Cluster) -> Cluster:
     cluster.start()
-    wait_until(lambda: len(server.asked("watch")) == 3, "three watches")
+    wait_until(lambda: len(server.asked("watch")) == 2, "both watches")
     return cluster
-
-
-def put_master(
-    server: FakeApiServer, name: str, created: str, addr: str | None, **more: Any
-) -> None:
-    annotations = {names.MASTER_ADDR: addr, names.MASTER_HOST: addr} if addr else {}
-    pod = member_pod(
-        name,
-        "master",
-        "train-x1",
-        annotations=annotations,
-        creationTimestamp=created,
-        uid=name,
-        **more,
-    )
-    server.put(PODS, **pod["metadata"])
 
 
 def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster: Cluster) -> None:
@@ -77,7 +63,6 @@ def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster:
         annotations={names.RESOURCE_NAME: "nvidia.com/hostdev"},
         spec={"config": CONFIG},
     )
-    put_master(server, "train-0", "2026-01-01T00:00:00Z", "fd00::5")
     started(server, cluster)
     assert cluster.namespace("ml") == Namespace("ml", {names.PROFILE: "hostdev"})
     network = cluster.network("ml", "rail-0")
@@ -88,10 +73,8 @@ def test_answers_from_watches_without_a_question(server: FakeApiServer, cluster:
         ("nvidia.com/hostdev",),
     )
     assert network.has_ipam
-    assert cluster.master("ml", "train-x1") == MasterAddress("fd00::5", "[fd00::5]")
-    assert cluster.master("other", "train-x1") is None
     assert server.asked("get") == []
-    assert cluster.checks() == {"namespaces": "", "network-attachment-definitions": "", "pods": ""}
+    assert cluster.checks() == {"namespaces": "", "network-attachment-definitions": ""}
 
 
 def test_a_namespace_being_deleted_has_no_profile(server: FakeApiServer, cluster: Cluster) -> None:
@@ -111,33 +94,10 @@ def test_a_namespace_being_deleted_has_no_profile(server: FakeApiServer, cluster
     ]
 
 
-def test_watches_live_rank_zero_pods_by_metadata(server: FakeApiServer, watched: Cluster) -> None:
-    (pods,) = server.asked("list", PODS)
-    assert pods.query["labelSelector"] == "fabric-injector.io/rendezvous=master"
-    assert pods.query["fieldSelector"] == "status.phase!=Succeeded,status.phase!=Failed"
-    assert "as=PartialObjectMetadataList" in pods.headers["Accept"]
+def test_reads_metadata_of_namespaces_and_no_pod(server: FakeApiServer, watched: Cluster) -> None:
+    assert server.asked("list", PODS) == []
     assert "as=PartialObjectMetadataList" in server.asked("list", NAMESPACES)[0].headers["Accept"]
     assert server.asked("list", NETWORKS)[0].headers["Accept"] == "application/json"
-
-
-def test_follows_the_newest_live_rank_zero(server: FakeApiServer, watched: Cluster) -> None:
-    def address() -> str:
-        found = watched.master("ml", "train-x1")
-        return found.addr if found else ""
-
-    put_master(server, "a", "2026-01-01T00:00:00Z", "10.0.0.1")
-    wait_until(lambda: address() == "10.0.0.1", "the first")
-    put_master(server, "b", "2026-01-01T00:01:00Z", None)
-    wait_until(lambda: address() == "", "the restarted one, whose address is not published")
-    put_master(server, "b", "2026-01-01T00:01:00Z", "10.0.0.2")
-    wait_until(lambda: address() == "10.0.0.2", "its address")
-    put_master(
-        server, "b", "2026-01-01T00:01:00Z", "10.0.0.2", deletionTimestamp="2026-01-01T00:02:00Z"
-    )
-    wait_until(lambda: address() == "10.0.0.1", "the one before, while it is deleted")
-    server.delete(PODS, "a", "ml")
-    server.delete(PODS, "b", "ml")
-    wait_until(lambda: address() == "", "the end of both")
 
 
 def test_asks_once_for_what_no_watch_has_brought(server: FakeApiServer, cluster: Cluster) -> None:
@@ -263,21 +223,19 @@ def test_serves_the_last_known_state_when_the_server_is_gone(clock: Clock) -> No
     with FakeApiServer() as server:
         server.put(NAMESPACES, "ml")
         server.put(NETWORKS, "rail-0", "ml", spec={"config": CONFIG})
-        put_master(server, "train-0", "2026-01-01T00:00:00Z", "10.0.0.1")
         cluster = started(server, Cluster(server.connection(), monotonic=clock))
     try:
         assert cluster.namespace("ml") == Namespace("ml")
         assert cluster.network("ml", "rail-0")
-        assert cluster.master("ml", "train-x1")
         with pytest.raises(Unavailable):
             cluster.network("ml", "rail-1")
         with pytest.raises(Unavailable):
             cluster.fresh_namespace("ml")
         assert set(cluster.checks().values()) == {""}
         clock.now += 481
-        wait_until(lambda: "refused" in cluster.checks()["pods"], "the reason")
-        assert cluster.checks()["pods"].startswith(
-            "no contact with the API server for 481 s (GET /api/v1/pods: "
+        wait_until(lambda: "refused" in cluster.checks()["namespaces"], "the reason")
+        assert cluster.checks()["namespaces"].startswith(
+            "no contact with the API server for 481 s (GET /api/v1/namespaces: "
         )
     finally:
         cluster.stop()
@@ -310,3 +268,42 @@ def test_counts_restarts_of_its_watches(server: FakeApiServer) -> None:
     )
     started(server, cluster).stop()
     assert restarts == [("namespaces", "refused")]
+
+
+PROFILE = f"{FABRIC_PROFILES}/new"
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_new"), [({}, True), ({"networks": 5}, False), (None, False)], ids=repr
+)
+def test_asks_for_a_profile_that_the_watch_has_not_brought(
+    server: FakeApiServer, cluster: Cluster, spec: Any, is_new: bool
+) -> None:
+    """One that cannot be used, or does not exist, is no news."""
+    if spec is not None:
+        server.put(FABRIC_PROFILES, "new", spec=spec)
+    assert not cluster.has_profile("new"), "where a file holds the profiles, nothing is asked"
+    follow(cluster)
+    with pytest.raises(MustAsk):
+        cluster.at_once.has_profile("new")
+    assert cluster.has_profile("new") == is_new
+    assert [request.path for request in server.requests] == [PROFILE]
+
+
+def test_asks_for_no_profile_that_the_watch_has_brought(
+    server: FakeApiServer, cluster: Cluster
+) -> None:
+    server.put(FABRIC_PROFILES, "bad", spec={"networks": 5})
+    profiles = follow(cluster)
+    profiles.start()
+    wait_until(lambda: not any(profiles.checks().values()), "the profiles")
+    assert not cluster.at_once.has_profile("bad")
+    server.put(FABRIC_PROFILES, "bad", spec={})
+    wait_until(lambda: cluster.at_once.has_profile("bad"), "the mended one")
+    profiles.stop()
+    assert server.asked("get") == []
+
+
+def follow(cluster: Cluster) -> ProfileObjects:
+    ignore = lambda _: None  # noqa: E731
+    return cluster.follow_profiles(on_reload=ignore, on_error=ignore, on_installed=ignore)

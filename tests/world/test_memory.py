@@ -19,9 +19,8 @@ from webhook.core.reconcile import read_member
 from webhook.kube.catalogue import NETWORKS as NETWORK_DEFINITIONS
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
-from webhook.kube.reflector import Reflector
-from webhook.world.cluster import MASTERS, Cluster
-from webhook.world.held import read_master
+from webhook.kube.informer import Informer
+from webhook.world.cluster import Cluster
 
 CONFIG = json.dumps(
     {
@@ -70,7 +69,7 @@ def held_bytes() -> int:
         tracemalloc.start()
         try:
             cluster.start()
-            wait_until(lambda: len(server.asked("watch")) == 3, "three watches", 30)
+            wait_until(lambda: len(server.asked("watch")) == 2, "both watches", 30)
             gc.collect()
             held, _ = tracemalloc.get_traced_memory()
         finally:
@@ -108,7 +107,6 @@ HOSTILE: list[dict[str, Any]] = [
 """Metadata of pods: a long value, many keys, labels, owners, finalizers, managed fields, what we write, what Multus writes."""
 COUNT = 160
 WATCHED: dict[str, tuple[Any, str, Callable[[Any], object]]] = {
-    "webhook": (MASTERS, PODS, read_master),
     "controller": (MEMBERS, PODS, read_member),
     "networks": (NETWORK_DEFINITIONS, NETWORKS, define_network),
 }
@@ -140,11 +138,11 @@ def megabytes_of_a_list(watched: str, url: str) -> float:
     resource, _, read = WATCHED[watched]
     before = _megabytes("VmRSS:")
     Path("/proc/self/clear_refs").write_text("5")  # VmHWM begins anew
-    reflector = Reflector(Connection(Credentials("test", url)), resource, read)
-    reflector.start()
-    wait_until(lambda: reflector.synced, "the list", 60)
-    reflector.stop()
-    assert len(reflector.items) == COUNT
+    informer = Informer(Connection(Credentials("test", url)), resource, read)
+    informer.start()
+    wait_until(lambda: informer.synced, "the list", 60)
+    informer.stop()
+    assert len(informer.items) == COUNT
     return _megabytes("VmHWM:") - before
 
 

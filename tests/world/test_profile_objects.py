@@ -1,7 +1,5 @@
 """The profiles that FabricProfile objects describe, as these come, change, break and go."""
 
-import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,38 +8,20 @@ import pytest
 
 from tests.fake_apiserver import FABRIC_PROFILES, NOT_INSTALLED, FakeApiServer, status, text
 from tests.waiting import wait_until
-from webhook.core.errors import InputError, ProfilesError, WebhookError
+from webhook.core.errors import WebhookError
 from webhook.core.profiles import Profile, parse_profiles
-from webhook.core.profiles.load import read_profile
-from webhook.kube import list_watch
-from webhook.world import profile_objects
+from webhook.kube import informer
 from webhook.world.profile_objects import ProfileObjects
 
 
 @dataclass
 class Told:
-    """What was read at once and reported, and which profiles namespaces name; contents with *poison* end who reads them."""
+    """What was reported, and which profiles namespaces name."""
 
-    poison: str = "poison"
-    reads: list[list[str]] = field(default_factory=list)
     reloads: list[Mapping[str, Profile]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     installed: list[bool] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    may_read: threading.Event = field(default_factory=threading.Event)
-
-    def parse(self, contents: Mapping[str, bytes]) -> Mapping[str, Profile | ProfilesError]:
-        self.may_read.wait(30)
-        self.reads.append(list(contents))
-        if any(self.poison in spec.decode() for spec in contents.values()):
-            raise InputError("the process that reads the profiles has ended")
-        return {name: self.read(name, json.loads(spec)) for name, spec in contents.items()}
-
-    def read(self, name: str, spec: Any) -> Profile | ProfilesError:
-        try:
-            return read_profile(name, spec)
-        except ProfilesError as error:
-            return error
 
     def on_error(self, error: WebhookError) -> None:
         self.errors.append(str(error))
@@ -49,9 +29,7 @@ class Told:
 
 @pytest.fixture
 def told() -> Told:
-    told = Told()
-    told.may_read.set()
-    return told
+    return Told()
 
 
 @pytest.fixture
@@ -62,7 +40,6 @@ def follow(server: FakeApiServer, told: Told) -> Iterator[Callable[[], ProfileOb
     def begin() -> ProfileObjects:
         objects = ProfileObjects(
             server.connection(),
-            parse=told.parse,
             is_in_use=told.used.__contains__,
             on_reload=told.reloads.append,
             on_error=told.on_error,
@@ -73,7 +50,6 @@ def follow(server: FakeApiServer, told: Told) -> Iterator[Callable[[], ProfileOb
         return objects
 
     yield begin
-    told.may_read.set()
     for objects in started:
         objects.stop()
 
@@ -116,22 +92,19 @@ def test_the_objects_are_the_profiles_that_a_file_holds(
     assert objects.current() == wanted.profiles
     assert list(objects.current()) == ["a", "b"]
     assert told.reloads == [wanted.profiles]
-    assert told.reads == [["a", "b"]], "all at once"
 
 
-def test_what_has_not_been_listed_or_read_is_not_known(
-    server: FakeApiServer, follow: Callable[[], ProfileObjects], told: Told
+def test_what_has_not_been_listed_is_not_known(
+    server: FakeApiServer, follow: Callable[[], ProfileObjects]
 ) -> None:
-    told.may_read.clear()
     put(server, "a")
     server.refusal = status(403, "forbidden")
     objects = follow()
     wait_until(lambda: "403" in objects.checks()["profiles"], "the refusal")
     assert objects.checks()["profiles"].startswith("not listed yet (")
     server.refusal = None
-    wait_until(lambda: objects.checks()["profiles"] == "not read yet", "the list")
-    told.may_read.set()
     wait_until(lambda: is_known(objects), "the content")
+    assert networks(objects) == {"a": []}
 
 
 def test_no_object_and_no_definition_are_answers_too(
@@ -140,7 +113,7 @@ def test_no_object_and_no_definition_are_answers_too(
     told: Told,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(list_watch, "NOT_INSTALLED_SECONDS", 0.1)
+    monkeypatch.setattr(informer, "NOT_INSTALLED_SECONDS", 0.1)
     server.misbehave("list", FABRIC_PROFILES, *[text(404, NOT_INSTALLED)] * 3)
     objects = start()
     assert not objects.current()
@@ -158,7 +131,7 @@ def test_a_definition_that_is_gone_leaves_what_was_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An API server that starts anew may not know its custom resources for a moment."""
-    monkeypatch.setattr(list_watch, "NOT_INSTALLED_SECONDS", 0.1)
+    monkeypatch.setattr(informer, "NOT_INSTALLED_SECONDS", 0.1)
     put(server, "a", networks=[{"network": "n/one"}])
     objects = start()
     for kind in ("watch", "list"):
@@ -225,82 +198,16 @@ def test_what_is_deleted_in_use_serves_until_it_is_there_again(
     assert objects.faulty() == 0
 
 
-def test_what_changes_at_once_is_read_at_once(
-    server: FakeApiServer,
-    start: Callable[[], ProfileObjects],
-    told: Told,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    objects = start()
-    told.may_read.clear()
-    put(server, "first")
-    wait_until(lambda: not objects._changed.is_set(), "the first to be read")
-    for number in range(20):
-        put(server, f"p-{number}")
-    wait_until(lambda: len(objects._reflector.items) == 21, "all to be seen")
-    told.may_read.set()
-    wait_until(lambda: len(objects.current()) == 21, "all to be in force")
-    assert len(told.reads) <= 2
-    monkeypatch.setattr(profile_objects, "MOST_BYTES", 1)
-    put(server, "p-1", pods="all")
-    put(server, "p-2", pods="all")
-    wait_until(
-        lambda: objects.current()["p-2"].pods == objects.current()["p-1"].pods == "all",
-        "the changes",
-    )
-    assert max(len(names) for names in told.reads[-2:]) == 1, "no more than there is room for"
-
-
 def test_ignores_status(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
     put(server, "a")
     objects = start()
+    before = objects.contents["", "a"]
     server.put(FABRIC_PROFILES, "a", spec={}, status={"namespaces": 3}, labels={"x": "y"})
     put(server, "b")
     wait_until(lambda: len(objects.current()) == 2, "what came later")
-    assert told.reads == [["a"], ["b"]]
-
-
-def test_what_nobody_can_read_keeps_no_other_from_being_read(
-    server: FakeApiServer,
-    start: Callable[[], ProfileObjects],
-    told: Told,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It is found by trying fewer at once, and tried again."""
-    monkeypatch.setattr(profile_objects, "LEAST_PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(profile_objects, "MOST_PAUSE_SECONDS", 0.02)
-    for number in range(9):
-        put(server, f"p-{number}", env={"A": "poison"} if number == 4 else {})
-    objects = start()
-    assert len(objects.current()) == 8
-    assert objects.faulty() == 1
-    assert (
-        "FabricProfile p-4: the process that reads the profiles has ended; it is tried again"
-        in told.errors
-    )
-    told.poison = "nothing"
-    wait_until(lambda: len(objects.current()) == 9, "the last one")
-    assert objects.faulty() == 0
-
-
-def test_is_not_known_while_nothing_can_be_read(
-    server: FakeApiServer,
-    follow: Callable[[], ProfileObjects],
-    told: Told,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(profile_objects, "LEAST_PAUSE_SECONDS", 0.01)
-    told.poison = ""
-    put(server, "a")
-    put(server, "b")
-    objects = follow()
-    wait_until(lambda: len(told.reads) > 5, "some tries")
-    assert objects.checks()["profiles"].startswith("not read yet (FabricProfile ")
-    assert len(told.errors) <= 3, "each told once"
-    told.poison = "poison"
-    wait_until(lambda: list(objects.current()) == ["a", "b"], "a better time")
+    assert objects.contents["", "a"] is before, "it is not read again"
 
 
 def test_tells_of_two_for_the_same_pods(

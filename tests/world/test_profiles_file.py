@@ -11,7 +11,7 @@ from tests.mount import Mount
 from tests.waiting import wait_until
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.world.profiles_file import ProfilesFile, read_profiles
+from webhook.world.followed_file import FollowedFile
 
 ONE = "profiles: {one: {}}\n"
 TWO = "profiles: {one: {}, two: {}}\n"
@@ -36,10 +36,19 @@ class Watch:
     def __init__(self, path: Path) -> None:
         self.reloads: list[Profiles] = []
         self.errors: list[WebhookError] = []
-        self.file = ProfilesFile(
-            path, on_reload=self.reloads.append, on_error=self.errors.append, interval_seconds=0.02
+        self.file = FollowedFile(
+            path,
+            parse=self._parse,
+            on_reload=self.reloads.append,
+            on_error=self.errors.append,
+            interval_seconds=0.02,
         )
         self.file.start()
+
+    def _parse(self, content: bytes) -> Profiles:
+        if b"fault of ours" in content:
+            raise ZeroDivisionError
+        return parse_profiles(content)
 
     def names(self) -> set[str]:
         return set(self.file.current().profiles)
@@ -116,19 +125,11 @@ def test_keeps_serving_while_the_file_is_gone(mount: ProfilesMount, watch: Watch
     wait_until(lambda: watch.file.error() is None, "the fault to be gone")
 
 
-def test_outlives_a_fault_of_its_own(mount: ProfilesMount, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(mount.path)
-    try:
-        with monkeypatch.context() as patched:
-            patched.setattr("webhook.core.profiles.load.parse_profiles", lambda _: 1 / 0)
-            mount.swap(TWO)
-            wait_until(
-                lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own"
-            )
-        mount.swap(TWO + "# again\n")
-        wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
-    finally:
-        watch.file.stop()
+def test_outlives_a_fault_of_its_own(mount: ProfilesMount, watch: Watch) -> None:
+    mount.swap(TWO + "# fault of ours\n")
+    wait_until(lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own")
+    mount.swap(TWO)
+    wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
 
 
 def test_no_longer_follows_once_stopped(mount: ProfilesMount, watch: Watch) -> None:
@@ -142,7 +143,7 @@ def test_refuses_to_start_on_a_broken_file_with_all_faults(tmp_path: Path) -> No
     path = tmp_path / "profiles.yaml"
     path.write_text("profile: {}\nprofiles: {none: {}, a: {pods: some}}\n")
     with pytest.raises(ProfilesError) as raised:
-        ProfilesFile(path)
+        FollowedFile(path, parse=parse_profiles)
     assert [(problem.path, problem.line) for problem in raised.value.problems] == [
         ("profile", 1),
         ("profiles.a.pods", 2),
@@ -153,20 +154,4 @@ def test_refuses_to_start_on_a_broken_file_with_all_faults(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["absent.yaml", "."], ids=["absent", "directory"])
 def test_refuses_to_start_on_a_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"^profiles file .+: cannot be read: "):
-        ProfilesFile(tmp_path / name)
-
-
-def test_names_the_line_that_is_not_utf_8(tmp_path: Path) -> None:
-    path = tmp_path / "profiles.yaml"
-    path.write_bytes(b"profiles:\n  a: {env: {X: '\xff'}}\n")
-    with pytest.raises(
-        ProfilesError,
-        match="line 2: document: the byte 0xff is not UTF-8; save the file in that encoding",
-    ):
-        read_profiles(path)
-
-
-def test_takes_a_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / "profiles.yaml"
-    path.write_bytes(b"\xef\xbb\xbf" + ONE.encode())
-    assert set(read_profiles(path).profiles) == {"one"}
+        FollowedFile(tmp_path / name, parse=parse_profiles)

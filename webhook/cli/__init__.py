@@ -21,8 +21,8 @@ _COMMANDS = {
     "presets": "List or print ready-made profiles for clouds and NVIDIA's operator.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
-_UNLISTED = ("read-profiles", "wait")
-"""Run by ``serve`` alone, and by the wait containers."""
+_UNLISTED = ("wait",)
+"""Run by the wait containers."""
 _INTERRUPTED = 130
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 

@@ -154,7 +154,7 @@ def command(
     from webhook.dry_run.templates import find_templates, require_namespace
     from webhook.world.cluster import Cluster
     from webhook.world.objects import ObjectsWorld, load_objects
-    from webhook.world.permitted import PermittedWorld
+    from webhook.world.view import PermittedWorld
 
     try:
         warnings: dict[int, Sequence[str]] = {}

@@ -25,7 +25,7 @@ from webhook.dry_run.templates import KINDS, find_templates
 from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection
 from webhook.kube.resource import Resource, Shape
-from webhook.world.permitted import REFUSED, PermittedWorld
+from webhook.world.view import REFUSED, PermittedWorld
 
 MOST_PAGES = 400
 """Two hundred thousand objects of one kind."""

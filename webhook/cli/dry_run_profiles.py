@@ -21,8 +21,8 @@ from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader
 from webhook.kube.resource import key_text
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
-from webhook.world.permitted import PermittedWorld
 from webhook.world.profiles_read import ProfilesRead, of_file_objects, read_file
+from webhook.world.view import PermittedWorld
 
 LOOKUP_SECONDS = 10.0
 

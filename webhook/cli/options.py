@@ -107,7 +107,7 @@ def objects_option(file: click.Path) -> Callable[[F], F]:
         "--objects",
         type=file,
         multiple=True,
-        help="YAML or JSON file of Namespaces, NetworkAttachmentDefinitions and Pods in place of a cluster, which is then not "
+        help="YAML or JSON file of Namespaces and NetworkAttachmentDefinitions in place of a cluster, which is then not "
         "contacted. Repeatable; in the environment variable, separate files with ':'.",
     )
 
@@ -154,8 +154,8 @@ def cluster_options(command: F) -> F:
 
 def connect_to_cluster() -> Connection:
     """Return a connection as the `cluster_options` of the running command say. Raises InputError where there are no credentials."""
+    from webhook.cli.kubeconfig import connect
     from webhook.core.errors import InputError
-    from webhook.kube.connection import connect
     from webhook.kube.credentials import NoCredentials
 
     context = click.get_current_context()

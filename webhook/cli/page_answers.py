@@ -14,6 +14,7 @@ from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, choose_profiles
 from webhook.cli.explain import unread_at_once
 from webhook.cli.input_files import read_profiles_option, read_text
 from webhook.cli.unanswered import with_cluster
+from webhook.core import names
 from webhook.core.errors import InputError, Unavailable, WebhookError
 from webhook.core.model import Object
 from webhook.core.networks import define_network
@@ -32,18 +33,19 @@ from webhook.diagnose.listing import Unread
 from webhook.diagnose.status.status import JobStatus, look_at_all
 from webhook.diagnose.wording import listed
 from webhook.dry_run import DryRun, dry_run
-from webhook.kube.catalogue import NAMESPACES, NETWORKS
+from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED
 from webhook.kube.connection import Connection
 from webhook.kube.resource import Key, Resource, key_text, object_key
-from webhook.page.state import state_document
-from webhook.world.cluster import MASTERS, Cluster
-from webhook.world.held import Snapshot, read_master, read_namespace
-from webhook.world.permitted import REFUSED, PermittedWorld
+from webhook.page.state import Snapshot, read_rank_zero, state_document
+from webhook.world.cluster import Cluster
+from webhook.world.held import read_namespace
 from webhook.world.profiles_read import ProfilesRead, read_file
+from webhook.world.view import REFUSED, PermittedWorld
 
 T = TypeVar("T")
 
 MOST_PAGES = 40
+_RANKS_ZERO = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFINISHED)
 MOST_ROWS = 1_000
 """Jobs, or pods of one job, that an answer holds: nobody reads more. Those in trouble come first."""
 _LONGEST = 4_000
@@ -117,7 +119,7 @@ class PageAnswers:
         ):
             spaces = collector.begin(lambda: self._held(collector, NAMESPACES, read_namespace))
             networks = collector.begin(lambda: self._held(collector, NETWORKS, define_network))
-            masters = collector.begin(lambda: self._held(collector, MASTERS, read_master))
+            masters = collector.begin(lambda: self._held(collector, _RANKS_ZERO, read_rank_zero))
             read = read_profiles(collector, self._system_namespace, self._given())
             held = Snapshot(spaces.result(), networks.result(), masters.result())
             profiles = read.profiles if read and read.profiles else Profiles()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from webhook.cli.options import (
 if TYPE_CHECKING:
     from certs.handshake import Requirements
     from webhook.http.listener import ListenAddress
+    from webhook.world.cluster import Cluster
 
 _VERSIONS = {"1.2": "TLSv1_2", "1.3": "TLSv1_3"}
 """Versions of TLS, and what ssl.TLSVersion calls them."""
@@ -146,7 +148,7 @@ def command(
         webhook_configuration=webhook_configuration,
     )
     try:
-        run(settings)
+        run(settings, _cluster)
     except ProfilesError as error:
         raise Failure(str(unusable(str(profiles), error))) from None
     except InputError as error:
@@ -170,3 +172,10 @@ def _requirements(
             "--tls-ciphers is for TLS 1.2, which --tls-min-version 1.3 rules out; give one of the two"
         )
     return Requirements(TLSVersion[_VERSIONS[version]], ciphers, client_ca)
+
+
+def _cluster(on_restart: Callable[[str, str], None]) -> Cluster:
+    from webhook.cli.kubeconfig import connect
+    from webhook.world.cluster import Cluster
+
+    return Cluster(connect(), on_restart=on_restart)

@@ -30,9 +30,9 @@ from webhook.core.profiles import Profile, ProfileClaim
 from webhook.kube.catalogue import PODS, RESOURCE_CLAIM_TEMPLATES, UNFINISHED
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.informer import Informer
 from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import Reader
-from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource, key_text
 
 log = logging.getLogger(__name__)
@@ -60,8 +60,8 @@ class _Watched(NamedTuple):
     """Hold what is watched: *ours*, templates in the version that is served, by uid, and the pods that name any."""
 
     ours: Resource
-    templates: Reflector[str]
-    pods: Reflector[frozenset[str]]
+    templates: Informer[str]
+    pods: Informer[frozenset[str]]
 
 
 class ClaimTemplates:
@@ -193,14 +193,14 @@ class ClaimTemplates:
             return None
         if self._watched is None:
             self._watched = _Watched(
-                ours, self._reflector(ours, _read_uid), self._reflector(NAMING_PODS, _read_pod)
+                ours, self._informer(ours, _read_uid), self._informer(NAMING_PODS, _read_pod)
             )
             self._watched.templates.start()
             self._watched.pods.start()
         return self._watched
 
-    def _reflector(self, resource: Resource, read: Callable[[Object], T | None]) -> Reflector[T]:
-        return Reflector(
+    def _informer(self, resource: Resource, read: Callable[[Object], T | None]) -> Informer[T]:
+        return Informer(
             self._connection,
             resource,
             read,

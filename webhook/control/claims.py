@@ -13,8 +13,8 @@ from webhook.core.model import Object
 from webhook.kube.catalogue import RESOURCE_CLAIMS
 from webhook.kube.claims_api import REFRESH_SECONDS, ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
-from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key
 
 log = logging.getLogger(__name__)
@@ -28,10 +28,10 @@ PodUser: TypeAlias = tuple[str, str, str]
 
 
 class ClaimWatch:
-    """Hold what drivers tell of the claims in the namespaces that are needed; any thread may ask.
+    """Hold what drivers tell of claims; any thread may ask.
 
     *on_change* gets the pods (namespace, name) of which something else is told now, in the thread of the watch. Of a claim nothing is
-    kept while no address is told in it, nor of one in another namespace. Where the cluster serves no claims, or the account may not
+    kept while no address is told in it. Where the cluster serves no claims, or the account may not
     list them, that is logged, and nothing is told.
     """
 
@@ -46,27 +46,20 @@ class ClaimWatch:
         self._connection, self._on_change = connection, on_change
         self._on_restart, self._monotonic = on_restart, monotonic
         self._api = ClaimsApi(Reader(connection, REQUEST_SECONDS), monotonic)
-        self._needed: set[str] = set()
         self._lock = threading.Lock()
         self._claims: dict[Key, Claim] = {}
         self._of_pod: dict[PodUser, set[Key]] = {}
         self._stopped = threading.Event()
-        self._reflector: Reflector[Claim] | None = None
+        self._informer: Informer[Claim] | None = None
         self._thread: threading.Thread | None = None
         self._said = ""
 
-    def need(self, namespace: str) -> None:
-        """Follow the claims of a namespace from now on."""
+    def need(self) -> None:
+        """Follow claims from now on."""
         with self._lock:
-            if namespace in self._needed or self._stopped.is_set():
-                return
-            self._needed.add(namespace)
-            reflector = self._reflector
-            if self._thread is None:
+            if self._thread is None and not self._stopped.is_set():
                 self._thread = threading.Thread(target=self._run, name="claims", daemon=True)
                 self._thread.start()
-        if reflector is not None:
-            reflector.refresh(namespace)
 
     def told(self, namespace: str, name: str, uid: str) -> str:
         """Return what the claims of a pod tell, as `tell` writes it; empty where that is nothing yet."""
@@ -80,8 +73,8 @@ class ClaimWatch:
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(STOP_SECONDS)
-        if self._reflector is not None:
-            self._reflector.stop()
+        if self._informer is not None:
+            self._informer.stop()
 
     def _run(self) -> None:
         """Follow them in the version that the cluster serves, and look now and then whether that has changed."""
@@ -97,7 +90,7 @@ class ClaimWatch:
                 elif served.path != path:
                     path, self._said = served.path, ""
                     self._follow(
-                        Reflector(
+                        Informer(
                             self._connection,
                             served,
                             self._read,
@@ -114,16 +107,16 @@ class ClaimWatch:
                 pause = AGAIN_SECONDS
             self._stopped.wait(pause)
 
-    def _follow(self, reflector: Reflector[Claim]) -> None:
+    def _follow(self, informer: Informer[Claim]) -> None:
         """Begin with this watch, and end the former one; what that one knew is listed anew."""
         with self._lock:
-            former, self._reflector = self._reflector, reflector
+            former, self._informer = self._informer, informer
         if former is not None:
             former.stop()
             for key in tuple(former.items):
                 self._changed(key, None)
         if not self._stopped.is_set():
-            reflector.start()
+            informer.start()
 
     def _say(self, problem: str) -> None:
         if problem != self._said:
@@ -133,8 +126,6 @@ class ClaimWatch:
         self._said = problem
 
     def _read(self, obj: Object) -> Claim | None:
-        if obj["metadata"].get("namespace") not in self._needed:
-            return None
         claim = read_claim(obj)
         return claim if claim.users and claim.has_address else None
 

@@ -28,8 +28,8 @@ from webhook.core.reconcile import (
 )
 from webhook.kube.catalogue import NAMESPACES, PODS, UNFINISHED
 from webhook.kube.connection import Connection
-from webhook.kube.reflector import Reflector
-from webhook.kube.resource import Key, object_key
+from webhook.kube.informer import Informer
+from webhook.kube.resource import Key
 
 log = logging.getLogger(__name__)
 
@@ -78,12 +78,13 @@ class Controller:
         self._scope = Scope(pod_opt_in=pod_opt_in)
         self._lock = threading.Lock()
         self._jobs = Jobs()
+        self._served: dict[Key, str] = {}
         self._leadership = leadership
         self._stopped = threading.Event()
         self._queue = FairQueue(monotonic)
         self._begun = False
         self._on_label = on_label
-        self._namespaces = Reflector(
+        self._namespaces = Informer(
             connection,
             LABELLED,
             _read_namespace,
@@ -92,10 +93,10 @@ class Controller:
             on_restart=on_restart,
             monotonic=monotonic,
         )
-        self._pods = Reflector(
+        self._pods = Informer(
             connection,
             MEMBERS,
-            self._read,
+            _read_pod,
             on_change=self._changed,
             on_listed=self._publish_all,
             on_restart=on_restart,
@@ -200,31 +201,37 @@ class Controller:
             self._on_label()
         if self._scope.set_labelled(namespace[1], labelled is not None):
             # The watch of pods was ahead of that of namespaces, or the label came later.
-            self._pods.refresh(namespace[1])
+            for pod in [key for key in list(self._pods.items) if key[0] == namespace[1]]:
+                self._changed(pod, None)
 
-    def _read(self, pod: Object) -> Member | None:
-        if not self._scope.counts(pod["metadata"]):
-            known = self._pods.items.get(object_key(pod))
-            if known is None or known.uid != pod["metadata"].get("uid"):
-                return None
-        return read_member(pod)
-
-    def _changed(self, pod: Key, member: Member | None) -> None:
-        has_claims = member is not None and member.has_claims
-        if member is not None and has_claims:
-            self._claims.need(member.namespace)
+    def _changed(self, pod: Key, _: SeenPod | None) -> None:
+        """Take what the watch holds of a pod now; called by both watches."""
         with self._lock:
-            units = self._jobs.update(
-                pod, self._beside_claims(member) if member is not None and has_claims else member
-            )
+            member = self._counting(pod)
+            if member is None:
+                self._served.pop(pod, None)
+            else:
+                self._served[pod] = member.uid
+            if member is not None and member.has_claims:
+                self._claims.need()
+                member = self._beside_claims(member)
+            units = self._jobs.update(pod, member)
         self._publish(units)
+
+    def _counting(self, pod: Key) -> Member | None:
+        """Return the member that the watch holds, if it counts or was served before."""
+        seen = self._pods.items.get(pod)
+        if seen is None:
+            return None
+        was_served = self._served.get(pod) == seen.member.uid
+        return seen.member if was_served or self._scope.counts(pod[0], seen.profile) else None
 
     def _claims_changed(self, pods: Iterable[Key]) -> None:
         """Take what is told now of each pod's claims; of a pod that is gone meanwhile, the watch of pods tells behind this lock."""
         units: list[Unit] = []
         with self._lock:
             for pod in pods:
-                member = self._pods.items.get(pod)
+                member = self._counting(pod)
                 if member is not None and member.has_claims:
                     units += self._jobs.update(pod, self._beside_claims(member))
         self._publish(units)
@@ -271,6 +278,19 @@ class Controller:
                 self._publish_all()
             except Exception:  # the next round may succeed
                 log.exception("sweep failed unexpectedly")
+
+
+class SeenPod(NamedTuple):
+    """Hold a member, and the *profile* that its own label names."""
+
+    member: Member
+    profile: str | None
+
+
+def _read_pod(pod: Object) -> SeenPod | None:
+    member = read_member(pod)
+    labels = pod["metadata"].get("labels") or {}
+    return member and SeenPod(member, labels.get(names.PROFILE))
 
 
 def _read_namespace(namespace: Object) -> ProfileLabel | None:

@@ -39,9 +39,9 @@ from webhook.core.profiles import ClusterSettings, Profile, same_pod_labels
 from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, FABRIC_PROFILES, NETWORKS, NODES
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.informer import Informer
 from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import PAGE_SIZE, Reader
-from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
 
 log = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ class ProfileStatus:
             threading.Lock(),
         )
         self._thread = threading.Thread(target=self._run, name="profile-status", daemon=True)
-        self._profiles = Reflector(
+        self._profiles = Informer(
             connection,
             FABRIC_PROFILES,
             read_object,

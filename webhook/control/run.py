@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 import socket
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from webhook.http.health import Health
 from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.logs import log_fields
 from webhook.http.signals import StopSignals
-from webhook.kube.connection import Connection, connect
+from webhook.kube.connection import Connection
 from webhook.kube.lease import Leader
 
 log = logging.getLogger(__name__)
@@ -62,10 +63,12 @@ class _Part(Protocol):
         """End the threads; tell whether no write is under way any more."""
 
 
-def run(settings: ControllerSettings, reading: ProfileReading) -> None:
+def run(
+    settings: ControllerSettings, reading: ProfileReading, connect: Callable[[], Connection]
+) -> None:
     """Run until SIGTERM or SIGINT.
 
-    *reading*: of the profiles. Raises InputError for anything that keeps the controller from starting.
+    *reading*: of the profiles. *connect* gives the connection to the API server. Raises InputError for anything that keeps the controller from starting.
     """
     logs.configure()
     metrics = ControllerMetrics()

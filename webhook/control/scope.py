@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 from webhook.core import names
-from webhook.core.model import Object
 
 
 class Scope:
@@ -22,12 +21,11 @@ class Scope:
         self._labelled: set[str] = set()
         self._passed_over: set[str] = set()
 
-    def counts(self, metadata: Object) -> bool:
-        """Tell whether the webhook is called for such a pod; a namespace of which one does not count is remembered."""
-        namespace, profile = (
-            metadata["namespace"],
-            (metadata.get("labels") or {}).get(names.PROFILE),
-        )
+    def counts(self, namespace: str, profile: str | None) -> bool:
+        """Tell whether the webhook is called for a pod whose own label names *profile*.
+
+        A namespace of which one does not count is remembered.
+        """
         with self._lock:
             if profile == names.PROFILE_NONE:
                 return False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from webhook.core import bounds, names, podspec
 from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
 from webhook.core.addresses import Choice, claim
-from webhook.core.errors import Denied
+from webhook.core.errors import Denied, Unavailable
 from webhook.core.injection import claims, whole
 from webhook.core.job_key import job_key
 from webhook.core.model import Decision, Namespace, Object, Outcome, Reason, World
@@ -42,7 +43,7 @@ def make_plan(
 
     Raises Denied for a pod that can never work, Unavailable where the cluster cannot be asked.
     """
-    profile = select_profile(pod, namespace, profiles, override)
+    profile = select_profile(pod, namespace, profiles, override, world.has_profile)
     if isinstance(profile, Skip):
         return profile
     job = _find_job(pod, profile, namespace)
@@ -68,7 +69,7 @@ def make_plan(
     if job.warning:
         plan.warnings += (Decision(STEP, Outcome.WARNED, Reason.NO_SIZE, job.warning),)
     choice = _attach(pod, plan, profiles, world)
-    _meet(pod, plan, job, choice, world)
+    _meet(pod, plan, job, choice)
     return _give_whole(pod, plan, job)
 
 
@@ -146,9 +147,7 @@ def _attach(pod: Object, plan: Plan, profiles: Profiles, world: World) -> Choice
     return choice
 
 
-def _meet(
-    pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choice, world: World
-) -> None:
+def _meet(pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choice) -> None:
     """Decide about the rendezvous."""
     plan.why_no_rendezvous = _why_no_rendezvous(pod, plan, job, choice)
     if isinstance(job, NotTraining):
@@ -156,8 +155,6 @@ def _meet(
     if plan.why_no_rendezvous is None:
         plan.rendezvous = job.rendezvous
         plan.local_address_everywhere = _orders_by_address(pod, plan.profile, choice.network)
-        if job.rendezvous is not None and job.rendezvous.role == "worker":
-            plan.master = world.master(plan.namespace.name, job.rendezvous.job)
     elif plan.profile.device_variables:
         plan.rendezvous = _only_for_devices(pod, plan, job, choice)
         if plan.rendezvous is not None:
@@ -178,12 +175,16 @@ def _give_whole(pod: Object, plan: Plan, job: TrainingPod | NotTraining) -> Plan
 
 
 def select_profile(
-    pod: Object, namespace: Namespace, profiles: Profiles, override: str | None
+    pod: Object,
+    namespace: Namespace,
+    profiles: Profiles,
+    override: str | None,
+    is_new: Callable[[str], bool] = lambda _: False,
 ) -> Profile | Skip:
     """Choose the profile: *override*, the pod's label, podLabels that it carries, the namespace's.
 
     Raises Denied for a name that no profile has, several that the pod chooses, and a profile that
-    the namespace may not use.
+    the namespace may not use; Unavailable where *is_new* tells of a profile that was not read yet.
     """
     of_pod = podspec.labels(pod).get(names.PROFILE)
     of_namespace = namespace.labels.get(names.PROFILE)
@@ -202,6 +203,8 @@ def select_profile(
     if name == names.PROFILE_NONE:
         return _skip(Reason.OPTED_OUT, f"{where} is {names.PROFILE_NONE}")
     profile = profiles.profiles.get(name)
+    if profile is None and is_new(name):
+        raise Unavailable(f"{where}: profile {name} is so new that it was not read yet: ask again")
     if profile is None:
         advice = choose_profile(name[:64], profiles.usable_in(namespace.name))
         message = f"{where}: no profile is named {name[:64]!r}; {advice}"

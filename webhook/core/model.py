@@ -126,28 +126,20 @@ class NetworkDefinition:
     config_problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MasterAddress:
-    """Hold a published address of a job's rank 0: *addr* bare, *host* bracketed if IPv6."""
-
-    addr: str
-    host: str
-
-
 class World(Protocol):
     """Answer what the cluster looks like now; ``None`` means that it does not exist.
 
     Each method raises Unavailable where the answer cannot be known: "absent" and "cannot ask" are different answers.
     """
 
-    def namespace(self, name: str) -> Namespace | None:
+    def namespace(self, name: str, /) -> Namespace | None:
         """Look a namespace up by name."""
 
-    def fresh_namespace(self, name: str) -> Namespace | None:
+    def fresh_namespace(self, name: str, /) -> Namespace | None:
         """Look a namespace up live, where the cached labels contradict the API server's selector."""
 
-    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
+    def network(self, namespace: str, name: str, /) -> NetworkDefinition | None:
         """Look a NetworkAttachmentDefinition up."""
 
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        """Look up the published address of the newest live rank 0 of the job with this key."""
+    def has_profile(self, name: str, /) -> bool:
+        """Tell whether a profile can be used that those at hand lack, because it is new."""

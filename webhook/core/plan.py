@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webhook.core.addresses import Source, source_named
-from webhook.core.model import Decision, MasterAddress, Namespace, Object
+from webhook.core.model import Decision, Namespace, Object
 from webhook.core.networks import Attachment
 from webhook.core.profiles import Allowed, Profile
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
@@ -47,7 +47,6 @@ class Plan:
     rendezvous: Rendezvous | None = None
     why_no_rendezvous: Decision | None = None
     local_address_everywhere: bool = False
-    master: MasterAddress | None = None
     own_image: str = ""
     chosen_by: str = ""
     warnings: tuple[Decision, ...] = ()

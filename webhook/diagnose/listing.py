@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from webhook.world.permitted import REFUSED
+from webhook.world.view import REFUSED
 
 T = TypeVar("T")
 

@@ -6,69 +6,28 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypedDict, cast
 
-import msgspec
 import orjson
 import urllib3
 from urllib3.exceptions import HTTPError, NewConnectionError
 
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
+from webhook.kube.decoding import decode
 
 PIECE = 65536
 """How much is read at a time, and at most of the text of a failure."""
 MOST_BYTES = 1 << 25
-"""Longest answer, and longest line of a stream, that is read. The API server stores objects of 1.5 MB, as JSON up to six times as long:
-``<`` becomes six characters."""
-MOST_DEPTH = 1000
-"""How deep JSON may be nested: orjson reads 1,024. The API server takes 10,000, as in a ResourceClaim's parameters, which are free."""
-_NESTING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]+|[\]}]+', re.DOTALL)
+"""Longest answer, and longest line of a stream. The API server stores objects of 1.5 MB, as JSON up
+to six times as long: ``<`` becomes six characters."""
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 
-class _Metadata(TypedDict, total=False):
-    """Name all fields of ObjectMeta but managedFields, which are half of many objects, and selfLink, which is gone since 1.20."""
-
-    name: Any
-    generateName: Any
-    namespace: Any
-    uid: Any
-    resourceVersion: Any
-    generation: Any
-    creationTimestamp: Any
-    deletionTimestamp: Any
-    deletionGracePeriodSeconds: Any
-    labels: Any
-    annotations: Any
-    ownerReferences: Any
-    finalizers: Any
-
-
-class _Pod(TypedDict, total=False):
-    """Name all fields of a Pod."""
-
-    apiVersion: Any
-    kind: Any
-    metadata: _Metadata
-    spec: Any
-    status: Any
-
-
-class _PodList(TypedDict, total=False):
-    """Name the fields of a list."""
-
-    metadata: Any
-    items: list[_Pod]
-
-
-_PODS = msgspec.json.Decoder(_PodList)
-
-
 class RequestFailed(Unavailable):
-    """Say that the API server gave no usable answer: *status* 0 if none at all, *retry_after_seconds* 0 if not named.
+    """Say that the API server gave no usable answer.
 
-    *is_unconnected*: there was no connection to send the request on, so that no other request would have fared better.
+    *status*: 0 if none at all; *retry_after_seconds*: 0 if not named. *is_unconnected*: there was
+    no connection, so that no other request would have fared better.
     """
 
     def __init__(
@@ -86,7 +45,7 @@ class RequestFailed(Unavailable):
 
     @property
     def is_refusal(self) -> bool:
-        """Tell whether the API server understood and said no; anything else may be answered at another time."""
+        """Tell whether the API server said no; anything else may be answered at another time."""
         return 400 <= self.status < 500 and self.status != 429
 
 
@@ -96,43 +55,23 @@ class AnswerTooLong(RequestFailed):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """Hold an answer below 500 other than 429: *request* as ``GET /api/v1/namespaces``, header names in any case."""
+    """Hold an answer below 500 other than 429: *request* as ``GET /api/v1/namespaces``."""
 
     request: str
     status: int
     headers: Mapping[str, str]
     body: bytes
 
-    def json(self, *, managed_fields: bool = False) -> Object:
-        """Decode the body, but for managedFields, half of many objects; raise RequestFailed where it is not a JSON object.
-
-        *managed_fields* keeps those of the object, or of the objects of a list.
-        """
+    def json(self) -> Object:
+        """Decode the body; raise RequestFailed where it is not a JSON object."""
         try:
             value = decode(self.body)
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise RequestFailed(
-                f"{self.request} answered {self.status} with no JSON object", self.status
-            )
-        if not managed_fields:
-            items = value.get("items")
-            for each in (value, *(items if isinstance(items, list) else ())):
-                if isinstance(each, dict) and isinstance(metadata := each.get("metadata"), dict):
-                    metadata.pop("managedFields", None)
+            problem = f"{self.request} answered {self.status} with no JSON object"
+            raise RequestFailed(problem, self.status)
         return value
-
-    def json_of_pods(self) -> Object:
-        """Decode a list of pods as `json` does, and make nothing of managedFields: that takes half the time."""
-        try:
-            return cast(Object, _PODS.decode(self.body))
-        except (
-            msgspec.MsgspecError,
-            RecursionError,
-            UnicodeDecodeError,
-        ):  # not as a list of pods is; the other says what it is
-            return self.json()
 
     @property
     def problem(self) -> str:
@@ -142,37 +81,8 @@ class Response:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Give the texts of the Warning headers, in order."""
-        return tuple(
-            text.replace('\\"', '"') for text in _WARNING.findall(self.headers.get("Warning") or "")
-        )
-
-
-def decode(text: bytes) -> Any:
-    """Decode JSON, with null for what is nested deeper than MOST_DEPTH: one such object must not hide the others. Raises ValueError."""
-    try:
-        return orjson.loads(text)
-    except ValueError:
-        cut = _without_depths(text)
-        if cut is text:
-            raise
-    return orjson.loads(cut)
-
-
-def _without_depths(text: bytes) -> bytes:
-    """Return the text with null for each value that is nested deeper than MOST_DEPTH; itself where none is."""
-    kept: list[bytes] = []
-    depth = begun = 0
-    for match in _NESTING.finditer(text):
-        first, start, end = text[match.start()], match.start(), match.end()
-        if first in b"[{":
-            if depth <= MOST_DEPTH < depth + end - start:
-                kept += text[begun : start + MOST_DEPTH - depth], b"null"
-            depth += end - start
-        elif first in b"]}":
-            if depth - (end - start) <= MOST_DEPTH < depth:
-                begun = start + depth - MOST_DEPTH
-            depth -= end - start
-    return b"".join((*kept, text[begun:])) if kept else text
+        found = _WARNING.findall(self.headers.get("Warning") or "")
+        return tuple(text.replace('\\"', '"') for text in found)
 
 
 class Stream:
@@ -185,24 +95,21 @@ class Stream:
     def lines(self) -> Iterator[bytes]:
         """Give each whole line; a last one without an end is dropped.
 
-        Raise RequestFailed where the connection breaks, AnswerTooLong for a line of more than MOST_BYTES.
+        Raises RequestFailed where the connection breaks, AnswerTooLong above MOST_BYTES.
         """
-        begun: list[bytes] = []
-        size = 0
+        begun = bytearray()
         with translated(self._request):
             while piece := self._response.read1(PIECE):
-                *ended, rest = piece.split(b"\n")
-                if ended:
-                    ended[0] = b"".join((*begun, ended[0]))
-                    begun, size = [], 0
-                    while ended:  # none is held on to while the next one is waited for
-                        yield ended.pop(0)
-                begun.append(rest)
-                size += len(rest)
-                if size > MOST_BYTES:
-                    raise AnswerTooLong(
-                        f"{self._request}: a line is longer than {MOST_BYTES} bytes", 200
-                    )
+                searched = len(begun)
+                begun += piece
+                while (end := begun.find(b"\n", searched)) >= 0:
+                    line = bytes(begun[:end])
+                    del begun[: end + 1]
+                    searched = 0
+                    yield line
+                if len(begun) > MOST_BYTES:
+                    problem = f"{self._request}: a line is longer than {MOST_BYTES} bytes"
+                    raise AnswerTooLong(problem, 200)
 
     def shut(self) -> None:
         """End a read that waits in another thread."""
@@ -218,29 +125,18 @@ def translated(request: str) -> Iterator[None]:
     try:
         yield
     except HTTPError as error:
-        raise RequestFailed(
-            f"{request}: {_reason(error)}", is_unconnected=isinstance(error, NewConnectionError)
-        ) from error
-
-
-def _reason(error: HTTPError) -> str:
-    """Give the error's text without the connection object in front, the odd seconds behind, and what is said twice."""
-    text, *more = map(str, error.args or (error,))
-    text = " ".join([text, *(part for part in more if part not in text)])
-    return re.sub(r"HTTPS?Connection(Pool)?\(.*?\): | \((read|connect) timeout=.*?\)", "", text)
+        # without the connection object in front, the odd seconds behind, and what is said twice
+        text, *more = map(str, error.args or (error,))
+        text = " ".join([text, *(part for part in more if part not in text)])
+        text = re.sub(r"HTTPS?Connection(Pool)?\(.*?\): | \((read|connect) timeout=.*?\)", "", text)
+        is_unconnected = isinstance(error, NewConnectionError)
+        raise RequestFailed(f"{request}: {text}", is_unconnected=is_unconnected) from error
 
 
 def status_message(body: bytes) -> str:
     """Give the message of a Status object, else the start of the text."""
     try:
-        value = orjson.loads(body)
-        text = str(value["message"])
+        text = str(orjson.loads(body)["message"])
     except (ValueError, KeyError, TypeError):
         text = body.decode(errors="replace")
     return " ".join(text.split())[:500] or "(no text)"
-
-
-def retry_after(response: urllib3.BaseHTTPResponse) -> float:
-    """Read the header in seconds; 0 where it is missing or a date, which the API server never sends."""
-    value = response.headers.get("Retry-After", "")
-    return float(value) if value.isascii() and value.isdigit() else 0.0

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,14 +22,13 @@ from webhook.kube.answer import (
     RequestFailed,
     Response,
     Stream,
-    retry_after,
     status_message,
     translated,
 )
-from webhook.kube.credentials import Credentials, find_credentials
+from webhook.kube.credentials import Credentials
 from webhook.kube.pool import Pool
 
-__all__ = ["Connection", "RequestFailed", "Response", "Stream", "connect"]
+__all__ = ["Connection", "RequestFailed", "Response", "Stream"]
 
 CONNECT_SECONDS = 5.0
 _ESCAPED = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
@@ -71,21 +69,16 @@ class Connection:
         deadline = self._monotonic() + timeout
         limits = urllib3.Timeout(connect=min(CONNECT_SECONDS, timeout), read=timeout, total=timeout)
         with self._sent(method, path, query, body, headers, limits) as (name, response):
-            pieces: list[bytes] = []
-            left = most_bytes
-            with translated(name):
-                while piece := response.read1(PIECE):
-                    pieces.append(piece)
-                    left -= len(piece)
-                    if left < 0:
-                        raise AnswerTooLong(
-                            f"{name}: the answer is longer than {most_bytes} bytes", response.status
-                        )
-                    if self._monotonic() > deadline:
-                        raise RequestFailed(
-                            f"{name}: the answer was not complete within {timeout:g} s"
-                        )
-            return Response(name, response.status, response.headers, b"".join(pieces))
+            content = bytearray()
+            while piece := response.read1(PIECE):
+                content += piece
+                if len(content) > most_bytes:
+                    problem = f"{name}: the answer is longer than {most_bytes} bytes"
+                    raise AnswerTooLong(problem, response.status)
+                if self._monotonic() > deadline:
+                    problem = f"{name}: the answer was not complete within {timeout:g} s"
+                    raise RequestFailed(problem)
+            return Response(name, response.status, response.headers, bytes(content))
 
     @contextmanager
     def stream(
@@ -104,10 +97,8 @@ class Connection:
         with self._sent("GET", path, query, None, headers, limits) as (name, response):
             if response.status == 200:
                 yield Stream(name, response)
-                return
-            with translated(name):
-                body = response.read(PIECE)
-            yield Response(name, response.status, response.headers, body)
+            else:
+                yield Response(name, response.status, response.headers, response.read(PIECE))
 
     def close(self) -> None:
         """Close the connections that are not in use."""
@@ -132,28 +123,19 @@ class Connection:
         }
         if authorization := self.credentials.authorization():
             if not (authorization.isascii() and authorization.isprintable()):
-                raise RequestFailed(
-                    f"{name}: not sent: the token of the {self.credentials.source} holds odd characters"
-                )
+                problem = f"the token of the {self.credentials.source} holds odd characters"
+                raise RequestFailed(f"{name}: not sent: {problem}")
             sent["Authorization"] = authorization
-        data = None
         if body is not None:
-            data = encode(body)
             sent.setdefault("Content-Type", "application/json")
+        data = None if body is None else encode(body)
         with translated(name):
             response = self._open(method, url, data, sent, limits)
-        try:
-            if response.status == 429 or response.status >= 500:
-                with translated(name):
-                    text = status_message(response.read(PIECE))
-                raise RequestFailed(
-                    f"{name} answered {response.status}: {text}",
-                    response.status,
-                    retry_after(response),
-                )
-            yield name, response
-        finally:
-            response.close()  # one that was read to its end has given its connection back already
+            try:
+                _require_answer(name, response)
+                yield name, response
+            finally:
+                response.close()  # one that was read to its end has given its connection back
 
     def _open(
         self,
@@ -163,26 +145,33 @@ class Connection:
         headers: Mapping[str, str],
         limits: urllib3.Timeout,
     ) -> urllib3.BaseHTTPResponse:
-        pool = self._pool.current()
-
-        def send() -> urllib3.BaseHTTPResponse:
-            return pool.request(
-                method,
-                url,
-                body=data,
-                headers=headers,
-                timeout=limits,
-                retries=False,
-                redirect=False,
-                preload_content=False,
-            )
-
+        send = partial(
+            self._pool.current().request,
+            method,
+            url,
+            body=data,
+            headers=headers,
+            timeout=limits,
+            retries=False,
+            redirect=False,
+            preload_content=False,
+        )
         try:
             return send()
         except ProtocolError:
             if method != "GET":
                 raise
             return send()  # a kept-alive connection may just have been closed by the other side
+
+
+def _require_answer(name: str, response: urllib3.BaseHTTPResponse) -> None:
+    """Raise RequestFailed for 429 and 5xx. The API server writes Retry-After in seconds."""
+    if response.status != 429 and response.status < 500:
+        return
+    after = response.headers.get("Retry-After", "")
+    seconds = float(after) if after.isascii() and after.isdigit() else 0.0
+    problem = f"{name} answered {response.status}: {status_message(response.read(PIECE))}"
+    raise RequestFailed(problem, response.status, seconds)
 
 
 def encode(body: Object | list[Any]) -> bytes:
@@ -194,16 +183,3 @@ def encode(body: Object | list[Any]) -> bytes:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     # half of a surrogate pair stays the escape that it is in JSON
     return text.translate(_ESCAPED).encode("utf-8", "backslashreplace")
-
-
-def connect(
-    environ: Mapping[str, str] | None = None, *, kubeconfig: Path | None = None, context: str = ""
-) -> Connection:
-    """Prepare a connection with the credentials that this process has, or those of a *kubeconfig* or *context* chosen by hand.
-
-    Raises InputError where there are none.
-    """
-    found = find_credentials(
-        os.environ if environ is None else environ, kubeconfig=kubeconfig, context=context
-    )
-    return Connection(found)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-import tempfile
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,7 +15,7 @@ from urllib3.connection import HTTPConnection
 from urllib3.exceptions import InsecureRequestWarning
 
 from webhook.core.errors import InputError
-from webhook.kube.credentials import Credentials, Pem
+from webhook.kube.credentials import Credentials
 
 SECONDS_BETWEEN_CHECKS = 60.0
 """How long a replaced certificate file may go unnoticed."""
@@ -57,27 +55,22 @@ class Pool:
 
 def client_context(credentials: Credentials) -> ssl.SSLContext:
     """Build the TLS context; raise InputError naming what cannot be used."""
+    part, advice = "certificate authority", "give a PEM file"
     try:
-        context = ssl.create_default_context(
-            cadata=None if credentials.ca is None else _read(credentials.ca).decode()
-        )
+        context = ssl.create_default_context(cafile=credentials.ca)
+        # Python 3.13 is strict here, and refuses the authorities of many clusters.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if not credentials.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if credentials.certificate is not None:
+            part = "client certificate and key"
+            advice = "give a matching PEM pair, the key without a passphrase"
+            pair = credentials.certificate, credentials.key
+            context.load_cert_chain(*pair, password=_no_passphrase)
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"{credentials.source}: certificate authority: not usable ({error}); give a PEM file"
-        ) from None
-    # Python 3.13 is strict here, and refuses the authorities of many clusters for want of a key identifier.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    if not credentials.verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if credentials.certificate is not None and credentials.key is not None:
-        try:
-            _load_pair(context, credentials.certificate, credentials.key)
-        except (OSError, ValueError) as error:
-            problem = f"{credentials.source}: client certificate and key: not usable ({error})"
-            raise InputError(
-                f"{problem}; give a matching PEM pair, the key without a passphrase"
-            ) from None
+        problem = f"{credentials.source}: {part}: not usable ({error})"
+        raise InputError(f"{problem}; {advice}") from None
     return context
 
 
@@ -115,29 +108,13 @@ def _socket_options() -> list[tuple[int, int, int]]:
 
 
 def _file_state(credentials: Credentials) -> object:
-    """Give a value that changes when a certificate file, or a symbolic link on the way to it, is replaced."""
+    """Give a value that changes when a certificate file, or a link on the way, is replaced."""
     named = (credentials.ca, credentials.certificate, credentials.key)
     try:
-        found = [pem.stat() for pem in named if isinstance(pem, Path)]
+        found = [file.stat() for file in named if file is not None]
     except OSError:
         return None
     return [(stat.st_mtime_ns, stat.st_ino) for stat in found]
-
-
-def _read(pem: Pem) -> bytes:
-    content = pem if isinstance(pem, bytes) else pem.read_bytes()
-    if not content.strip():
-        raise ValueError("it is empty")
-    return content
-
-
-def _load_pair(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
-    """Load both by way of files that only we can read and that are gone at once, for ssl takes nothing else."""
-    with tempfile.TemporaryDirectory() as folder:
-        certificate_file, key_file = Path(folder) / "tls.crt", Path(folder) / "tls.key"
-        certificate_file.write_bytes(_read(certificate))
-        key_file.write_bytes(_read(key))
-        context.load_cert_chain(certificate_file, key_file, password=_no_passphrase)
 
 
 def _no_passphrase() -> str:

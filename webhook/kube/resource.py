@@ -1,22 +1,28 @@
-"""Describe one resource of the API: where it is, which of its objects matter, how much of each, and what each must look like."""
+"""Describe one resource of the API: where it is, which of its objects matter, what each must look like."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from functools import cache
+from typing import Annotated, Any, Required, TypeAlias, TypedDict, Union
 from urllib.parse import quote
+
+import msgspec
 
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
-from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING
+from webhook.kube.decoding import decode, in_words
 
 Key: TypeAlias = tuple[str, str]
 """Namespace (empty where there is none) and name of an object."""
 
 Shape: TypeAlias = "type | tuple[type, ...] | list[Shape] | Mapping[str, Shape]"
-"""A type; types of which one; a list of a shape; the fields that matter, ``*`` for all: others, missing and null ones are fine."""
+"""A type; types of which one; a list of a shape; the fields that matter, ``*`` for all.
+
+Other fields, missing and null ones are fine.
+"""
 
 TEXT_MAP: Shape = {"*": str}
 METADATA: Mapping[str, Shape] = {
@@ -38,10 +44,11 @@ class Misfit(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Choose what to ask for: *name* for messages and metrics, *group* as ``/api/v1`` or ``/apis/k8s.cni.cncf.io/v1``.
+    """Choose what to ask for: *name* for messages and metrics, *group* as ``/api/v1``.
 
-    *namespaced*: each object names its namespace. *shape*: the types that its objects' fields have beside metadata.
-    *metadata_only* asks for names, labels and annotations alone. *optional*: it may not be installed, and is watched for until it is.
+    *namespaced*: each object names its namespace. *shape*: the types that its objects' fields have
+    beside metadata. *metadata_only* asks for metadata alone. *optional*: it may not be installed,
+    and is watched for until it is.
     """
 
     name: str
@@ -78,14 +85,11 @@ class Resource:
 
     def path_in(self, namespace: str) -> str:
         """Give the path of a namespace's objects; of all where *namespace* is empty."""
-        return (
-            f"{self.group}/namespaces/{quote(namespace, safe='')}/{self.name}"
-            if namespace
-            else self.path
-        )
+        inside = f"namespaces/{quote(namespace, safe='')}/" if namespace else ""
+        return f"{self.group}/{inside}{self.name}"
 
     def headers(self, kind: str) -> Mapping[str, str]:
-        """Give the Accept header; *kind* is ``PartialObjectMetadataList`` for a list, else ``PartialObjectMetadata``."""
+        """Give the Accept header; *kind* is ``PartialObjectMetadata``, with ``List`` for a list."""
         partial = f"application/json;as={kind};g=meta.k8s.io;v=v1," if self.metadata_only else ""
         return {"Accept": f"{partial}application/json"}
 
@@ -94,35 +98,27 @@ class Resource:
         selectors = {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
         return {key: value for key, value in {**selectors, **more}.items() if value}
 
-    def misfit(self, obj: object) -> str:
-        """Return what keeps *obj* from being one of these objects, ``status.conditions is not a list``; empty where nothing does."""
-        if not isinstance(obj, dict):
-            return f"it is not {OBJECT}"
-        metadata = obj.get("metadata")
-        if (
-            not isinstance(metadata, dict)
-            or not isinstance(metadata.get("name"), str)
-            or not metadata["name"]
-        ):
-            return "metadata.name is missing"
-        if self.namespaced and not metadata.get("namespace"):
-            return "metadata.namespace is missing"
-        if problem := _misfit(metadata, METADATA):
-            return f"metadata{problem[0]} is not {problem[1]}"
-        if problem := _misfit(obj, self.shape):
-            return f"{problem[0].lstrip('.')} is not {problem[1]}"
-        if self.name != "pods":
-            return ""
+    def decode(self, raw: bytes | msgspec.Raw) -> Any:
+        """Decode an object of a list, without managedFields, half of many; None for no JSON."""
         try:
-            check_pod(obj)
-        except MalformedReview as error:
-            return str(error)
-        return ""
+            return _decoder(frozenset(self.shape)).decode(raw)
+        except (ValueError, RecursionError):
+            pass  # `check` says what is wrong with it
+        try:
+            return decode(raw)
+        except ValueError:
+            return None
 
     def check(self, obj: object) -> None:
-        """Raise Misfit with what keeps *obj* from being one of these objects."""
-        if problem := self.misfit(obj):
-            raise Misfit(problem)
+        """Raise Misfit with what keeps *obj* from being one: ``spec.nodeName is not a string``."""
+        try:
+            msgspec.convert(obj, _type_of(self))
+            if self.name == "pods":
+                check_pod(obj)
+        except msgspec.ValidationError as error:
+            raise Misfit(in_words(str(error))) from None
+        except MalformedReview as error:
+            raise Misfit(str(error)) from None
 
 
 def object_key(obj: Object) -> Key:
@@ -139,37 +135,47 @@ def key_text(key: Key) -> str:
     return "/".join(filter(None, key))
 
 
-def _misfit(value: Any, shape: Shape) -> tuple[str, str] | None:
-    """Return where a value is not of the shape, ``.conditions[0]``, and what it should be; None where it is.
+_NAME = Annotated[str, msgspec.Meta(min_length=1)]
+_ANY_METADATA = (
+    *(key for key in METADATA if key != "managedFields"),
+    *("resourceVersion", "generation", "deletionGracePeriodSeconds", "finalizers"),
+)
+_TYPES: dict[int, tuple[Mapping[str, Shape], Any]] = {}
 
-    Every field of every listed object comes by here, so a path is written only where something is wrong.
-    """
-    if isinstance(shape, type):
-        return None if type(value) is shape else ("", _TYPES[shape])
+
+@cache
+def _decoder(fields: frozenset[str]) -> msgspec.json.Decoder[Any]:
+    metadata = _fields(dict.fromkeys(_ANY_METADATA, Any))
+    others = dict.fromkeys(("apiVersion", "kind", "spec", "status", *fields), Any)
+    return msgspec.json.Decoder(_fields({**others, "metadata": metadata}))
+
+
+def _type_of(resource: Resource) -> Any:
+    """Return the type by which msgspec checks a resource's objects; made once for each shape."""
+    key = id(resource.shape) ^ resource.namespaced
+    if key not in _TYPES:
+        names = ("name", "namespace") if resource.namespaced else ("name",)
+        metadata = {each: _type(shape) | None for each, shape in METADATA.items()}
+        metadata |= dict.fromkeys(names, Required[_NAME])
+        others = {each: _type(shape) | None for each, shape in resource.shape.items()}
+        made = _fields({**others, "metadata": Required[_fields(metadata)]})
+        _TYPES[key] = resource.shape, made
+    return _TYPES[key][1]
+
+
+def _type(shape: Shape) -> Any:
     if isinstance(shape, tuple):
-        return None if type(value) in shape else ("", _TYPES[shape[0]])
+        return Union[shape]  # noqa: UP007  # a type that is made here
     if isinstance(shape, list):
-        if not isinstance(value, list):
-            return "", LIST
-        for index, each in enumerate(value):
-            if problem := _misfit(each, shape[0]):
-                return f"[{index}]{problem[0]}", problem[1]
-        return None
-    if not isinstance(value, dict):
-        return "", OBJECT
+        return list[_type(shape[0])]  # type: ignore[misc]  # a type that is made here
+    if not isinstance(shape, Mapping):
+        return shape
+    if not shape:
+        return dict[str, Any]
     if "*" in shape:
-        inner = shape["*"]
-        for key, found in value.items():
-            if type(found) is not inner and (problem := _misfit(found, inner)):
-                return f".{key}{problem[0]}", problem[1]
-        return None
-    for key, inner in shape.items():
-        found = value.get(key)
-        if found is None or type(found) is inner:
-            continue
-        if problem := _misfit(found, inner):
-            return f".{key}{problem[0]}", problem[1]
-    return None
+        return dict[str, _type(shape["*"])]  # type: ignore[misc]  # as above
+    return _fields({key: _type(inner) | None for key, inner in shape.items()})
 
 
-_TYPES: Mapping[type, str] = {str: STRING, int: INTEGER, bool: BOOLEAN}
+def _fields(types: Mapping[str, Any]) -> Any:
+    return TypedDict("Fields", types, total=False)  # type: ignore[operator]  # as above

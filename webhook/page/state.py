@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook import __version__
 from webhook.core import names
@@ -16,7 +16,32 @@ from webhook.core.profiles import (
     RendezvousSettings,
     SharedMemory,
 )
-from webhook.world.held import Master, Snapshot
+
+
+class RankZero(NamedTuple):
+    """Hold a live pod of rank 0; *address* is empty until the controller has published it."""
+
+    job: str
+    created: str
+    address: str
+
+
+class Snapshot(NamedTuple):
+    """Hold what is read of a cluster, by namespace and name."""
+
+    namespaces: dict[tuple[str, str], Namespace]
+    networks: dict[tuple[str, str], NetworkDefinition]
+    ranks_zero: dict[tuple[str, str], RankZero]
+
+
+def read_rank_zero(pod: Object) -> RankZero | None:
+    """Keep what is shown of a pod of rank 0; None for one that is being deleted."""
+    metadata = pod["metadata"]
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    if metadata.get("deletionTimestamp") or not labels.get(names.JOB):
+        return None
+    created = metadata.get("creationTimestamp") or ""
+    return RankZero(labels[names.JOB], created, annotations.get(names.MASTER_ADDR) or "")
 
 
 def state_document(profiles: Profiles, snapshot: Snapshot, problems: Iterable[str]) -> Object:
@@ -30,7 +55,7 @@ def state_document(profiles: Profiles, snapshot: Snapshot, problems: Iterable[st
         "namespaces": [_namespace(space) for _, space in sorted(snapshot.namespaces.items())],
         "profiles": [_profile(profile) for _, profile in sorted(profiles.profiles.items())],
         "networks": [_network(network) for _, network in sorted(snapshot.networks.items())],
-        "jobs": [_job(key, master) for key, master in sorted(snapshot.masters.items())],
+        "jobs": [_job(key, pod) for key, pod in sorted(snapshot.ranks_zero.items())],
     }
 
 
@@ -55,14 +80,13 @@ def _network(network: NetworkDefinition) -> Object:
     }
 
 
-def _job(pod: tuple[str, str], master: Master) -> Object:
-    """Describe a job by its live rank 0, whose address is empty until the controller has published it."""
+def _job(key: tuple[str, str], pod: RankZero) -> Object:
     return {
-        "namespace": master.namespace,
-        "job": master.job,
-        "pod": pod[1],
-        "created": master.created,
-        "address": master.address.addr if master.address else "",
+        "namespace": key[0],
+        "job": pod.job,
+        "pod": key[1],
+        "created": pod.created,
+        "address": pod.address,
     }
 
 

@@ -6,11 +6,11 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
@@ -34,7 +34,6 @@ from webhook.serve.profiles import (
     follow_file,
     follow_objects,
 )
-from webhook.serve.slot import Slot
 from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
@@ -66,6 +65,10 @@ class WebhookSettings:
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
 
 
+MakeCluster: TypeAlias = "Callable[[Callable[[str, str], None]], Cluster]"
+"""Make a cluster; it gets what counts restarts of watches, by resource and reason."""
+
+
 class _Follower(Protocol):
     """Follow, in a thread, something that changes."""
 
@@ -76,14 +79,13 @@ class _Follower(Protocol):
         """End the thread."""
 
 
-def run(settings: WebhookSettings) -> None:
-    """Serve until SIGTERM or SIGINT.
+def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
+    """Serve until SIGTERM or SIGINT; *make_cluster* is asked where no files stand for a cluster.
 
     Raises ProfilesError with all faults of the profiles, InputError for anything else that keeps the server from starting.
     """
     logs.configure()
     metrics = WebhookMetrics()
-    slot = Slot()
     in_force = ProfilesInForce(
         own_image=settings.image,
         claims_problem=CLAIMS_OF_A_FILE if settings.profiles else "",
@@ -96,14 +98,12 @@ def run(settings: WebhookSettings) -> None:
             claims.wake()
 
     configuration = (
-        follow_configuration(settings.configuration, in_force, slot, metrics)
+        follow_configuration(settings.configuration, in_force, metrics)
         if settings.configuration
         else None
     )
     file = (
-        follow_file(
-            settings.profiles, in_force, slot, metrics, configured=configuration is not None
-        )
+        follow_file(settings.profiles, in_force, metrics, configured=configuration is not None)
         if settings.profiles
         else None
     )
@@ -114,9 +114,9 @@ def run(settings: WebhookSettings) -> None:
         )
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = _load_certificate(directory, settings.handshake)
-        cluster = None if settings.objects else _cluster(metrics)
+        cluster = None if settings.objects else make_cluster(metrics.watch_restarted)
         world = stack.enter_context(_world(settings, cluster))
-        profiles = file or _objects(cluster, in_force, slot, metrics)
+        profiles = file or _objects(cluster, in_force, metrics)
         metrics.faulty("profiles", profiles.faulty)
         certificate_watch = CertificateWatch(certificate, metrics)
         trust = _trust(cluster, settings.webhook_configuration, certificate) if cluster else None
@@ -186,20 +186,14 @@ def _throwaway() -> Iterator[Path]:
         yield Path(directory)
 
 
-def _cluster(metrics: WebhookMetrics) -> Cluster:
-    from webhook.world.cluster import connected_cluster
-
-    return connected_cluster(on_restart=metrics.watch_restarted)
-
-
 def _objects(
-    cluster: Cluster | None, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics
+    cluster: Cluster | None, in_force: ProfilesInForce, metrics: WebhookMetrics
 ) -> ProfilesSource:
     if cluster is None:
         raise InputError(
             "files in place of a cluster need a file of profiles too: give --profiles FILE"
         )
-    return follow_objects(cluster, in_force, slot, metrics)
+    return follow_objects(cluster, in_force, metrics)
 
 
 def _trust(cluster: Cluster, configuration: str, certificate: ServingCertificate) -> TrustWatch:

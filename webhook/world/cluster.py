@@ -1,4 +1,4 @@
-"""Answer admission's questions about the cluster from watches, and from bounded live look-ups for what they have not brought."""
+"""Answer admission's questions from watches, and by bounded look-ups for what they have not brought."""
 
 from __future__ import annotations
 
@@ -6,44 +6,45 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from webhook.core import names
 from webhook.core.errors import WebhookError
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object, World
+from webhook.core.model import Namespace, Object
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profile
-from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED, WEBHOOK_CONFIGURATIONS
+from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.claims_api import ClaimsApi
-from webhook.kube.connection import Connection, connect
+from webhook.kube.connection import Connection
+from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
-from webhook.kube.reflector import Reflector
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
-from webhook.world.held import Master, Masters, names_profile, read_master, read_namespace
+from webhook.world.held import names_profile, read_namespace
 from webhook.world.lookup import Lookup, MustAsk
-from webhook.world.profile_objects import Parse, ProfileObjects
+from webhook.world.profile_objects import ProfileContent, ProfileObjects, read_content
+from webhook.world.view import View
 
-__all__ = ["Cluster", "WebhookConfiguration", "connected_cluster"]
+__all__ = ["Cluster", "WebhookConfiguration"]
 
 T = TypeVar("T")
-
-MASTERS = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFINISHED)
 
 LOOKUP_SECONDS = 1.0
 CONFIGURATION_SECONDS = 4.0
 MOST_LOOKUPS = 4
-"""Look-ups of networks at a time; as many of namespaces and profiles."""
+"""Look-ups of one resource at a time: pods name networks and profiles that do not exist, as many as
+a tenant likes, and none of them may use up what others' namespaces need."""
 STALE_SECONDS = 480.0
-"""Silence after which what is held counts as old: a watch of 360 s, 30 s until silence breaks it, and pauses to try again."""
+"""Silence after which what is held counts as old: a watch of 360 s, 30 s until silence breaks it,
+and pauses to try again."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 
-class Cluster:
-    """Implement model.World for a real cluster; *at_once* raises MustAsk where this one would ask.
+class Cluster(View):
+    """Know a real cluster; ``at_once`` raises MustAsk where this one would ask.
 
-    Before `start` and for what no watch has brought, each question costs one live look-up. While the API server is gone, the
-    last known state is served. *on_restart* gets the resource and the reason whenever a watch begins anew.
+    Before `start` and for what no watch has brought, each question costs one look-up. While the API
+    server is gone, the last known state is served. *on_restart* gets the resource and the reason
+    whenever a watch begins again.
     """
 
     def __init__(
@@ -56,160 +57,120 @@ class Cluster:
     ) -> None:
         self._connection = connection
         self._on_restart = on_restart
-        self._reader = Reader(connection, lookup_seconds)
         self._lookup_seconds = lookup_seconds
         self._monotonic = monotonic
+        self._reader = Reader(connection, lookup_seconds)
         self._claims = ClaimsApi(self._reader, monotonic)
-        self._masters = Masters()
-        self._namespaces = Reflector(
-            connection,
-            NAMESPACES,
-            read_namespace,
-            on_change=lambda key, _: self._namespace.forget(key),
-            on_restart=on_restart,
-            monotonic=monotonic,
+        self._namespaces, namespaces = self._watched(NAMESPACES, read_namespace)
+        self._networks, networks = self._watched(NETWORKS, define_network)
+        self._contents: Mapping[Key, ProfileContent] | None = None
+        self._profiles: Lookup[ProfileContent] = self._lookup({}, FABRIC_PROFILES, read_content)
+        self._informers: tuple[Informer[Any], ...] = (self._namespaces, self._networks)
+        super().__init__(
+            lambda name: namespaces.get(("", name)),
+            lambda name: namespaces.fresh(("", name)),
+            lambda namespace, name: networks.get((namespace, name)),
+            self._has_profile,
         )
-        self._networks = Reflector(
-            connection,
-            NETWORKS,
-            define_network,
-            on_change=lambda key, _: self._network.forget(key),
-            on_restart=on_restart,
-            monotonic=monotonic,
+        self.at_once = View(
+            lambda name: namespaces.at_once(("", name)),
+            _must_ask,
+            lambda namespace, name: networks.at_once((namespace, name)),
+            self._has_profile_at_once,
         )
-        self._pods = Reflector(
-            connection,
-            MASTERS,
-            read_master,
-            on_change=self._masters.update,
-            on_restart=on_restart,
-            monotonic=monotonic,
-        )
-        self._lookups = threading.Semaphore(MOST_LOOKUPS)
-        self._namespace = self._lookup(self._namespaces, read_namespace, self._lookups)
-        # pods name networks, as many as a tenant likes that do not exist: none of them may use up what others' namespaces need
-        self._network = self._lookup(
-            self._networks, define_network, threading.Semaphore(MOST_LOOKUPS)
-        )
-        self.at_once: World = _AtOnce(self._namespace, self._network, self._masters)
 
     def start(self) -> None:
         """Begin to watch; `checks` says when all is known."""
-        for reflector in self._reflectors():
-            reflector.start()
+        for informer in self._informers:
+            informer.start()
 
     def stop(self) -> None:
         """End the watches; what they brought is still served."""
-        for reflector in self._reflectors():
-            reflector.stop()
+        for informer in self._informers:
+            informer.stop()
         self._connection.close()
 
     def checks(self) -> Mapping[str, str]:
-        """Say for each watch, by resource, what keeps it from being trusted; empty where nothing does."""
-        return {
-            reflector.resource.name: reflector.doubt(STALE_SECONDS)
-            for reflector in self._reflectors()
-        }
-
-    def namespace(self, name: str) -> Namespace | None:
-        """Look a namespace up; raise Unavailable where it is neither held nor can be asked for."""
-        return self._namespace.get(("", name))
-
-    def fresh_namespace(self, name: str) -> Namespace | None:
-        """Look a namespace up live, where the cached labels contradict the API server's selector."""
-        return self._namespace.fresh(("", name))
-
-    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
-        """Look a network up; None also where NetworkAttachmentDefinitions are not installed. Raises Unavailable as above."""
-        return self._network.get((namespace, name))
-
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        """Look up the address of the job's newest live rank 0. Never asks: what is not known yet, the controller brings."""
-        return self._masters.address(namespace, job)
+        """Say for each watch, by resource, what keeps it from being trusted; empty for nothing."""
+        return {each.resource.name: each.doubt(STALE_SECONDS) for each in self._informers}
 
     def webhook_configuration(self, name: str) -> WebhookConfiguration | None:
-        """Ask for the MutatingWebhookConfiguration *name*, live; None where it does not exist. Raises Unavailable."""
-        return self._reader.find(
-            WEBHOOK_CONFIGURATIONS,
-            ("", name),
-            read_webhook_configuration,
-            seconds=CONFIGURATION_SECONDS,
-        )
+        """Ask for a MutatingWebhookConfiguration; None where there is none. Raises Unavailable."""
+        key = ("", name)
+        read, seconds = read_webhook_configuration, CONFIGURATION_SECONDS
+        return self._reader.find(WEBHOOK_CONFIGURATIONS, key, read, seconds=seconds)
 
     def serves_claims(self) -> bool:
-        """Tell whether the API server knows claims in a version that we write; asked for now and then. Raises Unavailable."""
+        """Tell whether the API server knows claims in a version that we write. Raises Unavailable."""
         return bool(self._claims.version())
 
     def names_profile(self, profile: str) -> bool:
-        """Tell whether the label of a namespace that is not being deleted names *profile*, or may do so: not all are listed yet."""
+        """Tell whether the label of a live namespace names *profile*, or may: not all are listed."""
         namespaces = self._namespaces.items.copy().values()
-        return not self._namespaces.synced or any(
-            names_profile(each, profile) for each in namespaces
-        )
+        is_named = any(names_profile(each, profile) for each in namespaces)
+        return is_named or not self._namespaces.synced
 
     def follow_profiles(
         self,
-        parse: Parse,
         *,
         on_reload: Callable[[Mapping[str, Profile]], None],
         on_error: Callable[[WebhookError], None],
         on_installed: Callable[[bool], None],
     ) -> ProfileObjects:
         """Make what follows the FabricProfiles; start it, and stop it before the cluster."""
-        return ProfileObjects(
+        profiles = ProfileObjects(
             self._connection,
-            parse=parse,
             is_in_use=self.names_profile,
             on_reload=on_reload,
             on_error=on_error,
             on_installed=on_installed,
             on_restart=self._on_restart,
         )
+        self._contents = profiles.contents
+        return profiles
 
-    def _reflectors(
-        self,
-    ) -> tuple[Reflector[Namespace], Reflector[NetworkDefinition], Reflector[Master]]:
-        return self._namespaces, self._networks, self._pods
+    def _has_profile(self, name: str) -> bool:
+        try:
+            return self._has_profile_at_once(name)
+        except MustAsk:
+            content = self._profiles.fresh(("", name))  # it may have been created just now
+            return content is not None and content.profile is not None
+
+    def _has_profile_at_once(self, name: str) -> bool:
+        if self._contents is None:
+            return False
+        content = self._contents.get(("", name))
+        if content is None:
+            raise MustAsk
+        return content.profile is not None
+
+    def _watched(
+        self, resource: Resource, read: Callable[[Object], T]
+    ) -> tuple[Informer[T], Lookup[T]]:
+        informer = Informer(
+            self._connection,
+            resource,
+            read,
+            on_change=lambda key, _: lookup.forget(key),
+            on_restart=self._on_restart,
+            monotonic=self._monotonic,
+        )
+        lookup = self._lookup(informer.items, resource, read)
+        return informer, lookup
 
     def _lookup(
-        self, watched: Reflector[T], read: Callable[[Object], T], slots: threading.Semaphore
+        self, held: Mapping[Key, T], resource: Resource, read: Callable[[Object], T]
     ) -> Lookup[T]:
         def ask(key: Key) -> T | None:
-            return self._ask(watched.resource, read, key)
+            namespace, name = key
+            if not _NAME.fullmatch(name) or (namespace and not _NAME.fullmatch(namespace)):
+                return None  # the API server refuses such a name
+            return self._reader.find(resource, key, read)
 
-        return Lookup(
-            watched.items, ask, slots, wait_seconds=self._lookup_seconds, monotonic=self._monotonic
-        )
-
-    def _ask(self, resource: Resource, read: Callable[[Object], T], key: Key) -> T | None:
-        """Get one object; None where it does not exist or cannot, having a name that the API server refuses."""
-        namespace, name = key
-        if not _NAME.fullmatch(name) or (namespace and not _NAME.fullmatch(namespace)):
-            return None
-        return self._reader.find(resource, key, read)
+        slots = threading.Semaphore(MOST_LOOKUPS)
+        seconds = self._lookup_seconds
+        return Lookup(held, ask, slots, wait_seconds=seconds, monotonic=self._monotonic)
 
 
-class _AtOnce:
-    """Answer from what is known."""
-
-    def __init__(
-        self, namespaces: Lookup[Namespace], networks: Lookup[NetworkDefinition], masters: Masters
-    ) -> None:
-        self._namespaces, self._networks, self._masters = namespaces, networks, masters
-
-    def namespace(self, name: str) -> Namespace | None:
-        return self._namespaces.at_once(("", name))
-
-    def fresh_namespace(self, name: str) -> Namespace | None:
-        raise MustAsk
-
-    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
-        return self._networks.at_once((namespace, name))
-
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        return self._masters.address(namespace, job)
-
-
-def connected_cluster(*, on_restart: Callable[[str, str], None]) -> Cluster:
-    """Prepare the cluster of this process' credentials; raise InputError where there are none."""
-    return Cluster(connect(), on_restart=on_restart)
+def _must_ask(_: str) -> Namespace | None:
+    raise MustAsk

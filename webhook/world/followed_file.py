@@ -1,13 +1,13 @@
 """Follow a file that describes something, and keep its last good content.
 
-A ConfigMap's mount swaps a symlink, an editor renames or rewrites, and neither gives dependable file events: so the content itself
-is read again and again, and compared.
+A ConfigMap's mount swaps a symlink, an editor renames or rewrites, and neither gives dependable
+file events: so the content itself is read again and again, and compared.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -19,13 +19,12 @@ _SETTLE_SECONDS = 0.1
 
 
 class FollowedFile(Generic[T]):
-    """Hold what *parse* makes of a file's content; once started, follow its changes in a thread, or else at each `look`.
+    """Hold what *parse* makes of a file; once started, follow it in a thread, else at each `look`.
 
-    *parse* raises ProfilesError or InputError. *title* names the file in messages. *absent* is what a file means that is empty, or
-    does not exist in a folder that does; where it is None, that is an error. *at_first* is what holds until a `look` finds something
-    good; where it is None, the file is read here.
-    *on_reload* gets each new value. *on_error* gets, once for each broken content, a ProfilesError with every fault, or
-    an InputError where the file cannot be read; the last good value stays. Both are called in the thread, and must not raise.
+    *title* names the file in messages. *absent* is what a file means that is empty, or does not
+    exist in a folder that does; None: an error. *at_first* holds until a `look` finds something
+    good; None: the file is read here. *on_reload* gets each new value; *on_error*, once for each
+    broken content, a ProfilesError or InputError, and the last good value stays.
 
     Raises ProfilesError or InputError where the file cannot be used when it is read here.
     """
@@ -43,18 +42,14 @@ class FollowedFile(Generic[T]):
         interval_seconds: float = 1.0,
     ) -> None:
         self._path, self._parse, self._title, self._absent = path, parse, title, absent
-        self._on_reload = on_reload
-        self._on_error = on_error
+        self._on_reload, self._on_error = on_reload, on_error
         self._interval_seconds = interval_seconds
         self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._judged: bytes | str | None = None
-        if at_first is None:
-            self._judged = self._content()
-            self._value = self._read(self._judged)
-        else:
-            self._value = at_first
+        name = title.replace(" ", "-")
+        self._thread = threading.Thread(target=self._follow, name=name, daemon=True)
         self._error: WebhookError | None = None
+        self._judged = self._content() if at_first is None else None
+        self._value = self._read(self._judged) if at_first is None else at_first
 
     def current(self) -> T:
         """Return the last good value."""
@@ -68,80 +63,65 @@ class FollowedFile(Generic[T]):
         """Return 1 where the file as it stands is not in use."""
         return int(self._error is not None)
 
-    def look(self) -> T:
-        """Read the file in this thread, judge it where it has changed, and return the last good value; for one that is not started.
+    def checks(self) -> Mapping[str, str]:
+        """Say what keeps the content from being known: nothing, once it was read."""
+        return {self._title.partition(" ")[0]: ""}
 
-        What failed for another reason than its content, as without memory for its process, is tried again.
+    def look(self) -> T:
+        """Read the file in this thread, judge it where it has changed; return the last good value.
+
+        What failed for another reason than its content is tried again.
         """
-        seen = self._look()
-        is_known = seen == self._judged
+        content = self._content()
+        is_known = content == self._judged
         if not is_known or isinstance(self._error, InputError):
-            self._judged = seen
-            self._judge(seen, is_told=is_known)
+            self._judge(content, is_reported=is_known)
         return self._value
 
     def start(self) -> None:
         """Begin to follow the file."""
-        self._thread = threading.Thread(
-            target=self._follow, name=self._title.replace(" ", "-"), daemon=True
-        )
         self._thread.start()
 
     def stop(self) -> None:
         """Stop following; returns once the thread has ended."""
         self._stopping.set()
-        if self._thread is not None:
+        if self._thread.is_alive():
             self._thread.join()
 
     def _follow(self) -> None:
         while not self._stopping.wait(self._interval_seconds):
-            seen = self._look()
-            if seen != self._judged and self._has_settled(seen):
-                self._judged = seen
-                self._judge(seen)
+            content = self._content()
+            if content != self._judged and self._has_settled(content):
+                self._judge(content)
 
-    def _look(self) -> bytes | str:
-        """Return the file's bytes, or why it cannot be read."""
+    def _has_settled(self, content: bytes | str) -> bool:
+        """Tell whether the file is written whole: a rewrite in place shows half for a moment."""
+        return not self._stopping.wait(_SETTLE_SECONDS) and self._content() == content
+
+    def _judge(self, content: bytes | str, *, is_reported: bool = False) -> None:
+        self._judged = content
         try:
-            return self._content()
-        except InputError as error:
-            return str(error)
-
-    def _has_settled(self, seen: bytes | str) -> bool:
-        """Tell whether the file is no longer being written: a rewrite in place shows half a file for a moment."""
-        return not self._stopping.wait(_SETTLE_SECONDS) and self._look() == seen
-
-    def _judge(self, seen: bytes | str, *, is_told: bool = False) -> None:
-        try:
-            value = self._read(seen)
+            self._value = self._read(content)
         except Exception as error:  # a fault of ours must not end the watch
-            self._error = (
-                error
-                if isinstance(error, WebhookError)
-                else InputError(f"internal error: {error!r}")
-            )
-            if not is_told:
-                self._on_error(self._error)
+            internal = InputError(f"internal error: {error!r}")
+            self._error = found = error if isinstance(error, WebhookError) else internal
+            if not is_reported:
+                self._on_error(found)
         else:
-            self._value = value
             self._error = None
-            self._on_reload(value)
+            self._on_reload(self._value)
 
-    def _read(self, seen: bytes | str) -> T:
-        if isinstance(seen, str):
-            raise InputError(seen)
-        return self._parse(seen) if self._absent is None or seen.strip() else self._absent
+    def _read(self, content: bytes | str | None) -> T:
+        if not isinstance(content, bytes):
+            raise InputError(content or "")
+        return self._parse(content) if self._absent is None or content.strip() else self._absent
 
-    def _content(self) -> bytes:
+    def _content(self) -> bytes | str:
+        """Return the file's bytes, or why it cannot be read."""
         try:
             return self._path.read_bytes()
         except OSError as error:
-            if (
-                self._absent is not None
-                and isinstance(error, FileNotFoundError)
-                and self._path.parent.is_dir()
-            ):
+            is_absent = isinstance(error, FileNotFoundError) and self._path.parent.is_dir()
+            if self._absent is not None and is_absent:
                 return b""
-            raise InputError(
-                f"{self._title} {self._path}: cannot be read: {error.strerror}"
-            ) from error
+            return f"{self._title} {self._path}: cannot be read: {error.strerror}"

@@ -7,62 +7,42 @@ from pathlib import Path
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
+from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
 from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
-from webhook.world.held import Masters, read_master, read_namespace
+from webhook.kube.catalogue import NAMESPACES, NETWORKS
+from webhook.kube.resource import Key, Misfit, Resource
+from webhook.world.held import read_namespace
+from webhook.world.view import View
 
-KINDS = ("Namespace", "NetworkAttachmentDefinition", "Pod")
-_FINISHED = ("Succeeded", "Failed")
+_READ = {"Namespace": NAMESPACES, "NetworkAttachmentDefinition": NETWORKS}
 
 
-class ObjectsWorld:
-    """Implement model.World for a fixed set of objects: Namespaces, NetworkAttachmentDefinitions and rank-0 Pods.
+class ObjectsWorld(View):
+    """Know a fixed set of Namespaces and NetworkAttachmentDefinitions; other kinds are passed over.
 
-    Other kinds are passed over. A namespaced object that names no namespace is in ``default``.
+    A namespaced object that names no namespace is in ``default``.
     """
 
     def __init__(self, objects: Iterable[Object]) -> None:
-        self._namespaces: dict[str, Namespace] = {}
-        self._networks: dict[tuple[str, str], NetworkDefinition] = {}
-        self._masters = Masters()
+        namespaces: dict[str, Namespace] = {}
+        networks: dict[Key, NetworkDefinition] = {}
         for obj in objects:
-            self._add(obj)
-
-    def namespace(self, name: str) -> Namespace | None:
-        """Look a namespace up by name."""
-        return self._namespaces.get(name)
-
-    def fresh_namespace(self, name: str) -> Namespace | None:
-        """Look a namespace up, as `namespace` does: files do not change."""
-        return self._namespaces.get(name)
-
-    def network(self, namespace: str, name: str) -> NetworkDefinition | None:
-        """Look a NetworkAttachmentDefinition up."""
-        return self._networks.get((namespace, name))
-
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        """Look up the published address of the newest live rank 0 of the job."""
-        return self._masters.address(namespace, job)
+            metadata = obj.get("metadata") or {}
+            if obj.get("kind") == "Namespace":
+                namespaces[metadata["name"]] = read_namespace(obj)
+            elif obj.get("kind") == "NetworkAttachmentDefinition":
+                place = namespace_of(obj)
+                placed = {**obj, "metadata": {**metadata, "namespace": place}}
+                networks[place, metadata["name"]] = define_network(placed)
+        super().__init__(
+            namespaces.get, namespaces.get, lambda space, name: networks.get((space, name))
+        )
 
     def checks(self) -> Mapping[str, str]:
         """Give what keeps the answers from being trusted: nothing."""
         return {}
-
-    def _add(self, obj: Object) -> None:
-        kind = obj.get("kind")
-        if kind == "Namespace":
-            self._namespaces[obj["metadata"]["name"]] = read_namespace(obj)
-        if kind not in ("NetworkAttachmentDefinition", "Pod"):
-            return
-        metadata = {**obj["metadata"], "namespace": obj["metadata"].get("namespace") or "default"}
-        placed = {**obj, "metadata": metadata}
-        key = (metadata["namespace"], metadata["name"])
-        if kind == "NetworkAttachmentDefinition":
-            self._networks[key] = define_network(placed)
-        elif (obj.get("status") or {}).get("phase") not in _FINISHED:
-            self._masters.update(key, read_master(placed))
 
 
 def load_objects(paths: Iterable[Path]) -> list[Object]:
@@ -92,68 +72,40 @@ def _documents(path: Path) -> list[tuple[str, Any]]:
 
 
 def objects_in(place: str, value: Any) -> Iterator[Object]:
-    """Yield the object, or each object of a List; raise InputError, which names *place*, where a field is of the wrong type."""
+    """Yield the object, or each object of a List.
+
+    Raises InputError, which names *place*, where a field is of the wrong type.
+    """
     if value is None:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
         found = f"{OBJECT} without one" if isinstance(value, dict) else type_name(value)
-        raise InputError(
-            f"{place}: expected {OBJECT} with a kind, found {found}; correct or remove it"
-        )
+        problem = f"expected {OBJECT} with a kind, found {found}"
+        raise InputError(f"{place}: {problem}; correct or remove it")
     kind, items = value["kind"], value.get("items")
     if kind.endswith("List") and isinstance(items, list):
+        of_list = {"kind": kind.removesuffix("List")} if kind != "List" else {}
         for number, item in enumerate(items):
-            missing = (
-                {"kind": kind.removesuffix("List")}
-                if kind != "List" and isinstance(item, dict)
-                else {}
-            )
-            yield from objects_in(
-                f"{place}, items[{number}]", {**missing, **item} if missing else item
-            )
-    elif kind in KINDS:
-        _check(f"{place}: {kind}", value)
-        yield value
-    else:
-        yield value
+            named = {**of_list, **item} if isinstance(item, dict) else item
+            yield from objects_in(f"{place}, items[{number}]", named)
+        return
+    if kind in _READ:
+        _check(f"{place}: {kind}", _READ[kind], value)
+    yield value
 
 
-def _check(place: str, obj: Object) -> None:
-    """Check the types of all fields that are read; raise InputError."""
-    metadata = _map(place, obj, "metadata")
-    name = metadata.get("name")
-    if not isinstance(name, str) or not name:
-        raise InputError(
-            f"{place}: metadata.name: expected {STRING}, found {type_name(name)}; give the object a name"
-        )
-    place = f"{place} {name}"
-    _text(
-        place, metadata, "metadata", ("namespace", "uid", "creationTimestamp", "deletionTimestamp")
-    )
-    for field in ("labels", "annotations"):
-        for key, text in _map(f"{place}: metadata", metadata, field).items():
-            if not isinstance(text, str):
-                raise InputError(
-                    f"{place}: metadata.{field}: {key}: expected {STRING}, found {type_name(text)}; put both in quotes"
-                )
-    _text(place, _map(place, obj, "status"), "status", ("phase",))
-    if obj["kind"] == "NetworkAttachmentDefinition":
-        _text(place, _map(place, obj, "spec"), "spec", ("config",))
+def _check(place: str, resource: Resource, value: Object) -> None:
+    metadata = value.get("metadata")
+    if isinstance(metadata, dict):
+        place += f" {metadata['name']}" if isinstance(metadata.get("name"), str) else ""
+        value = {**value, "metadata": {**metadata, "namespace": namespace_of(value)}}
+    try:
+        resource.check(value)
+    except Misfit as problem:
+        advice = "put it in quotes" if str(problem).endswith(STRING) else "correct it"
+        raise InputError(f"{place}: {problem}; {advice}") from None
 
 
-def _map(place: str, obj: Object, field: str) -> Object:
-    value = obj.get(field)
-    if value is not None and not isinstance(value, dict):
-        raise InputError(
-            f"{place}: {field}: expected {OBJECT}, found {type_name(value)}; correct it"
-        )
-    return value or {}
-
-
-def _text(place: str, values: Object, path: str, fields: Iterable[str]) -> None:
-    for field in fields:
-        value = values.get(field)
-        if value is not None and not isinstance(value, str):
-            raise InputError(
-                f"{place}: {path}.{field}: expected {STRING}, found {type_name(value)}; put it in quotes"
-            )
+def namespace_of(obj: Object) -> Any:
+    """Return the namespace of an object, ``default`` where it names none."""
+    return obj["metadata"].get("namespace") or "default"

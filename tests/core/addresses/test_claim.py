@@ -28,7 +28,6 @@ from webhook.core.reconcile import Fate, beside_claims, read_member
 from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.jobs import publication
 from webhook.core.review import Verdict, decide
-from webhook.world.held import read_master
 from webhook.world.objects import ObjectsWorld
 
 
@@ -423,14 +422,6 @@ def test_a_fault_is_told_in_the_words_of_claims() -> None:
     )
     assert "Multus" not in complaint.message
     assert publication(member, "", Fate("why")) is not None
-
-
-def test_a_worker_is_not_given_an_address_that_claims_may_no_longer_tell() -> None:
-    pod = verdict_of("any").pod
-    pod["metadata"]["annotations"][names.MASTER_ADDR] = "10.1.0.7"
-    master = read_master({"metadata": pod["metadata"]})
-    assert master is not None
-    assert master.address is None
 
 
 def test_no_annotation_tells_an_address_of_a_claim() -> None:

@@ -46,7 +46,6 @@ def test_what_was_not_read_is_unknown_and_not_absent() -> None:
         world.network("default", "other")
     with pytest.raises(Unavailable, match="namespace other was not read"):
         world.namespace("other")
-    assert world.master("research", "bert") is None
     unread = (
         Unread("network default/other", "cannot be read: GET /x answered 403: no"),
         Unread("network a/b", "500"),

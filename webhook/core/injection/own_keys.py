@@ -43,9 +43,6 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
                 annotations[names.MASTER_NAME] = name
             if plan.profile.rendezvous.unreachable == names.UNREACHABLE_FAIL:
                 annotations[names.UNREACHABLE] = names.UNREACHABLE_FAIL
-        if plan.master is not None:
-            annotations[names.MASTER_ADDR] = plan.master.addr
-            annotations[names.MASTER_HOST] = plan.master.host
     if plan.profile.claims and claims.has_references(draft.pod):
         labels[names.CLAIMS] = names.CLAIMS_REFERENCED
     earlier = podspec.annotations(draft.pod).get(names.STATUS)

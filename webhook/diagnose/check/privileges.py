@@ -69,8 +69,7 @@ _OF_CERTIFICATES = ("mutatingwebhookconfigurations", "secrets")
 _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
     "webhook": (
         ("", "namespaces", "", "", "get list watch"),
-        ("", "pods", "", "", "list watch"),
-        ("fabric-injector.io", "fabricprofiles", "", "", "list watch"),
+        ("fabric-injector.io", "fabricprofiles", "", "", "get list watch"),
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "get list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get"),
     ),

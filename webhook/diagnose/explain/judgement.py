@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from webhook.core import names, podspec
 from webhook.core.decide import select_profile
 from webhook.core.errors import Denied, Unavailable
-from webhook.core.model import MasterAddress, Namespace, NetworkDefinition, Object
+from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network, parse_networks
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.review import Verdict, decide
@@ -49,9 +49,9 @@ class ReadWorld:
                 return NetworkDefinition(namespace, name, has_ipam=True)
             raise Unavailable(f"network {namespace}/{name} was not read") from None
 
-    def master(self, namespace: str, job: str) -> MasterAddress | None:
-        """Give no address: what is published is looked at by itself."""
-        return None
+    def has_profile(self, _name: str) -> bool:
+        """Tell of no other profile than those that were read."""
+        return False
 
 
 def judge_today(

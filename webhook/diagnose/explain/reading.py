@@ -13,7 +13,7 @@ from webhook.core.model import Object
 from webhook.core.profiles import Profiles
 from webhook.diagnose.explain.nccl_log import PodLog
 from webhook.diagnose.listing import Unread
-from webhook.world.permitted import REFUSED
+from webhook.world.view import REFUSED
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from tests.tables import table
+from webhook.cli.kubeconfig import find_credentials
 from webhook.core.errors import InputError
-from webhook.kube.credentials import Credentials, find_credentials
+from webhook.kube.credentials import Credentials
 
 IN_POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 SERVER = {"server": "https://api.example:6443/prefix/"}
@@ -72,7 +73,8 @@ def test_reads_a_token_that_was_replaced_and_keeps_one_that_is_gone(mounted: Pat
         ),
         (
             "token",
-            "service account: the token file {}/token is empty or cannot be read; mount or write a token there",
+            "service account: the token file {}/token is empty or cannot be read; "
+            "mount or write a token there",
         ),
     ],
 )
@@ -154,7 +156,8 @@ def test_reads_what_stands_in_the_kubeconfig_itself(tmp_path: Path) -> None:
         {**SERVER, "certificate-authority-data": encoded["ca"], "certificate-authority": "ignored"},
     )
     found = find_credentials(environ)
-    assert (found.ca, found.certificate, found.key) == (b"ca", b"crt", b"key")
+    files = (found.ca, found.certificate, found.key)
+    assert [file and file.read_bytes() for file in files] == [b"ca", b"crt", b"key"]
     assert found.authorization() == "Bearer t"
 
 
@@ -185,106 +188,86 @@ def test_reads_kinds_of_user(
 @pytest.mark.parametrize(
     ("user", "cluster", "more", "message"),
     [
-        (
-            {},
-            {},
-            {},
-            "clusters[c].cluster.server: is not set, and context x needs it; write https://HOST:PORT",
-        ),
-        (
-            {},
-            {"server": 7},
-            {},
-            "clusters[c].cluster.server: expected a string, found a number; put it in quotes",
-        ),
+        ({}, {"ca": ""}, {}, "server is no http or https URL; write https://HOST:PORT"),
         (
             {},
             {**SERVER, "insecure-skip-tls-verify": "no"},
             {},
-            "clusters[c].cluster.insecure-skip-tls-verify: expected a boolean, found a string; write true or false",
+            "insecure-skip-tls-verify is no boolean; write true or false",
         ),
         (
             {},
             {**SERVER, "certificate-authority": "none"},
             {},
-            "clusters[c].cluster.certificate-authority: there is no file FOLDER/none; "
-            "correct the path (it is relative to the kubeconfig)",
+            "File does not exist: FOLDER/none; see `kubectl config view`",
         ),
         (
             {},
-            {**SERVER, "certificate-authority-data": "***"},
+            {**SERVER, "certificate-authority": "empty"},
             {},
-            "clusters[c].cluster.certificate-authority-data: not base64; "
-            "encode the PEM file with base64, without line breaks",
+            "the certificate authority is empty; give a PEM file",
+        ),
+        (
+            {},
+            {**SERVER, "certificate-authority-data": ""},
+            {},
+            "certificate-authority-data is empty; leave it out or fill it",
         ),
         (
             {},
             {**SERVER, "proxy-url": "socks5://p"},
             {},
-            "clusters[c].cluster.proxy-url: only http and https proxies are supported; use such a proxy or none",
+            "proxy-url: only http and https proxies are supported; use such a proxy or none",
         ),
         (
             {"client-certificate-data": "YQ=="},
             SERVER,
             {},
-            "users[u].user.client-key: a client certificate and its key go together, one is missing; give both or none",
+            "a client certificate and its key go together, one is missing; give both or none",
         ),
         (
             {"token": "t", "as": "admin"},
             SERVER,
             {},
-            "users[u].user.as: impersonation is not supported; choose a context whose user is meant itself",
-        ),
-        (
-            {},
-            SERVER,
-            {"current-context": ""},
-            "current-context: not set; run `kubectl config use-context NAME`",
+            "as: impersonation is not supported; choose a context whose user is meant itself",
         ),
         (
             {},
             SERVER,
             {"current-context": "y"},
-            "current-context: 'y' is not among contexts; correct one of them",
+            "no context is named y; use one of: x; see `kubectl config view`",
         ),
         (
             {},
             SERVER,
             {"clusters": []},
-            "contexts[x].context.cluster: 'c' is not among clusters; correct one of them",
-        ),
-        (
-            {},
-            SERVER,
-            {"users": None},
-            "contexts[x].context.user: 'u' is not among users; correct one of them",
+            "no cluster is named c; use one of: none; see `kubectl config view`",
         ),
         (
             {},
             SERVER,
             {"users": {}},
-            "contexts[x].context.user: 'u' is not among users; correct one of them",
-        ),
-        ({}, SERVER, {"users": "u"}, "users: expected a list, found a string; correct it"),
-        ({}, SERVER, {"users": [{"user": {}}]}, "users[0]: has no name; give it one"),
-        (
-            {},
-            SERVER,
-            {"users": [{"name": "u", "user": 1}]},
-            "users[u].user: expected an object; correct it",
+            "no user is named u; use one of: none; see `kubectl config view`",
         ),
     ],
 )
-def test_names_the_file_and_field_that_is_wrong(
+def test_says_what_is_wrong(
     tmp_path: Path, user: Any, cluster: Any, more: dict[str, Any], message: str
 ) -> None:
+    (tmp_path / "empty").touch()
     environ = kubeconfig(tmp_path / "config", user, cluster, **more)
+    context = more.get("current-context", "x")
     with pytest.raises(InputError) as failure:
         find_credentials(environ)
-    assert (
-        str(failure.value)
-        == f"kubeconfig {tmp_path}/config: {message.replace('FOLDER', str(tmp_path))}"
-    )
+    told = message.replace("FOLDER", str(tmp_path))
+    assert str(failure.value) == f"kubeconfig {tmp_path}/config, context {context}: {told}"
+
+
+@pytest.mark.parametrize("users", [[{"user": {}}], [{"name": "u", "user": 1}], "u", 7], ids=repr)
+def test_what_is_no_kubeconfig_gives_no_traceback(tmp_path: Path, users: Any) -> None:
+    environ = kubeconfig(tmp_path / "config", users=users)
+    with pytest.raises(InputError, match=r"context x: .+; see `kubectl config view`$"):
+        find_credentials(environ)
 
 
 @pytest.mark.parametrize(
@@ -295,8 +278,9 @@ def test_names_the_file_and_field_that_is_wrong(
             "users: []\nusers: []",
             "line 2, column 1: users: is written twice, first in line 1; keep one",
         ),
-        ("7", "expected an object, found a number; see `kubectl config view`"),
+        ("7", "is not an object; see `kubectl config view`"),
         ("", "current-context: not set"),
+        ("current-context: ''", "current-context: not set; run `kubectl config use-context NAME`"),
     ],
 )
 def test_names_the_place_of_what_is_no_kubeconfig(tmp_path: Path, text: str, message: str) -> None:
@@ -328,15 +312,26 @@ PROXY = "http://proxy.example:3128"
     ],
 )
 def test_goes_through_the_proxy_that_the_environment_asks_for(
-    tmp_path: Path, server: str, environ: dict[str, str], want: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    server: str,
+    environ: dict[str, str],
+    want: str,
 ) -> None:
-    found = find_credentials(kubeconfig(tmp_path / "config", cluster={"server": server}) | environ)
+    for key in ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"):
+        monkeypatch.delenv(key, raising=False)
+    for key, value in environ.items():
+        monkeypatch.setenv(key, value)
+    found = find_credentials(kubeconfig(tmp_path / "config", cluster={"server": server}))
     assert found.proxy == want
 
 
-def test_prefers_the_proxy_of_the_kubeconfig(tmp_path: Path) -> None:
+def test_prefers_the_proxy_of_the_kubeconfig(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://other")
     environ = kubeconfig(tmp_path / "config", cluster={**SERVER, "proxy-url": PROXY})
-    assert find_credentials(environ | {"HTTPS_PROXY": "http://other"}).proxy == PROXY
+    assert find_credentials(environ).proxy == PROXY
 
 
 PLUGIN = """\
@@ -344,7 +339,8 @@ PLUGIN = """\
 count=$(cat count 2>/dev/null || echo 0)
 count=$((count + 1))
 echo $count > count
-echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": STATUS}' | sed "s/N/$count/"
+api=client.authentication.k8s.io/v1
+echo '{"apiVersion": "'$api'", "kind": "ExecCredential", "status": STATUS}' | sed "s/N/$count/"
 """
 
 
@@ -383,7 +379,7 @@ def test_takes_a_certificate_from_a_plugin(tmp_path: Path) -> None:
 
 def test_says_that_a_plugin_failed(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"users\[u\]\.user\.exec: it gave neither a token nor a certificate"
+        InputError, match=r"context x: exec: it gave neither a token nor a certificate"
     ):
         with_plugin(tmp_path, '{"unknown": 1}')
 
@@ -392,25 +388,26 @@ def test_says_that_an_identity_provider_is_described_wrongly(tmp_path: Path) -> 
     provider = {"name": "gcp", "config": {"cmd-path": ""}}
     with pytest.raises(
         InputError,
-        match=r"users\[u\]\.user\.auth-provider: no credentials \(ConfigException: missing",
+        match=r"context x: missing .*; see `kubectl config view`",
     ):
         find_credentials(kubeconfig(tmp_path / "config", {"auth-provider": provider}))
 
 
 def test_says_that_an_identity_provider_gave_nothing(tmp_path: Path) -> None:
     environ = kubeconfig(tmp_path / "config", {"auth-provider": {"name": "azure"}})
-    with pytest.raises(InputError, match=r"users\[u\]\.user\.auth-provider: it gave neither"):
+    with pytest.raises(InputError, match=r"context x: auth-provider: it gave neither"):
         find_credentials(environ)
 
 
-def test_does_not_load_the_client_library_without_need(tmp_path: Path) -> None:
-    environ = kubeconfig(tmp_path / "config", {"token": "t"})
+def test_does_not_load_the_client_library_in_a_pod(mounted: Path) -> None:
     code = (
-        "import sys; from webhook.kube import connection; from webhook.world import cluster, objects\n"
-        f"connection.connect({environ!r}); print('kubernetes' in sys.modules)"
+        "import sys; from pathlib import Path; from webhook.cli import kubeconfig\n"
+        "import webhook.serve.run, webhook.control.run, webhook.world.cluster\n"
+        f"found = kubeconfig.find_credentials({IN_POD!r}, service_account=Path({str(mounted)!r}))\n"
+        "print(found.source, 'kubernetes' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    assert done.stdout == "service account False\n"
 
 
 def test_a_chosen_kubeconfig_or_context_goes_before_all(tmp_path: Path, mounted: Path) -> None:
@@ -432,7 +429,7 @@ def test_a_chosen_kubeconfig_or_context_goes_before_all(tmp_path: Path, mounted:
 
 def test_names_the_contexts_there_are_and_the_file_that_is_not(tmp_path: Path) -> None:
     environ = kubeconfig(tmp_path / "config")
-    with pytest.raises(InputError, match=r"--context z: no context is named so; use one of: x$"):
+    with pytest.raises(InputError, match=r"context z: no context is named z; use one of: x;"):
         find_credentials(environ, context="z")
     with pytest.raises(InputError, match=r"no kubeconfig at .*/absent; correct --kubeconfig"):
         find_credentials(environ, kubeconfig=tmp_path / "absent")
