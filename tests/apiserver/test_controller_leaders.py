@@ -140,7 +140,7 @@ def test_sigterm_while_publishing_ends_what_is_on_its_way_and_loses_nothing(
     relay.close()
 
 
-def test_one_that_stood_still_ends_with_1_and_writes_nothing_more(
+def test_one_that_stood_still_follows_the_one_that_took_over(
     plane: ControlPlane, audit: Audit, space: str, replica: Callable[..., Controller]
 ) -> None:
     first = replica()
@@ -154,7 +154,10 @@ def test_one_that_stood_still_ends_with_1_and_writes_nothing_more(
     job.wait_until_told("10.1.0.1", pods)
     job.attach(job.master, "10.1.0.2")
     first.signal(signal.SIGCONT)
-    assert first.wait(20) == 1
     job.wait_until_told("10.1.0.2", pods)
+    wait_until(lambda: "lost by" in first.output(), "the first to know that it leads no more")
+    assert not first.leads()
+    second.stop()
+    job.attach(job.master, "10.1.0.3")
+    job.wait_until_told("10.1.0.3", pods)
     assert audit.written_more_than_once(space) == {}
-    assert "lost by" in first.output()

@@ -134,6 +134,36 @@ def test_kubectl_shows_networks_namespaces_and_readiness(
     assert cells["a"] == ["default/rdma-net-ipam, default/rail-1", 1, "True"]
 
 
+def claim(device_class: str, *selectors: str) -> dict[str, Any]:
+    request = {"name": "r", "deviceClassName": device_class, "selectors": list(selectors)}
+    return {"claims": [{"name": "nic", "requests": [request]}]}
+
+
+def test_says_what_only_the_cluster_knows_of_each_profile(
+    plane: ControlPlane, replicas: list[Controller]
+) -> None:
+    nic = made("resource.k8s.io/v1 DeviceClass", "nic.example.com", spec={})
+    plane.api.ensure(nic)
+    create(plane, "no-net", {"networks": [{"network": "default/absent", "resource": DEVICE}]})
+    create(plane, "no-class", claim("absent.example.com"))
+    create(plane, "bad-cel", claim("nic.example.com", "device.driver == "))
+    create(plane, "good-cel", claim("nic.example.com", 'device.driver == "a"'))
+    wait_for(plane, "no-net", "Ready", "False NetworkMissing")
+    wait_for(plane, "no-class", "Ready", "False DeviceClassMissing")
+    wait_for(plane, "bad-cel", "Ready", "False ClaimRefused")
+    wait_for(plane, "good-cel", "Ready", "True Usable")
+    assert ready_message(plane, "no-net").startswith("network default/absent does not exist")
+    assert ready_message(plane, "no-class").startswith("DeviceClass absent.example.com does not")
+    said = "spec.spec.devices.requests[0].exactly.selectors[0].cel.expression: Invalid value:"
+    assert said in ready_message(plane, "bad-cel")
+    assert "Syntax error: mismatched input" in ready_message(plane, "bad-cel")
+
+
+def ready_message(plane: ControlPlane, name: str) -> str:
+    found = plane.api.expect("GET", f"{PATH}/{name}")["status"]["conditions"]
+    return next(str(each["message"]) for each in found if each["type"] == "Ready")
+
+
 def test_another_leader_writes_nothing_that_stands_already_and_goes_on(
     plane: ControlPlane, replicas: list[Controller]
 ) -> None:

@@ -92,11 +92,6 @@ class Controller:
         server, self._server = self._server, None
         return server.kill() if force else server.stop(20)
 
-    def wait(self, seconds: float) -> int:
-        """Wait for the process to end by itself; give its exit status."""
-        assert self._server is not None
-        return self._server.process.wait(seconds)
-
     def is_running(self) -> bool:
         """Tell whether the process lives."""
         return self._server is not None and self._server.running()
@@ -115,7 +110,7 @@ class Controller:
         return self.metric("fabric_injector_leader") == 1
 
     def wait_until_leading(self, seconds: float = 120) -> None:
-        """Wait until it leads; a Lease whose holder was killed lasts 15 s."""
+        """Wait until it leads; a Lease whose holder was killed lasts 6 s."""
         wait_until(self.leads, "the controller to hold the Lease", seconds)
 
     def status(self, path: str) -> int | None:

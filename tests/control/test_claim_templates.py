@@ -297,7 +297,7 @@ def test_one_that_cannot_be_made_is_tried_again_and_told_once(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(module, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(module, "WRITE_SECONDS", 0.3)
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
     world.profiles(cards=cards())
     world.named = {"a": "cards", "b": "cards"}

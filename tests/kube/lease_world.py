@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from webhook.kube.connection import Connection, RequestFailed, Response
-from webhook.kube.lease import Leader
+from webhook.kube.lease import WRITE_SECONDS, Leader
 
 BEGAN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases"
@@ -123,7 +123,7 @@ class Link(Connection):
 
     def request(self, method: str, path: str, **given: Any) -> Response:
         timeout: float = given["timeout"]
-        assert 0 < timeout <= 5
+        assert 0 < timeout <= 3
         self.sent.append((method, self._clock.time))
         there, back = self.delays()
         if self.refusals:
@@ -157,7 +157,7 @@ class Process:
         *,
         rate: float = 1.0,
         offset: float = 0.0,
-        write_seconds: Callable[[], float] = lambda: 5.0,
+        write_seconds: Callable[[], float] = lambda: WRITE_SECONDS,
     ) -> None:
         self.clock = clock
         self.link = Link(clock, store)
@@ -188,7 +188,7 @@ class Process:
     def stop(self) -> None:
         """End the writer, then give the Lease back."""
         self._writing = False
-        self.clock.at(self.clock.time + 5, self.leader.stop)
+        self.clock.at(self.clock.time + WRITE_SECONDS, self.leader.stop)
 
     def _run(self) -> None:
         self.leader.run()

@@ -81,7 +81,7 @@ def command(
 
     Watches the pods that the webhook injected, in namespaces that carry label fabric-injector.io/profile, reads the addresses that
     Multus wrote, and writes them as annotations. Run two: one holds the Lease and writes, the other takes over. Exit status 0 after
-    SIGTERM, 1 where the Lease was lost (start again), 2 where something that was given here cannot be used.
+    SIGTERM, 2 where something that was given here cannot be used.
 
     \b
     Examples:
@@ -104,7 +104,7 @@ def command(
         else None
     )
     try:
-        kept = run(
+        run(
             ControllerSettings(
                 metrics_listen,
                 namespace,
@@ -121,8 +121,6 @@ def command(
         )
     except InputError as error:
         raise Failure(str(error)) from None
-    if not kept:
-        raise SystemExit(1)
 
 
 def _settings(path: Path) -> ClusterSettings:

@@ -31,6 +31,7 @@ from webhook.kube.catalogue import PODS, RESOURCE_CLAIM_TEMPLATES, UNFINISHED
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.informer import Informer
+from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Key, Resource, key_text
 
@@ -41,12 +42,11 @@ NAMING_PODS = PODS.select(labels=names.CLAIMS, fields=UNFINISHED)
 UNNEEDED_SECONDS = 600.0
 """How long a template stays that nobody needs: the pods of a job may come one after the other."""
 FOLLOWER_SECONDS = 0.5
+STOP_SECONDS = 1.0
 SETTLE_SECONDS = 0.2
 """What changes within it is judged at once."""
 PERIOD_SECONDS, RETRY_SECONDS = 60.0, 10.0
 """How long until all is judged again if nothing changes; where something could not be done."""
-REQUEST_SECONDS = 4.0
-"""Timeout of one request: it has ended before another leader may write."""
 MOST_NAMED = 16
 """How many templates of one pod are kept: its author may write ten thousand names into it, of a megabyte."""
 _APPLY = {"Content-Type": "application/apply-patch+yaml"}
@@ -84,7 +84,7 @@ class ClaimTemplates:
         self._connection, self._leads, self._namespaces = connection, may_write, namespaces
         self._never = (*NEVER_REACHED, own_namespace)
         self._on_restart, self._monotonic = on_restart, monotonic
-        self._api = ClaimsApi(Reader(connection, REQUEST_SECONDS), monotonic)
+        self._api = ClaimsApi(Reader(connection, WRITE_SECONDS), monotonic)
         self._put: Mapping[str, Profile | None] | None = None
         self._profiles: dict[str, Profile] = {}
         self._watched: _Watched | None = None
@@ -97,13 +97,14 @@ class ClaimTemplates:
         """Start the thread."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """End it, once a request that is under way has ended."""
+    def stop(self) -> bool:
+        """End it; tell whether no request is under way any more."""
         self._stopped.set()
         self._woken.set()
         if self._thread.is_alive():
-            self._thread.join(REQUEST_SECONDS)
+            self._thread.join(STOP_SECONDS)
         self._unwatch()
+        return not self._thread.is_alive()
 
     def wake(self) -> None:
         """Judge again soon: labels of namespaces have changed. Any thread may call it."""
@@ -237,7 +238,7 @@ class ClaimTemplates:
             return ""
         try:
             response = self._connection.request(
-                method, path, body=body, timeout=REQUEST_SECONDS, **how
+                method, path, body=body, timeout=WRITE_SECONDS, **how
             )
         except RequestFailed as error:
             if error.is_unconnected:

@@ -133,13 +133,14 @@ class Controller:
         ):
             threading.Thread(target=target, name=name, daemon=True).start()
 
-    def stop(self) -> None:
-        """End the threads, once the writes under way have ended."""
+    def stop(self) -> bool:
+        """End the threads; tell whether no write is under way any more."""
         self._stopped.set()
-        self._publisher.stop()
+        has_ended = self._publisher.stop()
         self._namespaces.stop()
         self._pods.stop()
         self._claims.stop()
+        return has_ended
 
     def lead(self, leads: bool) -> None:
         """Queue all that is to be written once this replica leads, and drop it when it no longer does: the next leader finds it too."""

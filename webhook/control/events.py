@@ -66,13 +66,14 @@ class EventRecorder:
         """Start the thread."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """End within a second; what waits is dropped: the next leader sees the same pods."""
+    def stop(self) -> bool:
+        """End within a second; what waits is dropped: the next leader sees the same pods. An Event on its way harms no other leader."""
         self._stopped.set()
         with self._changed:
             self._changed.notify_all()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(STOP_SECONDS)
+        return True
 
     def record(self, pod: PodRef, reason: str, message: str) -> None:
         """Queue an Event about the pod; any thread may call this, and is never held up. *reason*: ``NoSecondaryAddress``."""

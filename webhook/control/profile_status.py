@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
 from webhook.core import names
+from webhook.core.claim_templates import MANAGER, make_template, template_name
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.cluster.device_classes import (
     DeviceClass,
@@ -21,6 +22,7 @@ from webhook.core.cluster.device_classes import (
 from webhook.core.cluster.nodes import NodeOffer, Search, Supply, read_node
 from webhook.core.cluster.profile_status import (
     READY,
+    ClaimsSeen,
     Condition,
     Content,
     Examined,
@@ -35,11 +37,19 @@ from webhook.core.cluster.profile_status import (
 )
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks.definition import define_network
-from webhook.core.profiles import ClusterSettings, Profile, same_pod_labels
-from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, FABRIC_PROFILES, NETWORKS, NODES
+from webhook.core.profiles import ClusterSettings, Profile, ProfileClaim, same_pod_labels
+from webhook.kube.catalogue import (
+    DEVICE_CLASSES,
+    DEVICE_SLICES,
+    FABRIC_PROFILES,
+    NETWORKS,
+    NODES,
+    RESOURCE_CLAIM_TEMPLATES,
+)
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.informer import Informer
+from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import PAGE_SIZE, Reader
 from webhook.kube.resource import Key, Resource
 
@@ -59,8 +69,6 @@ NODES_REST = 20.0
 """How many times as long as a list of nodes took they are not listed again, where one lacks something."""
 MOST_REST_SECONDS = 120.0
 REQUEST_SECONDS = 30.0
-PATCH_SECONDS = 4.0
-"""Timeout of a write: it has ended before another leader may write."""
 STOP_SECONDS = 0.5
 PATIENCE = 3
 """Failures in a row after which what the API server does not answer is unknown: its restart shall not change every status."""
@@ -126,6 +134,7 @@ class ProfileStatus:
         self._connection, self._leads, self._namespaces = connection, may_write, namespaces
         self._read_contents, self._read_settings = reading
         self._on_read = on_read
+        self._own_namespace = own_namespace
         self._never = (*NEVER_REACHED, own_namespace)
         self._period, self._unsound, self._monotonic, self._now = (
             period_seconds,
@@ -137,6 +146,7 @@ class ProfileStatus:
         self._contents: dict[str, tuple[str, int, Content]] = {}
         self._supplies: dict[Wish, _Known] = {}
         self._claims = ClaimsApi(self._reader, monotonic)
+        self._taken: set[str] = set()
         self._sent: dict[str, Object] = {}
         self._judged: dict[str, int] = {}
         self._told: dict[str, str] = {}
@@ -162,15 +172,15 @@ class ProfileStatus:
         self._profiles.start()
         self._thread.start()
 
-    def stop(self) -> None:
-        """End the threads, once a write that is under way has ended; a look that is, may end later."""
+    def stop(self) -> bool:
+        """End the threads; tell whether no write is under way any more. A look that is, may end later."""
         self._stopped.set()
         self._woken.set()
         self._profiles.stop()
-        if self._writing.acquire(timeout=PATCH_SECONDS):
+        has_ended = self._writing.acquire(timeout=STOP_SECONDS)
+        if has_ended:
             self._writing.release()
-        if self._thread.is_alive():
-            self._thread.join(STOP_SECONDS)
+        return has_ended
 
     def wake(self) -> None:
         """Judge anew soon: labels of namespaces have changed. Any thread may call it."""
@@ -186,6 +196,7 @@ class ProfileStatus:
         contents = {name: self._contents[name][2] for _, name in profiles}
         self._on_read({name: content.profile for name, content in contents.items()})
         networks, settings = self._look_at_networks(contents), self._read_settings()
+        claims = self._look_at_claims(contents)
         examined = {
             name: Examined((), ())
             if content.profile is None
@@ -201,7 +212,7 @@ class ProfileStatus:
         is_sound = True
         failed: RequestFailed | None = None
         for (_, name), obj in sorted(profiles.items()):
-            conditions = conditions_of(contents[name], examined[name], networks, nodes)
+            conditions = conditions_of(contents[name], examined[name], networks, nodes, claims)
             is_sound = is_sound and all(each.status == "True" for each in conditions)
             try:
                 self._write(
@@ -324,6 +335,46 @@ class ProfileStatus:
             return NetworksSeen(None, self._unknown(error))
         return NetworksSeen(found, is_installed=is_installed)
 
+    def _look_at_claims(self, contents: Mapping[str, Content]) -> ClaimsSeen:
+        """List the DeviceClasses, and let the API server judge the claims' templates, which pods of any namespace may name."""
+        profiles = [each.profile for each in contents.values() if each.profile]
+        claims = {claim for profile in profiles for claim in profile.claims}
+        if not claims:
+            return ClaimsSeen()
+        try:
+            of_classes = self._claims.served(DEVICE_CLASSES)
+            of_templates = self._claims.served(RESOURCE_CLAIM_TEMPLATES)
+            if of_classes is None or of_templates is None:
+                return ClaimsSeen(is_served=False)
+            found = self._list(of_classes, read_device_class)
+            refusals = {template_name(each): self._refusal(of_templates, each) for each in claims}
+        except RequestFailed as error:
+            return ClaimsSeen(problem=self._unknown(error))
+        self._taken = {name for name, refusal in refusals.items() if not refusal}
+        refused = {name: refusal for name, refusal in refusals.items() if refusal}
+        return ClaimsSeen(frozenset(each.name for each in found), refused)
+
+    def _refusal(self, templates: Resource, claim: ProfileClaim) -> str:
+        """Return the API server's own words where it refuses the claim's template, by a dry run. Raises RequestFailed."""
+        name = template_name(claim)
+        if name in self._taken:
+            return ""
+        namespace = self._own_namespace or "default"
+        version = templates.group.removeprefix("/apis/")
+        response = self._connection.request(
+            "PATCH",
+            templates.object_path((namespace, name)),
+            body={"apiVersion": version, **make_template(namespace, claim)},
+            query={"fieldManager": MANAGER, "force": "true", "dryRun": "All"},
+            headers={"Content-Type": "application/apply-patch+yaml"},
+            timeout=REQUEST_SECONDS,
+        )
+        if response.status in (200, 201):
+            return ""
+        if response.status in (400, 422):
+            return str(response.json().get("message"))
+        raise RequestFailed(response.problem, response.status)
+
     def _look_at_nodes(self, wishes: set[Wish]) -> NodesSeen:
         """List nodes until each wish is met that is not known to be; nothing is kept of a node."""
         began = self._monotonic()
@@ -437,7 +488,7 @@ class ProfileStatus:
             if status is None or not self._may_write():
                 return
             response = self._connection.request(
-                "PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS
+                "PATCH", path, body=body, headers=_HEADERS, timeout=WRITE_SECONDS
             )
         if response.status == 200:
             self._tell(name, conditions)

@@ -13,13 +13,13 @@ from webhook.control.queue import FairQueue
 from webhook.core.reconcile import Publication, Unit
 from webhook.kube.catalogue import PODS
 from webhook.kube.connection import Connection, RequestFailed, Response
+from webhook.kube.lease import WRITE_SECONDS
 
 log = logging.getLogger(__name__)
 
 THREADS = 10
 """More than one namespace may use, see `shares`."""
-PATCH_SECONDS = 4.0
-"""Timeout of one request: it has ended before another leader may write."""
+STOP_SECONDS = 1.0
 LEAST_BACKOFF_SECONDS = 0.25
 MOST_BACKOFF_SECONDS = 15.0
 UNREACHABLE_PAUSE_SECONDS = 0.5
@@ -84,13 +84,14 @@ class Publisher:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """End the threads, once the requests under way have ended."""
+    def stop(self) -> bool:
+        """End the threads; tell whether no request is under way any more, for which it waits a second."""
         self._queue.stop()
-        deadline = self._monotonic() + PATCH_SECONDS
+        deadline = self._monotonic() + STOP_SECONDS
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(max(0.0, deadline - self._monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _run(self) -> None:
         while (taken := self._queue.get()) is not None:
@@ -135,7 +136,7 @@ class Publisher:
         body = {"metadata": {"uid": wanted.uid, "annotations": dict(wanted.annotations)}}
         try:
             response = self._connection.request(
-                "PATCH", path, body=body, headers=_HEADERS, timeout=PATCH_SECONDS
+                "PATCH", path, body=body, headers=_HEADERS, timeout=WRITE_SECONDS
             )
         except RequestFailed as error:
             if error.status == 429:

@@ -1,4 +1,4 @@
-"""Run the controller as a process: watch, Lease, health and metrics, until SIGTERM or until the Lease is lost."""
+"""Run the controller as a process: watch, Lease, health and metrics, until SIGTERM."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -33,7 +34,6 @@ log = logging.getLogger(__name__)
 
 LEASE = "fabric-injector"
 DEFAULT_NAMESPACE = "fabric-injector"
-LOST_SECONDS = 0.5
 _SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -59,14 +59,14 @@ class _Part(Protocol):
     def start(self) -> None:
         """Start the threads."""
 
-    def stop(self) -> None:
-        """End the threads."""
+    def stop(self) -> bool:
+        """End the threads; tell whether no write is under way any more."""
 
 
 def run(
     settings: ControllerSettings, reading: ProfileReading, connect: Callable[[], Connection]
-) -> bool:
-    """Run until SIGTERM or SIGINT (True), or until the Lease was lost (False: another replica goes on).
+) -> None:
+    """Run until SIGTERM or SIGINT.
 
     *reading*: of the profiles. *connect* gives the connection to the API server. Raises InputError for anything that keeps the controller from starting.
     """
@@ -77,7 +77,7 @@ def run(
         contextlib.closing(connect()) as connection,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        return runner.run(
+        runner.run(
             _run(
                 connection,
                 replace(settings, namespace=settings.namespace or own_namespace()),
@@ -107,7 +107,7 @@ async def _run(
     reading: ProfileReading,
     sock: socket.socket,
     metrics: ControllerMetrics,
-) -> bool:
+) -> None:
     me, namespace = identity(), settings.namespace
     recorder = EventRecorder(connection, host=me)
     leader: Leader
@@ -163,17 +163,14 @@ async def _run(
     writers: list[_Part] = [controller, profile_status, claim_templates]
     if settings.certificates:
         writers.append(_certificates(connection, settings, leader, metrics))
-    for part in (recorder, *writers, leader):
+    for part in (recorder, *writers):
         part.start()
+    leader.start()
     try:
-        while not (stop.is_set() or leader.lost.is_set()):
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), LOST_SECONDS)
-        lost = leader.lost.is_set() and not stop.is_set()
-        log.info("ending: the Lease is lost" if lost else "ending")
-        return not lost
+        await stop.wait()
+        log.info("ending")
     finally:
-        await asyncio.to_thread(_end, *reversed(writers), leader, recorder)
+        await asyncio.to_thread(_end, leader, recorder, *writers)
         await listener.close(linger_seconds=0.0, grace_seconds=0.5)
         health.stop()
 
@@ -195,7 +192,8 @@ def _certificates(
     )
 
 
-def _end(*parts: _Part) -> None:
-    """Stop one after the other: what writes before the leader, whose end lets the next replica write."""
-    for part in parts:
-        part.stop()
+def _end(leader: Leader, *parts: _Part) -> None:
+    """Stop all parts at the same time, then the leader, whose end lets the next replica write."""
+    with ThreadPoolExecutor(len(parts)) as pool:
+        all_ended = list(pool.map(lambda part: part.stop(), parts))
+    leader.stop(give_back=all(all_ended))

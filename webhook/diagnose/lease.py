@@ -12,7 +12,7 @@ from webhook.diagnose.wording import duration
 GRACE_SECONDS = 15
 """How much longer than it lasts a Lease counts as held: a renewal may be on its way, and clocks differ."""
 MOST_AHEAD_SECONDS = 30
-_LEAST_SECONDS, _MOST_SECONDS = 15, 60
+_LEAST_SECONDS, _MOST_SECONDS = 6, 60
 """Bounds of a duration that the controllers believe, whatever the Lease says: LeaseRecord.seconds of webhook/kube."""
 
 

@@ -15,16 +15,18 @@ from webhook.kube.catalogue import LEASES
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
 
-RENEW_DEADLINE_SECONDS = 10.0
-"""How long a renewal lasts here; writes of up to 5 s that begin before end before another process may begin."""
-RETRY_SECONDS = 2.0
-URGENT_SECONDS = 1.0
-"""Pause after a renewal that failed: ten seconds are soon over."""
+DURATION_SECONDS = 6
+"""How long others leave the Lease to a holder that renews it no more."""
+RENEW_DEADLINE_SECONDS = 3.0
+"""How long a renewal lasts here."""
+WRITE_SECONDS = 2.5
+"""Longest timeout of a write: one that begins before the deadline ends before another process may begin."""
+RETRY_SECONDS = 1.0
 MOST_PAUSE_SECONDS = 10.0
 """Longest pause that the API server may ask for."""
 REQUEST_SECONDS = 3.0
-STOP_SECONDS = 5.0
-DURATION_SECONDS = 15
+STOP_SECONDS = 1.0
+"""How long it may take to give the Lease back."""
 MOST_SECONDS = 60
 """Longest duration that is believed: a later version may write a longer one, but a wrong one must not last for ever."""
 RELEASED_SECONDS = 1
@@ -112,9 +114,11 @@ class ObservedLease:
         """Tell whether another is written there."""
         return self._is_there and self.record.holder not in ("", identity)
 
-    def is_kept_from(self, identity: str, at: float) -> bool:
-        """Tell whether another may still hold it."""
-        return self.record.holder not in ("", identity) and at < self._since + self.record.seconds
+    def kept_seconds(self, identity: str, at: float) -> float:
+        """Return how long another may still hold it, also one who took it unseen before it was gone."""
+        if self.record.holder in ("", identity) and (self._is_there or not self.record.holder):
+            return 0.0
+        return max(0.0, self._since + self.record.seconds - at)
 
 
 def new_lease(namespace: str, name: str) -> Object:
@@ -128,13 +132,13 @@ def _micro_time(now: datetime) -> str:
 
 
 class Leader:
-    """Take the Lease *name* of *namespace* whenever nobody holds it, and keep it until stopped or lost.
+    """Take the Lease *name* of *namespace* whenever nobody holds it, and keep it until stopped.
 
     *identity* must be new in each process (pod name and a random part): one that returns would find itself holding.
-    *on_change* is called by the Leader's thread when the Lease is taken, and before it is given back or after it is lost.
-    ``lost`` is set once it was held and another process may hold it soon: the process must end. Nothing here compares this
-    clock with another machine's: the holder counts from before it sent its last renewal, the others from after they first saw it.
-    Who deletes a held Lease must start no process for 15 s: one that never saw it takes the next one at once.
+    *on_change* is called by the Leader's thread when the Lease is taken, and before it is given back or after it is lost; one that lost
+    it tries to take it again. Nothing here compares this clock with another machine's: the holder counts from before it sent its last
+    renewal, the others from after they first saw it. Who deletes a held Lease must start no process for 6 s: one that never saw it
+    takes the next one at once.
     """
 
     def __init__(
@@ -150,7 +154,6 @@ class Leader:
         uniform: Callable[[float, float], float] = random.uniform,
         pause: Callable[[float], object] | None = None,
     ) -> None:
-        self.lost = threading.Event()
         self._connection, self._key = connection, (namespace, name)
         self._reader = Reader(connection)
         self._title = f"Lease {namespace}/{name}"
@@ -167,66 +170,62 @@ class Leader:
         self._until = float("-inf")
         self._lease = self._new
         self._seen = ObservedLease()
-        self._asked = False
+        self._asked, self._gives_back = False, True
         self._problem = ""
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Give the Lease back and end, within seconds; end all writing before, for another process begins at once."""
+    def stop(self, *, give_back: bool = True) -> None:
+        """End within seconds. End all writing before: another process begins at once where the Lease is given back."""
+        self._gives_back = give_back
         self._stopped.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(STOP_SECONDS)
 
     def may_write(self) -> bool:
-        """Tell whether a write of at most 5 s may begin now; any thread may ask, before each write."""
-        return not self._stopped.is_set() and self._monotonic() < self._until
+        """Tell whether a write of at most WRITE_SECONDS may begin now; any thread may ask, before each write."""
+        return not self._stopped.is_set() and self._left() > 0
 
     def run(self) -> None:
-        """Take and keep the Lease until it is lost, or stopped: then give it back."""
+        """Take and keep the Lease until stopped: then give it back."""
         while not self._stopped.is_set():
             seconds = self._turn()
             if self._held and self._left() <= 0:
-                self._lose(
-                    f"not renewed for {RENEW_DEADLINE_SECONDS:g} s: {self._problem or 'this process stood still'}"
-                )
-            if self.lost.is_set():
-                return
+                why = self._problem or "this process stood still"
+                self._lose(f"not renewed for {RENEW_DEADLINE_SECONDS:g} s: {why}")
             self._pause(min(seconds, self._left()) if self._held else seconds)
         self._release()
 
     def _turn(self) -> float:
         """Try once to take or to renew; give the seconds until the next time."""
-        if self._held and self._left() <= 0:
-            return 0.0
+        seconds = RETRY_SECONDS * self._uniform(0.75, 1.25)
         try:
             if self._try():
                 self._problem = ""
-                return RETRY_SECONDS
-            problem, after = "", 0.0
+                return max(0.0, RETRY_SECONDS - RENEW_DEADLINE_SECONDS + self._left())
+            kept = self._seen.kept_seconds(self._identity, self._monotonic())
+            problem, seconds = "", min(seconds, kept or seconds)
         except RequestFailed as error:
-            problem, after = str(error), error.retry_after_seconds
+            problem, seconds = str(error), max(seconds, error.retry_after_seconds)
         except Exception as error:  # whatever it is, the next turn may go better; without this thread nobody renews
             _log.exception("%s: unexpected failure", self._title)
-            problem, after = repr(error), 0.0
+            problem = repr(error)
         if problem and problem != self._problem:
             _log.warning("%s: %s; trying again", self._title, problem)
         self._problem = problem
-        seconds = URGENT_SECONDS if self._held else RETRY_SECONDS * self._uniform(0.75, 1.25)
-        return max(seconds, min(after, MOST_PAUSE_SECONDS))
+        return min(seconds, MOST_PAUSE_SECONDS)
 
     def _try(self) -> bool:
         """Renew what is held without looking at it first, else look and take what is free; tell whether it is held now."""
-        if self._held and self._write(self._lease, LeaseRecord.of(self._lease)):
+        if self.may_write() and self._write(self._lease, LeaseRecord.of(self._lease)):
             return True
-        lease = self._read(self._timeout())
+        lease = self._read(REQUEST_SECONDS)
         self._seen.see(LeaseRecord.of(lease) if lease is not None else None, self._monotonic())
         if self._held and self._seen.is_taken_from(self._identity):
             self._lose(f"{self._seen.record.holder} has taken it")
-            return False
-        if not self._held and self._seen.is_kept_from(self._identity, self._monotonic()):
+        if not self._held and self._seen.kept_seconds(self._identity, self._monotonic()):
             return False
         if lease is not None:
             return self._write(lease, self._seen.record)
@@ -240,10 +239,11 @@ class Leader:
         body = record.held_by(self._identity, self._now()).within(lease)
         sent = self._monotonic()
         self._asked = True
-        written = self._send(body, self._timeout(), new=new)
+        written = self._send(body, REQUEST_SECONDS, new=new)
         if written is None:
             return False
         self._lease = written
+        self._seen.see(LeaseRecord.of(written), sent)
         self._until = sent + RENEW_DEADLINE_SECONDS
         if not self._held and self.may_write():
             self._held = True
@@ -271,10 +271,6 @@ class Leader:
             raise RequestFailed(response.problem, response.status)
         return response.json()
 
-    def _timeout(self) -> float:
-        """Give a request no longer than there is to lose."""
-        return min(REQUEST_SECONDS, max(0.1, self._left())) if self._held else REQUEST_SECONDS
-
     def _left(self) -> float:
         return self._until - self._monotonic()
 
@@ -283,7 +279,6 @@ class Leader:
         self._held = False
         _log.error("%s: lost by %s: %s", self._title, self._identity, why)
         self._report(False)
-        self.lost.set()
 
     def _release(self) -> None:
         """Give back what is held, also what a request without an answer may have taken; say where that fails."""
@@ -292,11 +287,11 @@ class Leader:
             self._held = False
             self._report(False)
         try:
-            for _ in range(2 if self._asked else 0):
-                lease = lease or self._read(REQUEST_SECONDS)
+            for _ in range(2 if self._asked and self._gives_back else 0):
+                lease = lease or self._read(STOP_SECONDS)
                 if lease is None or (record := LeaseRecord.of(lease)).holder != self._identity:
                     return
-                lease = self._send(record.released(self._now()).within(lease), REQUEST_SECONDS)
+                lease = self._send(record.released(self._now()).within(lease), STOP_SECONDS)
                 if lease is not None:
                     _log.info("%s: given back by %s", self._title, self._identity)
                     return

@@ -97,6 +97,17 @@ class ProfilesRead:
         """Return the generation of each object, by name."""
         return {each.name: each.generation for each in self.objects}
 
+    @property
+    def not_ready(self) -> Mapping[str, str]:
+        """Return what the controller says of each object that is not Ready as it is now, by name."""
+        ready = {each.name: each.conditions.get("Ready", ("", "")) for each in self.objects}
+        seen = {each.name for each in self.objects if each.observed >= each.generation}
+        return {
+            name: message
+            for name, (status, message) in ready.items()
+            if status == "False" and name in seen
+        }
+
     def known(self) -> Profiles:
         """Return the profiles; raise InputError where there are none to go by."""
         if self.profiles is not None:

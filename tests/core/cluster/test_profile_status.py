@@ -12,13 +12,16 @@ from msgspec.structs import replace
 
 from tests import ROOT
 from tests.profiles import profiles
+from tests.tables import table
 from tests.worlds import network
 from webhook.core import names
+from webhook.core.claim_templates import template_name
 from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, DeviceSlice
 from webhook.core.cluster.networks import Obstacle
 from webhook.core.cluster.nodes import NodeOffer, Shortage, Supply
 from webhook.core.cluster.profile_status import (
     MOST_CONDITIONS,
+    ClaimsSeen,
     Condition,
     ConditionReason,
     Content,
@@ -34,6 +37,7 @@ from webhook.core.cluster.profile_status import (
 )
 from webhook.core.model import Object
 from webhook.core.networks import define_network
+from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim
 
 SHARED = "{networks: [{network: default/rdma, resource: rdma/hca, count: 2}]}"
 RAILS = "{networks: [{network: rails/rail-0}, {network: rails/rail-1}]}"
@@ -42,6 +46,7 @@ OWN_DEVICE = (
     "{networks: [{network: rdma, resource: rdma/hca}], pod: {spec: {nodeSelector: {rail: fast}}}}"
 )
 HUGE = "{container: {resources: {limits: {hugepages-2Mi: 1Gi}}}, networks: []}"
+CLAIM = ProfileClaim("nic", (ClaimRequest("r", "a"), ClaimRequest("s", "b")))
 NODE = NodeOffer(
     "a", {"rail": "fast"}, {"rdma/hca": "8", "nvidia.com/rail": "1", "hugepages-2Mi": "2Gi"}
 )
@@ -75,6 +80,31 @@ def supply(wish: Wish, nodes: Sequence[NodeOffer], offers: DeviceOffers) -> Supp
     for node in nodes:
         search.look_at(node)
     return search.supply()
+
+
+@table(
+    "seen, told",
+    {
+        "all": (ClaimsSeen(frozenset({"a", "b"})), "True AllFound: DeviceClass a, b"),
+        "no class": (ClaimsSeen(), "False DeviceClassMissing: DeviceClass a, b do not exist; "),
+        "refused": (
+            ClaimsSeen(frozenset({"a", "b"}), {template_name(CLAIM): "bad CEL"}),
+            "False ClaimRefused: claim nic is refused by the API server: bad CEL",
+        ),
+        "no claims": (ClaimsSeen(is_served=False), "False ClaimsUnserved: the cluster serves"),
+        "no answer": (ClaimsSeen(problem="x"), "Unknown NotRead: DeviceClasses cannot be read: x"),
+    },
+)
+def test_says_of_claims_what_only_the_cluster_knows(seen: ClaimsSeen, told: str) -> None:
+    content = Content(Profile(name="a", claims=(CLAIM,)))
+    found = {
+        each.type: f"{each.status} {each.reason}: {each.message}"
+        for each in conditions_of(
+            content, Examined((), ()), NetworksSeen({}), NodesSeen({}), claims=seen
+        )
+    }
+    assert found["ClaimsUsable"].startswith(told)
+    assert found["Ready"].startswith("False") is told.startswith("False")
 
 
 def test_says_that_all_is_there() -> None:

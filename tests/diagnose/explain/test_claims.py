@@ -6,7 +6,9 @@ import pytest
 
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import ClaimScene
+from webhook.core.claim_templates import template_name
 from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, DeviceSlice
+from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, Profiles
 from webhook.diagnose.codes import Code
 
 UNALLOCATED = "0/2 nodes are available: 2 cannot allocate all claims."
@@ -37,6 +39,33 @@ def test_a_claim_that_waits_for_a_driver_that_is_silent(is_there: bool) -> None:
         if is_there
         else [("DeviceClass nic", "names dra.net, of which there is no ResourceSlice")]
     )
+
+
+@pytest.mark.parametrize(
+    ("not_ready", "advice"),
+    [
+        ({}, "the controller makes it for profile cards: look at its log"),
+        (
+            {"cards": "claim nic is refused: bad CEL"},
+            "correct FabricProfile cards, which is not Ready: claim nic is refused: bad CEL",
+        ),
+    ],
+)
+def test_a_template_of_a_profile_is_not_to_be_created_by_hand(
+    not_ready: dict[str, str], advice: str
+) -> None:
+    claim = ProfileClaim("nic", (ClaimRequest("r", "a"),))
+    scene = pending()
+    for pod in scene.pods.values():
+        pod["status"]["resourceClaimStatuses"] = []
+        for entry in pod["spec"]["resourceClaims"]:
+            entry["resourceClaimTemplateName"] = template_name(claim)
+    cards = Profiles(profiles={"cards": Profile(name="cards", claims=(claim,))})
+    scene.changes |= {"profiles": cards, "not_ready": not_ready, "claim_templates": frozenset()}
+    (found,) = [
+        each for each in findings(scene, "claims") if each.code is Code.CLAIM_TEMPLATE_MISSING
+    ]
+    assert found.action == advice
 
 
 def test_the_classes_among_which_a_request_may_choose_are_looked_at() -> None:

@@ -10,11 +10,9 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.kube.catalogue import SECRETS
 from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import Reader
 from webhook.kube.tls_secret import TlsSecret, read_tls_secret
-
-REQUEST_SECONDS = 4.0
-"""Time of one request: it has ended before another leader may write."""
 
 
 class SecretStore:
@@ -23,7 +21,7 @@ class SecretStore:
     def __init__(self, connection: Connection, namespace: str, name: str) -> None:
         self.title = f"Secret {namespace}/{name}"
         self._connection = connection
-        self._reader = Reader(connection, REQUEST_SECONDS)
+        self._reader = Reader(connection, WRITE_SECONDS)
         self._key = (namespace, name)
         self._path = SECRETS.object_path(self._key)
         self._collection = SECRETS.path_in(namespace)
@@ -83,7 +81,7 @@ def written(
     headers: Mapping[str, str],
 ) -> bool:
     """Send a write; False where the object is not, or no more, as it was known. Raises RequestFailed for any other refusal."""
-    response = connection.request(method, path, body=body, headers=headers, timeout=REQUEST_SECONDS)
+    response = connection.request(method, path, body=body, headers=headers, timeout=WRITE_SECONDS)
     if response.status in (404, 409) and not _is_lacking_namespace(method, response.status):
         return False
     if response.status not in (200, 201):

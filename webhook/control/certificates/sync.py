@@ -14,10 +14,11 @@ from certs.issue import CLOCK_SKEW
 from certs.rotation import Kind, Policy, Rotation, advance
 from certs.trust import View
 from webhook.control.certificates.ca_bundle import ca_bundle_patch, publish, trusted_everywhere
-from webhook.control.certificates.secret import REQUEST_SECONDS, SecretStore
+from webhook.control.certificates.secret import SecretStore
 from webhook.core import names
 from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import Reader
 from webhook.kube.tls_secret import TlsSecret
 from webhook.kube.webhook_configuration import (
@@ -32,7 +33,7 @@ PERIOD_SECONDS = 5.0
 SOON_SECONDS = 0.5
 """Pause after a change, and while another replica leads."""
 MOST_RETRY_AFTER_SECONDS = 30.0
-STOP_SECONDS = 5.0
+STOP_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class CertificateSync:
     ) -> None:
         self._connection, self._settings, self._leads = connection, settings, may_write
         self._on_end, self._on_write, self._monotonic, self._now = on_end, on_write, monotonic, now
-        self._reader = Reader(connection, REQUEST_SECONDS)
+        self._reader = Reader(connection, WRITE_SECONDS)
         self._secret = SecretStore(connection, settings.namespace, settings.secret)
         self._published: dict[str, float] = {}
         self._period = period_seconds
@@ -78,11 +79,12 @@ class CertificateSync:
         """Start the thread."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """End the thread, once a write that is under way has ended."""
+    def stop(self) -> bool:
+        """End the thread; tell whether no write is under way any more."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
+        return not self._thread.is_alive()
 
     def turn(self) -> float:
         """Read, decide and write once; return the seconds until the next time.

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.core import names
+from webhook.core.claim_templates import CLAIMS_UNSERVED, template_name
 from webhook.core.cluster.demand import NOWHERE, Definitions, find_demands, wanted
 from webhook.core.cluster.device_classes import Given
 from webhook.core.cluster.networks import NetworkFault, NetworkLook, Obstacle, look_at_network
@@ -19,7 +20,12 @@ from webhook.core.profiles import ClusterSettings, Profile, Profiles
 from webhook.core.quantity import format_quantity
 from webhook.core.wording import listed
 
-CONDITIONS = READY, NETWORKS_FOUND, DEVICES_OFFERED = ("Ready", "NetworksFound", "DevicesOffered")
+CONDITIONS = READY, NETWORKS_FOUND, CLAIMS_USABLE, DEVICES_OFFERED = (
+    "Ready",
+    "NetworksFound",
+    "ClaimsUsable",
+    "DevicesOffered",
+)
 MOST_CONDITIONS = 8
 _MOST_MESSAGE = 1024
 _MOST_TOLD = 3
@@ -38,6 +44,9 @@ class ConditionReason(StrEnum):
     POD_LABELS_TAKEN = "PodLabelsTaken"
     MULTUS_MISSING = "MultusMissing"
     NETWORKS_NOT_FOUND = "NetworksNotFound"
+    CLAIMS_UNSERVED = "ClaimsUnserved"
+    DEVICE_CLASS_MISSING = "DeviceClassMissing"
+    CLAIM_REFUSED = "ClaimRefused"
     DEVICE_CLASS_OFFERS = "DeviceClassOffers"
 
 
@@ -84,6 +93,18 @@ class NetworksSeen(NamedTuple):
     definitions: Definitions | None
     problem: str = ""
     is_installed: bool = True
+
+
+class ClaimsSeen(NamedTuple):
+    """Hold the names of the DeviceClasses, and which claims' templates the API server refuses: its words, by the template's name.
+
+    *is_served*: the cluster has claims (DRA). *problem*: why that is not known.
+    """
+
+    classes: frozenset[str] = frozenset()
+    refused: Mapping[str, str] = {}
+    is_served: bool = True
+    problem: str = ""
 
 
 class NodesSeen(NamedTuple):
@@ -138,14 +159,19 @@ def examine_profile(
 
 
 def conditions_of(
-    content: Content, examined: Examined, networks: NetworksSeen, nodes: NodesSeen
+    content: Content,
+    examined: Examined,
+    networks: NetworksSeen,
+    nodes: NodesSeen,
+    claims: ClaimsSeen = ClaimsSeen(),  # noqa: B008  # it cannot be changed
 ) -> list[Condition]:
     """Return all conditions of a profile; *examined* is of its content, and empty where that cannot be used."""
     if content.profile is None:
         return _without_content(content)
-    found = _networks_found(examined, networks)
-    offered = _devices_offered(examined, networks, nodes)
-    wrong = next((each for each in (found, offered) if each.status == "False"), None)
+    others = [_networks_found(examined, networks), _devices_offered(examined, networks, nodes)]
+    if content.profile.claims:
+        others.insert(1, _claims_usable(content.profile, claims))
+    wrong = next((each for each in others if each.status == "False"), None)
     if examined.same_labels:
         told = f"spec.podLabels: {examined.same_labels} has the same, and pods that carry them take that one; change one of the two"
         ready = Condition(READY, "False", ConditionReason.POD_LABELS_TAKEN, told)
@@ -153,7 +179,7 @@ def conditions_of(
         ready = Condition(READY, "False", wrong.reason, wrong.message)
     else:
         ready = Condition(READY, "True", ConditionReason.USABLE, "its content can be used")
-    told_all = (ready, found, offered)
+    told_all = (ready, *others)
     return [one._replace(message=printable(one.message, _MOST_MESSAGE)) for one in told_all]
 
 
@@ -194,6 +220,30 @@ def _networks_found(examined: Examined, networks: NetworksSeen) -> Condition:
         return Condition(NETWORKS_FOUND, "Unknown", ConditionReason.NO_NAMESPACE, message)
     shown = listed((look.title for look in examined.looks), _MOST_TOLD)
     return Condition(NETWORKS_FOUND, "True", ConditionReason.ALL_FOUND, f"found: {shown}")
+
+
+def _claims_usable(profile: Profile, claims: ClaimsSeen) -> Condition:
+    classes = {each.device_class_name for claim in profile.claims for each in claim.requests}
+    missing = sorted(classes - claims.classes)
+    refused = [
+        f"claim {claim.name} is refused by the API server: {claims.refused[name]}"
+        for claim in profile.claims
+        if (name := template_name(claim)) in claims.refused
+    ]
+    if claims.problem:
+        message = f"DeviceClasses cannot be read: {claims.problem}"
+        return Condition(CLAIMS_USABLE, "Unknown", ConditionReason.NOT_READ, message)
+    if not claims.is_served:
+        return Condition(CLAIMS_USABLE, "False", ConditionReason.CLAIMS_UNSERVED, CLAIMS_UNSERVED)
+    if missing:
+        verb = "does" if len(missing) == 1 else "do"
+        message = f"DeviceClass {listed(missing, _MOST_TOLD)} {verb} not exist; install the driver, or correct the profile"
+        return Condition(CLAIMS_USABLE, "False", ConditionReason.DEVICE_CLASS_MISSING, message)
+    if refused:
+        message = listed(refused, _MOST_TOLD, "; ")
+        return Condition(CLAIMS_USABLE, "False", ConditionReason.CLAIM_REFUSED, message)
+    shown = listed(sorted(classes), _MOST_TOLD)
+    return Condition(CLAIMS_USABLE, "True", ConditionReason.ALL_FOUND, f"DeviceClass {shown}")
 
 
 def _fault_text(look: NetworkLook, fault: NetworkFault, namespaces: Sequence[str]) -> str:
@@ -296,8 +346,7 @@ def next_status(
                 "message": condition.message,
             }
         )
-    ours = {condition.type for condition in conditions}
-    others = [each for each in known if str(each.get("type")) not in ours]
+    others = [each for each in known if str(each.get("type")) not in CONDITIONS]
     made += others[: MOST_CONDITIONS - len(made)]
     status: Object = {
         "observedGeneration": generation,

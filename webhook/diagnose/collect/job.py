@@ -200,6 +200,7 @@ def read_job(
         profiles=profiles.profiles if profiles else None,
         unusable=profiles.unusable if profiles else frozenset(),
         generations=profiles.generations if profiles else {},
+        not_ready=profiles.not_ready if profiles else {},
         claims=claims,
         claim_templates=claim_templates,
         device_offers=device_offers.result(),

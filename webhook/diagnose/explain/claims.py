@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from webhook.core.addresses.claim import read_claim
+from webhook.core.claim_templates import is_template_name, template_name
 from webhook.core.model import Object
 from webhook.core.reconcile.complaint import BOUND_SECONDS
 from webhook.diagnose.codes import Code
@@ -61,7 +62,7 @@ def _pending(
             message = (
                 f"asks by claim {name} for ResourceClaimTemplate {template}, which does not exist"
             )
-            action = f"create it in namespace {reading.namespace}, or correct the name and restart the job"
+            action = _template_advice(reading, template)
             yield Observation(
                 Stage.SCHEDULING, "fail", Code.CLAIM_TEMPLATE_MISSING, message, action, pods
             )
@@ -82,6 +83,20 @@ def _pending(
         yield Observation(
             Stage.SCHEDULING, "fail", Code.CLAIM_UNALLOCATED, message, pods=pods, detail=detail
         )
+
+
+def _template_advice(reading: Reading, template: str) -> str:
+    """Say what to do about a template that is not there: one of a profile's claims is made by the controller."""
+    if not is_template_name(template):
+        return (
+            f"create it in namespace {reading.namespace}, or correct the name and restart the job"
+        )
+    for profile in reading.profiles.profiles.values() if reading.profiles else ():
+        if template in map(template_name, profile.claims):
+            if said := reading.not_ready.get(profile.name):
+                return f"correct FabricProfile {profile.name}, which is not Ready: {said}"
+            return f"the controller makes it for profile {profile.name}: look at its log"
+    return "no profile gives it any more: restart the job"
 
 
 def _silent(reading: Reading, claim: Object) -> Iterator[Observation]:

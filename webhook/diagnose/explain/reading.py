@@ -26,7 +26,7 @@ class Reading:
     *labelled*: when the profile label of the namespace was written, as `label_time` tells. *neighbours*: by the name of a node that
     offers what a pod on no node asks for, the pods of all namespaces there.
     *unusable*: names of profiles whose object has a fault; what the webhook makes of them is unknown. *generations*: by the name of
-    each profile that is an object.
+    each profile that is an object. *not_ready*: what the controller says of each that is not Ready, by name.
     *claims*: the ResourceClaims of the namespace by name, and the names of its ResourceClaimTemplates; None where they could not be
     read, or no pod has any. *device_offers*: what drivers give out by claims (DRA).
     *workloads*: Kueue's Workloads of the job that have not finished, None where they could not be read.
@@ -51,6 +51,7 @@ class Reading:
     profiles: Profiles | None = None
     unusable: frozenset[str] = frozenset()
     generations: Mapping[str, int] = field(default_factory=dict)
+    not_ready: Mapping[str, str] = field(default_factory=dict)
     claims: Mapping[str, Object] | None = None
     claim_templates: frozenset[str] | None = None
     device_offers: DeviceOffers = field(default_factory=DeviceOffers)
