@@ -13,9 +13,8 @@ from certs.pem import hosts, is_pair, is_signed_by, read_authorities, read_certi
 from certs.serving import ServingCertificate
 from certs.throwaway import make_throwaway
 from tests.fake_objects import SECRET, Cluster, FakeConnection, Replica
-from webhook.cli import main
+from webhook.cli import kubeconfig, main
 from webhook.core import names
-from webhook.kube import connection as kube_connection
 
 
 def run(*arguments: str | Path) -> Result:
@@ -29,7 +28,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     cluster.now = datetime.now(UTC)
     cluster.configure(b"")
     Replica(cluster).turn()
-    monkeypatch.setattr(kube_connection, "connect", lambda **_: FakeConnection(cluster))
+    monkeypatch.setattr(kubeconfig, "connect", lambda **_: FakeConnection(cluster))
     return cluster
 
 

@@ -28,7 +28,7 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ProfileReading]:
     def reading(*options: str) -> ProfileReading:
         readings: list[ProfileReading] = []
 
-        def keep(_settings: run.ControllerSettings, reading: ProfileReading) -> bool:
+        def keep(_: run.ControllerSettings, reading: ProfileReading, _connect: object) -> bool:
             readings.append(reading)
             return True
 

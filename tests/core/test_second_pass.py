@@ -220,19 +220,17 @@ def test_a_first_pod_that_is_called_localhost_and_by_name_keeps_both() -> None:
 
 
 def test_a_copy_is_judged_a_few_times_where_the_cluster_changes_with_each_look() -> None:
-    class Changing(ObjectsWorld):
-        looks = 0
+    looks: list[str] = []
 
-        def network(self, namespace: str, name: str) -> NetworkDefinition:
-            self.looks += 1
-            return NetworkDefinition(
-                namespace, name, (f"example.com/card-{self.looks}",), has_ipam=True
-            )
+    def changing(namespace: str, name: str) -> NetworkDefinition:
+        looks.append(f"example.com/card-{len(looks) + 1}")
+        return NetworkDefinition(namespace, name, (looks[-1],), has_ipam=True)
 
     pod = pods.load("pods/indexed-job-1.yaml")
     source = {"fieldRef": {"fieldPath": f"metadata.annotations['{names.WAIT_ENDS}']"}}
     pod["spec"]["containers"][0]["env"].append({"name": "MASTER_ADDR", "valueFrom": source})
-    world = Changing([namespace("train", "shared")])
+    world = ObjectsWorld([namespace("train", "shared")])
+    world.network = changing
     verdict = decide(
         pod,
         "train",
@@ -240,11 +238,9 @@ def test_a_copy_is_judged_a_few_times_where_the_cluster_changes_with_each_look()
         world,
     )
     assert verdict.allowed
-    assert world.looks == 4
+    assert len(looks) == 4
     limits = verdict.pod["spec"]["containers"][0]["resources"]["limits"]
-    assert [name for name in limits if name.startswith("example.com/")] == [
-        f"example.com/card-{look}" for look in range(1, 5)
-    ]
+    assert [name for name in limits if name.startswith("example.com/")] == looks
 
 
 def test_a_copy_is_judged_as_what_it_is_without_what_it_carried() -> None:

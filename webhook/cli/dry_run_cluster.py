@@ -43,15 +43,14 @@ class _LabelledWorld(PermittedWorld):
     def __init__(self, world: World, profile: str) -> None:
         super().__init__(world)
         self._profile = profile
+        self._find_namespace = world.namespace
+        self.namespace = self.fresh_namespace = self._labelled
 
-    def namespace(self, name: str) -> Namespace | None:
-        """Look a namespace up by name."""
-        found = super().namespace(name)
+    def _labelled(self, name: str) -> Namespace | None:
+        found = self._find_namespace(name)
         if found is None or not self._profile or names.PROFILE in found.labels:
             return found
         return replace(found, labels={**found.labels, names.PROFILE: self._profile})
-
-    fresh_namespace = namespace
 
 
 class Row(NamedTuple):
