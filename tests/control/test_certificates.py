@@ -262,24 +262,6 @@ def test_issues_for_whom_the_configuration_calls(cluster: Cluster) -> None:
     assert len(replica.writes) == 2
 
 
-def test_runs_in_a_thread_until_stop(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    failures = [RequestFailed("GET answered 403: no", 403), ValueError("odd")]
-
-    def fail_at_first(_method: str, _path: str) -> None:
-        if failures:
-            raise failures.pop(0)
-
-    cluster.before = fail_at_first
-    replica = Replica(cluster)
-    replica.sync.start()
-    replica.sync.stop()
-    assert not replica.sync._thread.is_alive()
-    assert [record.message for record in caplog.records] in (
-        [],
-        ["certificates: certificates are not kept: GET answered 403: no"],
-    )
-
-
 @pytest.mark.parametrize(
     "obj",
     [

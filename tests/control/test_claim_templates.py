@@ -20,6 +20,7 @@ from tests.fake_apiserver import (
 )
 from tests.waiting import Clock, wait_until
 from webhook.control import claim_templates as module
+from webhook.control import leader_loop
 from webhook.control.claim_templates import UNNEEDED_SECONDS, ClaimTemplates
 from webhook.core.claim_templates import make_template, template_name, template_spec
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim
@@ -107,7 +108,8 @@ class World:
 @pytest.fixture
 def world(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(module, "FOLLOWER_SECONDS", 0.02)
-    monkeypatch.setattr(module, "SETTLE_SECONDS", 0.01)
+    monkeypatch.setattr(leader_loop, "FOLLOWER_SECONDS", 0.02)
+    monkeypatch.setattr(leader_loop, "SETTLE_SECONDS", 0.01)
     return World(server)
 
 
@@ -317,7 +319,7 @@ def test_only_who_leads_asks_or_writes(world: World) -> None:
     with running(world.keeper):
         world.keeper.wake()
         before = len(world.server.requests)
-        world.keeper._stopped.wait(0.1)
+        world.keeper._loop._stopped.wait(0.1)
         assert len(world.server.requests) == before == 0
         world.leads = True
         wait_until(lambda: world.there() == {("ml", NAME)}, "the template")

@@ -238,7 +238,9 @@ def test_no_claims_api_harms_nothing(world: World, caplog: pytest.LogCaptureFixt
     world.put("m", "10.0.0.1")
     with running(world):
         wait_until(lambda: world.told().get("m") == "10.0.0.1", "the address of the other")
-        wait_until(lambda: "serves no ResourceClaims" in caplog.text, "the warning")
+        wait_until(
+            lambda: "no address meanwhile: the cluster serves neither" in caplog.text, "the warning"
+        )
         assert world.controller.checks() == {"namespaces": "", "pods": ""}
 
 

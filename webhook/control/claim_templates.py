@@ -7,13 +7,13 @@ again and again. One that somebody made with our labels and another content stay
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
+from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names
 from webhook.core.claim_templates import (
     CLAIMS_UNSERVED,
@@ -42,9 +42,6 @@ NAMING_PODS = PODS.select(labels=names.CLAIMS, fields=UNFINISHED)
 UNNEEDED_SECONDS = 600.0
 """How long a template stays that nobody needs: the pods of a job may come one after the other."""
 FOLLOWER_SECONDS = 0.5
-STOP_SECONDS = 1.0
-SETTLE_SECONDS = 0.2
-"""What changes within it is judged at once."""
 PERIOD_SECONDS, RETRY_SECONDS = 60.0, 10.0
 """How long until all is judged again if nothing changes; where something could not be done."""
 MOST_NAMED = 16
@@ -81,7 +78,7 @@ class ClaimTemplates:
         on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._connection, self._leads, self._namespaces = connection, may_write, namespaces
+        self._connection, self._namespaces = connection, namespaces
         self._never = (*NEVER_REACHED, own_namespace)
         self._on_restart, self._monotonic = on_restart, monotonic
         self._api = ClaimsApi(Reader(connection, WRITE_SECONDS), monotonic)
@@ -90,30 +87,33 @@ class ClaimTemplates:
         self._watched: _Watched | None = None
         self._unneeded: dict[Key, float] = {}
         self._told: Mapping[str, str] = {}
-        self._stopped, self._woken = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name="claim-templates", daemon=True)
+        self._loop = LeaderLoop(
+            "claim-templates",
+            self.turn,
+            may_write,
+            fault="ResourceClaimTemplates are not kept",
+            on_lost=self._unwatch,
+            most_pause_seconds=RETRY_SECONDS,
+        )
 
     def start(self) -> None:
         """Start the thread."""
-        self._thread.start()
+        self._loop.start()
 
     def stop(self) -> bool:
         """End it; tell whether no request is under way any more."""
-        self._stopped.set()
-        self._woken.set()
-        if self._thread.is_alive():
-            self._thread.join(STOP_SECONDS)
+        has_ended = self._loop.stop()
         self._unwatch()
-        return not self._thread.is_alive()
+        return has_ended
 
     def wake(self) -> None:
         """Judge again soon: labels of namespaces have changed. Any thread may call it."""
-        self._woken.set()
+        self._loop.wake()
 
     def put(self, profiles: Mapping[str, Profile | None]) -> None:
         """Put the profiles in force; of one whose content cannot be used, None, the last one counts. Any thread may call it."""
         self._put = profiles
-        self._woken.set()
+        self._loop.wake()
 
     def turn(self) -> float:
         """Make and remove what is to be; return the seconds until the next time, if nothing changes before. Raises RequestFailed."""
@@ -162,26 +162,6 @@ class ClaimTemplates:
         )
         return RETRY_SECONDS if self._told else PERIOD_SECONDS
 
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            self._woken.clear()
-            if not self._may_write():
-                self._unwatch()
-                self._stopped.wait(FOLLOWER_SECONDS)
-                continue
-            try:
-                self._woken.wait(self.turn())
-                self._stopped.wait(SETTLE_SECONDS)
-            except RequestFailed as error:  # what wakes would fail too
-                self._tell({"ResourceClaimTemplates": f"are not kept: {error}; trying again"})
-                self._stopped.wait(RETRY_SECONDS)
-            except Exception:  # the next turn may go better
-                log.exception("ResourceClaimTemplates are not kept: internal error")
-                self._stopped.wait(PERIOD_SECONDS)
-
-    def _may_write(self) -> bool:
-        return not self._stopped.is_set() and self._leads()
-
     def _watch(self) -> _Watched | None:
         """Watch in the version that the cluster serves; None where it serves none. Raises RequestFailed."""
         ours = self._api.served(OURS)
@@ -204,8 +184,8 @@ class ClaimTemplates:
             self._connection,
             resource,
             read,
-            on_change=lambda _key, _value: self._woken.set(),
-            on_listed=self._woken.set,
+            on_change=lambda _key, _value: self._loop.wake(),
+            on_listed=self._loop.wake,
             on_restart=self._on_restart,
             monotonic=self._monotonic,
         )
@@ -234,7 +214,7 @@ class ClaimTemplates:
 
     def _write(self, done: str, method: str, path: str, body: Object, **how: Any) -> str:
         """Write, where this replica may; return why that fails. Raises RequestFailed where all others would fail too."""
-        if not self._may_write():
+        if not self._loop.may_write():
             return ""
         try:
             response = self._connection.request(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+from webhook.control.leader_loop import LeaderLoop
 from webhook.core.addresses.claim import Claim, read_claim, tell
+from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.model import Object
 from webhook.kube.catalogue import RESOURCE_CLAIMS
 from webhook.kube.claims_api import REFRESH_SECONDS, ClaimsApi
@@ -17,10 +18,7 @@ from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Key
 
-log = logging.getLogger(__name__)
-
 REQUEST_SECONDS = 10.0
-STOP_SECONDS = 1.0
 AGAIN_SECONDS = 5.0
 """How soon the version is asked for again while it is not known."""
 PodUser: TypeAlias = tuple[str, str, str]
@@ -49,17 +47,23 @@ class ClaimWatch:
         self._lock = threading.Lock()
         self._claims: dict[Key, Claim] = {}
         self._of_pod: dict[PodUser, set[Key]] = {}
-        self._stopped = threading.Event()
         self._informer: Informer[Claim] | None = None
-        self._thread: threading.Thread | None = None
-        self._said = ""
+        self._path = ""
+        self._is_needed = False
+        self._loop = LeaderLoop(
+            "claims",
+            self._turn,
+            lambda: True,  # one that does not lead follows too
+            fault="pods of profiles with addressSource: claim get no address meanwhile",
+            most_pause_seconds=AGAIN_SECONDS,
+        )
 
     def need(self) -> None:
         """Follow claims from now on."""
         with self._lock:
-            if self._thread is None and not self._stopped.is_set():
-                self._thread = threading.Thread(target=self._run, name="claims", daemon=True)
-                self._thread.start()
+            if not self._is_needed:
+                self._is_needed = True
+                self._loop.start()
 
     def told(self, namespace: str, name: str, uid: str) -> str:
         """Return what the claims of a pod tell, as `tell` writes it; empty where that is nothing yet."""
@@ -70,60 +74,39 @@ class ClaimWatch:
 
     def stop(self) -> None:
         """End the threads."""
-        self._stopped.set()
-        if self._thread is not None:
-            self._thread.join(STOP_SECONDS)
+        self._loop.stop()
         if self._informer is not None:
             self._informer.stop()
 
-    def _run(self) -> None:
+    def _turn(self) -> float:
         """Follow them in the version that the cluster serves, and look now and then whether that has changed."""
-        path = ""
-        while not self._stopped.is_set():
-            pause = REFRESH_SECONDS
-            try:
-                served = self._api.served(RESOURCE_CLAIMS)
-                if served is None:
-                    self._say(
-                        "the cluster serves no ResourceClaims (resource.k8s.io/v1 or v1beta2)"
-                    )
-                elif served.path != path:
-                    path, self._said = served.path, ""
-                    self._follow(
-                        Informer(
-                            self._connection,
-                            served,
-                            self._read,
-                            on_change=self._changed,
-                            on_restart=self._on_restart,
-                            monotonic=self._monotonic,
-                        )
-                    )
-            except RequestFailed as error:
-                self._say(f"ResourceClaims cannot be followed: {error}")
-                pause = AGAIN_SECONDS
-            except Exception:  # the next turn may succeed
-                log.exception("claims: unexpected failure")
-                pause = AGAIN_SECONDS
-            self._stopped.wait(pause)
+        served = self._api.served(RESOURCE_CLAIMS)
+        if served is None:
+            raise RequestFailed(CLAIMS_UNSERVED, 404, REFRESH_SECONDS)
+        if served.path != self._path:
+            self._path = served.path
+            self._follow(
+                Informer(
+                    self._connection,
+                    served,
+                    self._read,
+                    on_change=self._changed,
+                    on_restart=self._on_restart,
+                    monotonic=self._monotonic,
+                )
+            )
+        return REFRESH_SECONDS
 
     def _follow(self, informer: Informer[Claim]) -> None:
-        """Begin with this watch, and end the former one; what that one knew is listed anew."""
+        """Begin with this watch, and end the former one; what that one knew is listed again."""
         with self._lock:
             former, self._informer = self._informer, informer
         if former is not None:
             former.stop()
             for key in tuple(former.items):
                 self._changed(key, None)
-        if not self._stopped.is_set():
+        if self._loop.may_write():
             informer.start()
-
-    def _say(self, problem: str) -> None:
-        if problem != self._said:
-            log.warning(
-                "%s: pods of profiles with addressSource: claim get no address meanwhile", problem
-            )
-        self._said = problem
 
     def _read(self, obj: Object) -> Claim | None:
         claim = read_claim(obj)

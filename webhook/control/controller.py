@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from webhook.control.claims import ClaimWatch
 from webhook.control.inspector import EventSink, Inspector
+from webhook.control.leader_loop import LeaderLoop
 from webhook.control.publisher import THREADS, Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.control.scope import Scope
@@ -122,21 +123,35 @@ class Controller:
             settle=self._settle,
             may_write=leadership.may_write,
         )
+        self._loops = (
+            LeaderLoop(
+                "inspect",
+                self._inspector.turn,
+                leadership.may_write,
+                fault="pods that wait are not looked at",
+                on_lost=self._inspector.forget,
+            ),
+            LeaderLoop(
+                "sweep",
+                self._sweep,
+                leadership.may_write,
+                fault="addresses are not looked for again",
+            ),
+        )
 
     def start(self) -> None:
         """Start the threads; pods are listed once it is known which namespaces are labelled."""
         self._namespaces.start()
         self._publisher.start()
-        for name, target in (
-            ("inspect", lambda: self._inspector.run(self._stopped)),
-            ("sweep", self._sweep),
-        ):
-            threading.Thread(target=target, name=name, daemon=True).start()
+        for loop in self._loops:
+            loop.start()
 
     def stop(self) -> bool:
         """End the threads; tell whether no write is under way any more."""
         self._stopped.set()
         has_ended = self._publisher.stop()
+        for loop in self._loops:
+            loop.stop()
         self._namespaces.stop()
         self._pods.stop()
         self._claims.stop()
@@ -269,15 +284,12 @@ class Controller:
             units = self._jobs.settle(job, rank_zero, fates)
         self._publish(units)
 
-    def _sweep(self) -> None:
+    def _sweep(self) -> float:
         """Publish now and then whatever lacks: what somebody else removed, and what was dropped while no replica led."""
-        while not self._stopped.wait(SWEEP_SECONDS):
-            try:
-                with self._lock:
-                    self._jobs.sweep()
-                self._publish_all()
-            except Exception:  # the next round may succeed
-                log.exception("sweep failed unexpectedly")
+        with self._lock:
+            self._jobs.sweep()
+        self._publish_all()
+        return SWEEP_SECONDS
 
 
 class SeenPod(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -99,22 +98,21 @@ class Inspector:
         self._large_until: dict[str, float] = {}
         self._asked = 0
 
-    def run(self, stopped: threading.Event) -> None:
-        """Inspect until *stopped*."""
-        pause = PERIOD_SECONDS
-        while not stopped.wait(pause):
-            begin = self._monotonic()
-            try:
-                self.inspect()
-            except Exception:  # the next round may succeed
-                log.exception("inspection of waiting pods failed unexpectedly")
-            pause = max(1.0, PERIOD_SECONDS - (self._monotonic() - begin))
+    def turn(self) -> float:
+        """Inspect, and return the seconds until the next round."""
+        begin = self._monotonic()
+        self.inspect()
+        return max(1.0, PERIOD_SECONDS - (self._monotonic() - begin))
+
+    def forget(self) -> None:
+        """Forget since when pods wait: another replica leads, and this one's clock counts from when it does."""
+        self._look_at.clear()
+        self._on_node_since.clear()
 
     def inspect(self) -> None:
         """Inspect the namespaces whose suspects are due, the stuck ones first, as many as MOST_REQUESTS allow."""
         if not self._may_write():
-            self._look_at.clear()
-            self._on_node_since.clear()
+            self.forget()
             return
         begin, former, since, self._asked = self._monotonic(), self._look_at, self._on_node_since, 0
         self._look_at, self._on_node_since = {}, {}

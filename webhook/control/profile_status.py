@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
 
+from webhook.control.leader_loop import STOP_SECONDS, LeaderLoop
 from webhook.core import names
 from webhook.core.claim_templates import MANAGER, make_template, template_name
 from webhook.core.cluster.demand import NEVER_REACHED
@@ -56,9 +57,7 @@ from webhook.kube.resource import Key, Resource
 log = logging.getLogger(__name__)
 
 FOLLOWER_SECONDS = 0.5
-"""How often one that does not lead looks whether it does."""
-SETTLE_SECONDS = 0.2
-"""How long to wait after a change for those that come with it."""
+"""How often one that does not know the namespaces looks whether it does."""
 PERIOD_SECONDS = 300.0
 """After how long the cluster is looked at again, though no profile and no label has changed."""
 UNSOUND_SECONDS = 30.0
@@ -67,9 +66,7 @@ REST = 5.0
 """How many times as long as a turn took nothing is done after it, however often profiles and labels change."""
 NODES_REST = 20.0
 """How many times as long as a list of nodes took they are not listed again, where one lacks something."""
-MOST_REST_SECONDS = 120.0
 REQUEST_SECONDS = 30.0
-STOP_SECONDS = 0.5
 PATIENCE = 3
 """Failures in a row after which what the API server does not answer is unknown: its restart shall not change every status."""
 NODES_A_PAGE = 100
@@ -131,7 +128,7 @@ class ProfileStatus:
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._connection, self._leads, self._namespaces = connection, may_write, namespaces
+        self._connection, self._namespaces = connection, namespaces
         self._read_contents, self._read_settings = reading
         self._on_read = on_read
         self._own_namespace = own_namespace
@@ -149,20 +146,25 @@ class ProfileStatus:
         self._taken: set[str] = set()
         self._sent: dict[str, Object] = {}
         self._judged: dict[str, int] = {}
+        self._written: dict[str, str] = {}
         self._told: dict[str, str] = {}
-        self._failures = 0
-        self._stopped, self._woken, self._writing = (
-            threading.Event(),
-            threading.Event(),
-            threading.Lock(),
+        self._listed, self._writing = threading.Event(), threading.Lock()
+        self._loop = LeaderLoop(
+            "profile-status",
+            self.turn,
+            lambda: may_write() and self._listed.is_set(),
+            fault="the status of profiles is not written",
+            on_lost=lambda: self._supplies.clear(),
+            rest=REST,
+            most_pause_seconds=period_seconds,
+            monotonic=monotonic,
         )
-        self._thread = threading.Thread(target=self._run, name="profile-status", daemon=True)
         self._profiles = Informer(
             connection,
             FABRIC_PROFILES,
             read_object,
             on_change=self._changed,
-            on_listed=self._woken.set,
+            on_listed=self._listed.set,
             on_restart=on_restart,
             monotonic=monotonic,
         )
@@ -170,12 +172,11 @@ class ProfileStatus:
     def start(self) -> None:
         """Start the threads."""
         self._profiles.start()
-        self._thread.start()
+        self._loop.start()
 
     def stop(self) -> bool:
         """End the threads; tell whether no write is under way any more. A look that is, may end later."""
-        self._stopped.set()
-        self._woken.set()
+        self._loop.stop()
         self._profiles.stop()
         has_ended = self._writing.acquire(timeout=STOP_SECONDS)
         if has_ended:
@@ -183,8 +184,8 @@ class ProfileStatus:
         return has_ended
 
     def wake(self) -> None:
-        """Judge anew soon: labels of namespaces have changed. Any thread may call it."""
-        self._woken.set()
+        """Judge again soon: labels of namespaces have changed. Any thread may call it."""
+        self._loop.wake()
 
     def turn(self) -> float:
         """Read, judge and write once; return the seconds until the next time, if nothing changes before. Raises RequestFailed."""
@@ -230,43 +231,6 @@ class ProfileStatus:
             raise failed
         return self._period if is_sound else self._unsound
 
-    def _run(self) -> None:
-        seconds = 0.0
-        while not self._stopped.is_set():
-            self._woken.wait(seconds)
-            if not (self._may_write() and self._profiles.synced):
-                self._supplies.clear()
-                self._stopped.wait(FOLLOWER_SECONDS)
-                seconds = 0.0
-                continue
-            self._stopped.wait(SETTLE_SECONDS)
-            self._woken.clear()
-            began = self._monotonic()
-            seconds = self._try()
-            took = self._monotonic() - began
-            self._stopped.wait(min(REST * took, MOST_REST_SECONDS))
-
-    def _try(self) -> float:
-        try:
-            seconds = self.turn()
-            self._failures = 0
-            return seconds
-        except RequestFailed as error:
-            self._log_once("", f"the status of profiles is not written: {error}; trying again")
-            after = error.retry_after_seconds
-        except Exception as error:  # the next turn may go better
-            self._log_once(
-                "",
-                f"the status of profiles is not written: internal error: {error!r}",
-                exc_info=True,
-            )
-            after = 0.0
-        self._failures = min(self._failures + 1, 10)
-        return max(after, min(self._period, 2.0**self._failures))
-
-    def _may_write(self) -> bool:
-        return not self._stopped.is_set() and self._leads()
-
     def _changed(self, key: Key, obj: ProfileObject | None) -> None:
         """Wake where somebody else wrote: our own writes come back too."""
         _, name = key
@@ -275,7 +239,7 @@ class ProfileStatus:
             or obj.generation != self._judged.get(name)
             or obj.status != self._sent.get(name)
         ):
-            self._woken.set()
+            self._loop.wake()
 
     def _users(self) -> dict[str, list[str]] | None:
         named = self._namespaces()
@@ -291,7 +255,7 @@ class ProfileStatus:
         return [namespace for namespace in users.get(profile, ()) if namespace not in self._never]
 
     def _forget(self, names_of_profiles: set[str]) -> None:
-        for held in (self._contents, self._sent, self._judged, self._told):
+        for held in (self._contents, self._sent, self._judged, self._written, self._told):
             for name in held.keys() - names_of_profiles - {""}:
                 del held[name]
 
@@ -405,7 +369,7 @@ class ProfileStatus:
 
     def _unknown(self, error: RequestFailed) -> str:
         """Return why something is unknown; raise *error* where that may be over in seconds, so that what is written stays till then."""
-        if not error.is_refusal and self._failures < PATIENCE:
+        if not error.is_refusal and self._loop.failures < PATIENCE:
             raise error
         return str(error)
 
@@ -472,8 +436,12 @@ class ProfileStatus:
     ) -> None:
         """Write the status where it says something new. Raises RequestFailed where that may go better in a moment."""
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        is_behind = (
+            self._written.get(name) == obj.version
+        )  # the watch has not brought our own write
+        before = self._sent[name] if is_behind else obj.status
         status = next_status(
-            obj.status,
+            before,
             conditions,
             generation=obj.generation,
             namespaces=namespaces,
@@ -481,16 +449,17 @@ class ProfileStatus:
             now=now,
         )
         self._judged[name] = obj.generation
-        self._sent[name] = obj.status if status is None else {**_map(obj.status), **status}
+        self._sent[name] = before if status is None else {**_map(before), **status}
         path = f"{FABRIC_PROFILES.object_path(('', name))}/status"
         body = {"metadata": {"uid": obj.uid, "resourceVersion": obj.version}, "status": status}
         with self._writing:
-            if status is None or not self._may_write():
+            if status is None or not self._loop.may_write():
                 return
             response = self._connection.request(
                 "PATCH", path, body=body, headers=_HEADERS, timeout=WRITE_SECONDS
             )
         if response.status == 200:
+            self._written[name] = obj.version
             self._tell(name, conditions)
         elif (
             response.status == 409

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from certs.rotation import Kind, Policy, Rotation, advance
 from certs.trust import View
 from webhook.control.certificates.ca_bundle import ca_bundle_patch, publish, trusted_everywhere
 from webhook.control.certificates.secret import SecretStore
+from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names
 from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection, RequestFailed
@@ -32,8 +32,6 @@ log = logging.getLogger(__name__)
 PERIOD_SECONDS = 5.0
 SOON_SECONDS = 0.5
 """Pause after a change, and while another replica leads."""
-MOST_RETRY_AFTER_SECONDS = 30.0
-STOP_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +63,29 @@ class CertificateSync:
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._connection, self._settings, self._leads = connection, settings, may_write
+        self._connection, self._settings = connection, settings
         self._on_end, self._on_write, self._monotonic, self._now = on_end, on_write, monotonic, now
         self._reader = Reader(connection, WRITE_SECONDS)
         self._secret = SecretStore(connection, settings.namespace, settings.secret)
         self._published: dict[str, float] = {}
         self._period = period_seconds
         self._told = ""
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
+        self._loop = LeaderLoop(
+            "certificates",
+            self.turn,
+            may_write,
+            fault="certificates are not kept",
+            on_lost=lambda: self._published.clear(),
+            most_pause_seconds=period_seconds,
+        )
 
     def start(self) -> None:
         """Start the thread."""
-        self._thread.start()
+        self._loop.start()
 
     def stop(self) -> bool:
         """End the thread; tell whether no write is under way any more."""
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join(STOP_SECONDS)
-        return not self._thread.is_alive()
+        return self._loop.stop()
 
     def turn(self) -> float:
         """Read, decide and write once; return the seconds until the next time.
@@ -118,31 +119,6 @@ class CertificateSync:
         self._report(configuration, step)
         return SOON_SECONDS if changed else self._period
 
-    def _run(self) -> None:
-        seconds = 0.0
-        while not self._stopped.wait(seconds):
-            if not self._may_write():
-                self._published.clear()
-                seconds = SOON_SECONDS
-                continue
-            try:
-                seconds = self.turn()
-            except RequestFailed as error:
-                self._log_once(f"certificates are not kept: {error}")
-                seconds = max(
-                    self._period, min(error.retry_after_seconds, MOST_RETRY_AFTER_SECONDS)
-                )
-            except (
-                Exception
-            ) as error:  # the next turn may succeed, and without this thread nothing is renewed
-                self._log_once(
-                    f"certificates are not kept: internal error: {error!r}", exc_info=True
-                )
-                seconds = self._period
-
-    def _may_write(self) -> bool:
-        return not self._stopped.is_set() and self._leads()
-
     def _decide(
         self, configuration: WebhookConfiguration | None, secret: TlsSecret, now: datetime
     ) -> Rotation:
@@ -175,7 +151,7 @@ class CertificateSync:
         data = step.bundle.data()
         if not secret.asked and all(secret.data.get(key) == value for key, value in data.items()):
             return False
-        if not self._may_write():
+        if not self._loop.may_write():
             return None
         done = self._count("secret", lambda: self._secret.write(secret, data))
         for change in step.changes if done else ():
@@ -187,7 +163,7 @@ class CertificateSync:
         patch = ca_bundle_patch(configuration, bundle.ca_bundle)
         if not patch:
             return True
-        if not self._may_write():
+        if not self._loop.may_write():
             return False
         done = self._count("configuration", lambda: publish(self._connection, configuration, patch))
         if done:
@@ -226,8 +202,8 @@ class CertificateSync:
         )
         return self._period
 
-    def _log_once(self, text: str, *, level: int = logging.ERROR, exc_info: bool = False) -> None:
+    def _log_once(self, text: str, *, level: int = logging.ERROR) -> None:
         """Log a state once, until it changes."""
         if text and text != self._told:
-            log.log(level, "certificates: %s", text, exc_info=exc_info)
+            log.log(level, "certificates: %s", text)
         self._told = text
