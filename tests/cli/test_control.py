@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -24,10 +23,10 @@ FAULT = "multos: is not a field; did you mean multus?"
 
 
 @pytest.fixture
-def multus(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], Multus]]:
-    """Give how the controller that has these options asks for the settings of Multus."""
+def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ProfileReading]:
+    """Give how the controller that has these options reads profiles."""
 
-    def multus(*options: str) -> Callable[[], Multus]:
+    def reading(*options: str) -> ProfileReading:
         readings: list[ProfileReading] = []
 
         def keep(_settings: run.ControllerSettings, reading: ProfileReading) -> bool:
@@ -37,7 +36,18 @@ def multus(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], Multus
         monkeypatch.setattr(run, "run", keep)
         result = CliRunner().invoke(main, ["control", *options])
         assert (result.exit_code, result.stderr) == (0, "")
-        return lambda: readings[0].settings().multus
+        return readings[0]
+
+    return reading
+
+
+@pytest.fixture
+def multus(reading: Callable[..., ProfileReading]) -> Callable[..., Callable[[], Multus]]:
+    """Give how the controller that has these options asks for the settings of Multus."""
+
+    def multus(*options: str) -> Callable[[], Multus]:
+        settings = reading(*options).settings
+        return lambda: settings().multus
 
     return multus
 
@@ -85,18 +95,12 @@ def test_a_file_of_profiles_says_it_where_there_is_no_configuration(
     assert look() == Multus(namespace_isolation=True)
 
 
-def test_the_configuration_is_read_in_another_process(tmp_path: Path) -> None:
-    """What reading takes would stay in the controller's memory."""
-    path = tmp_path / "config.yaml"
-    path.write_text(ISOLATED)
-    script = (
-        "import sys; from webhook.control import run; from webhook.cli import main\n"
-        "run.run = lambda _, reading: print(reading.settings().multus.namespace_isolation, *sys.modules) or True\n"
-        f"main(['control', '--config={path}'])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
-    )
-    isolated, *modules = done.stdout.split()
-    assert isolated == "True"
-    assert [name for name in modules if name.startswith("pydantic")] == []
+def test_each_profile_is_read_as_if_there_were_no_other(
+    reading: Callable[..., ProfileReading],
+) -> None:
+    same = {"podLabels": {"fabric": "fast"}}
+    specs: dict[str, Any] = {"a": same, "b": same, "bad": {"colour": "red"}, "odd": "text"}
+    read = reading().contents(specs)
+    assert {name for name, content in read.items() if content.profile} == {"a", "b"}
+    assert read["bad"].problem.startswith("spec.colour: is not a field")
+    assert read["odd"].problem.startswith("spec: ")

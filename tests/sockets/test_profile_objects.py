@@ -97,9 +97,6 @@ def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
     assert server.metric('fabric_injector_profiles_reloads_total{result="error"}') == 1
     assert server.metric('fabric_injector_profiles_reloads_total{result="success"}') == 2
     assert server.get("/readyz").status == 200
-    assert "pydantic_core" not in Path(f"/proc/{server.process.pid}/maps").read_text(), (
-        "it is read elsewhere"
-    )
 
 
 def test_is_ready_without_profiles_and_says_that_there_can_be_none(

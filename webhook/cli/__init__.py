@@ -22,8 +22,8 @@ _COMMANDS = {
     "profiles": "Validate profiles: all faults at once, each with its line.",
     "demo": "Show on sample data what a TorchX job becomes, then serve.",
 }
-_UNLISTED = ("read-profiles", "wait")
-"""Run by ``serve`` alone, and by the wait containers."""
+_UNLISTED = ("wait",)
+"""Run by the wait containers."""
 _INTERRUPTED = 130
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 

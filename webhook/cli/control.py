@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,7 @@ from webhook.cli.options import (
 from webhook.core import names
 
 if TYPE_CHECKING:
+    from webhook.core.cluster.profile_status import Content
     from webhook.core.profiles import ClusterSettings
     from webhook.http.listener import ListenAddress
 
@@ -92,15 +93,12 @@ def command(
     from webhook.control.run import ControllerSettings, run
     from webhook.core.errors import InputError
     from webhook.core.profiles import ClusterSettings
-    from webhook.serve.profile_contents import read_contents_apart
     from webhook.serve.profiles import configuration_file
-    from webhook.serve.slot import Slot
 
-    slot = Slot()
     settings = _settings(profiles) if profiles else ClusterSettings()
     # its faults are logged, and addresses are published all the same
     configuration = (
-        configuration_file(config, slot, absent=settings, at_first=settings, verb="read")
+        configuration_file(config, absent=settings, at_first=settings, verb="read")
         if config
         else None
     )
@@ -115,7 +113,7 @@ def command(
                 pod_opt_in,
             ),
             ProfileReading(
-                partial(read_contents_apart, slot=slot),
+                _read_contents,
                 configuration.look if configuration else lambda: settings,
             ),
         )
@@ -139,3 +137,20 @@ def _settings(path: Path) -> ClusterSettings:
     except InputError as error:
         click.echo(str(error), err=True)
     return ClusterSettings()
+
+
+def _read_contents(specs: Mapping[str, Any]) -> dict[str, Content]:
+    """Read the contents of FabricProfiles by name, each as if there were no other."""
+    return {name: _content(name, spec) for name, spec in specs.items()}
+
+
+def _content(name: str, spec: Any) -> Content:
+    from webhook.core.cluster.profile_status import Content
+    from webhook.core.errors import ProfilesError
+    from webhook.core.profiles.load import read_profile
+    from webhook.core.profiles.objects import faults_in_object
+
+    try:
+        return Content(read_profile(name, spec))
+    except ProfilesError as error:
+        return Content(None, "; ".join(faults_in_object(name, error.problems)))

@@ -1,22 +1,17 @@
-"""Keep the profiles in force as their file, or the objects of the cluster, say; and tell what becomes of each change."""
+"""Keep the profiles in force as their file, or the objects of the cluster, say; log each change and each fault."""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from webhook.core.errors import InputError, ProfilesError, WebhookError
-from webhook.core.profiles import ClusterSettings, Profile, Profiles
+from webhook.core.profiles import ClusterSettings, Profile, Profiles, parse_profiles
+from webhook.core.profiles.load import parse_configuration, read_profile
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.profiles_process import (
-    parse_configuration_apart,
-    parse_objects_apart,
-    parse_profiles_apart,
-)
-from webhook.serve.slot import Slot
 from webhook.world.followed_file import FollowedFile
 from webhook.world.profiles_file import ProfilesFile
 from webhook.world.profiles_in_force import ProfilesInForce
@@ -44,11 +39,12 @@ class ProfilesSource(Protocol):
 
 
 def follow_file(
-    path: Path, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics, *, configured: bool
+    path: Path, in_force: ProfilesInForce, metrics: WebhookMetrics, *, configured: bool
 ) -> ProfilesSource:
-    """Read the profiles file, to be followed once started; *configured*: the whole cluster's settings stand in a file of their own.
+    """Read the profiles file, to be followed once started.
 
-    Raises ProfilesError or InputError where it cannot be used.
+    *configured*: the settings of the whole cluster stand in a file of their own. Raises ProfilesError
+    or InputError where the file cannot be used.
     """
 
     def put(profiles: Profiles) -> None:
@@ -56,7 +52,7 @@ def follow_file(
 
     def reloaded(profiles: Profiles) -> None:
         put(profiles)
-        _tell(profiles.profiles, metrics)
+        _log_reload(profiles.profiles, metrics)
 
     def broken(error: WebhookError) -> None:
         metrics.profiles_reloaded("error")
@@ -64,11 +60,10 @@ def follow_file(
             log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
 
     def parse(content: bytes) -> Profiles:
-        profiles = parse_profiles_apart(content, slot)
+        profiles = parse_profiles(content)
         if configured and (given := profiles.given_settings()):
-            raise InputError(
-                f"{path}: {given}: is given though there is a configuration file; write it there alone"
-            )
+            advice = "is given though there is a configuration file; write it there alone"
+            raise InputError(f"{path}: {given}: {advice}")
         return profiles
 
     source = ProfilesFile(path, parse=parse, on_reload=reloaded, on_error=broken)
@@ -77,19 +72,19 @@ def follow_file(
 
 
 def follow_configuration(
-    path: Path, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics
+    path: Path, in_force: ProfilesInForce, metrics: WebhookMetrics
 ) -> FollowedFile[ClusterSettings]:
-    """Read the configuration file, to be followed once started; where it does not exist, the defaults hold until it does.
+    """Read the configuration file, to be followed once started; the defaults hold while it is absent.
 
     Raises InputError where it cannot be used.
     """
     try:
         source = configuration_file(
-            path, slot, on_reload=lambda settings: in_force.put(settings=settings)
+            path, on_reload=lambda settings: in_force.put(settings=settings)
         )
     except ProfilesError as error:
-        told = "\n".join(f"{path}: {fault}" for fault in error.problems)
-        raise InputError(f"the configuration cannot be used\n{told}") from None
+        faults = "\n".join(f"{path}: {fault}" for fault in error.problems)
+        raise InputError(f"the configuration cannot be used\n{faults}") from None
     in_force.put(settings=source.current())
     log.info("configuration read: %s%s", path, _default(source.current()))
     metrics.faulty("configuration", source.faulty)
@@ -98,14 +93,13 @@ def follow_configuration(
 
 def configuration_file(
     path: Path,
-    slot: Slot,
     *,
     absent: ClusterSettings = ClusterSettings(),  # noqa: B008  # frozen
     at_first: ClusterSettings | None = None,
     verb: str = "reloaded",
     on_reload: Callable[[ClusterSettings], None] = lambda _: None,
 ) -> FollowedFile[ClusterSettings]:
-    """Make what reads the configuration file, as ``FollowedFile`` does; what is found is logged as *verb*, and so is what is wrong."""
+    """Make what reads the configuration file, as ``FollowedFile`` does; the log calls that *verb*."""
 
     def reloaded(settings: ClusterSettings) -> None:
         on_reload(settings)
@@ -117,7 +111,7 @@ def configuration_file(
 
     return FollowedFile(
         path,
-        parse=partial(parse_configuration_apart, slot=slot),
+        parse=parse_configuration,
         title="configuration file",
         absent=absent,
         at_first=at_first,
@@ -127,22 +121,19 @@ def configuration_file(
 
 
 def _default(settings: ClusterSettings) -> str:
-    return (
-        ", which is absent or says nothing: the defaults hold"
-        if settings == ClusterSettings()
-        else ""
-    )
+    is_default = settings == ClusterSettings()
+    return ", which is absent or says nothing: the defaults hold" if is_default else ""
 
 
 def follow_objects(
-    cluster: Cluster, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics
+    cluster: Cluster, in_force: ProfilesInForce, metrics: WebhookMetrics
 ) -> ProfilesSource:
     """Make what follows the FabricProfiles of *cluster* once started."""
     from webhook.world.profile_objects import DEFINITION_TITLE
 
     def reloaded(profiles: Mapping[str, Profile]) -> None:
         in_force.put(profiles=profiles)
-        _tell(profiles, metrics)
+        _log_reload(profiles, metrics)
 
     def broken(error: WebhookError) -> None:
         metrics.profiles_reloaded("error")
@@ -155,17 +146,24 @@ def follow_objects(
             log.warning("%s is not installed: there are no profiles until it is", DEFINITION_TITLE)
 
     def parse(contents: Mapping[str, bytes]) -> Mapping[str, Profile | ProfilesError]:
-        return parse_objects_apart(contents, slot)
+        return {name: _read(name, json.loads(spec)) for name, spec in contents.items()}
 
     return cluster.follow_profiles(
         parse, on_reload=reloaded, on_error=broken, on_installed=installed
     )
 
 
+def _read(name: str, spec: Any) -> Profile | ProfilesError:
+    try:
+        return read_profile(name, spec)
+    except ProfilesError as error:
+        return error
+
+
 def _faults(error: WebhookError) -> tuple[object, ...]:
     return error.problems if isinstance(error, ProfilesError) else (error,)
 
 
-def _tell(profiles: Mapping[str, Profile], metrics: WebhookMetrics) -> None:
+def _log_reload(profiles: Mapping[str, Profile], metrics: WebhookMetrics) -> None:
     metrics.profiles_reloaded("success")
     log.info("profiles reloaded: %s", ", ".join(profiles) or "none")

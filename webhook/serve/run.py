@@ -34,7 +34,6 @@ from webhook.serve.profiles import (
     follow_file,
     follow_objects,
 )
-from webhook.serve.slot import Slot
 from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
@@ -83,7 +82,6 @@ def run(settings: WebhookSettings) -> None:
     """
     logs.configure()
     metrics = WebhookMetrics()
-    slot = Slot()
     in_force = ProfilesInForce(
         own_image=settings.image,
         claims_problem=CLAIMS_OF_A_FILE if settings.profiles else "",
@@ -96,14 +94,12 @@ def run(settings: WebhookSettings) -> None:
             claims.wake()
 
     configuration = (
-        follow_configuration(settings.configuration, in_force, slot, metrics)
+        follow_configuration(settings.configuration, in_force, metrics)
         if settings.configuration
         else None
     )
     file = (
-        follow_file(
-            settings.profiles, in_force, slot, metrics, configured=configuration is not None
-        )
+        follow_file(settings.profiles, in_force, metrics, configured=configuration is not None)
         if settings.profiles
         else None
     )
@@ -116,7 +112,7 @@ def run(settings: WebhookSettings) -> None:
         certificate = _load_certificate(directory, settings.handshake)
         cluster = None if settings.objects else _cluster(metrics)
         world = stack.enter_context(_world(settings, cluster))
-        profiles = file or _objects(cluster, in_force, slot, metrics)
+        profiles = file or _objects(cluster, in_force, metrics)
         metrics.faulty("profiles", profiles.faulty)
         certificate_watch = CertificateWatch(certificate, metrics)
         trust = _trust(cluster, settings.webhook_configuration, certificate) if cluster else None
@@ -193,13 +189,13 @@ def _cluster(metrics: WebhookMetrics) -> Cluster:
 
 
 def _objects(
-    cluster: Cluster | None, in_force: ProfilesInForce, slot: Slot, metrics: WebhookMetrics
+    cluster: Cluster | None, in_force: ProfilesInForce, metrics: WebhookMetrics
 ) -> ProfilesSource:
     if cluster is None:
         raise InputError(
             "files in place of a cluster need a file of profiles too: give --profiles FILE"
         )
-    return follow_objects(cluster, in_force, slot, metrics)
+    return follow_objects(cluster, in_force, metrics)
 
 
 def _trust(cluster: Cluster, configuration: str, certificate: ServingCertificate) -> TrustWatch:
