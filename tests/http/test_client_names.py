@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.tables import table
-from webhook.http.client_names import names_of
+from webhook.http.listener import names_of
 
 
 @table(

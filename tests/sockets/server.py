@@ -170,10 +170,13 @@ class Server(Program):
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1000
 
-    def connect(self, which: str = "admission", timeout: float = 10) -> socket.socket:
+    def connect(
+        self, which: str = "admission", timeout: float = 10, source: str = ""
+    ) -> socket.socket:
         """Open a TCP connection to one of the listeners."""
         parts = urlsplit(self.addresses[which])
-        return socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout)
+        target = str(parts.hostname), int(parts.port or 0)
+        return socket.create_connection(target, timeout, (source, 0) if source else None)
 
     def connect_tls(self, authority: Path | None = None, timeout: float = 10) -> ssl.SSLSocket:
         """Open a TLS connection to the admission listener as the API server does."""

@@ -2,11 +2,14 @@
 
 import socket
 
+import pytest
+
 from tests.sockets.server import is_closed, read_all, read_reply
 from tests.sockets.test_connections import GET, connect, plain
 from tests.sockets.test_endpoint import Echo, Running, running
 from tests.tables import table
-from webhook.http.endpoint import Limits
+from webhook.http import connection as connection_module
+from webhook.http.request import Limits
 
 __all__ = ["plain"]  # a fixture
 
@@ -81,70 +84,37 @@ def test_ends_the_connection_with_the_answer(plain: Running, head: bytes) -> Non
 def test_answers_head_without_the_content_but_with_its_length(plain: Running) -> None:
     with connect(plain) as connection:
         connection.sendall(
-            b"HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd"
-            + GET
-            + b"Connection: close\r\n\r\n"
+            b"HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nabcd"
         )
-        first, _, rest = read_all(connection).partition(b"\r\n\r\n")
-        assert b"content-length: 4" in first
-        assert rest.startswith(b"HTTP/1.1 200 ")
+        head, _, rest = read_all(connection).partition(b"\r\n\r\n")
+        assert b"content-length: 4" in head
+        assert rest == b""
 
 
-def test_asks_for_a_body_that_waits_to_be_asked_for(plain: Running) -> None:
+def test_answers_a_request_that_comes_byte_by_byte(plain: Running) -> None:
     with connect(plain) as connection:
-        connection.sendall(POST + b"Content-Length: 2\r\nExpect: 100-continue\r\n\r\n")
-        expected = b"HTTP/1.1 100 Continue\r\n\r\n"
-        assert connection.recv(len(expected), socket.MSG_WAITALL) == expected
-        connection.sendall(b"hi")
+        for byte in POST + b"Content-Length: 2\r\n\r\nhi":
+            connection.sendall(bytes([byte]))
         assert read_reply(connection).body == b"hi"
 
 
-def test_asks_for_no_body_that_is_refused(plain: Running) -> None:
+def test_takes_no_body_without_a_length(plain: Running) -> None:
     with connect(plain) as connection:
-        connection.sendall(POST + b"Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n")
+        connection.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")
+        reply = read_reply(connection)
+        assert (reply.status, reply.headers["connection"]) == (400, "close")
+        assert "send a Content-Length" in reply.json()["message"]
+
+
+def test_says_that_a_body_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "BODY_SECONDS", 0.3)
+    with running(Echo()) as server, connect(server) as connection:
+        connection.sendall(POST + b"Content-Length: 2\r\n\r\nh")
+        reply = read_reply(connection)
+        assert (reply.status, reply.headers["connection"]) == (408, "close")
+
+
+def test_refuses_a_body_that_is_too_large_by_its_head() -> None:
+    with running(Echo(Limits(most=10))) as server, connect(server) as connection:
+        connection.sendall(POST + b"Content-Length: 11\r\n\r\n")
         assert read_reply(connection).status == 413
-
-
-def test_answers_requests_in_their_order_though_each_comes_in_pieces(plain: Running) -> None:
-    sent = b"".join(POST + b"Content-Length: 2\r\n\r\n%02d" % number for number in range(30))
-    with connect(plain) as connection:
-        for start in range(0, len(sent), 7):
-            connection.sendall(sent[start : start + 7])
-        connection.sendall(GET + b"Connection: close\r\n\r\n")
-        answers = read_all(connection).split(b"HTTP/1.1 ")[1:]
-        assert [answer[-2:] for answer in answers[:30]] == [
-            b"%02d" % number for number in range(30)
-        ]
-
-
-def test_answers_what_came_before_what_cannot_be_read(plain: Running) -> None:
-    with connect(plain) as connection:
-        connection.sendall(POST + b"Content-Length: 2\r\n\r\nhi" + b"NONSENSE\r\n\r\n")
-        answers = read_all(connection).split(b"HTTP/1.1 ")[1:]
-        assert [answer[:3] for answer in answers] == [b"200", b"400"]
-
-
-def test_takes_a_body_in_chunks_of_a_byte(plain: Running) -> None:
-    with connect(plain) as connection:
-        connection.sendall(
-            POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 5000 + b"0\r\n\r\n"
-        )
-        assert read_reply(connection).body == b"x" * 5000
-
-
-def test_a_late_body_behind_an_answer_is_told() -> None:
-    with running(Echo(Limits(body_seconds=0.3))) as server, connect(server) as connection:
-        connection.sendall(
-            POST + b"Content-Length: 2\r\n\r\nhi" + POST + b"Content-Length: 2\r\n\r\nh"
-        )
-        answers = read_all(connection).split(b"HTTP/1.1 ")[1:]
-        assert [answer[:3] for answer in answers] == [b"200", b"408"]
-        assert b"connection: close" in answers[1]
-
-
-def test_says_no_more_to_a_body_that_is_refused_and_then_cannot_be_read() -> None:
-    with running(Echo(Limits(body_bytes=10))) as server, connect(server) as connection:
-        connection.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n14\r\n" + b"x" * 20)
-        assert connection.recv(12) == b"HTTP/1.1 413"
-        connection.sendall(b"\r\nno length\r\n")
-        assert b"HTTP/1.1 " not in read_all(connection)

@@ -58,6 +58,8 @@ OPERATIONS: Final = 1_000
 PATCH_BYTES: Final = 1 << 20
 REVIEW_BYTES: Final = 512 << 10
 """Bytes of a review of a pod. Read, it takes at most 20 MB and some 30 ms, whatever it holds."""
+UID_BYTES: Final = 1_024
+"""Of a larger one, the bytes that ``request.uid`` is looked for in: no user writes before it."""
 _Count: TypeAlias = tuple[str, str, int, int]
 """Where, of what, how many there are, and how many may be."""
 _READ_ANNOTATIONS: Final = (

@@ -28,8 +28,6 @@ _LONGEST: Final = {"uid": 256, "namespace": 63, "name": LONGEST_NAME}
 _STEP: Final = "profile"
 _OR: Final = f"or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
 _UID: Final = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([!#-\[\]-~]{1,256})"')
-_UID_BYTES: Final = 1_024
-"""In how many bytes of a review that is not read ``request.uid`` is looked for: nothing that a user writes stands before it."""
 _LONGEST_MESSAGE: Final = 16_384
 _MOST_PASSES: Final = 3
 _HIDING: Final = {
@@ -217,7 +215,7 @@ def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
     Raises MalformedReview for other bytes, Unavailable where the answer cannot be known now.
     """
     if len(body) > bounds.REVIEW_BYTES:
-        return _deny_unread(body)
+        return deny_unread(body, len(body))
     request = _parse_review(body)
     subject = request["object"] if _is_new_pod(request) else None
     uid, namespace = request["uid"], request.get("namespace") or ""
@@ -284,12 +282,17 @@ def _request_of(review: Any) -> Object:
     return request
 
 
-def _deny_unread(body: bytes) -> Answer:
-    """Deny a review by its size; only ``request.uid`` is looked for, which the API server writes first."""
-    size = f"the AdmissionReview has {len(body)} bytes, and at most {bounds.REVIEW_BYTES} are read"
-    found = _UID.search(body, 0, _UID_BYTES)
+def deny_unread(beginning: bytes, length: int) -> Answer:
+    """Deny a review by its *length* in bytes.
+
+    Only ``request.uid`` is looked for in its *beginning*: the API server writes it first. Raises
+    MalformedReview where it does not stand there.
+    """
+    size = f"the AdmissionReview has {length} bytes, and at most {bounds.REVIEW_BYTES} are read"
+    found = _UID.search(beginning, 0, bounds.UID_BYTES)
     if found is None:
-        raise MalformedReview(f"{size}; request.uid does not stand in its first {_UID_BYTES} bytes")
+        where = f"request.uid does not stand in its first {bounds.UID_BYTES} bytes"
+        raise MalformedReview(f"{size}; {where}")
     uid = found[1].decode("ascii")
     verdict = _denial([Denied(_STEP, Reason.TOO_LARGE, f"{size}: make the pod smaller, {_OR}")], {})
     return Answer(_respond(uid, _response(verdict), b""), verdict, uid, "", "", False)

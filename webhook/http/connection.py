@@ -1,392 +1,280 @@
-"""Speak HTTP/1.1 on one connection, with a deadline or a bound for each thing that is waited for or held.
+"""Speak HTTP/1.1 on one connection: one request at a time, each part of it with a deadline and a bound.
 
-httptools (llhttp) parses strictly: what can be read in two ways is refused, and the connection ends with it.
+httptools (llhttp) parses strictly: what can be read in two ways is refused, and ends the connection.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from email.utils import formatdate
+from enum import Enum, auto
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 import httptools
 
-from webhook.http.endpoint import Endpoints
-from webhook.http.refusal import STALLED, TOO_SLOW, Refusal
+from webhook.http.refusal import OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal
 from webhook.http.request import Request, Response, response_of
 
-KEEP_ALIVE_SECONDS = 120.0
-"""Longer than the 90 s after which the API server drops an idle connection: else it may send on one that was just closed."""
-HEAD_SECONDS = 10.0
-"""How long a request's head may take from its first byte."""
-HEAD_BYTES = 64 << 10
-READ_SECONDS = 10.0
-"""How long a client may leave answers unread once they fill its buffers."""
-UNREAD_BYTES = 16 << 10
-PIPELINED = 64
-"""Most requests of one connection that wait for the answer to an earlier one."""
-LINGER_SECONDS = 2.0
-"""How long the rest of a refused body is read, so that its sender sees the answer instead of a reset connection."""
-ENCRYPTED_BYTES = (20 << 10, 20 << 10)
-"""What TLS holds of a connection that is not read from, and from how little on it takes more: with a whole record in it, of which
-there may be up to 18 KB, it would wait for ever."""
+if TYPE_CHECKING:
+    from webhook.http.listener import Listener
 
-Waiting: TypeAlias = dict[object, Callable[[], object]]
-"""Connections that only wait for their client, the one that waits longest first, with the function that ends each."""
+KEEP_ALIVE_SECONDS = 120.0
+"""Longer than the 90 s after which the API server drops an idle connection: else it may send on a closed one."""
+HEAD_SECONDS = 10.0
+BODY_SECONDS = 3.0
+READ_SECONDS = 10.0
+"""How long a client may leave an answer unread once it fills the buffers."""
+HEAD_BYTES = 64 << 10
+UNREAD_BYTES = 16 << 10
 
 _STATUS_LINES = {
     each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
 }
 
-log = logging.getLogger(__name__)
 
+class State(Enum):
+    """Say what a connection waits for."""
 
-class Connections:
-    """Hold the connections of one listener, and which of them only wait.
-
-    *waiting*: they have never sent a request, have not sent all of one, or leave answers unread. *handshaking*: those of them whose TLS
-    handshake is not done. *idle*: they have sent none since the last answer.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.connections: set[HttpConnection] = set()
-        self.handshaking: set[object] = set()
-        self.waiting: Waiting = {}
-        self.idle: Waiting = {}
-
-    @property
-    def count(self) -> int:
-        """Return how many there are, with those in their handshake."""
-        return len(self.connections) + len(self.handshaking)
-
-    @property
-    def are_busy(self) -> bool:
-        """Return whether there are as many as may be, and none of them only waits."""
-        return self.count >= self.most and not self.waiting and not self.idle
-
-    def make_room(self) -> bool:
-        """Drop the connection that waits longest where there are too many; return whether one more may be taken."""
-        if self.count < self.most:
-            return True
-        # an idle client has shown that it sends requests and reads answers, and may again
-        for waiting in (self.waiting, self.idle):
-            if waiting:
-                oldest = next(iter(waiting))
-                self.handshaking.discard(oldest)
-                waiting.pop(oldest)()
-                return True
-        return False
-
-    def drop_all(self) -> None:
-        """Abort every connection, whatever it is doing."""
-        for connection in list(self.handshaking):
-            self.waiting[connection]()
-        for connected in list(self.connections):
-            connected.drop()
+    IDLE = auto()
+    HEAD = auto()
+    BODY = auto()
+    ANSWER = auto()
+    """The request is whole."""
+    READER = auto()
+    """The client does not read its answer."""
 
 
 class HttpConnection(asyncio.Protocol):
-    """Read requests one after the other, and answer them in that order with *endpoints*."""
+    """Serve one connection of *listener*.
+
+    *peer*: the address that it counts for. *since*: when it was accepted, or last answered.
+    *expires_at*: when `expire` is to be called. *has_asked*: whether it has been answered.
+    """
 
     __slots__ = (
-        "_answering", "_broken", "_connections", "_endpoints", "_has_begun", "_head_bytes", "_headers", "_idle_since", "_idle_timer",
-        "_in_head", "_is_paused", "_is_unread", "_long", "_loop", "_may_be_long", "_parser", "_queue", "_reading", "_target", "_timer",
-        "_transport", "_unread_timer", "refusal",
+        "_answering", "_head_bytes", "_headers", "_held", "_listener", "_loop", "_parser", "_refusal",
+        "_request", "_target", "expires_at", "has_asked", "peer", "since", "state", "transport",
     )  # fmt: skip
 
-    def __init__(self, endpoints: Endpoints, connections: Connections) -> None:
-        self.refusal: Refusal | None = None  # of all its requests, whatever they ask
-        self._endpoints, self._connections = endpoints, connections
-        self._loop = asyncio.get_running_loop()
-        self._parser: Any = httptools.HttpRequestParser(self)
-        self._queue: deque[Request] = deque()  # asked and not answered
-        self._reading: Request | None = None  # whose body comes
+    def __init__(self, listener: Listener, peer: str) -> None:
+        self.peer, self.has_asked, self.state = peer, False, State.IDLE
+        self.transport: asyncio.Transport | None = None
+        self._listener, self._loop = listener, asyncio.get_running_loop()
+        self.since, self.expires_at = self._loop.time(), inf
+        self._request: Request | None = None
+        self._refusal: Refusal | None = None  # of all its requests
         self._answering: asyncio.Task[None] | None = None
-        self._broken: Response | None = None  # the last answer, to what cannot be read
-        self._in_head = self._may_be_long = self._has_begun = self._is_unread = self._is_paused = (
-            False
-        )
-        self._head_bytes = self._long = 0
-        self._target = b""
-        self._headers: dict[bytes, bytes] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._unread_timer: asyncio.TimerHandle | None = None
+        self._parser: Any = None
+        self._held = self._head_bytes = 0
+        self._target, self._headers = b"", dict[bytes, bytes]()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # a stream's, always
-        """Count the connection as one that waits, from now on."""
-        self._transport = transport
-        if transport.get_extra_info("ssl_object"):
-            transport.set_read_buffer_limits(*ENCRYPTED_BYTES)  # type: ignore[attr-defined]  # of TLS alone
+    @property
+    def is_busy(self) -> bool:
+        """Return whether a whole request waits for its answer."""
+        return self.state is State.ANSWER
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # a stream's
+        """Begin, once a handshake is done."""
+        self.transport = transport
         transport.set_write_buffer_limits(UNREAD_BYTES)
-        connections = self._connections
-        connections.connections.add(self)
-        connections.handshaking.discard(self)
-        connections.waiting[self] = (
-            self.drop
-        )  # keeps the place in the order that it has since it was accepted
-        self._idle_since = self._loop.time()
-        self._idle_timer = self._loop.call_later(KEEP_ALIVE_SECONDS, self._look_idle)
+        self._parser = httptools.HttpRequestParser(self)
+        self._refusal = self._listener.judge_client(self)
+        self._wait_for(State.IDLE, KEEP_ALIVE_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timers, which would hold the connection in memory, and forget it and what it asked."""
-        self._stop_timer()
-        self._idle_timer.cancel()
-        if self._unread_timer is not None:
-            self._unread_timer.cancel()
-        connections = self._connections
-        connections.connections.discard(self)
-        for waiting in (connections.waiting, connections.idle):
-            waiting.pop(self, None)
-        if self._answering is not None:
-            self._queue.popleft()  # whoever answers it ends it: what is worked on is still held
-        while self._queue:
-            request = self._queue.popleft()
-            request.endpoint.end(request)
-        if self._reading is not None:
-            self._reading.endpoint.linger_no_longer(self)
-            self._reading = None
-        self._parser = None  # which holds this connection: a cycle is freed only when many more objects have come
+        """Forget the connection and its request; an answer that is under way reaches nobody."""
+        self._let_go()
+        self._parser = None  # which holds this connection
+        self._listener.forget(self)
 
     def data_received(self, data: bytes) -> None:
-        """Read what has come, and answer what has come whole."""
-        if self._broken is not None or self._transport.is_closing():
+        """Read what has come."""
+        if self.transport is None or self.transport.is_closing():
             return
-        self._may_be_long = self._head_bytes + len(data) > HEAD_BYTES
-        self._has_begun = False
-        self._long = 0
+        if self.is_busy:  # no API server sends a byte behind a request
+            self.drop()
+            return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # answered like any other request, and the last
-            pass
+        except httptools.HttpParserUpgrade:  # answered as any other request, and the last
+            return
         except httptools.HttpParserError as error:
-            self._break(str(error.__context__ or error))
-        else:
-            if self._reading is None:
-                self._bound_head(len(data))
-        self._go_on()
-
-    def pause_writing(self) -> None:
-        """Set a deadline for a client that reads no answers; none is made until it does."""
-        self._is_unread = True
-        self._unread_timer = self._loop.call_later(READ_SECONDS, self.drop)
-        self._connections.waiting.setdefault(self, self.drop)
-
-    def resume_writing(self) -> None:
-        """Lift the deadline: the client reads."""
-        self._is_unread = False
-        if self._unread_timer is not None:
-            self._unread_timer.cancel()
-            self._unread_timer = None
-        if self._reading is None:
-            self._connections.waiting.pop(self, None)
-        self._go_on()
+            self._break(error)
+            return
+        if self.state is State.HEAD:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES:
+                self._end_with(_unreadable("the head is too long"))
 
     def on_message_begin(self) -> None:
-        """Count the bytes of this head from nought."""
-        self._in_head = self._has_begun = True
-        self._head_bytes = self._long = 0
-        self._target, self._headers = b"", {}
+        """Begin a head."""
+        if self.is_busy:
+            raise ValueError("a second request came before the answer to the first")
+        self._head_bytes, self._target, self._headers = 0, b"", {}
+        self._wait_for(State.HEAD, HEAD_SECONDS)
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the request's target."""
         self._target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, but no trailer: those that follow a chunked body would be held without a bound."""
-        if not self._in_head:
-            raise ValueError("headers after the body")
+        """Take a header."""
         self._headers[name.lower()] = value
-        if self._may_be_long:
-            self._long += len(name) + len(value)
 
     def on_headers_complete(self) -> None:
-        """Begin a request, unless it breaks a bound."""
-        # data_received cannot tell the last of a head from what follows it: here it is known
-        if self._may_be_long and self._head_bytes + len(self._target) + self._long > HEAD_BYTES:
-            raise ValueError("the head is too long")
-        if len(self._queue) > PIPELINED:
-            raise ValueError("too many requests at a time")
-        self._in_head = False
-        self._stop_timer()
-        connections = self._connections
-        connections.idle.pop(self, None)
-        connections.waiting.pop(self, None)
-        connections.waiting[self] = self.drop  # for the body, from now on
+        """Begin a body, unless it is refused by what the head says of it."""
         parser = self._parser
         version = parser.get_http_version()
         if version not in ("1.0", "1.1"):
             raise ValueError(f"HTTP/{version} is not spoken here")
+        if b"transfer-encoding" in self._headers:
+            raise ValueError("chunks are not taken: send a Content-Length")
         keeps_alive = (
             version == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
         )
         method = parser.get_method().decode()
-        url = httptools.parse_url(self._target)
-        path = url.path or b""
-        endpoint = self._endpoints.of(path)
-        request = Request(
-            endpoint,
-            method,
-            path,
-            url.query or b"",
-            self._headers,
-            self._stalled,
-            keeps_alive=keeps_alive,
-        )
-        self._queue.append(request)
-        self._reading = request
-        endpoint.begin(request, self.refusal)
-        if b"expect" in self._headers and not request.refusal and len(self._queue) == 1:
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request = Request(method, self._target, self._headers, keeps_alive=keeps_alive)
+        if request.length > self._listener.endpoint.limits.most:
+            raise _Refused(TOO_LARGE)
+        self._request = request
+        self._wait_for(State.BODY, BODY_SECONDS)
 
     def on_body(self, part: bytes) -> None:
-        """Take a part of the body, unless it is thrown away."""
-        if self._reading is not None and not self._reading.drains:
-            self._reading.endpoint.take(self._reading, part)
-
-    def on_message_complete(self) -> None:
-        """End a request."""
-        request, self._reading = self._reading, None
+        """Keep a part of the body, as far as the limits say."""
+        request, limits = self._request, self._listener.endpoint.limits
         if request is None:
             return
-        self._stop_timer()
-        request.endpoint.whole(request)
-        if request.is_answered:  # it was refused, and the rest of its body is what was waited for
-            request.endpoint.linger_no_longer(self)
-            self._transport.close()
-        request.is_whole, request.drains = True, False
-        if not self._is_unread:
-            self._connections.waiting.pop(self, None)
+        if request.length > limits.read:
+            part = part[: limits.kept - len(request.body)]
+        if not self._listener.bodies.take(self.peer, len(part)):
+            raise _Refused(OVERLOADED)
+        self._held += len(part)
+        if not request.body:
+            request.body = part
+            return
+        if isinstance(request.body, bytes):  # few come in parts
+            request.body = bytearray(request.body)
+        request.body += part
+
+    def on_message_complete(self) -> None:
+        """Have the request answered when it is this peer's turn."""
+        self._wait_for(State.ANSWER, inf)
+        self._listener.requested_at = time.monotonic()
+        self._listener.turns.add(self.peer, self._answer)
+
+    def pause_writing(self) -> None:
+        """Set a deadline for a client that reads no answers, and read nothing more of it."""
+        if self.transport and not self.transport.is_closing():
+            self.transport.pause_reading()
+        self._wait_for(State.READER, READ_SECONDS)
+
+    def resume_writing(self) -> None:
+        """Go on: the client reads."""
+        if self.transport and not self.transport.is_closing():
+            self.transport.resume_reading()
+            self._wait_for(State.IDLE, KEEP_ALIVE_SECONDS)
+
+    def expire(self) -> None:
+        """End a connection whose client took too long."""
+        if self.state is State.BODY:
+            self._end_with(TOO_SLOW)
+        elif self.state is State.IDLE:
+            self.shutdown()
+        else:
+            self.drop()
 
     def drop(self) -> None:
         """End the connection, whatever it is doing."""
-        self._transport.abort()
+        if self.transport:
+            self.transport.abort()
 
     def shutdown(self) -> None:
-        """End the connection if it asks nothing; an answer to what it asks ends it while the endpoint closes."""
-        if not self._is_busy():
-            self._transport.close()
+        """End the connection if it asks nothing."""
+        if self.state is State.IDLE and self.transport:
+            self.transport.close()
 
-    def _is_busy(self) -> bool:
-        return bool(self._queue) or self._reading is not None or self._in_head
+    def _wait_for(self, state: State, seconds: float) -> None:
+        self.state, self.expires_at = state, self._loop.time() + seconds
 
-    def _bound_head(self, count: int) -> None:
-        """Bound a head of which *count* bytes have come, or what comes in place of one."""
-        if not self._in_head and (self._has_begun or self._queue):
+    def _answer(self) -> None:
+        request, endpoint = self._request, self._listener.endpoint
+        if request is None:  # the client has gone
             return
-        self._head_bytes += count
-        if self._head_bytes > HEAD_BYTES:
-            self._break("the head is too long")
-        elif self._timer is None:
-            self._timer = self._loop.call_later(HEAD_SECONDS, self.drop)
+        if self._refusal:
+            endpoint.refused(self._refusal)
+            self._write(request, response_of(self._refusal))
+            return
+        try:
+            response = endpoint.answer(request)
+        except BaseException:  # also SystemExit, which would end the event loop
+            response = endpoint.failed()
+        if isinstance(response, Response):
+            self._write(request, response)
+        else:
+            self._answering = self._loop.create_task(self._answer_later(request, response))
 
-    def _break(self, reason: str) -> None:
-        """Read no more: nobody knows where the next request begins. What came before is answered."""
-        self._stop_timer()
-        self._in_head = False
-        self._broken = response_of(Refusal(400, "http", f"the request cannot be read: {reason}"))
-        if self._reading is not None:
-            if self._reading.is_answered:
-                self._reading.endpoint.linger_no_longer(self)
-                self._transport.close()
-            else:
-                self._reading.endpoint.end(self._queue.pop())
-            self._reading = None
-
-    def _go_on(self) -> None:
-        """Answer what is whole or refused, in its order, and read on if there is nothing left to answer first."""
-        queue, transport = self._queue, self._transport
-        while queue and not (self._is_unread or self._answering) and not transport.is_closing():
-            request = queue[0]
-            if not (request.is_whole or request.drains):
-                if self._timer is None:
-                    self._timer = self._loop.call_later(
-                        request.endpoint.limits.body_seconds, self._late, request
-                    )
-                break
-            response = request.endpoint.respond(request)
-            if isinstance(response, Response):
-                self._write(request, response)
-            else:
-                self._answering = self._loop.create_task(self._write_later(request, response))
-                if request.drains:
-                    self._pause()
-        if self._broken is not None and not queue and not transport.is_closing():
-            transport.write(_written(self._broken, ends=True))
-            transport.close()
-        if len(queue) > 1:
-            self._pause()
-        elif self._reading is None or not (self._reading.is_answered or self._reading.drains):
-            self._read_on()
-
-    async def _write_later(self, request: Request, answer: Awaitable[Response]) -> None:
+    async def _answer_later(self, request: Request, answer: Awaitable[Response]) -> None:
         try:
             response = await answer
         except Exception:
-            response = request.endpoint.failed()
-        self._answering = None
-        if self._queue:
+            response = self._listener.endpoint.failed()
+        if self._request is request:
             self._write(request, response)
-            self._go_on()
-        else:  # the client has gone
-            request.endpoint.end(request)
 
     def _write(self, request: Request, response: Response) -> None:
-        is_late = request.refusal in (TOO_SLOW, STALLED)  # nobody waits for the rest of its body
-        ends = not request.keeps_alive or self._endpoints.closing or request.drains
-        self._transport.write(_written(response, ends=ends, has_content=request.method != "HEAD"))
-        self._queue.popleft()
-        request.endpoint.end(request)
-        request.is_answered = True
-        if request.drains and not is_late:
-            self._timer = self._loop.call_later(LINGER_SECONDS, self._transport.close)
-            if request.endpoint.linger(self, self._read_on):
-                self._read_on()
-            else:
-                self._pause()
-        elif ends:
-            self._transport.close()
-        elif not self._queue:
-            self._idle_since = self._loop.time()
-            self._connections.idle[self] = self.drop
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            return
+        ends = not request.keeps_alive or self._listener.closing
+        self._let_go()
+        self.since, self.has_asked = self._loop.time(), True
+        self._wait_for(State.IDLE, KEEP_ALIVE_SECONDS)
+        transport.write(_written(response, ends=ends, has_content=request.method != "HEAD"))
+        if ends:
+            self._close(transport)
 
-    def _late(self, request: Request) -> None:
-        self._timer = None
-        request.endpoint.drain(request, TOO_SLOW)
-        self._go_on()
+    def _break(self, error: Exception) -> None:
+        if self.is_busy:
+            self.drop()
+            return
+        cause = error.__context__ or error
+        self._end_with(cause.refusal if isinstance(cause, _Refused) else _unreadable(str(cause)))
 
-    def _stalled(self) -> None:
-        self._loop.call_soon(self._go_on)  # whoever has its room now is not done yet
+    def _end_with(self, refusal: Refusal) -> None:
+        """Say why, and close: nobody knows where the next request would begin."""
+        self._listener.endpoint.refused(refusal)
+        self._let_go()
+        if self.transport:
+            self.transport.write(_written(response_of(refusal), ends=True))
+            self._close(self.transport)
 
-    def _pause(self) -> None:
-        if not self._is_paused:
-            self._is_paused = True
-            self._transport.pause_reading()
+    def _close(self, transport: asyncio.Transport) -> None:
+        """Close once the answer is read, and soon in any case."""
+        self._wait_for(State.READER, READ_SECONDS)
+        transport.close()
 
-    def _read_on(self) -> None:
-        if self._is_paused and not self._transport.is_closing():
-            self._is_paused = False
-            self._transport.resume_reading()
+    def _let_go(self) -> None:
+        """Forget the request, and give back what its body took."""
+        self._request = None
+        if self._held:
+            self._listener.bodies.give_back(self.peer, self._held)
+            self._held = 0
 
-    def _look_idle(self) -> None:
-        left = (
-            KEEP_ALIVE_SECONDS
-            if self._is_busy()
-            else self._idle_since + KEEP_ALIVE_SECONDS - self._loop.time()
-        )
-        if left <= 0:
-            self._transport.close()
-        self._idle_timer = self._loop.call_later(max(left, 0.01), self._look_idle)
 
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+class _Refused(Exception):
+    """Leave a callback of the parser with the answer *refusal*."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+def _unreadable(reason: str) -> Refusal:
+    return Refusal(400, "http", f"the request cannot be read: {reason}")
 
 
 def _written(response: Response, *, ends: bool, has_content: bool = True) -> bytes:

@@ -1,21 +1,45 @@
-"""Listen on one address: accept, count and close connections."""
+"""Listen on one address: accept connections within caps, and end those that take too long.
+
+asyncio's own server keeps the TLS context of its start, while ours is replaced with the certificate,
+and it accepts without a bound.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.http.acceptor import BACKLOG, Acceptor
-from webhook.http.connection import Connections, HttpConnection
-from webhook.http.endpoint import Endpoints
+from webhook.http.connection import HttpConnection
+from webhook.http.logs import log_fields
+from webhook.http.refusal import STRANGER, Refusal
+from webhook.http.request import Endpoint
+from webhook.http.shares import UNBOUND, Share, Turns
 
 RECEIVE_BYTES = 16 << 10
-"""What the kernel keeps of a connection, and so the most that TLS takes at a time: else 200 large bodies that come at once, though
-nearly all of them are refused, need 160 MB of buffers."""
+"""What the kernel keeps of a connection, and so the most that TLS decrypts at a time."""
+BODIES_BYTES = 16 << 20
+"""How much of bodies is held in all."""
+HANDSHAKE_SECONDS = 10.0
+CLOSING_SECONDS = 3.0
+"""How long a client may take to confirm the end of a TLS connection (close_notify)."""
+BACKLOG = 1024
+BURST = 8
+"""Most connections accepted in one go: a handshake costs as much as a review."""
+PAUSE_SECONDS = 0.5
+"""Pause where no connection can be accepted for want of file descriptors or memory."""
+SWEEP_SECONDS = 0.25
+LOG_SECONDS = 10.0
+"""Least time between two log lines about failed handshakes: any client can cause any number."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +54,10 @@ class ListenAddress:
         """Read ``host:port``: ``0.0.0.0:8443``, ``[::1]:0``, ``:8080`` (all addresses). Raises ValueError."""
         host, colon, port = text.rpartition(":")
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-        if (
-            not colon
-            or not (port.isascii() and port.isdigit())
-            or int(port) > 65535
-            or (":" in host and bare == host)
-        ):
-            raise ValueError(
-                f"{text!r} is not host:port; write for example 0.0.0.0:8443 or [::1]:8443"
-            )
+        is_port = port.isascii() and port.isdigit() and int(port) <= 65535
+        if not colon or not is_port or (":" in host and bare == host):
+            advice = "write for example 0.0.0.0:8443 or [::1]:8443"
+            raise ValueError(f"{text!r} is not host:port; {advice}")
         return cls(bare, int(port))
 
     def __str__(self) -> str:
@@ -52,71 +71,208 @@ def bind(address: ListenAddress) -> socket.socket:
             address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         sock = socket.create_server(target[:2], family=family, backlog=BACKLOG)
-        sock.setsockopt(
-            socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES
-        )  # connections inherit it
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # also of connections
         return sock
     except OSError as error:
-        reason = (error.strerror or str(error)).partition(" (while ")[
-            0
-        ]  # create_server repeats the address there
+        # create_server repeats the address
+        reason = (error.strerror or str(error)).partition(" (while ")[0]
         raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None
 
 
 class Listener:
-    """Serve *endpoints* on a bound socket to at most *connections* clients at a time.
+    """Let *endpoint* answer at most *connections* clients of a bound socket, two thirds from one address.
 
-    *context* returns the SSL context for a new connection; without it there is no TLS. Where there are too many connections, one that
-    only waits for its client is dropped, else the new one; *on_dropped* gets the reason. *make* makes what serves a connection.
+    *context* returns the TLS context for a new connection, and is asked each time; without it there is
+    no TLS. *names*: a client's certificate must carry one of them; empty: any verified one will do.
+    Where there are too many connections, the one that waits longest for its client gives way, but none
+    with a whole request; *on_dropped* gets ``too-many`` then, and ``handshake`` where one failed.
+
+    Attributes:
+        closing: Every answer ends its connection.
+        requested_at: When the last request was whole, by ``time.monotonic()``.
     """
 
     def __init__(
         self,
         sock: socket.socket,
-        endpoints: Endpoints,
+        endpoint: Endpoint,
         *,
         connections: int,
         context: Callable[[], ssl.SSLContext] | None = None,
+        names: frozenset[str] = frozenset(),
         on_dropped: Callable[[str], None] = lambda reason: None,
-        make: Callable[[Endpoints, Connections], HttpConnection] = HttpConnection,
     ) -> None:
-        self._endpoints = endpoints
+        self.endpoint, self.closing, self.requested_at = endpoint, False, time.monotonic()
         self.address = ListenAddress(*sock.getsockname()[:2])
-        self._socket, self._context, self._on_dropped, self._make = sock, context, on_dropped, make
-        self._connections = Connections(connections)
-        self._acceptor: Acceptor | None = None
+        self.connections: dict[HttpConnection, asyncio.Task[None]] = {}
+        self.bodies = Share(BODIES_BYTES)
+        self._places = Share(connections)
+        self._socket, self._context, self._names = sock, context, names
+        self._on_dropped = on_dropped
+        self._is_accepting = False
+        self._failures, self._logged_at = 0, -LOG_SECONDS
 
     @property
     def url(self) -> str:
         """Return the URL, ``https://127.0.0.1:8443``."""
         return f"{'https' if self._context else 'http'}://{self.address}"
 
+    @property
+    def in_flight(self) -> int:
+        """Count the requests that wait for their answer; any thread may ask."""
+        return sum(each.is_busy for each in list(self.connections))
+
     async def start(self) -> None:
         """Start to accept connections."""
-        self._acceptor = Acceptor(
-            self._socket, self._connections, self._connection, self._context, self._on_dropped
-        )
+        self._loop = asyncio.get_running_loop()
+        self.turns = Turns(self._loop)
+        self._socket.setblocking(False)
+        self._is_accepting = True
+        self._loop.add_reader(self._socket, self._accept)
+        self._sweep()
 
     def stop_accepting(self) -> None:
-        """Refuse new connections; those that are open are served on."""
-        if self._acceptor:
-            self._acceptor.stop()
+        """Accept what has come, and refuse what comes from now on."""
+        if self._is_accepting:
+            self._accept(BACKLOG)  # else those that wait in the backlog would be reset
+            self._is_accepting = False
+            self._loop.remove_reader(self._socket)
+            self._socket.close()
 
     async def close(self, *, linger_seconds: float, grace_seconds: float) -> None:
-        """Close every connection after its answer: idle ones after *linger_seconds*, busy ones after *grace_seconds*."""
+        """Close each connection after its answer: idle ones after *linger_seconds*, all after *grace_seconds* more."""
         self.stop_accepting()
-        self._endpoints.closing = True
+        self.closing = True
         await self._wait(linger_seconds)
-        for connection in list(self._connections.connections):
+        for connection in list(self.connections):
             connection.shutdown()
         await self._wait(grace_seconds)
-        self._connections.drop_all()
+        for connection in list(self.connections):
+            self._drop(connection)
+        self._sweeping.cancel()
+
+    def judge_client(self, connection: HttpConnection) -> Refusal | None:
+        """Return why all requests of a new connection are refused, None where they are not."""
+        certificate = connection.transport and connection.transport.get_extra_info("peercert")
+        if not certificate or connection not in self.connections:
+            return None
+        self._places.give_back(connection.peer, 1)
+        address, connection.peer = connection.peer, UNBOUND
+        self._places.take(UNBOUND, 1)
+        found = names_of(certificate)
+        if not self._names or not self._names.isdisjoint(found):
+            return None
+        carried, allowed = ", ".join(found) or "no name", ", ".join(sorted(self._names))
+        message = f"its certificate carries {carried}, and none of the allowed {allowed}"
+        log_fields(log, logging.WARNING, f"client refused: {message}", {"peer": address})
+        return STRANGER
+
+    def forget(self, connection: HttpConnection) -> None:
+        """Count a connection no longer."""
+        if self.connections.pop(connection, None):
+            self._places.give_back(connection.peer, 1)
+
+    def _accept(self, most: int = BURST) -> None:
+        for _ in range(most):
+            try:
+                accepted, (peer, *_) = self._socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause(error)
+                return
+            if self._make_room(peer):
+                self._take(accepted, peer)
+            else:
+                accepted.close()
+
+    def _make_room(self, peer: str) -> bool:
+        """Return whether there is room for one more of *peer*; one that waits for its client makes some."""
+        rivals: Iterable[HttpConnection] = self.connections
+        if not self._places.has_room_for(peer):
+            rivals = [each for each in rivals if each.peer == peer]
+        elif self._places.has_room():
+            return True
+        self._on_dropped("too-many")
+        waiting = [each for each in rivals if not each.is_busy]
+        if not waiting:
+            return False
+        self._drop(min(waiting, key=lambda each: (each.has_asked, each.since)))
+        return True
+
+    def _take(self, accepted: socket.socket, peer: str) -> None:
+        accepted.setblocking(False)
+        connection = HttpConnection(self, peer)
+        self._places.take(peer, 1)
+        handshake = self._loop.create_task(self._shake_hands(connection, accepted))
+        handshake.add_done_callback(partial(self._handshake_done, connection, accepted))
+        self.connections[connection] = handshake
+
+    def _drop(self, connection: HttpConnection) -> None:
+        self.connections[connection].cancel()
+        self.forget(connection)
+        connection.drop()
+
+    async def _shake_hands(self, connection: HttpConnection, accepted: socket.socket) -> None:
+        context = self._context() if self._context else None
+        # asyncio takes no deadlines without TLS
+        deadlines = (HANDSHAKE_SECONDS, CLOSING_SECONDS) if context else (None, None)
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: connection,
+                accepted,
+                ssl=context,
+                ssl_handshake_timeout=deadlines[0],
+                ssl_shutdown_timeout=deadlines[1],
+            )
+        except OSError as error:
+            self._on_dropped("handshake")
+            self._log_failure(connection.peer, error)
+
+    def _handshake_done(
+        self, connection: HttpConnection, accepted: socket.socket, _: asyncio.Task[None]
+    ) -> None:
+        if connection.transport is None:
+            accepted.close()
+            self.forget(connection)
+
+    def _pause(self, error: OSError) -> None:
+        """Stop accepting for a while: the socket stays readable, and the loop would try again at once."""
+        log.error("connections wait: %s", error.strerror or error)
+        self._loop.remove_reader(self._socket)
+        self._loop.call_later(PAUSE_SECONDS, self._resume)
+
+    def _resume(self) -> None:
+        if self._is_accepting:
+            self._loop.add_reader(self._socket, self._accept)
+
+    def _sweep(self) -> None:
+        now = self._loop.time()
+        for connection in list(self.connections):
+            if connection.expires_at <= now:
+                connection.expire()
+        self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
     async def _wait(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        while self._connections.count and loop.time() < deadline:
+        deadline = self._loop.time() + seconds
+        while self.connections and self._loop.time() < deadline:
             await asyncio.sleep(0.02)
 
-    def _connection(self) -> HttpConnection:
-        return self._make(self._endpoints, self._connections)
+    def _log_failure(self, peer: str, error: OSError) -> None:
+        """Log errors of TLS: port scans and probes that connect and leave are of no interest."""
+        if not isinstance(error, ssl.SSLError):
+            return
+        self._failures += 1
+        if self._loop.time() < self._logged_at + LOG_SECONDS:
+            return
+        told = f"{error} ({self._failures} since the last such line)"
+        log.warning("TLS handshake with %s failed: %s", peer, told)
+        self._failures, self._logged_at = 0, self._loop.time()
+
+
+def names_of(certificate: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the common names and DNS names of a certificate as ``ssl.SSLSocket.getpeercert`` shows it."""
+    subject = [pair for part in certificate.get("subject", ()) for pair in part]
+    common = [value for key, value in subject if key == "commonName"]
+    dns = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
+    return tuple(dict.fromkeys([*common, *dns]))

@@ -49,9 +49,6 @@ class Refusal:
 
 
 TOO_SLOW = Refusal(408, "too-slow", "the request body did not arrive in time")
-STALLED = Refusal(
-    503, "stalled", "the request body did not arrive before others needed its room; ask again"
-)
 TOO_LARGE = Refusal(413, "too-large", "the request body is too large")
 TOO_DEEP = Refusal(400, "too-deep", "the request body is nested too deeply")
 STRANGER = Refusal(
@@ -62,6 +59,11 @@ STRANGER = Refusal(
 INTERNAL = Refusal(500, "internal", "internal error; the log of fabric-injector has the details")
 OVERLOADED = Refusal(503, "overloaded", "too many requests are waiting; ask again")
 NO_MEMORY = Refusal(503, "no-memory", "not enough memory for this request now; ask again")
+UNAVAILABLE = Refusal(
+    503,
+    "unavailable",
+    "the cluster cannot be asked; ask again; the log of fabric-injector says why",
+)
 STARTING = Refusal(503, "starting", "not ready yet, /readyz says why; ask again")
 
 

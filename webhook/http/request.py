@@ -1,21 +1,21 @@
-"""Describe a request and its answer, apart from the connection that they travel on."""
+"""Describe a request, its answer and who answers, apart from the connection that they travel on."""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote_to_bytes
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from webhook.http.body import Body
-from webhook.http.refusal import Refusal
+from webhook.http.refusal import INTERNAL, Refusal
 
-if TYPE_CHECKING:
-    from webhook.http.endpoint import Endpoint
+log = logging.getLogger(__name__)
 
 
 class Response(NamedTuple):
-    """Hold an answer; *lines* are its header lines, each ended by CRLF, without Content-Length, Connection and Date."""
+    """Hold an answer; *lines*: its header lines, each ended by CRLF, without what every answer has."""
 
     status: int
     lines: bytes
@@ -23,41 +23,65 @@ class Response(NamedTuple):
 
 
 class Request:
-    """Hold a request, of which the head has come.
+    """Hold a request.
 
-    *headers*: by name in lower case; of a name that comes twice, the last. *received_at*: ``time.perf_counter()`` at the head's end.
-    *refusal*: why it is not worked on. *drains*: it was refused before its *body* had come whole, the rest of which is thrown away.
-    *on_stalled*: called where it was refused because others need its room.
+    *headers*: by name in lower case; of a name that comes twice, the last. *length*: bytes of the body,
+    more than *body* holds where the limits let only its beginning be kept. *received_at*:
+    ``time.perf_counter()`` at the end of the head.
     """
 
-    __slots__ = (
-        "body", "drains", "endpoint", "headers", "is_answered", "is_whole", "keeps_alive", "method", "on_stalled", "path", "query",
-        "received_at", "refusal",
-    )  # fmt: skip
-
-    body: Body
+    __slots__ = ("body", "headers", "keeps_alive", "length", "method", "received_at", "target")
 
     def __init__(
-        self,
-        endpoint: Endpoint,
-        method: str,
-        path: bytes,
-        query: bytes,
-        headers: Mapping[bytes, bytes],
-        on_stalled: Callable[[], object],
-        *,
-        keeps_alive: bool,
+        self, method: str, target: bytes, headers: Mapping[bytes, bytes], *, keeps_alive: bool
     ) -> None:
-        self.path = (unquote_to_bytes(path) if b"%" in path else path).decode("latin-1")
-        self.endpoint, self.method, self.query, self.headers = endpoint, method, query, headers
-        self.on_stalled, self.keeps_alive = on_stalled, keeps_alive
+        self.method, self.target, self.headers = method, target, headers
+        self.keeps_alive = keeps_alive
+        self.length = int(headers.get(b"content-length", b"0"))
+        self.body: bytes | bytearray = b""
         self.received_at = time.perf_counter()
-        self.refusal: Refusal | None = None
-        self.is_whole = self.is_answered = self.drains = False
+
+    @property
+    def path(self) -> str:
+        """Return the path."""
+        return self.target.partition(b"?")[0].decode("latin-1")
+
+    @property
+    def query(self) -> bytes:
+        """Return what follows the path."""
+        return self.target.partition(b"?")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bound bodies: a longer one than *most* bytes is refused; of one longer than *read*, *kept* are kept."""
+
+    most: int = 7 << 20
+    read: int = 7 << 20
+    kept: int = 1 << 10
+
+
+class Endpoint(ABC):
+    """Answer requests; all methods are called in the event loop."""
+
+    limits = Limits()
+
+    @abstractmethod
+    def answer(self, request: Request) -> Response | Awaitable[Response]:
+        """Answer a request whose body has come, at once or later."""
+
+    def refused(self, refusal: Refusal) -> None:  # noqa: B027  # most need not know
+        """Know of a request that was refused before `answer` was asked, or failed in it."""
+
+    def failed(self) -> Response:
+        """Log the exception that is being handled, and answer with 500."""
+        log.exception("internal error")
+        self.refused(INTERNAL)
+        return response_of(INTERNAL)
 
 
 def response_of(refusal: Refusal) -> Response:
-    """Return the answer that tells *refusal*."""
+    """Return the answer that says *refusal*."""
     return Response(refusal.code, header_lines(refusal.headers), refusal.body)
 
 

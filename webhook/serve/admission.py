@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Protocol
 
-from webhook.core import names
+from webhook.core import bounds, names
 from webhook.core.errors import Unavailable
 from webhook.core.model import World
-from webhook.core.review import Answer
-from webhook.http.endpoint import Limits
+from webhook.core.review import Answer, deny_unread
 from webhook.http.logs import log_fields
-from webhook.http.refusal import Refusal
-from webhook.http.request import Request, Response
+from webhook.http.refusal import INTERNAL, UNAVAILABLE, Refusal, refusal_for
+from webhook.http.request import Endpoint, Limits, Request, Response, header_lines, response_of
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.review_endpoint import ReviewEndpoint
 from webhook.world.lookup import MustAsk
 
 THREADS = 8
-WAITING = 256
 SECONDS = 3.0
-"""How long after a review has come the API server may be asked: it gives up after 5 s, and one answer of it may take one."""
+"""How long after a review has come the API server may be asked: it gives up after 5 s itself."""
+_JSON = header_lines({"content-type": "application/json"})
 
 log = logging.getLogger(__name__)
 
@@ -35,12 +35,14 @@ class AdmitInTime(Protocol):
         """Return the answer."""
 
 
-class Admission(ReviewEndpoint):
+class Admission(Endpoint):
     """Answer AdmissionReviews of pods, in the event loop where that need not wait.
 
-    *admit* answers a body, and may wait for the cluster; *admit_at_once* raises MustAsk where it would have to: then *admit* is called
-    in a thread. *refuse* says why none can be answered now, or None.
+    *admit* answers a body, and may wait for the cluster; *admit_at_once* raises MustAsk where it would
+    have to: then *admit* is called in a thread. *refuse* says why none can be answered now, or None.
     """
+
+    limits = Limits(read=bounds.REVIEW_BYTES, kept=bounds.UID_BYTES)
 
     def __init__(
         self,
@@ -49,28 +51,70 @@ class Admission(ReviewEndpoint):
         record: AdmissionRecorder,
         *,
         refuse: Callable[[], Refusal | None] = lambda: None,
-        limits: Limits = Limits(),  # noqa: B008  # frozen
-        threads: int = THREADS,
-        waiting: int = WAITING,
     ) -> None:
-        super().__init__(
-            names.MUTATE_PATH, record, limits, refuse, threads=threads, waiting=waiting
-        )
         self._admit, self._admit_at_once, self._record = admit, admit_at_once, record
+        self._refuse = refuse
+        self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="mutate")
 
-    def review(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
-        """Answer the review of a pod."""
+    def stop(self) -> None:
+        """Begin nothing more in the threads."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def refused(self, refusal: Refusal) -> None:
+        """Record a request that was refused before it came whole."""
+        self._record.refused(refusal)
+
+    def answer(self, request: Request) -> Response | Awaitable[Response]:
+        """Answer one request."""
+        if refusal := self._refuse() or _misdirected(request):
+            return self._refused(request, refusal)
+        body = bytes(request.body)
+        if request.length > len(body):
+            return self._reviewed(request, partial(deny_unread, body, request.length))
         try:
-            return self.reviewed(request, partial(self._answer, self._admit_at_once, request, body))
+            return self._reviewed(request, partial(self._admit_at_once, body))
         except MustAsk:
             came_at = time.monotonic() - (time.perf_counter() - request.received_at)
-            admit = partial(self._admit, came_at=came_at)
-            return self.reviewed_later(request, partial(self._answer, admit, request, body))
+            admit = partial(self._admit, body, came_at=came_at)
+            loop = asyncio.get_running_loop()
+            return loop.run_in_executor(self._executor, self._reviewed, request, admit)
 
-    def _answer(self, admit: Callable[[bytes], Answer], request: Request, body: bytes) -> bytes:
-        answer = admit(body)
-        self._record.answered(answer, request.received_at)
-        return answer.body
+    def _reviewed(self, request: Request, review: Callable[[], Answer]) -> Response:
+        """Answer with what *review* returns, or with what its failure means; MustAsk is raised."""
+        try:
+            answer = review()
+            self._record.answered(answer, request.received_at)
+            return Response(200, _JSON, answer.body)
+        except MustAsk:
+            raise
+        except BaseException as error:  # also StopIteration, which no future takes, and SystemExit
+            refusal = refusal_for(error)
+            if refusal is INTERNAL:
+                log.error("internal error", exc_info=error)
+            return self._refused(request, refusal)
+
+    def _refused(self, request: Request, refusal: Refusal) -> Response:
+        self._record.refused(refusal, request.received_at)
+        if refusal.reason == UNAVAILABLE.reason:  # the log names the cluster's addresses
+            refusal = UNAVAILABLE
+        return response_of(refusal)
+
+
+def _misdirected(request: Request) -> Refusal | None:
+    """Say what is wrong with a request, apart from its body."""
+    path = request.path
+    if path != names.MUTATE_PATH:
+        message = f"{path[:100]} is not found; an AdmissionReview goes to {names.MUTATE_PATH}"
+        return Refusal(404, "not-found", message)
+    if request.method != "POST":
+        message = f"the method {request.method} is not answered: POST an AdmissionReview"
+        return Refusal(405, "method-not-allowed", message, {"Allow": "POST"})
+    content_type = request.headers.get(b"content-type", b"")
+    kind = content_type.partition(b";")[0].strip().lower().decode("latin-1")
+    if kind not in ("application/json", ""):
+        message = f"content type {kind[:100]}: an AdmissionReview is application/json"
+        return Refusal(415, "content-type", message)
+    return None
 
 
 class WorldInTime:
@@ -85,9 +129,8 @@ class WorldInTime:
     def __getattr__(self, name: str) -> Any:
         """Return the method of this name, unless it is too late."""
         if time.monotonic() > self._until:
-            raise Unavailable(
-                f"what is asked of the cluster takes longer than {SECONDS:g} s: ask again"
-            )
+            found = f"what is asked of the cluster takes longer than {SECONDS:g} s"
+            raise Unavailable(f"{found}: ask again")
         return getattr(self._world, name)
 
 
@@ -123,7 +166,7 @@ class AdmissionRecorder:
         log_fields(log, logging.INFO, message, fields)
 
     def refused(self, refusal: Refusal, received_at: float | None = None) -> None:
-        """Record an answer without a decision; requests to other paths or by other methods are not admissions, and left out."""
+        """Record an answer without a decision, unless it is about another path or method: that is no admission."""
         if refusal.code in (404, 405):
             return
         seconds = None if received_at is None else time.perf_counter() - received_at

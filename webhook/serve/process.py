@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import logging
 import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 import uvloop
 
 from certs.serving import ServingCertificate
 from webhook.core.review import Answer
-from webhook.http.client_names import NamedConnection
-from webhook.http.connection import HttpConnection
 from webhook.http.health import Health, Readiness
 from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
 from webhook.http.signals import StopSignals
-from webhook.serve import allocator
 from webhook.serve.admission import Admission, AdmissionRecorder, AdmitInTime
 from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
 
-CONNECTIONS = 300
+CONNECTIONS = 600
+"""Two thirds of them may come from one address: as many as an API server may have under way."""
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
+BLOCK_BYTES = 256 << 10
+"""A large block: more than an ordinary review or TLS ever takes, whom it would cost time."""
+KEPT_BYTES = 4 << 20
+"""What the end of the heap may hold unused: less would be given back and asked for again with each review."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # malloc.h
 MOST_DRAIN_SECONDS = 25.0
 """How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
 LINGER_SECONDS = 1.0
@@ -68,12 +71,23 @@ class Service:
 
 def serve(service: Service, sockets: Sockets) -> None:
     """Serve until SIGTERM or SIGINT."""
-    allocator.give_back()
+    _give_memory_back()
     gc.collect()
     gc.freeze()  # what is loaded now stays: no collection needs to look through it
     gc.set_threshold(YOUNG_OBJECTS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(service, sockets))
+
+
+def _give_memory_back() -> None:
+    """Have glibc ask the system for each large block by itself: freed, it goes back. Source: man 3 mallopt.
+
+    By default the size from which it does so grows with each large body.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(_MMAP_THRESHOLD, BLOCK_BYTES)
+        library.mallopt(_TRIM_THRESHOLD, KEPT_BYTES)
 
 
 async def _serve(service: Service, sockets: Sockets) -> None:
@@ -84,7 +98,6 @@ async def _serve(service: Service, sockets: Sockets) -> None:
         recorder,
         refuse=service.readiness.refusal,
     )
-    service.metrics.in_flight(lambda: admission.in_flight)
     health = Health(service.readiness.checks, lambda: service.metrics.registry)
     listeners = (
         Listener(
@@ -92,13 +105,12 @@ async def _serve(service: Service, sockets: Sockets) -> None:
             admission,
             connections=CONNECTIONS,
             context=lambda: service.certificate.context,
+            names=service.client_names,
             on_dropped=service.metrics.connection_dropped,
-            make=partial(NamedConnection, names=service.client_names)
-            if service.client_names
-            else HttpConnection,
         ),
         Listener(sockets.metrics, health, connections=100),
     )
+    service.metrics.in_flight(lambda: listeners[0].in_flight)
     stop = StopSignals()
     for listener in listeners:
         await listener.start()
@@ -111,9 +123,9 @@ async def _serve(service: Service, sockets: Sockets) -> None:
     log_fields(log, logging.INFO, "serving", urls | service.announcement)
     await stop.asked.wait()
     service.readiness.draining = True
-    admission.closing = True
+    listeners[0].closing = True
     log.info(_ending(service.quiet_seconds))
-    await _drain(admission, service.quiet_seconds, stop)
+    await _drain(listeners[0], service.quiet_seconds, stop)
     at_once = stop.at_once.is_set()
     await listeners[0].close(
         linger_seconds=0.0 if at_once else LINGER_SECONDS,
@@ -133,12 +145,12 @@ def _ending(quiet_seconds: float) -> str:
     return f"ending: not ready any more, {until}"
 
 
-async def _drain(admission: Admission, quiet_seconds: float, stop: StopSignals) -> None:
+async def _drain(listener: Listener, quiet_seconds: float, stop: StopSignals) -> None:
     """Wait until no request has come for *quiet_seconds*, MOST_DRAIN_SECONDS are over, or a second signal comes."""
     begun = time.monotonic()
     while not stop.at_once.is_set():
         now = time.monotonic()
-        quiet_at = max(begun, admission.last_request) + quiet_seconds
+        quiet_at = max(begun, listener.requested_at) + quiet_seconds
         if now >= min(quiet_at, begun + MOST_DRAIN_SECONDS):
             return
         await asyncio.sleep(0.05)
