@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from webhook.core.errors import InputError, WebhookError
-from webhook.core.profiles import Profiles
+from webhook.core.profiles import Profiles, parse_profiles
 from webhook.world.followed_file import FollowedFile
 
 
@@ -19,12 +19,6 @@ def read_profiles(path: Path) -> Profiles:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"profiles file {path}: cannot be read: {error.strerror}") from error
-    return _parse_here(content)
-
-
-def _parse_here(content: bytes) -> Profiles:
-    from webhook.core.profiles import parse_profiles  # loads pydantic
-
     return parse_profiles(content)
 
 
@@ -35,7 +29,7 @@ class ProfilesFile(FollowedFile[Profiles]):
         self,
         path: Path,
         *,
-        parse: Callable[[bytes], Profiles] = _parse_here,
+        parse: Callable[[bytes], Profiles] = parse_profiles,
         on_reload: Callable[[Profiles], None] = lambda _: None,
         on_error: Callable[[WebhookError], None] = lambda _: None,
         interval_seconds: float = 1.0,
