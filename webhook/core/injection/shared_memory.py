@@ -74,7 +74,7 @@ def _limit(draft: Draft, settings: SharedMemory, name: str) -> bool:
                 and volume["emptyDir"].get("sizeLimit") is None
             ):
                 path = ("spec", "volumes", index, "emptyDir")
-                return draft.set_key(path, "sizeLimit", settings.size_limit)
+                return draft.set_key(path, "sizeLimit", str(settings.size_limit))
     return False
 
 
@@ -82,7 +82,7 @@ def _volume(draft: Draft, settings: SharedMemory) -> bool:
     """Add a tmpfs of ours; False where the pod has another volume of its name."""
     there = podspec.volume_named(draft.pod, names.SHM_VOLUME)
     if there is None:
-        empty_dir = stated(medium="Memory", sizeLimit=settings.size_limit)
+        empty_dir = stated(medium="Memory", sizeLimit=str(settings.size_limit))
         draft.append(("spec", "volumes"), {"name": names.SHM_VOLUME, "emptyDir": empty_dir})
     elif _is_tmpfs(there):
         _limit(draft, settings, names.SHM_VOLUME)

@@ -192,7 +192,7 @@ def _ensure_volume(draft: Draft, plan: Plan, needs: tuple[str, ...]) -> None:
 def _container(training: Object, plan: Plan, needs: tuple[str, ...], nccl_conf: str) -> Object:
     settings, rendezvous = plan.profile.rendezvous, plan.rendezvous
     told_in = plan.source.WORDS.told_in_short if settings.address_source != DEFAULT else _TOLD_IN
-    image = settings.wait_image or training.get("image")
+    image = str(settings.wait_image) or training.get("image")
     command = _command(needs, nccl_conf, told_in)
     if settings.wait_image == INSTALLED:
         image = plan.own_image or f"fabric-injector:{__version__}"
