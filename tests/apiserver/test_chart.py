@@ -269,7 +269,6 @@ def test_lives_in_another_namespace_as_well(helm: Path) -> None:
     [
         ("webhok.replicas=3", "webhok"),
         ("webhook.replicas=many", "/webhook/replicas"),
-        ("profiles.shared.networks[0].netwrk=x", "additional properties 'netwrk'"),
         ("profiles.Shared.ipcLock=true", "/profiles"),
         ("apiServers[0].ipBlock.cidr=192.0.2.10/32", "/networkPolicy"),
     ],

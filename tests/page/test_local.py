@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.diagnose.scenes import PROFILES, SPACE, Scene, ago, event
 from tests.fake_apiserver import EVENTS, NODES, PODS, FakeApiServer, status
+from tests.profiles import as_text
 from tests.sockets.local_page import LocalPage, hold, put_pod
 from tests.waiting import wait_until
 from webhook.core import names
@@ -56,7 +57,7 @@ def local(tmp_path_factory: pytest.TempPathFactory, cluster: FakeApiServer) -> I
 @pytest.fixture
 def page(context: BrowserContext, local: LocalPage, scene: Scene) -> Iterator[Page]:
     """Open the address that was printed last, as the other tests of this folder open theirs."""
-    local.profiles.write_text(PROFILES)
+    local.profiles.write_text(as_text(PROFILES))
     printed = len(local.addresses)
     with watched(context, local.addresses[-1], local.url) as opened:
         wait_until(lambda: len(local.addresses) > printed, "the next address")

@@ -57,12 +57,11 @@ def test_takes_environment_options(
         assert server.get("/readyz").status == 200
 
 
-def test_names_every_fault_of_the_profiles(tmp_path: Path, tls_dir: Path) -> None:
+def test_names_the_fault_of_the_profiles(tmp_path: Path, tls_dir: Path) -> None:
     profiles = tmp_path / "profiles.yaml"
-    profiles.write_text(as_text("  one: {pods: none}\n  two: {colour: red}\n"))
+    profiles.write_text(as_text("one: {pods: none}"))
     said = refused(f"--profiles={profiles}", f"--objects={OBJECTS}", f"--tls-dir={tls_dir}")
-    assert f"{profiles}: line 2: profiles.one.pods" in said
-    assert f"{profiles}: line 3: profiles.two.colour" in said
+    assert f"{profiles}: line 6: FabricProfile one: spec.pods: " in said
 
 
 @table(

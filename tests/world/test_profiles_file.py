@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,24 +32,19 @@ class ProfilesMount(Mount):
 
 
 class Watch:
-    """A started ProfilesFile, and what it has reported."""
+    """A file of profiles that is followed, and what it has reported."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, parse: Callable[[bytes], Profiles] = parse_profiles) -> None:
         self.reloads: list[Profiles] = []
         self.errors: list[WebhookError] = []
         self.file = FollowedFile(
             path,
-            parse=self._parse,
+            parse=parse,
             on_reload=self.reloads.append,
             on_error=self.errors.append,
             interval_seconds=0.02,
         )
         self.file.start()
-
-    def _parse(self, content: bytes) -> Profiles:
-        if b"fault of ours" in content:
-            raise ZeroDivisionError
-        return parse_profiles(content)
 
     def names(self) -> set[str]:
         return set(self.file.current().profiles)
@@ -126,15 +121,19 @@ def test_keeps_serving_while_the_file_is_gone(mount: ProfilesMount, watch: Watch
     wait_until(lambda: watch.file.error() is None, "the fault to be gone")
 
 
-def test_outlives_a_fault_of_its_own(mount: ProfilesMount, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(mount.path)
+def test_outlives_a_fault_of_its_own(mount: ProfilesMount) -> None:
+    divisor = [1]
+
+    def parse(content: bytes) -> Profiles:
+        assert 1 // divisor[0]
+        return parse_profiles(content)
+
+    watch = Watch(mount.path, parse)
     try:
-        with monkeypatch.context() as patched:
-            patched.setattr("webhook.core.profiles.parse_profiles", lambda _: 1 / 0)
-            mount.swap(TWO)
-            wait_until(
-                lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own"
-            )
+        divisor[0] = 0
+        mount.swap(TWO)
+        wait_until(lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own")
+        divisor[0] = 1
         mount.swap(TWO + "# again\n")
         wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
     finally:

@@ -229,6 +229,8 @@ class Spec(Read):
     host_network: bool | None = None
     host_users: bool | None = None
     host_ipc: bool | None = field(name="hostIPC", default=None)
+    host_pid: bool | None = field(name="hostPID", default=None)
+    dns_config: dict[str, Any] | None = None
     os: _OperatingSystem | None = None
     node_selector: Annotated[dict[str, str], Meta(max_length=LABELS)] | None = None
     affinity: _Affinity | None = None

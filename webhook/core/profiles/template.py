@@ -85,7 +85,6 @@ class _Container(pod_types.Container):
 
 
 class _Spec(pod_types.Spec):
-    dns_config: dict[str, Any] | None = None
     image_pull_secrets: list[dict[str, Any]] | None = None
     runtime_class_name: str | None = None
     topology_spread_constraints: list[dict[str, Any]] | None = None
