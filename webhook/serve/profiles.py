@@ -55,7 +55,7 @@ def follow_file(
         _log_reload(profiles.profiles, metrics)
 
     def broken(error: WebhookError) -> None:
-        metrics.profiles_reloaded("error")
+        metrics.profiles_reloads.add("error")
         for fault in _faults(error):
             log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
 
@@ -87,7 +87,7 @@ def follow_configuration(
         raise InputError(f"the configuration cannot be used\n{faults}") from None
     in_force.put(settings=source.current())
     log.info("configuration read: %s%s", path, _default(source.current()))
-    metrics.faulty("configuration", source.faulty)
+    metrics.faulty.ask(source.faulty, "configuration")
     return source
 
 
@@ -136,7 +136,7 @@ def follow_objects(
         _log_reload(profiles, metrics)
 
     def broken(error: WebhookError) -> None:
-        metrics.profiles_reloaded("error")
+        metrics.profiles_reloads.add("error")
         log.error("profiles not reloaded: %s", error)
 
     def installed(is_installed: bool) -> None:
@@ -165,5 +165,5 @@ def _faults(error: WebhookError) -> tuple[object, ...]:
 
 
 def _log_reload(profiles: Mapping[str, Profile], metrics: WebhookMetrics) -> None:
-    metrics.profiles_reloaded("success")
+    metrics.profiles_reloads.add("success")
     log.info("profiles reloaded: %s", ", ".join(profiles) or "none")
