@@ -56,8 +56,7 @@ def follow_file(
 
     def broken(error: WebhookError) -> None:
         metrics.profiles_reloads.add("error")
-        for fault in _faults(error):
-            log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
+        _log_faults("profiles not reloaded, the last good ones stay", path, error)
 
     def parse(content: bytes) -> Profiles:
         profiles = parse_profiles(content)
@@ -79,9 +78,7 @@ def follow_configuration(
     Raises InputError where it cannot be used.
     """
     try:
-        source = configuration_file(
-            path, on_reload=lambda settings: in_force.put(settings=settings)
-        )
+        source = configuration_file(path, on_reload=lambda found: in_force.put(settings=found))
     except ProfilesError as error:
         faults = "\n".join(f"{path}: {fault}" for fault in error.problems)
         raise InputError(f"the configuration cannot be used\n{faults}") from None
@@ -106,8 +103,7 @@ def configuration_file(
         log.info("configuration %s: %s%s", verb, path, _default(settings))
 
     def broken(error: WebhookError) -> None:
-        for fault in _faults(error):
-            log.error("configuration not %s, the last good one stays: %s: %s", verb, path, fault)
+        _log_faults(f"configuration not {verb}, the last good one stays", path, error)
 
     return FollowedFile(
         path,
@@ -160,8 +156,9 @@ def _read(name: str, spec: Any) -> Profile | ProfilesError:
         return error
 
 
-def _faults(error: WebhookError) -> tuple[object, ...]:
-    return error.problems if isinstance(error, ProfilesError) else (error,)
+def _log_faults(what: str, path: Path, error: WebhookError) -> None:
+    for fault in error.problems if isinstance(error, ProfilesError) else (error,):
+        log.error("%s: %s: %s", what, path, fault)
 
 
 def _log_reload(profiles: Mapping[str, Profile], metrics: WebhookMetrics) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
@@ -19,6 +19,7 @@ from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.core.errors import InputError
 from webhook.core.model import World
+from webhook.core.profiles import ClusterSettings
 from webhook.core.review import answer_review
 from webhook.http import logs
 from webhook.http.health import Readiness
@@ -36,21 +37,12 @@ from webhook.serve.profiles import (
     follow_file,
     follow_objects,
 )
+from webhook.world.followed_file import FollowedFile
 from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
     from webhook.world.cluster import Cluster
     from webhook.world.objects import ObjectsWorld
-
-
-class _Followed(Protocol):
-    """Follow a file or objects, in a thread."""
-
-    def start(self) -> None:
-        """Start the thread."""
-
-    def stop(self) -> None:
-        """End the thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +85,7 @@ def run(settings: WebhookSettings) -> None:
     in_force = ProfilesInForce(
         own_image=settings.image, claims_problem=claims_problem, on_change=changed
     )
-    followed: list[_Followed] = []
+    followed: list[FollowedFile[ClusterSettings]] = []
     if settings.configuration:
         followed.append(follow_configuration(settings.configuration, in_force, metrics))
     file = None
@@ -120,7 +112,8 @@ def run(settings: WebhookSettings) -> None:
             problems["ca-bundle"] = trust.problem
         if cluster and not file:
             watches.append(ClaimsWatch(cluster.serves_claims, in_force))
-        for each in (*followed, profiles, *watches):
+        sources: list[FollowedFile[ClusterSettings] | ProfilesSource] = [*followed, profiles]
+        for each in (*sources, *watches):
             each.start()
             stack.callback(each.stop)
         at_once = cluster.at_once if cluster else world
