@@ -15,7 +15,7 @@ from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
 from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.process import Service, Sockets, serve
+from webhook.serve.process import Service, serve
 from webhook.world.objects import ObjectsWorld
 
 
@@ -41,7 +41,7 @@ def main(tls_dir: Path) -> None:
         ServingCertificate(tls_dir),
         WebhookMetrics(),
     )
-    serve(service, Sockets(bind(anywhere), bind(anywhere)))
+    serve(service, bind(anywhere), bind(anywhere))
 
 
 if __name__ == "__main__":

@@ -35,8 +35,8 @@ TARGET = {"job", "component", "pod", "namespace", "instance"}
 def exported() -> dict[str, set[str]]:
     """Name every series that the two programs export, with the labels of each."""
     webhook, controller = WebhookMetrics(), ControllerMetrics()
-    webhook.in_flight(lambda: 0)
-    webhook.admission(
+    webhook.in_flight.ask(lambda: 0)
+    webhook.admissions.count(
         "injected", "injected", 0.001, ["networks"]
     )  # whose labels show in what is counted
     found: dict[str, set[str]] = {}

@@ -10,7 +10,7 @@ from certs.serving import ServingCertificate
 from certs.throwaway import make_throwaway
 from tests.fake_objects import CONFIGURATION, Cluster, FakeConnection
 from webhook.kube.connection import RequestFailed
-from webhook.serve.trust import TrustWatch
+from webhook.serve.certificate import TrustWatch
 from webhook.world import cluster as world_cluster
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from queue import SimpleQueue
+from queue import Queue
 from typing import Any, TextIO
 
 import orjson
@@ -52,7 +52,7 @@ def log_fields(logger: logging.Logger, level: int, message: str, fields: Mapping
 
 
 class LineWriter:
-    """Write lines to the file *number*: each in one write, all of them in order, and without waiting for whoever reads them.
+    """Write lines to the file *number*: each in one write, in order, and without waiting for whoever reads them.
 
     What cannot be written at once is written by a thread, which `write` waits for only where MOST_LINES wait already.
     """
@@ -60,9 +60,7 @@ class LineWriter:
     def __init__(self, number: int) -> None:
         self._number = number
         self._lock = threading.Lock()
-        self._late: SimpleQueue[bytes] = SimpleQueue()
-        self._room = threading.BoundedSemaphore(MOST_LINES)
-        self._waiting = 0
+        self._late: Queue[bytes] = Queue(MOST_LINES)
         self._ready = select.poll()
         self._ready.register(number, select.POLLOUT)
         self._thread: threading.Thread | None = None
@@ -71,24 +69,21 @@ class LineWriter:
         """Write a line, whose end is added."""
         line += b"\n"
         with self._lock:
+            is_free = not self._late.unfinished_tasks
             # a pipe that is ready takes PIPE_BUF bytes, and all of them at once
-            if not self._waiting and len(line) <= select.PIPE_BUF and self._ready.poll(0):
+            if is_free and len(line) <= select.PIPE_BUF and self._ready.poll(0):
                 self._put(line)
                 return
-            self._waiting += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._write_late, name="log", daemon=True)
                 self._thread.start()
                 atexit.register(self._finish)
-        self._room.acquire()
-        self._late.put(line)
+            self._late.put(line)
 
     def _write_late(self) -> None:
         while True:
             self._put(self._late.get())
-            self._room.release()
-            with self._lock:
-                self._waiting -= 1
+            self._late.task_done()
 
     def _put(self, line: bytes) -> None:
         try:  # contextlib.suppress takes as long as a write
@@ -100,7 +95,7 @@ class LineWriter:
     def _finish(self) -> None:
         """Give what waits a moment to be written."""
         deadline = time.monotonic() + FINISH_SECONDS
-        while self._waiting and time.monotonic() < deadline:
+        while self._late.unfinished_tasks and time.monotonic() < deadline:
             time.sleep(0.01)
 
 

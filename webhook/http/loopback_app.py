@@ -14,19 +14,10 @@ from webhook.http.refusal import INTERNAL, Refusal, Refused, refusal_for
 
 OWN_SITES = ("", "none", "same-origin")
 """Values of Sec-Fetch-Site: absent outside browsers, ``none`` for an address that a person typed. Source: W3C Fetch Metadata."""
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -62,20 +53,14 @@ def make_loopback_app(name: str) -> Flask:
     def guard() -> None:
         host = request.headers.get("Host", "")
         if not is_loopback(host):
-            raise Refused(
-                421,
-                "host",
-                "this port answers only http://localhost: a web page under another name must not read it",
-            )
+            advice = "a web page under another name must not read it"
+            raise Refused(421, "host", f"this port answers only http://localhost: {advice}")
         is_opened = request.path == "/" and request.headers.get("Sec-Fetch-Mode") == "navigate"
-        if not is_opened and not is_own(
-            host, request.headers.get("Origin", ""), request.headers.get("Sec-Fetch-Site", "")
-        ):
-            raise Refused(
-                403,
-                "cross-site",
-                "the request comes from a web page of another origin: open this port's own",
-            )
+        origin = request.headers.get("Origin", "")
+        site = request.headers.get("Sec-Fetch-Site", "")
+        if not is_opened and not is_own(host, origin, site):
+            found = "the request comes from a web page of another origin"
+            raise Refused(403, "cross-site", f"{found}: open this port's own")
 
     @app.errorhandler(Exception)
     def refuse(error: Exception) -> Response:
@@ -118,11 +103,8 @@ def is_own(host: str, origin: str, site: str) -> bool:
 
 def _of_http(error: HTTPException) -> Refusal:
     code = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
-    headers = (
-        {"Allow": ", ".join(sorted(error.valid_methods or ()))}
-        if isinstance(error, MethodNotAllowed)
-        else {}
-    )
-    return Refusal(
-        code, HTTPStatus(code).phrase.lower().replace(" ", "-"), error.description or "", headers
-    )
+    headers = {}
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
+    reason = HTTPStatus(code).phrase.lower().replace(" ", "-")
+    return Refusal(code, reason, error.description or "", headers)

@@ -159,7 +159,7 @@ class AdmissionRecorder:
             fields["profile"], fields["revision"] = verdict.profile, verdict.revision
             steps, injected, operations = verdict.told, verdict.injected, len(verdict.operations)
         unchanged = "dry-run" if answer.dry_run else "observe" if decision == "observed" else ""
-        self._metrics.admission(decision, reason, seconds, injected, unchanged)
+        self._metrics.admissions.count(decision, reason, seconds, injected, unchanged)
         fields["decision"], fields["reason"] = decision, reason
         fields["steps"], fields["operations"] = steps, operations
         fields["milliseconds"], fields["dryRun"] = int(seconds * 1_000_000) / 1000, answer.dry_run
@@ -170,7 +170,7 @@ class AdmissionRecorder:
         if refusal.code in (404, 405):
             return
         seconds = None if received_at is None else time.perf_counter() - received_at
-        self._metrics.admission(refusal.decision, refusal.reason, seconds)
+        self._metrics.admissions.count(refusal.decision, refusal.reason, seconds)
         fields = {"decision": refusal.decision, "reason": refusal.reason, "status": refusal.code}
         log_fields(log, logging.WARNING, f"{refusal.decision}: {refusal.message}", fields)
 

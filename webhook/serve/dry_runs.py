@@ -13,9 +13,8 @@ import socket
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import waitress
@@ -34,7 +33,6 @@ MOST_BYTES = 256 << 10
 MOST_PODS = 50
 MOST_VALUES = 100_000
 """Values of the manifest, aliases counted as often as they are used: some 60 MB, and admission has little memory to spare."""
-SECONDS = 5.0
 PARAMETERS = ("namespace", "profile")
 _CONNECTIONS = 8
 _IDLE_SECONDS = 5
@@ -53,23 +51,14 @@ _ELSEWHERE = "give fewer objects at once, or run fabric-injector dry-run -f FILE
 
 
 class DryRuns:
-    """Serve the listening socket *sock*. *world* gives the cluster for one manifest; *seconds*: how long its caller waits.
-
-    One manifest is judged at a time, in a thread, which cannot be ended: others wait, and after *seconds* get 503 until it ends.
-    """
+    """Serve the listening socket *sock*, one manifest at a time. *world* gives the cluster for one."""
 
     def __init__(
-        self,
-        sock: socket.socket,
-        profiles: Callable[[], Profiles],
-        world: Callable[[], World],
-        *,
-        seconds: float = SECONDS,
+        self, sock: socket.socket, profiles: Callable[[], Profiles], world: Callable[[], World]
     ) -> None:
         self.url = f"http://{ListenAddress(*sock.getsockname()[:2])}"
-        self._socket, self._profiles, self._world, self._seconds = sock, profiles, world, seconds
+        self._socket, self._profiles, self._world = sock, profiles, world
         self._app: Flask | None = None
-        self._answer: Future[str] | None = None
 
     def start(self) -> None:
         """Start to accept connections, in a thread that ends with the process."""
@@ -136,37 +125,20 @@ class DryRuns:
                 raise Refused(413, "too-large", f"{found}: {_ELSEWHERE}")
             text = body_text()
             named = [request.args.get(name) for name in PARAMETERS]
-            return Response(
-                self._in_time(lambda: judge(text, *named)), content_type="application/json"
-            )
+            with _without_collector():
+                return Response(judge(text, *named), content_type="application/json")
 
         return app
 
-    def _in_time(self, judge: Callable[[], str]) -> str:
-        """Return what *judge* returns, or raise what it raises; Refused where it takes too long, or the one before it still does."""
-        if self._answer and not self._answer.done():
-            raise Refused(
-                503, "busy", "an earlier dry run is still being judged: ask again in a moment"
-            )
-        self._answer = answer = Future[str]()
 
-        def work() -> None:
-            gc.disable()  # to look through all that is made of a manifest would stop admission for 0.1 s
-            try:
-                answer.set_result(judge())
-            except BaseException as error:  # the caller gets it
-                traceback.clear_frames(error.__traceback__)  # they hold all that was made
-                answer.set_exception(error)
-            finally:
-                gc.enable()
-
-        threading.Thread(target=work, name="dry-run", daemon=True).start()
-        try:
-            return answer.result(self._seconds)
-        except TimeoutError:
-            raise Refused(
-                503, "slow", f"the dry run takes longer than {self._seconds:g} s: {_ELSEWHERE}"
-            ) from None
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Leave cycles alone: to look through all that a manifest makes would stop admission for 0.1 s."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class _Pause:

@@ -28,6 +28,7 @@ CONNECTIONS = 450
 """Two thirds of them may come from one address: as many as an API server may have under way."""
 YOUNG_OBJECTS = 20_000
 """How many new objects make the collector look for cycles: a review makes a thousand, which live for a millisecond."""
+METRICS_CONNECTIONS = 100
 TRIM_SECONDS = 1.0
 """How often memory is given back: it takes about a millisecond."""
 MOST_DRAIN_SECONDS = 25.0
@@ -36,14 +37,6 @@ LINGER_SECONDS = 1.0
 GRACE_SECONDS = 3.0
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Sockets:
-    """Hold the bound sockets of the listeners."""
-
-    admission: socket.socket
-    metrics: socket.socket
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +60,14 @@ class Service:
     announcement: dict[str, str] = field(default_factory=dict)
 
 
-def serve(service: Service, sockets: Sockets) -> None:
-    """Serve until SIGTERM or SIGINT."""
+def serve(service: Service, admission: socket.socket, metrics: socket.socket) -> None:
+    """Serve on these bound sockets until SIGTERM or SIGINT."""
     threading.Thread(target=_give_memory_back, name="memory", daemon=True).start()
     gc.collect()
     gc.freeze()  # what is loaded now stays: no collection needs to look through it
     gc.set_threshold(YOUNG_OBJECTS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(service, sockets))
+        runner.run(_serve(service, admission, metrics))
 
 
 def _give_memory_back() -> None:
@@ -85,59 +78,41 @@ def _give_memory_back() -> None:
         library.malloc_trim(0)
 
 
-async def _serve(service: Service, sockets: Sockets) -> None:
+async def _serve(service: Service, admission: socket.socket, metrics: socket.socket) -> None:
     recorder = AdmissionRecorder(service.metrics)
-    admission = Admission(
-        service.admit,
-        service.admit_at_once,
-        recorder,
-        refuse=service.readiness.refusal,
+    reviews = Admission(
+        service.admit, service.admit_at_once, recorder, refuse=service.readiness.refusal
     )
     health = Health(service.readiness.checks, lambda: service.metrics.registry)
-    listeners = (
-        Listener(
-            sockets.admission,
-            admission,
-            connections=CONNECTIONS,
-            context=lambda: service.certificate.context,
-            names=service.client_names,
-            on_dropped=service.metrics.connection_dropped,
-        ),
-        Listener(sockets.metrics, health, connections=100),
+    listener = Listener(
+        admission,
+        reviews,
+        connections=CONNECTIONS,
+        context=lambda: service.certificate.context,
+        names=service.client_names,
+        on_dropped=service.metrics.dropped.add,
     )
-    service.metrics.in_flight(lambda: listeners[0].in_flight)
+    service.metrics.in_flight.ask(lambda: listener.in_flight)
+    open_to_probes = Listener(metrics, health, connections=METRICS_CONNECTIONS)
     stop = StopSignals()
-    for listener in listeners:
-        await listener.start()
+    await listener.start()
+    await open_to_probes.start()
     service.dry_runs.start()
     urls = {
-        "admission": listeners[0].url,
+        "admission": listener.url,
         "dryRun": service.dry_runs.url,
-        "metrics": listeners[1].url,
+        "metrics": open_to_probes.url,
     }
     log_fields(log, logging.INFO, "serving", urls | service.announcement)
     await stop.asked.wait()
-    service.readiness.draining = True
-    listeners[0].closing = True
-    log.info(_ending(service.quiet_seconds))
-    await _drain(listeners[0], service.quiet_seconds, stop)
-    at_once = stop.at_once.is_set()
-    await listeners[0].close(
-        linger_seconds=0.0 if at_once else LINGER_SECONDS,
-        grace_seconds=0.5 if at_once else GRACE_SECONDS,
-    )
-    await listeners[1].close(linger_seconds=0.0, grace_seconds=0.5)
-    admission.stop()
+    service.readiness.draining = listener.closing = True
+    log.info("ending: not ready any more, serving on for %g quiet seconds", service.quiet_seconds)
+    await _drain(listener, service.quiet_seconds, stop)
+    linger, grace = (0.0, 0.5) if stop.at_once.is_set() else (LINGER_SECONDS, GRACE_SECONDS)
+    await listener.close(linger_seconds=linger, grace_seconds=grace)
+    await open_to_probes.close(linger_seconds=0.0, grace_seconds=0.5)
+    reviews.stop()
     health.stop()
-
-
-def _ending(quiet_seconds: float) -> str:
-    until = (
-        f"serving on until no request has come for {quiet_seconds:g} s"
-        if quiet_seconds
-        else "finishing requests"
-    )
-    return f"ending: not ready any more, {until}"
 
 
 async def _drain(listener: Listener, quiet_seconds: float, stop: StopSignals) -> None:

@@ -53,9 +53,8 @@ def follow_file(
         _log_reload(profiles.profiles, metrics)
 
     def broken(error: WebhookError) -> None:
-        metrics.profiles_reloaded("error")
-        for fault in _faults(error):
-            log.error("profiles not reloaded, the last good ones stay: %s: %s", path, fault)
+        metrics.profiles_reloads.add("error")
+        _log_faults("profiles not reloaded, the last good ones stay", path, error)
 
     def parse(content: bytes) -> Profiles:
         profiles = parse_profiles(content)
@@ -77,15 +76,13 @@ def follow_configuration(
     Raises InputError where it cannot be used.
     """
     try:
-        source = configuration_file(
-            path, on_reload=lambda settings: in_force.put(settings=settings)
-        )
+        source = configuration_file(path, on_reload=lambda found: in_force.put(settings=found))
     except ProfilesError as error:
         faults = "\n".join(f"{path}: {fault}" for fault in error.problems)
         raise InputError(f"the configuration cannot be used\n{faults}") from None
     in_force.put(settings=source.current())
     log.info("configuration read: %s%s", path, _default(source.current()))
-    metrics.faulty("configuration", source.faulty)
+    metrics.faulty.ask(source.faulty, "configuration")
     return source
 
 
@@ -104,8 +101,7 @@ def configuration_file(
         log.info("configuration %s: %s%s", verb, path, _default(settings))
 
     def broken(error: WebhookError) -> None:
-        for fault in _faults(error):
-            log.error("configuration not %s, the last good one stays: %s: %s", verb, path, fault)
+        _log_faults(f"configuration not {verb}, the last good one stays", path, error)
 
     return FollowedFile(
         path,
@@ -134,7 +130,7 @@ def follow_objects(
         _log_reload(profiles, metrics)
 
     def broken(error: WebhookError) -> None:
-        metrics.profiles_reloaded("error")
+        metrics.profiles_reloads.add("error")
         log.error("profiles not reloaded: %s", error)
 
     def installed(is_installed: bool) -> None:
@@ -146,10 +142,11 @@ def follow_objects(
     return cluster.follow_profiles(on_reload=reloaded, on_error=broken, on_installed=installed)
 
 
-def _faults(error: WebhookError) -> tuple[object, ...]:
-    return error.problems if isinstance(error, ProfilesError) else (error,)
+def _log_faults(what: str, path: Path, error: WebhookError) -> None:
+    for fault in error.problems if isinstance(error, ProfilesError) else (error,):
+        log.error("%s: %s: %s", what, path, fault)
 
 
 def _log_reload(profiles: Mapping[str, Profile], metrics: WebhookMetrics) -> None:
-    metrics.profiles_reloaded("success")
+    metrics.profiles_reloads.add("success")
     log.info("profiles reloaded: %s", ", ".join(profiles) or "none")

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
@@ -18,26 +19,28 @@ from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.core.errors import InputError
 from webhook.core.model import World
-from webhook.core.review import Answer, answer_review
+from webhook.core.profiles import ClusterSettings
+from webhook.core.review import answer_review
 from webhook.http import logs
 from webhook.http.health import Readiness
 from webhook.http.listener import ListenAddress, bind
 from webhook.serve.admission import WorldInTime
-from webhook.serve.certificate import CertificateWatch
+from webhook.serve.certificate import CertificateWatch, TrustWatch
 from webhook.serve.claims import ClaimsWatch
 from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.process import Service, Sockets, serve
+from webhook.serve.periodic import Periodic
+from webhook.serve.process import Service, serve
 from webhook.serve.profiles import (
     ProfilesSource,
     follow_configuration,
     follow_file,
     follow_objects,
 )
+from webhook.world.followed_file import FollowedFile
 from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
-    from webhook.serve.trust import TrustWatch
     from webhook.world.cluster import Cluster
     from webhook.world.objects import ObjectsWorld
 
@@ -69,16 +72,6 @@ MakeCluster: TypeAlias = "Callable[[Callable[[str, str], None]], Cluster]"
 """Make a cluster; it gets what counts restarts of watches, by resource and reason."""
 
 
-class _Follower(Protocol):
-    """Follow, in a thread, something that changes."""
-
-    def start(self) -> None:
-        """Start the thread."""
-
-    def stop(self) -> None:
-        """End the thread."""
-
-
 def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
     """Serve until SIGTERM or SIGINT; *make_cluster* is asked where no files stand for a cluster.
 
@@ -86,79 +79,60 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
     """
     logs.configure()
     metrics = WebhookMetrics()
+    watches: list[Periodic] = []
+
+    def changed(_: object) -> None:
+        for watch in watches:
+            watch.wake()
+
+    claims_problem = CLAIMS_OF_A_FILE if settings.profiles else ""
     in_force = ProfilesInForce(
-        own_image=settings.image,
-        claims_problem=CLAIMS_OF_A_FILE if settings.profiles else "",
-        on_change=lambda _: changed(),
+        own_image=settings.image, claims_problem=claims_problem, on_change=changed
     )
-    claims: ClaimsWatch | None = None
-
-    def changed() -> None:
-        if claims is not None:
-            claims.wake()
-
-    configuration = (
-        follow_configuration(settings.configuration, in_force, metrics)
-        if settings.configuration
-        else None
-    )
-    file = (
-        follow_file(settings.profiles, in_force, metrics, configured=configuration is not None)
-        if settings.profiles
-        else None
-    )
+    followed: list[FollowedFile[ClusterSettings]] = []
+    if settings.configuration:
+        followed.append(follow_configuration(settings.configuration, in_force, metrics))
+    file = None
+    if settings.profiles:
+        file = follow_file(settings.profiles, in_force, metrics, configured=bool(followed))
     with ExitStack() as stack:
-        admission, dry_run_socket, metrics_socket = (
+        sockets = [
             stack.enter_context(contextlib.closing(bind(address)))
             for address in (settings.listen, settings.dry_run_listen, settings.metrics_listen)
-        )
+        ]
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = _load_certificate(directory, settings.handshake)
         cluster = None if settings.objects else make_cluster(metrics.watch_restarted)
         world = stack.enter_context(_world(settings, cluster))
         profiles = file or _objects(cluster, in_force, metrics)
-        metrics.faulty("profiles", profiles.faulty)
-        certificate_watch = CertificateWatch(certificate, metrics)
-        trust = _trust(cluster, settings.webhook_configuration, certificate) if cluster else None
-        claims = ClaimsWatch(cluster.serves_claims, in_force) if cluster and not file else None
-        followers: list[_Follower] = [
-            *([claims] if claims else []),
-            certificate_watch,
-            profiles,
-            *([configuration] if configuration else []),
-            *([trust] if trust else []),
-        ]
-        for follower in followers:
-            follower.start()
-            stack.callback(follower.stop)
-
+        metrics.faulty.ask(profiles.faulty, "profiles")
+        loaded = CertificateWatch(certificate, metrics)
+        watches.append(loaded)
+        problems = {"certificate": loaded.problem}
+        if cluster:
+            ask = partial(cluster.webhook_configuration, settings.webhook_configuration)
+            trust = TrustWatch(ask, certificate)
+            watches.append(trust)
+            problems["ca-bundle"] = trust.problem
+        if cluster and not file:
+            watches.append(ClaimsWatch(cluster.serves_claims, in_force))
+        sources: list[FollowedFile[ClusterSettings] | ProfilesSource] = [*followed, profiles]
+        for each in (*sources, *watches):
+            each.start()
+            stack.callback(each.stop)
         at_once = cluster.at_once if cluster else world
 
-        def admit(body: bytes, came_at: float) -> Answer:
-            return answer_review(
-                body, in_force.current(), cast("World", WorldInTime(world, came_at))
-            )
-
-        def admit_at_once(body: bytes) -> Answer:
-            return answer_review(body, in_force.current(), at_once)
+        def in_time(came_at: float) -> World:
+            return cast("World", WorldInTime(world, came_at))
 
         def checks() -> Mapping[str, str]:
-            trusted = {"ca-bundle": trust.problem()} if trust else {}
-            return {
-                **profiles.checks(),
-                "certificate": certificate_watch.problem(),
-                **trusted,
-                **world.checks(),
-            }
+            found = {name: problem() for name, problem in problems.items()}
+            return {**profiles.checks(), **found, **world.checks()}
 
         service = Service(
-            admit=admit,
-            admit_at_once=admit_at_once,
-            dry_runs=DryRuns(
-                dry_run_socket,
-                in_force.current,
-                lambda: cast("World", WorldInTime(world, time.monotonic())),
-            ),
+            admit=lambda body, came_at: answer_review(body, in_force.current(), in_time(came_at)),
+            admit_at_once=lambda body: answer_review(body, in_force.current(), at_once),
+            dry_runs=DryRuns(sockets[1], in_force.current, lambda: in_time(time.monotonic())),
             readiness=Readiness(checks),
             certificate=certificate,
             metrics=metrics,
@@ -166,7 +140,7 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
             quiet_seconds=settings.quiet_seconds,
             announcement={} if settings.tls_dir else {"ca": str(directory / "ca.crt")},
         )
-        serve(service, Sockets(admission, metrics_socket))
+        serve(service, sockets[0], sockets[2])
 
 
 def _load_certificate(directory: Path, handshake: Requirements) -> ServingCertificate:
@@ -194,12 +168,6 @@ def _objects(
             "files in place of a cluster need a file of profiles too: give --profiles FILE"
         )
     return follow_objects(cluster, in_force, metrics)
-
-
-def _trust(cluster: Cluster, configuration: str, certificate: ServingCertificate) -> TrustWatch:
-    from webhook.serve.trust import TrustWatch
-
-    return TrustWatch(lambda: cluster.webhook_configuration(configuration), certificate)
 
 
 @contextlib.contextmanager
