@@ -8,8 +8,8 @@ networks annotation shall be. *container* is the index of the one that trains, *
 known of the job, *claims_problem* why the cluster gives no claims. Rows under ``rows`` share what
 stands beside them.
 
-*gives* says what is written at which place, where ``+`` appends to a list; all else stays. *says*
-holds outcome and reason of each decision, and its message in the rows that are about it; *denied*
+*gives* says what is written at which place, where ``+`` appends to a list; all else stays. The step
+``environment`` follows that of the profile, as in a pod. *says* holds outcome and reason of each decision, and its message in the rows that are about it; *denied*
 the reason and the message of a denial.
 """
 
@@ -25,6 +25,7 @@ import yaml
 from tests.core.builders import Step, attachment, carry_out, plan
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.errors import Denied
+from webhook.core.injection import environment, profile
 from webhook.core.model import Object, Reason
 from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
@@ -125,7 +126,8 @@ def test_a_step_does_what_its_row_says(step: Step, row: Object) -> None:
         assert raised.value.reason == reason
         assert raised.value.message == (message or raised.value.message)
         return
-    result, decisions = carry_out(step, pod, drawn)
+    before = carry_out(profile.inject, pod, drawn)[0] if step is environment.inject else pod
+    result, decisions = carry_out(step, before, drawn)
     assert result == given(pod, row)
     is_whole = any(": " in each for each in row["says"])
     assert row["says"] == [

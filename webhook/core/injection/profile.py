@@ -122,6 +122,7 @@ class _Volumes:
         sidecars = [self._sidecar(each) for each in self._new_sidecars()]
         self._write_volumes()
         if mounts:
+            self._merge.added += [("volumeMounts", mount["mountPath"]) for mount in mounts]
             self._draft.extend(self._plan.in_trainer("volumeMounts"), mounts)
         if sidecars:
             self._draft.extend(("spec", "initContainers"), sidecars)
@@ -142,7 +143,6 @@ class _Volumes:
         free = []
         for path, mount in self._profile.mounts.items():
             if path not in there:
-                self._merge.added.append(("volumeMounts", path))
                 free.append(mount)
             elif not says(there[path], mount):
                 self._merge.own.append(("volumeMounts", path))
