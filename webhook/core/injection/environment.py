@@ -64,7 +64,8 @@ def _name_interface(
         gets = f"container {plan.container_name} gets {', '.join(added)}"
         has_more = plan.trainer(draft.pod).get("envFrom")
         found.append(STEP.added(gets + besides if has_more else gets))
-    given = {name: (prefix + interface, plan.profile.env.get(name)) for name, prefix, _ in _SOCKETS}
+    ours = {name: prefix + interface for name, prefix, _ in _SOCKETS}
+    given = {name: (ours[name], plan.profile.env.get(name, ours[name])) for name in ours}
     if kept and all(there[name].get("value") in given[name] for name in kept):
         found.append(STEP.already_there(f"container {plan.container_name} has {', '.join(kept)}"))
     elif kept:
