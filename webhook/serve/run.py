@@ -116,8 +116,9 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
             problems["ca-bundle"] = trust.problem
         if cluster and not file:
             watches.append(ClaimsWatch(cluster.serves_claims, in_force))
-        sources: list[FollowedFile[ClusterSettings] | ProfilesSource] = [*followed, profiles]
-        for each in (*sources, *watches):
+        followers: list[FollowedFile[ClusterSettings] | ProfilesSource | Periodic]
+        followers = [*followed, profiles, *watches]
+        for each in followers:
             each.start()
             stack.callback(each.stop)
         at_once = cluster.at_once if cluster else world
