@@ -14,7 +14,7 @@ import pytest
 from tests import pods
 from tests.hostile.broken import broken, deep
 from tests.pods import plain
-from tests.profiles import as_text, profiles
+from tests.profiles import profiles
 from tests.worlds import PROFILES, namespace, network, world
 from webhook.core import names
 from webhook.core.errors import MalformedReview, Unavailable
@@ -102,7 +102,7 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
     status = json.loads(metadata["annotations"][names.STATUS])
     assert status["profile"] == "rails"
     assert verdict.revision == status["revision"] == PROFILES.profiles["rails"].revision
-    assert verdict.told[:2] == ["networks:injected", "pod-annotations:skipped"]
+    assert verdict.told[:2] == ["networks:injected", "devices:injected"]
     assert {"networks", "devices", "ipc-lock", "rendezvous", "environment"} <= set(
         status["injected"]
     )
@@ -112,11 +112,11 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
 
 def test_what_a_step_puts_into_a_list_of_an_earlier_one_is_told_as_injected() -> None:
     """The pod has no volume of its own: shared memory makes the list that ncclConf writes into."""
-    text = as_text("""
+    text = """
 shared:
   networks: [{network: default/rdma-net, resource: rdma/hca}]
   ncclConf: true
-""")
+"""
     pod = pods.load("pods/jobset-1.yaml")
     pod["spec"].pop("volumes", None)
     verdict = judge(pod, using=profiles(text))
@@ -731,5 +731,5 @@ def test_no_broken_review_breaks_the_answer(seed: int) -> None:
 
 def test_deep_nesting_where_nobody_reads_is_carried_along() -> None:
     pod = pods.load("pods/volcano-pod-1.yaml")
-    pod["spec"]["dnsConfig"] = deep(200)
+    pod["spec"]["overhead"] = deep(200)
     assert respond(review(pod))["allowed"] is True

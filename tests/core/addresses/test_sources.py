@@ -6,6 +6,7 @@ import json
 from typing import Any, get_args
 
 import pytest
+from webhook.core.profiles.adapter import reader
 
 from tests import pods
 from tests.profiles import profiles
@@ -16,7 +17,6 @@ from webhook.core.injection import wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.networks.status import Secondary
-from webhook.core.profiles.adapter import reader
 from webhook.core.reconcile import Jobs, Suspect, read_member
 from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.member import Member

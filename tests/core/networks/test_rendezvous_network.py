@@ -22,7 +22,7 @@ ATTACHED = (
 def choose(places: tuple[int, ...], named: str | None = None, **tweaks: Any) -> tuple[str, str]:
     """Return the chosen interface and the reason why there is none; *named* as ``rails/rail-0@net3``."""
     network = None if named is None else NetworkName(named)
-    keys = [ATTACHED[place].network.key for place in places]
+    keys = [ATTACHED[place].key for place in places]
     networks = tuple(ProfileNetwork(NetworkName(key)) for key in keys)
     a_profile = profile(networks=networks, rendezvous=RendezvousSettings(network=network, **tweaks))
     found, why = choose_rendezvous_network(
