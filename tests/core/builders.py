@@ -40,9 +40,18 @@ def attachment(
     return Attachment(network(name, **tweaks), interface, resources, added=True, default=default)
 
 
-def profile(**tweaks: Any) -> Profile:
-    """Return the profile that an empty entry of the profiles file gives, with *tweaks*."""
-    return Profile(**{"name": "rdma", **tweaks})
+def profile(
+    env: Mapping[str, str] | None = None,
+    resources: Mapping[str, Any] | None = None,
+    **tweaks: Any,
+) -> Profile:
+    """Return the profile that an empty spec gives, with *tweaks*; *env* and *resources* are of its container."""
+    container: Object = tweaks.pop("container", {})
+    if env:
+        container["env"] = [{"name": name, "value": value} for name, value in env.items()]
+    if resources:
+        container["resources"] = {"limits": dict(resources)}
+    return Profile(**{"name": "rdma", "container": container, **tweaks})
 
 
 _PLAIN = profile()

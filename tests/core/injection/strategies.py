@@ -10,18 +10,8 @@ from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
-from webhook.core.profiles import (
-    Allowed,
-    ConfigMapSource,
-    EmptyDirSource,
-    HostPathSource,
-    ProfileMount,
-    ProfileQuantity,
-    ProfileSidecar,
-    ProfileToleration,
-    ProfileVolume,
-    SharedMemory,
-)
+from webhook.core.profiles import ProfileQuantity, SharedMemory
+from webhook.core.profiles.grammar import Size
 
 RESOURCES = ("rdma/ib", "nvidia.com/hostdev", "nvidia.com/gpu", "hugepages-2Mi", "memory")
 INTERFACES = ("net1", "net2", "rail0")
@@ -61,26 +51,24 @@ _variables = st.sampled_from(
 
 
 _VOLUMES = (
-    ProfileVolume("data", host_path=HostPathSource("/dev/shm")),  # of the node
-    ProfileVolume("dshm", empty_dir=EmptyDirSource("Memory", "4Gi")),
-    ProfileVolume("topology", config_map=ConfigMapSource("topology")),
+    {"name": "data", "hostPath": {"path": "/dev/shm"}},
+    {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "4Gi"}},
+    {"name": "topology", "configMap": {"name": "topology"}},
 )
 _MOUNTS = (
-    ProfileMount("data", "/data"),
-    ProfileMount("dshm", "/dev/shm"),  # of the container
-    ProfileMount("topology", "/etc/nccl.conf", read_only=True),
-    ProfileMount("gone", "/etc/gone"),
+    {"name": "data", "mountPath": "/data"},
+    {"name": "dshm", "mountPath": "/dev/shm"},
+    {"name": "topology", "mountPath": "/etc/nccl.conf", "readOnly": True},
+    {"name": "gone", "mountPath": "/etc/gone"},
 )
 _SIDECARS = (
-    ProfileSidecar("side", "example.com/side"),
-    ProfileSidecar(
-        "daemon", "example.com/daemon:1", mounts=_MOUNTS[:2], capabilities=("NET_ADMIN",)
-    ),
-    ProfileSidecar("root", "other.com/daemon", privileged=True, resources={"rdma/ib": "1"}),
+    {"name": "side", "image": "example.com/side"},
+    {"name": "daemon", "image": "example.com/daemon:1", "volumeMounts": list(_MOUNTS[:2])},
+    {"name": "root", "image": "other.com/daemon", "securityContext": {"privileged": True}},
 )
 _TOLERATIONS = (
-    ProfileToleration("gpu", "Exists"),
-    ProfileToleration("gpu", value="a", effect="NoExecute"),
+    {"key": "gpu", "operator": "Exists"},
+    {"key": "gpu", "value": "a", "effect": "NoExecute"},
 )
 _QUANTITIES = (
     ProfileQuantity("rdma/ib", per_accelerator=2),
@@ -213,44 +201,50 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
             ("rail-0", "rail-1"), draw(st.permutations(INTERFACES)), strict=False
         )
     ][: draw(st.integers(0, 2))]
-    limit = draw(st.sampled_from([None, "1Gi", "16Gi"]))
+    limit = Size(draw(st.sampled_from(["", "1Gi", "16Gi"])))
+    context = st.sampled_from([{}, {"capabilities": {"add": ["NET_ADMIN"]}}, {"runAsUser": 0}])
+
+    def some(given: tuple[Any, ...]) -> list[Any]:
+        return draw(st.lists(st.sampled_from(given), max_size=2, unique_by=id))
+
     chosen = profile(
-        resources=draw(
-            st.dictionaries(
-                st.sampled_from(RESOURCES),
-                st.sampled_from(["1", "2", "1k", "2Gi", "1500M"]),
-                max_size=2,
-            )
-        ),
         existing_devices=draw(st.sampled_from(["complete", "keep", "add"])),
-        annotations=draw(
-            st.dictionaries(
-                st.sampled_from([names.ISTIO_INJECT, "note"]), st.sampled_from(["", "true"])
-            )
-        ),
         ipc_lock=draw(st.booleans()),
         pod_security=draw(st.sampled_from(["deny", "skip", "ignore"])),
         shared_memory=SharedMemory(draw(st.booleans()), limit, draw(st.booleans())),
         nccl_conf=draw(st.booleans()),
-        env=draw(
-            st.dictionaries(
-                st.sampled_from(["NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"]),
-                st.sampled_from(["mlx5", "eth0"]),
-            )
-        ),
         device_variables=draw(
             st.sampled_from([(), ("NCCL_IB_HCA",), ("NCCL_IB_HCA", "UCX_NET_DEVICES")])
         ),
-        node_selector=draw(st.dictionaries(st.just("rack"), st.sampled_from(["a", "b"]))),
-        **{
-            field: tuple(draw(st.lists(st.sampled_from(given), max_size=2, unique_by=id)))
-            for field, given in (
-                ("volumes", _VOLUMES),
-                ("mounts", _MOUNTS),
-                ("sidecars", _SIDECARS),
-                ("tolerations", _TOLERATIONS),
-                ("quantities", _QUANTITIES),
-            )
+        quantities=tuple(some(_QUANTITIES)),
+        container={
+            "env": draw(st.sampled_from([[], [{"name": "NCCL_IB_HCA", "value": "mlx5"}]])),
+            "resources": {
+                "limits": draw(
+                    st.dictionaries(
+                        st.sampled_from(RESOURCES),
+                        st.sampled_from(["1", "2", "1k", "2Gi", "1500M"]),
+                        max_size=2,
+                    )
+                )
+            },
+            "securityContext": draw(context),
+            "volumeMounts": some(_MOUNTS),
+        },
+        pod={
+            "metadata": {
+                "annotations": draw(
+                    st.dictionaries(
+                        st.sampled_from([names.ISTIO_INJECT, "note"]), st.sampled_from(["", "true"])
+                    )
+                )
+            },
+            "spec": {
+                "initContainers": some(_SIDECARS),
+                "nodeSelector": draw(st.dictionaries(st.just("rack"), st.sampled_from(["a", "b"]))),
+                "tolerations": some(_TOLERATIONS),
+                "volumes": some(_VOLUMES),
+            },
         },
     )
     labels = draw(
@@ -267,9 +261,6 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         container=names_there.index("trainer"),
         labels=labels,
         why_no_rendezvous=_NONE,
-        allowed=draw(
-            st.sampled_from([Allowed(), Allowed(("/dev/",), ("example.com/*", "other.com/daemon"))])
-        ),
     )
 
 

@@ -2,14 +2,14 @@
 
 A row's *trainer* is its only container and *pod* the rest of its spec; in a pod of several, one
 without a name is ``trainer``. *labels* and *annotations* are the pod's, *namespace* holds the
-labels of its namespace. *profile* and *allowed* are written as in profiles.yaml. *networks* are
+labels of its namespace. *profile* is the spec of a FabricProfile. *networks* are
 attached: ``namespace/name@interface`` and the device that each asks for; *annotation* is what the
 networks annotation shall be. *container* is the index of the one that trains, *training* what is
 known of the job, *claims_problem* why the cluster gives no claims. Rows under ``rows`` share what
 stands beside them.
 
-*gives* says what is written at which place, where ``+`` appends to a list; all else stays. *says*
-holds outcome and reason of each decision, and its message in the rows that are about it; *denied*
+*gives* says what is written at which place, where ``+`` appends to a list; all else stays. The step
+``environment`` follows that of the profile, as in a pod. *says* holds outcome and reason of each decision, and its message in the rows that are about it; *denied*
 the reason and the message of a denial.
 """
 
@@ -25,16 +25,16 @@ import yaml
 from tests.core.builders import Step, attachment, carry_out, plan
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.errors import Denied
+from webhook.core.injection import environment, profile
 from webhook.core.model import Object, Reason
 from webhook.core.networks import Attachment
 from webhook.core.plan import Plan
-from webhook.core.profiles import parse_profiles
+from webhook.core.profiles import read_profile
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
 FILES = sorted((Path(__file__).parent / "steps").glob("*.yaml"))
-ALLOWED = {"hostPaths": ["/"], "sidecarImages": ["example.com/*"]}
 KEYS = {
-    *("trainer", "pod", "labels", "annotations", "namespace", "profile", "allowed", "networks"),
+    *("trainer", "pod", "labels", "annotations", "namespace", "profile", "networks"),
     *("annotation", "container", "training", "claims_problem", "gives", "says", "denied"),
 }
 MEMBER = TrainingPod("pytorchjob", rendezvous=Rendezvous("j-1", "worker", "j-master-0"))
@@ -85,19 +85,16 @@ def attached(written: str | Object) -> Attachment:
 
 def plan_of(row: Object, pod: Object) -> Plan:
     """Return the plan of the row's pod."""
-    written = {"allowed": row.get("allowed", ALLOWED), "profiles": {"rdma": row.get("profile")}}
-    settings = parse_profiles(yaml.safe_dump(written, sort_keys=False))
     training = row.get("training", MEMBER)
     if isinstance(training, dict):
         training = TrainingPod(**{**training, "reason": Reason(training["reason"])})
     return plan(
         pod,
         *map(attached, row.get("networks", ())),
-        profile=settings.profiles["rdma"],
+        profile=read_profile("rdma", row.get("profile")),
         container=row.get("container", 0),
         labels=row.get("namespace"),
         training_pod=training,
-        allowed=settings.allowed,
         networks=row.get("annotation"),
         claims_problem=row.get("claims_problem", ""),
     )
@@ -129,7 +126,8 @@ def test_a_step_does_what_its_row_says(step: Step, row: Object) -> None:
         assert raised.value.reason == reason
         assert raised.value.message == (message or raised.value.message)
         return
-    result, decisions = carry_out(step, pod, drawn)
+    before = carry_out(profile.inject, pod, drawn)[0] if step is environment.inject else pod
+    result, decisions = carry_out(step, before, drawn)
     assert result == given(pod, row)
     is_whole = any(": " in each for each in row["says"])
     assert row["says"] == [

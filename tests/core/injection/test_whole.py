@@ -8,7 +8,8 @@ from tests import pods
 from tests.core.injection.test_device_variables import rank_of_c10d
 from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
-from tests.worlds import namespace, network, profiles
+from tests.profiles import as_text, profiles
+from tests.worlds import namespace, network
 from webhook.core import names, podspec
 from webhook.core.injection.wait import needs
 from webhook.core.model import Object, Outcome, Reason
@@ -16,23 +17,32 @@ from webhook.core.review import Verdict
 from webhook.world.objects import ObjectsWorld
 
 TYPE = "node.kubernetes.io/instance-type"
-REST = """
-    resources: {hugepages-2Mi: 1Gi}
-    env: {FI_PROVIDER: efa}
-    volumes: [{name: sys, hostPath: {path: /sys}}]
-    mounts: [{name: sys, mountPath: /host}]
-    sidecars: [{name: daemon, image: "a.io/b:1", privileged: true, mounts: [{name: sys, mountPath: /s}]}]
+CONTAINER = """
+  container:
+    resources: {limits: {hugepages-2Mi: 1Gi}}
+    env: [{name: FI_PROVIDER, value: efa}]
+"""
+REST = f"""{CONTAINER}
+    volumeMounts: [{{name: sys, mountPath: /host}}]
+  pod:
+    spec:
+      volumes: [{{name: sys, hostPath: {{path: /sys}}}}]
+      initContainers:
+        - name: daemon
+          image: "a.io/b:1"
+          restartPolicy: Always
+          securityContext: {{privileged: true}}
+          volumeMounts: [{{name: sys, mountPath: /s}}]
 """
 EFA = "quantities: [{resource: vpc.amazonaws.com/efa, byNodeType: {p5: 32}}]"
 OF_NETWORK = "networks: [{network: default/rdma-net, resource: rdma/hca}]"
-ALLOWED = "allowed: {hostPaths: [/sys], sidecarImages: [a.io/*]}"
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"
 
 
 def decided(
     pod: Object, said: str, labels: dict[str, str] | None = None, rest: str = REST
 ) -> Verdict:
-    using = profiles(f"{ALLOWED}\nprofiles:\n  rdma:\n    {said}{rest}")
+    using = profiles(f"rdma:\n  {said}{rest}")
     space = namespace("train", "rdma")
     space["metadata"]["labels"].update(labels or {})
     cluster = ObjectsWorld([space, network("default/rdma-net")])
@@ -87,8 +97,8 @@ def test_a_pod_whose_devices_are_known_gets_all(known: str) -> None:
 def test_a_member_of_a_job_that_meets_on_a_network_still_meets_there() -> None:
     """The others may wait for its address."""
     before = pods.load(WORKER)
-    for_nccl = "ncclConf: true\n    deviceVariables: [NCCL_IB_HCA]"
-    verdict = decided(before, f"{OF_NETWORK}\n    {for_nccl}\n    {EFA}")
+    for_nccl = "ncclConf: true\n  deviceVariables: [NCCL_IB_HCA]"
+    verdict = decided(before, f"{OF_NETWORK}\n  {for_nccl}\n  {EFA}")
     own = verdict.pod["spec"]["containers"][0]
     assert needs(verdict.pod) == ["master-addr"]
     limits = podspec.limits(own)
@@ -112,7 +122,7 @@ def test_a_member_of_a_job_that_meets_on_a_network_still_meets_there() -> None:
 
 def test_a_rank_that_meets_elsewhere_keeps_the_network_that_rank_zero_names_to_nccl() -> None:
     pod = rank_of_c10d(1)
-    own = decided(pod, f"{OF_NETWORK}\n    {EFA}").pod["spec"]["containers"][0]
+    own = decided(pod, f"{OF_NETWORK}\n  {EFA}").pod["spec"]["containers"][0]
     assert podspec.env_value(own, "NCCL_SOCKET_IFNAME") == "=net1"
     assert not podspec.has_env(own, "FI_PROVIDER")
 
@@ -123,8 +133,8 @@ def test_a_rank_that_meets_elsewhere_keeps_the_network_that_rank_zero_names_to_n
 def test_a_member_that_meets_by_a_claim_keeps_the_claim(part: str, labels: dict[str, str]) -> None:
     """Its address comes from there alone: without, its whole job would wait for ever."""
     by_claim = "claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]\n"
-    by_claim += "    rendezvous: {addressSource: claim, network: nic@net1}"
-    verdict = decided(pods.load(WORKER), f"{by_claim}\n    {part}", labels)
+    by_claim += "  rendezvous: {addressSource: claim, network: nic@net1}"
+    verdict = decided(pods.load(WORKER), f"{by_claim}\n  {part}", labels)
     assert needs(verdict.pod) == ["master-addr"]
     own = podspec.containers(verdict.pod)[0]
     assert own["resources"]["claims"] == [{"name": "fabric-nic"}]
@@ -133,7 +143,7 @@ def test_a_member_that_meets_by_a_claim_keeps_the_claim(part: str, labels: dict[
 
 
 def test_a_network_without_devices_needs_no_ipc_lock() -> None:
-    verdict = decided(pods.load(WORKER), f"networks: [{{network: default/rdma-net}}]\n    {EFA}")
+    verdict = decided(pods.load(WORKER), f"networks: [{{network: default/rdma-net}}]\n  {EFA}")
     assert not podspec.containers(verdict.pod)[0].get("securityContext")
 
 
@@ -144,7 +154,10 @@ def test_a_pod_whose_parts_pod_security_refuses_gets_nothing(level: str) -> None
     verdict = decided(pod, "podSecurity: skip", labels)
     assert verdict.pod == pod
     told = warned(verdict, Reason.POD_SECURITY)
-    assert "refuses volume sys (hostPath /sys), sidecar daemon (privileged) of profile rdma" in told
+    assert (
+        "refuses volume sys (hostPath), container trainer (capability IPC_LOCK), container daemon (privileged)"
+        in told
+    )
     assert decided(pod, "podSecurity: ignore", labels).pod != pod
     assert decided(pod, "podSecurity: skip").pod != pod
 
@@ -152,7 +165,7 @@ def test_a_pod_whose_parts_pod_security_refuses_gets_nothing(level: str) -> None
 def test_only_ipc_lock_is_left_out_by_itself() -> None:
     """A raised memlock limit of the nodes stands for it."""
     labels = {names.POD_SECURITY_ENFORCE: "baseline"}
-    verdict = decided(trainer(), "podSecurity: skip", labels, rest="\n    env: {FI_PROVIDER: efa}")
+    verdict = decided(trainer(), "podSecurity: skip", labels, rest=CONTAINER)
     own = verdict.pod["spec"]["containers"][0]
     assert podspec.env_value(own, "FI_PROVIDER") == "efa"
     assert not own.get("securityContext")

@@ -60,15 +60,17 @@ def _name_interface(
     found = []
     if added:
         draft.extend(plan.in_trainer("env"), entries)
-        found.append(STEP.added(f"container {plan.container_name} gets {', '.join(added)}"))
-    if kept:
-        same = all(
-            there[name].get("value") == prefix + interface
-            for name, prefix, _ in _SOCKETS
-            if name in there
-        )
-        message = f"container {plan.container_name} has {', '.join(kept)} already"
-        found.append(STEP.kept(Reason.ALREADY_THERE if same else Reason.USER_VALUE, message))
+        besides = ", which outweigh any values of theirs in envFrom"
+        gets = f"container {plan.container_name} gets {', '.join(added)}"
+        has_more = plan.trainer(draft.pod).get("envFrom")
+        found.append(STEP.added(gets + besides if has_more else gets))
+    ours = {name: prefix + interface for name, prefix, _ in _SOCKETS}
+    given = {name: (ours[name], plan.profile.env.get(name, ours[name])) for name in ours}
+    if kept and all(there[name].get("value") in given[name] for name in kept):
+        found.append(STEP.already_there(f"container {plan.container_name} has {', '.join(kept)}"))
+    elif kept:
+        message = f"container {plan.container_name} sets {', '.join(kept)} itself"
+        found.append(STEP.kept(Reason.USER_VALUE, message))
     return found
 
 

@@ -16,6 +16,7 @@ from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import normalized_mount_path
 from webhook.core.profiles.template import Keyed, identity, is_whole
+from webhook.core.quantity import stored_quantity
 
 STEP: Final = Row("profile")
 _ELSEWHERE: Final = ("resources", "volumeMounts", "nodeSelector", "volumes", "initContainers")
@@ -121,6 +122,7 @@ class _Volumes:
         sidecars = [self._sidecar(each) for each in self._new_sidecars()]
         self._write_volumes()
         if mounts:
+            self._merge.added += [("volumeMounts", mount["mountPath"]) for mount in mounts]
             self._draft.extend(self._plan.in_trainer("volumeMounts"), mounts)
         if sidecars:
             self._draft.extend(("spec", "initContainers"), sidecars)
@@ -141,9 +143,8 @@ class _Volumes:
         free = []
         for path, mount in self._profile.mounts.items():
             if path not in there:
-                self._merge.added.append(("volumeMounts", path))
                 free.append(mount)
-            elif not says(there[path], {**mount, "mountPath": there[path].get("mountPath")}):
+            elif not says(there[path], mount):
                 self._merge.own.append(("volumeMounts", path))
         return free
 
@@ -205,11 +206,19 @@ def says(have: Any, want: Any) -> bool:
     """Tell whether *have* says all that *want* says, whatever the API server has filled in."""
     if isinstance(want, dict):
         return isinstance(have, dict) and all(
-            says(have.get(key, _FILLED_IN.get(key)), value) for key, value in want.items()
+            _agrees(key, have.get(key, _FILLED_IN.get(key)), value) for key, value in want.items()
         )
     if isinstance(want, list):
         return isinstance(have, list) and len(have) == len(want) and all(map(says, have, want))
     return bool(have == want or not (have or want))
+
+
+def _agrees(key: str, have: Any, want: Any) -> bool:
+    if key in ("path", "mountPath") and isinstance(have, str) and isinstance(want, str):
+        return normalized_mount_path(have) == normalized_mount_path(want)
+    if key == "sizeLimit":
+        return stored_quantity(have) == stored_quantity(want)
+    return says(have, want)
 
 
 def _is_run(there: Object, sidecar: Object) -> bool:
