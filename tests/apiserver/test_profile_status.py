@@ -129,7 +129,7 @@ def test_kubectl_shows_networks_namespaces_and_readiness(
     wait_until(lambda: conditions(plane, "a"), "the status", 240)
     table = plane.api.expect("GET", PATH, headers=TABLE)
     columns = [column["name"] for column in table["columnDefinitions"]]
-    assert columns == ["Name", "Networks", "Namespaces", "Ready", "Age"]
+    assert columns == ["Name", "Networks", "Namespaces", "Ready", "Reason", "Message", "Age"]
     cells = {row["cells"][0]: row["cells"][1:4] for row in table["rows"]}
     assert cells["a"] == ["default/rdma-net-ipam, default/rail-1", 1, "True"]
 
