@@ -6,7 +6,7 @@ import json
 from typing import Any, get_args
 
 import pytest
-from webhook.core.profiles.adapter import reader
+from msgspec.structs import fields
 
 from tests import pods
 from tests.profiles import profiles
@@ -17,6 +17,7 @@ from webhook.core.injection import wait
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.networks.status import Secondary
+from webhook.core.profiles import RendezvousSettings
 from webhook.core.reconcile import Jobs, Suspect, read_member
 from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.member import Member
@@ -66,12 +67,8 @@ def variables(pod: Object) -> dict[str, Any]:
 
 
 def test_a_profile_names_the_sources_that_there_are() -> None:
-    reader()  # which fills the annotations in
-    from webhook.core.profiles import RendezvousSettings
-
-    field = RendezvousSettings.__dataclass_fields__["address_source"]
-    literal = get_args(field.type)[0]
-    assert set(get_args(literal)) == set(SOURCES)
+    [field] = [each for each in fields(RendezvousSettings) if each.name == "address_source"]
+    assert set(get_args(field.type)) == set(SOURCES)
     assert field.default == DEFAULT
 
 

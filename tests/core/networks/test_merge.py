@@ -92,9 +92,7 @@ automatic | z,rails/y | a@net2 | 0 | eth0 | element 2 (rails/y) of annotation
 twice in the profile |  | a@x b@x | 0 | eth0 | its network a has
 twice among others in the profile |  | z@y a@x b@x | 0 | eth0 | its network a has
 default network |  | a@net1 | 1 | eth0 | another network that Multus attaches by itself
-cluster network |  | a@eth0 | 0 | eth0 | another network that Multus attaches by itself
 renamed cluster network |  | a@x | 0 | x | another network that Multus attaches by itself
-loopback |  | a@lo | 0 | eth0 | another network that Multus attaches by itself
 """),
 )
 def test_denies_an_interface_that_the_profile_names_and_another_has(
