@@ -23,6 +23,7 @@ from tests.cluster.pki import Authority
 from tests.cluster.processes import run_command
 from tests.cluster.traffic import Traffic
 from tests.cluster.webhook import CONFIGURATIONS, Webhook
+from tests.profiles import as_text
 from tests.waiting import wait_until
 from webhook.cli.kubeconfig import connect
 from webhook.control.certificates.sync import CertificateSettings, CertificateSync
@@ -30,7 +31,7 @@ from webhook.core import names
 
 CONFIGURATION = f"{CONFIGURATIONS}/{names.WEBHOOK_CONFIGURATION}"
 POLICY = Policy(settle=timedelta(seconds=2))
-PROFILES = jobs.PROFILES + "  all: {pods: all}\n"
+PROFILES = f"{jobs.PROFILES}---\n{as_text('all: {pods: all}')}"
 
 
 @pytest.fixture

@@ -191,5 +191,5 @@ def test_pods_that_admission_refused_are_told_by_their_owners_events(
     done = explain("job/bert", "-n", name)
     assert done.returncode == 1, done.stderr
     first = done.stdout.splitlines()[0]
-    assert first.startswith("fail  Job bert: a pod of it was refused: container ")
+    assert first.startswith("fail  Job bert: a pod of it was refused: label pod-security")
     assert "IPC_LOCK" in first

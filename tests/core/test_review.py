@@ -683,5 +683,5 @@ def test_no_broken_review_breaks_the_answer(seed: int) -> None:
 
 def test_deep_nesting_where_nobody_reads_is_carried_along() -> None:
     pod = pods.load("pods/volcano-pod-1.yaml")
-    pod["spec"]["dnsConfig"] = deep(200)
+    pod["spec"]["overhead"] = deep(200)
     assert respond(review(pod))["allowed"] is True

@@ -11,7 +11,7 @@ from tests import pods
 from tests.profiles import profiles
 from tests.worlds import namespace, network
 from webhook.core import names, podspec
-from webhook.core.model import Object
+from webhook.core.model import Object, Outcome
 from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
@@ -81,3 +81,5 @@ def test_a_later_member_takes_the_present_profile() -> None:
     """Rank 0's status tells, by which `explain` says that they differ."""
     verdict = later(AFTER, first())
     assert (when(verdict), status(verdict.pod)["revision"]) == ("after", NEW.revision)
+    told = [each.outcome for each in verdict.decisions if each.step == "profile"]
+    assert told == [Outcome.INJECTED], "no warning"

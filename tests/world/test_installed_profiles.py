@@ -137,7 +137,7 @@ def test_who_may_list_nothing_learns_that_the_definition_is_missing(
         ),
         (
             config_map({"config.yaml": "kind: Other"}),
-            'fabric-injector-config, config.yaml, line 1: document: kind: found "Other"',
+            'fabric-injector-config, config.yaml, line 1: kind: found "Other"',
             "",
         ),
     ],

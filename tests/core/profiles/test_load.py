@@ -273,6 +273,8 @@ def test_a_name_and_pod_labels_stand_once() -> None:
         parse_profiles(f"{text}\n---\n{text}")
     item = {"kind": "FabricProfile", "apiVersion": "fabric-injector.io/v1alpha1"}
     items = [{**item, "metadata": {"name": n}, "spec": {"podLabels": {"a": "b"}}} for n in "xy"]
+    others = [{**each, "spec": {"podLabels": {"a": str(n)}}} for n, each in enumerate(items)]
+    assert list(parse_profiles(yaml.safe_dump_all(others)).profiles) == ["x", "y"]
     with pytest.raises(ProfilesError, match="profile x has the same"):
         parse_profiles(yaml.safe_dump_all(items))
 

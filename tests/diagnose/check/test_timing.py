@@ -50,7 +50,7 @@ STALE = "fail lease-stale Lease x |"
         ),
         (
             "{holderIdentity: c, renewTime: 2026-03-01T11:55:00Z}",
-            f"{STALE} was renewed last 5 min ago, by c, and lasts 15 s: {WAITING}",
+            f"{STALE} was renewed last 5 min ago, by c, and lasts 6 s: {WAITING}",
         ),
         (
             "{holderIdentity: c, renewTime: 2026-03-01T12:05:00Z}",
