@@ -112,17 +112,17 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
 
 def test_what_a_step_puts_into_a_list_of_an_earlier_one_is_told_as_injected() -> None:
     """The pod has no volume of its own: shared memory makes the list that ncclConf writes into."""
-    using = profiles("""
+    text = """
 shared:
   networks: [{network: default/rdma-net, resource: rdma/hca}]
   ncclConf: true
-""")
+"""
     pod = pods.load("pods/jobset-1.yaml")
     pod["spec"].pop("volumes", None)
-    verdict = judge(pod, using=using)
+    verdict = judge(pod, using=profiles(text))
     told = {decision.step: decision.outcome for decision in verdict.decisions}
     assert told["shared-memory"] is told["nccl-conf"] is Outcome.INJECTED
-    again = judge(verdict.pod, using=using)
+    again = judge(verdict.pod, using=profiles(text))
     assert {decision.step: decision.outcome for decision in again.decisions}[
         "nccl-conf"
     ] is Outcome.KEPT
@@ -731,5 +731,5 @@ def test_no_broken_review_breaks_the_answer(seed: int) -> None:
 
 def test_deep_nesting_where_nobody_reads_is_carried_along() -> None:
     pod = pods.load("pods/volcano-pod-1.yaml")
-    pod["spec"]["dnsConfig"] = deep(200)
+    pod["spec"]["overhead"] = deep(200)
     assert respond(review(pod))["allowed"] is True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import pytest
+from msgspec.structs import fields
 
 from tests import pods
 from tests.profiles import profiles
@@ -66,9 +67,9 @@ def variables(pod: Object) -> dict[str, Any]:
 
 
 def test_a_profile_names_the_sources_that_there_are() -> None:
-    literal = get_type_hints(RendezvousSettings)["address_source"]
-    assert set(get_args(literal)) == set(SOURCES)
-    assert RendezvousSettings().address_source == DEFAULT
+    [field] = [each for each in fields(RendezvousSettings) if each.name == "address_source"]
+    assert set(get_args(field.type)) == set(SOURCES)
+    assert field.default == DEFAULT
 
 
 def test_a_job_without_a_network_is_told_that_it_meets_on_none() -> None:

@@ -7,7 +7,8 @@ import pytest
 from tests import pods
 from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
-from tests.worlds import profiles, world
+from tests.profiles import profiles
+from tests.worlds import world
 from webhook.core import names, podspec
 from webhook.core.injection import wait
 from webhook.core.model import Object, Outcome, Reason
@@ -26,7 +27,7 @@ MEETING = [
     "torchx-volcano-1",
     "volcano-pod-1",
 ]
-WITHOUT_FILE = "profiles: {rdma: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
+WITHOUT_FILE = "{rdma: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
 WITH_FILE = profiles(WITHOUT_FILE.replace("]}}", "], ncclConf: true}}"))
 
 
@@ -94,7 +95,7 @@ def test_a_copy_in_a_namespace_without_a_profile_starts(name: str) -> None:
 
 @pytest.mark.parametrize("name", MEETING)
 def test_a_copy_that_is_injected_without_a_rendezvous_starts(name: str) -> None:
-    text = "profiles: {rdma: {pods: all, rendezvous: {enabled: false}}}"
+    text = "{rdma: {pods: all, rendezvous: {enabled: false}}}"
     verdict = judge(injected(name), world(profile="rdma"), profiles(text))
     assert verdict.reason == "injected"
     check_starts(verdict)
@@ -102,7 +103,7 @@ def test_a_copy_that_is_injected_without_a_rendezvous_starts(name: str) -> None:
 
 def test_a_copy_that_still_gets_nccls_file_waits_for_nothing() -> None:
     networks = "[{network: default/rdma-net, resource: rdma/hca}]"
-    text = f"profiles: {{rdma: {{networks: {networks}, ncclConf: true, rendezvous: {{enabled: false}}}}}}"
+    text = f"{{rdma: {{networks: {networks}, ncclConf: true, rendezvous: {{enabled: false}}}}}}"
     verdict = judge(injected("kubeflow-pytorchjob-1"), world(profile="rdma"), profiles(text))
     assert wait.needs(verdict.pod) == []
     assert names.ENV_NCCL_CONF in str(verdict.pod["spec"]["initContainers"])

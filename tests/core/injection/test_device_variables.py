@@ -11,7 +11,8 @@ from tests.core.injection.test_copies import check_starts, opted_out
 from tests.core.injection.test_rendezvous import environment, plan_for, waits_for
 from tests.core.test_review import judge
 from tests.pods import add_env, minimal_pod
-from tests.worlds import profiles, world
+from tests.profiles import profiles
+from tests.worlds import world
 from webhook.core import names, podspec
 from webhook.core.injection import wait
 from webhook.core.injection.device_variables import inject
@@ -28,7 +29,7 @@ DEVICES = {"NCCL_IB_HCA": "@nccl-ib-hca", "UCX_NET_DEVICES": "@ucx-net-devices"}
 
 def fabric(rest: str = "deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]") -> Profiles:
     return profiles(
-        f"profiles: {{rdma: {{networks: [{{network: default/rdma-net, resource: rdma/hca}}], {rest}}}}}"
+        f"{{rdma: {{networks: [{{network: default/rdma-net, resource: rdma/hca}}], {rest}}}}}"
     )
 
 
@@ -199,7 +200,9 @@ def test_such_a_rank_waits_for_nothing_where_nobody_would_tell(tweaks: Object, r
 def test_the_profiles_own_value_gives_way_where_the_names_are_published_and_counts_elsewhere() -> (
     None
 ):
-    both = fabric("env: {NCCL_IB_HCA: mlx5}, deviceVariables: [NCCL_IB_HCA]")
+    both = fabric(
+        "container: {env: [{name: NCCL_IB_HCA, value: mlx5}]}, deviceVariables: [NCCL_IB_HCA]"
+    )
     assert environment(admitted(pods.load(WORKER), both))["NCCL_IB_HCA"] == "@nccl-ib-hca"
     alone = minimal_pod(metadata={"labels": {names.PROFILE: "rdma"}})
     assert environment(admitted(alone, both))["NCCL_IB_HCA"] == "mlx5"
@@ -291,7 +294,9 @@ def test_published_names_that_come_with_a_manifest_are_removed() -> None:
 def test_nccls_file_leaves_out_what_is_known_later() -> None:
     pod = admitted(
         pods.load(WORKER),
-        fabric("ncclConf: true, deviceVariables: [NCCL_IB_HCA], env: {NCCL_IB_HCA: mlx5}"),
+        fabric(
+            "ncclConf: true, deviceVariables: [NCCL_IB_HCA], container: {env: [{name: NCCL_IB_HCA, value: mlx5}]}"
+        ),
     )
     [writer] = [one for one in pod["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER]
     assert {"name": names.ENV_NCCL_CONF, "value": "NCCL_SOCKET_IFNAME==net1"} in writer["env"]

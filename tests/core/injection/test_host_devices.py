@@ -2,7 +2,8 @@
 
 from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
-from tests.worlds import profiles, world
+from tests.profiles import profiles
+from tests.worlds import world
 from webhook.core import names
 from webhook.core.model import Reason
 
@@ -11,12 +12,13 @@ def test_a_second_pass_tells_the_same_of_a_volume_that_a_sidecar_brings() -> Non
     """The training container mounts it by the profile's name for it."""
     using = profiles(
         """
-allowed: {hostPaths: [/dev/infiniband], sidecarImages: [a.io/*]}
-profiles:
-  rdma:
-    resources: {rdma/hca: 1}
-    volumes: [{name: ib, hostPath: {path: /dev/infiniband}}]
-    sidecars: [{name: daemon, image: "a.io/b:1", mounts: [{name: ib, mountPath: /ib}]}]
+rdma:
+  container: {resources: {limits: {rdma/hca: 1}}}
+  pod:
+    spec:
+      volumes: [{name: ib, hostPath: {path: /dev/infiniband}}]
+      initContainers:
+        - {name: daemon, image: "a.io/b:1", volumeMounts: [{name: ib, mountPath: /ib}]}
 """
     )
     container = minimal_container(

@@ -15,6 +15,7 @@ from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.profiles import INSTALLED
 from webhook.core.profiles import RendezvousSettings as Settings
+from webhook.core.profiles.grammar import Seconds, WaitImage
 from webhook.core.workloads import TrainingPod, recognise
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -684,7 +685,9 @@ def test_the_wait_container_passes_restricted_where_the_training_container_does(
 
 
 def test_a_profile_may_give_the_wait_an_image_of_its_own() -> None:
-    settings = Settings(wait_image="registry.example.com/busybox:1", timeout_seconds=90)
+    settings = Settings(
+        wait_image=WaitImage("registry.example.com/busybox:1"), timeout_seconds=Seconds(90)
+    )
     found = wait_container(load("kubeflow-pytorchjob-1"), profile=profile(rendezvous=settings))
     assert found["image"] == "registry.example.com/busybox:1"
     assert "imagePullPolicy" not in found
@@ -692,7 +695,7 @@ def test_a_profile_may_give_the_wait_an_image_of_its_own() -> None:
 
 
 def test_our_own_image_waits_without_a_shell() -> None:
-    settings = profile(rendezvous=Settings(wait_image=INSTALLED))
+    settings = profile(rendezvous=Settings(wait_image=WaitImage(INSTALLED)))
     before = load("kubeflow-pytorchjob-1")
     before["spec"]["containers"][0]["imagePullPolicy"] = "Never"
     pod, _ = meet(before, profile=settings, own_image="registry.example.com/fabric-injector:1")

@@ -9,8 +9,9 @@ known of the job, *claims_problem* why the cluster gives no claims. Rows under `
 stands beside them.
 
 *gives* says what is written at which place, where ``+`` appends to a list; all else stays. The step
-``environment`` follows that of the profile, as in a pod. *says* holds outcome and reason of each decision, and its message in the rows that are about it; *denied*
-the reason and the message of a denial.
+``environment`` follows that of the profile, as in a pod. *says* holds outcome and reason of each
+decision, and its message in the rows that are about it; *denied* the reason and the message of a
+denial.
 """
 
 import copy

@@ -8,7 +8,7 @@ from tests import pods
 from tests.core.injection.test_device_variables import rank_of_c10d
 from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
-from tests.profiles import as_text, profiles
+from tests.profiles import profiles
 from tests.worlds import namespace, network
 from webhook.core import names, podspec
 from webhook.core.injection.wait import needs
@@ -182,10 +182,11 @@ def test_what_the_pod_brings_itself_is_not_refused_by_us(name: str, mounts: list
     assert podspec.env_value(verdict.pod["spec"]["containers"][0], "FI_PROVIDER") == "efa"
 
 
-def test_a_windows_pod_is_told_by_each_step() -> None:
+def test_a_windows_pod_asks_no_pod_security_for_what_it_does_not_get() -> None:
     verdict = decided(
         trainer(os={"name": "windows"}),
         "podSecurity: skip",
         {names.POD_SECURITY_ENFORCE: "baseline"},
     )
-    assert [each for each in verdict.decisions if each.step == "profile"] == []
+    told = [(each.outcome, each.reason) for each in verdict.decisions if each.step == "profile"]
+    assert told == [(Outcome.SKIPPED, Reason.WINDOWS), (Outcome.INJECTED, Reason.ADDED)]

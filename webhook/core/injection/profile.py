@@ -185,7 +185,7 @@ class _Volumes:
         """Add the volumes that something mounts now, and those that nothing of the profile does."""
         mounted = {
             mount["name"]
-            for each in (*self._profile.sidecars.values(), {"volumeMounts": self._all_mounts()})
+            for each in (*self._profile.sidecars.values(), self._profile.container)
             for mount in podspec.mounts(each)
         }
         new = []
@@ -197,9 +197,6 @@ class _Volumes:
                 new.append(copied(volume))
         if new:
             self._draft.extend(("spec", "volumes"), new)
-
-    def _all_mounts(self) -> list[Object]:
-        return list(self._profile.mounts.values())
 
 
 def says(have: Any, want: Any) -> bool:

@@ -132,7 +132,8 @@ def _revision(content: Any) -> str:
 
 
 def _path(kind: str, name: str, fault: Fault) -> str:
-    return f"{kind}{f' {name}' if name else ''}: {format_path(fault.location)}"
+    head = f"{kind} {name}".strip()
+    return f"{head}: {format_path(fault.location)}" if head else format_path(fault.location)
 
 
 class _Found(NamedTuple):
@@ -167,7 +168,7 @@ class _File:
             yield from self._objects(document.value, document.line)
 
     def _objects(self, value: Any, line: int) -> Iterator[_Found]:
-        found = _Found("document", "", value, line)
+        found = _Found("", "", value, line)
         if not isinstance(value, dict):
             told = f"found {type_name(value)}; write an object with apiVersion and kind"
             raise self.error(found, Fault((), told))
