@@ -59,6 +59,11 @@ def test_names_a_kind_or_version_that_is_none_of_ours() -> None:
         '1: apiVersion: found "fabric-injector.io/v1"; write fabric-injector.io/v1alpha1'
     )
     assert field.startswith("4: spec.a: is not a field; the fields here are pods, ")
+    (nothing,) = told(f"{HEAD}metadata: null\nspec: {{}}")
+    assert nothing.startswith("3: metadata.name: is missing")
+    large = told(f"{HEAD}metadata: {{name: a}}\nspec: {{sharedMemory: {{sizeLimit: {10**30}}}}}")
+    assert len(large) == 1
+    assert "is greater than the maximum of" in large[0]
     odd = told("apiVersion: fabric-injector.io/v1alpha1\nkind: {a: b}")
     assert odd[0].startswith("2: kind: found ")
     assert told("[1]") == ["1: document: found a list; write an object with apiVersion and kind"]

@@ -8,6 +8,7 @@ import click
 
 from webhook.cli.server_side import ask_server
 from webhook.core.printable import printable
+from webhook.core.profiles import Profile
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
 from webhook.dry_run.templates import Template, Templates
 from webhook.kube.connection import Connection, Response
@@ -35,8 +36,8 @@ def ask_about(
         for profile in found.profiles:
             place = f"{source}:{profile.line}"
             yield from (f"{place}: server: {each}" for each in _ask_profile(connection, profile))
-            if profile.is_valid:
-                words = _ask_pod(connection, namespace, profile)
+            if profile.profile:
+                words = _ask_pod(connection, namespace, profile.profile)
                 yield from (f"{place}: server: pod in {namespace}: {each}" for each in words)
 
 
@@ -66,9 +67,8 @@ def _words(response: Response) -> Iterator[str]:
         yield f"{cause.get('field', '')}: {cause.get('message', '')}"
 
 
-def _ask_pod(connection: Connection, namespace: str, profile: CheckedProfile) -> Iterator[str]:
-    pod = sample_pod(profile.name, profile.value["spec"])
-    template = Template(f"FabricProfile/{profile.name}", namespace, pod)
+def _ask_pod(connection: Connection, namespace: str, profile: Profile) -> Iterator[str]:
+    template = Template(f"FabricProfile/{profile.name}", namespace, sample_pod(profile))
     (answer,) = ask_server(connection, Templates((template,), ())).pods
     if not answer.allowed:
         yield answer.message

@@ -6,51 +6,37 @@ from typing import Any
 
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.core.profiles import Profile
 
-_LIMITS = {"cpu": "1", "memory": "1Gi"}
+_COMPUTE = {"cpu": "1", "memory": "1Gi"}
 """Huge pages need one of them beside."""
 
 
-def sample_pod(name: str, spec: Object) -> Object:
-    """Return the pod of a valid profile; our webhook leaves it alone.
-
-    Volumes that a job would bring are empty ones.
-    """
-    container, pod = spec.get("container") or {}, spec.get("pod") or {}
-    metadata, fields = pod.get("metadata") or {}, pod.get("spec") or {}
-    limits = (container.get("resources") or {}).get("limits") or {}
+def sample_pod(profile: Profile) -> Object:
+    """Return the pod; our webhook leaves it alone, and volumes that a job would bring are empty."""
+    metadata, fields = profile.pod.get("metadata") or {}, profile.pod.get("spec") or {}
     labels = {**(metadata.get("labels") or {}), names.PROFILE: names.PROFILE_NONE}
+    training = {
+        "name": "training",
+        "image": "registry.example.com/training",
+        **profile.container,
+        "resources": {"limits": {**_COMPUTE, **profile.resources}},
+        "securityContext": _security(profile),
+    }
+    containers = (training, *(fields.get("initContainers") or ()))
+    mounted = [mount["name"] for each in containers for mount in each.get("volumeMounts") or ()]
+    brought = [name for name in dict.fromkeys(mounted) if name not in profile.volumes]
+    volumes = [*profile.volumes.values(), *({"name": name, "emptyDir": {}} for name in brought)]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {**metadata, "generateName": f"{name}-", "labels": labels},
-        "spec": {
-            **fields,
-            "volumes": _volumes(container, fields),
-            "containers": [
-                {
-                    "name": "training",
-                    "image": "registry.example.com/training",
-                    **container,
-                    "resources": {"limits": {**_LIMITS, **limits}},
-                    "securityContext": _security(container, spec),
-                }
-            ],
-        },
+        "metadata": {**metadata, "generateName": f"{profile.name}-", "labels": labels},
+        "spec": {**fields, "volumes": volumes, "containers": [training]},
     }
 
 
-def _volumes(container: Object, fields: Object) -> list[Any]:
-    given = fields.get("volumes") or []
-    known = {volume["name"] for volume in given}
-    containers = (container, *(fields.get("initContainers") or ()))
-    mounted = [mount["name"] for each in containers for mount in each.get("volumeMounts") or ()]
-    brought = [name for name in dict.fromkeys(mounted) if name not in known]
-    return [*given, *({"name": name, "emptyDir": {}} for name in brought)]
-
-
-def _security(container: Object, spec: Object) -> Object:
-    given = container.get("securityContext") or {}
+def _security(profile: Profile) -> dict[str, Any]:
+    given = profile.container.get("securityContext") or {}
     capabilities = given.get("capabilities") or {}
-    added = [*(capabilities.get("add") or ()), *(["IPC_LOCK"] if spec.get("ipcLock", True) else [])]
+    added = [*(capabilities.get("add") or ()), *(["IPC_LOCK"] if profile.ipc_lock else [])]
     return {**given, "capabilities": {**capabilities, "add": added}}

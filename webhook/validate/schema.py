@@ -62,7 +62,7 @@ def _closed(schema: Any) -> Any:
     if "properties" in found and not found.get("x-kubernetes-preserve-unknown-fields"):
         found["additionalProperties"] = False
     if found.get("x-kubernetes-int-or-string"):
-        found["type"] = ["integer", "string"]
+        found |= {"type": ["integer", "string"], "maximum": 2**63 - 1}
     return found
 
 

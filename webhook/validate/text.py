@@ -28,13 +28,13 @@ _DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _LISTS = ("List", f"{PROFILE_KIND}List")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CheckedProfile:
-    """Hold a FabricProfile, the line on which it begins, and whether the definition takes it."""
+    """Hold a FabricProfile, the line on which it begins, and what is read of it if it is right."""
 
     line: int
     value: Object
-    is_valid: bool
+    profile: Profile | None = None
 
     @property
     def name(self) -> str:
@@ -55,19 +55,19 @@ class Found:
 def check_text(text: str) -> Found:
     """Check each document of *text*, YAML or JSON."""
     found = Found([], [])
-    read: list[Profile] = []
     starts = [0, *(match.start() for match in _DOCUMENT.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        _check_document("\n" * text.count("\n", 0, start) + text[start:end], found, read)
-    found.problems += _between(found.profiles, read)
+        _check_document("\n" * text.count("\n", 0, start) + text[start:end], found)
+    found.problems += _between(found.profiles)
     found.problems.sort(key=lambda problem: problem.line)
     return found
 
 
-def _check_document(text: str, found: Found, read: list[Profile]) -> None:
+def _check_document(text: str, found: Found) -> None:
     """Check one document, which stands at its lines of the text."""
     marks = Marks()
     before = len(found.problems), found.others
+    first = len(found.profiles)
     try:
         documents = read_documents(text, marks)
     except YamlFault as fault:
@@ -79,9 +79,12 @@ def _check_document(text: str, found: Found, read: list[Profile]) -> None:
             _check_object(value, line, marks, found)
     if documents and before == (len(found.problems), found.others):
         try:
-            read += parse_profiles(text).profiles.values()
+            read = parse_profiles(text).profiles
         except ProfilesError as error:  # the webhook sees a little more than rules in CEL can say
             found.problems += map(_as_path, error.problems)
+            return
+        for checked in found.profiles[first:]:
+            checked.profile = read[checked.name]
 
 
 def _objects(document: Document, marks: Marks) -> Iterator[tuple[int, Any]]:
@@ -107,7 +110,7 @@ def _check_object(value: Any, line: int, marks: Marks, found: Found) -> None:
     faults = [*_wrong_kind(kind, str(value.get("apiVersion")))]
     if kind == PROFILE_KIND:
         faults += find_faults(value)
-        found.profiles.append(CheckedProfile(line, value, not faults))
+        found.profiles.append(CheckedProfile(line, value))
     found.problems += (_located(fault, value, line, marks) for fault in faults)
 
 
@@ -122,7 +125,7 @@ def _wrong_kind(kind: str, version: str) -> Iterator[Fault]:
 
 def find_faults(value: Object) -> Iterator[Fault]:
     """Yield all that the definition refuses of a FabricProfile."""
-    checked = _without_nulls({"metadata": {}, **value})
+    checked = {"metadata": {}, **_without_nulls(value)}
     structural = list(find_structural(checked))
     yield from structural
     blocked = [fault.location for fault in structural if fault.is_blocking]
@@ -139,7 +142,7 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def _between(checked: Sequence[CheckedProfile], read: Sequence[Profile]) -> Iterator[Problem]:
+def _between(checked: Sequence[CheckedProfile]) -> Iterator[Problem]:
     """Yield two profiles of one name, and two that the same pods would choose."""
     lines: dict[str, int] = {}
     for profile in checked:
@@ -147,6 +150,7 @@ def _between(checked: Sequence[CheckedProfile], read: Sequence[Profile]) -> Iter
         if profile.name and line != profile.line:
             wrong = f"profile {profile.name} stands at line {line} already; remove one of the two"
             yield Problem("metadata.name", profile.line, wrong)
+    read = [each.profile for each in checked if each.profile]
     for name, owner in same_pod_labels(read).items():
         wrong = f"profile {owner} has the same; no pod could choose one of the two"
         yield Problem("spec.podLabels", lines[name], wrong)
