@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from tests.profiles import profiles as read
+from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import Profiles, parse_profiles
 from webhook.page.state import Snapshot, read_rank_zero
 from webhook.world.held import read_namespace
 from webhook.world.objects import ObjectsWorld
 
-PROFILES = read("""
+PROFILES = profiles("""
 shared:
   networks: [{network: default/rdma-net, resource: rdma/hca}]
   sharedMemory: {sizeLimit: 16Gi}
@@ -26,11 +25,6 @@ everything:
 here-only:
   allowedNamespaces: [here]
 """)
-
-
-def profiles(text: str = "") -> Profiles:
-    """Return parsed profiles."""
-    return parse_profiles(text) if text else PROFILES
 
 
 def namespace(name: str = "train", profile: str | None = "shared", **labels: str) -> Object:
