@@ -35,8 +35,13 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     own = plan.trainer(draft.pod)
     interfaces = _interfaces_of_the_pod(plan, own)
     given = {*interfaces, *_device_variables(plan, own)}
-    merge.into(own, {**container, "env": _without(container.get("env"), given)}, plan.in_trainer())
-    merge.into(draft.pod, pod, ())
+    merged = {**container, "env": _without(container.get("env"), given)}
+    spec = pod.get("spec") or {}
+    if not podspec.is_windows(draft.pod):
+        merged |= _bearable(merge, merged, _contrary(merged, own, draft.pod))
+        spec = spec | _bearable(merge, spec, _contrary_to_containers(spec, draft.pod))
+    merge.into(own, merged, plan.in_trainer())
+    merge.into(draft.pod, {**pod, "spec": spec}, ())
     if podspec.is_windows(draft.pod):
         yield from _left_out_of_windows(plan)
     else:
@@ -271,6 +276,71 @@ def _without(env: Keyed | None, names_left: set[str]) -> Keyed:
     if not env or names_left.isdisjoint(env):
         return env or Keyed()
     return Keyed({name: each for name, each in env.items() if name not in names_left})
+
+
+def _bearable(merge: Merge, wanted: Object, contrary: set[str]) -> Object:
+    """Return the securityContext without what the job's own contradicts, and note that."""
+    context = wanted.get("securityContext") or {}
+    left = [key for key in context if key in contrary]
+    merge.own += [("securityContext", key) for key in left]
+    return {"securityContext": {k: v for k, v in context.items() if k not in left}} if left else {}
+
+
+def _contrary(wanted: Object, own: Object, pod: Object) -> set[str]:
+    """Name what a container's context may not get: the pod's own context says other.
+
+    Also what the API server or the kubelet refuses beside what the job says.
+    """
+    want, have = wanted.get("securityContext") or {}, own.get("securityContext") or {}
+    above = (pod.get("spec") or {}).get("securityContext") or {}
+    found = {
+        key
+        for key, value in want.items()
+        if have.get(key) is None and above.get(key) is not None and not says(above[key], value)
+    }
+    user, non_root = (
+        above.get(key) if have.get(key) is None else have[key]
+        for key in ("runAsUser", "runAsNonRoot")
+    )
+    found |= _contrary_users(want, user, non_root)
+    capabilities = (have.get("capabilities") or {}).get("add") or ()
+    is_powerful = have.get("privileged") or "CAP_SYS_ADMIN" in capabilities
+    if is_powerful and want.get("allowPrivilegeEscalation") is False:
+        found.add("allowPrivilegeEscalation")
+    if have.get("allowPrivilegeEscalation") is False and want.get("privileged"):
+        found.add("privileged")
+    return found
+
+
+def _contrary_users(want: Object, user: int | None, non_root: bool | None) -> set[str]:
+    """Name what of *want* the kubelet refuses beside the job's own: root that is not to be root."""
+    found = set()
+    if user == 0 and want.get("runAsNonRoot"):
+        found.add("runAsNonRoot")
+    if non_root and user is None and want.get("runAsUser") == 0:
+        found.add("runAsUser")
+    return found
+
+
+def _contrary_to_containers(wanted: Object, pod: Object) -> set[str]:
+    """Name what the pod's context may not get: a container of the job, or its host, forbids it."""
+    want, spec = wanted.get("securityContext") or {}, pod.get("spec") or {}
+    above = spec.get("securityContext") or {}
+    found: set[str] = set()
+    for container in podspec.every_container(pod):
+        have = container.get("securityContext") or {}
+        user, non_root = (
+            above.get(key) if have.get(key) is None else have[key]
+            for key in ("runAsUser", "runAsNonRoot")
+        )
+        found |= _contrary_users(want, user, non_root)
+    shared = (
+        *(("net.",) if spec.get("hostNetwork") else ()),
+        *(("kernel.", "fs.") if spec.get("hostIPC") else ()),
+    )
+    if any(str(each.get("name")).startswith(shared) for each in want.get("sysctls") or ()):
+        found.add("sysctls")
+    return {key for key in found if above.get(key) is None}
 
 
 def _left_out_of_windows(plan: Plan) -> Iterator[Decision]:
