@@ -113,12 +113,12 @@ def identity(field: str, item: Object) -> Any:
 
 
 def compiled(value: Object) -> Object:
-    """Return an object in which each list with a key is `Keyed`."""
+    """Return ``container`` or ``pod`` in which each list with a key, as checked, is `Keyed`."""
     return {key: _compiled(key, inner) for key, inner in value.items()}
 
 
 def _compiled(field: str, value: Any) -> Any:
-    if isinstance(value, dict) and field not in _ONE_OF_SEVERAL:
+    if isinstance(value, dict) and field == "spec":
         return compiled(value)
     if isinstance(value, list) and field in _KEYS:
         return Keyed({identity(field, item): item for item in value})
