@@ -72,7 +72,7 @@ class Merge:
     def into(self, have: Object, want: Mapping[str, Any], path: Path) -> None:
         """Merge an object of the profile into that of the pod at *path*."""
         for key, wanted in want.items():
-            if key in self.left:
+            if key in self.left and path[:1] != ("metadata",):
                 continue
             there = have.get(key)
             if type(wanted) is Keyed:
