@@ -57,31 +57,32 @@ class Document(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-class Mark(NamedTuple):
-    """Say on which lines a value and its key stand, and how a scalar is written; None for an object or a list."""
-
-    line: int
-    key_line: int
-    text: str | None
-
-
 class Marks:
-    """Remember where each value of an input stands, and collect the faults after which reading can go on.
+    """Remember on which line each key and item stands, and collect the faults after which reading can go on.
 
     What is ours alone is read strictly: tags of the user's own, and keys that are not strings, are faults as well.
     """
 
     def __init__(self) -> None:
         self.faults: list[YamlFault] = []
-        self._inside: dict[int, dict[str | int, Mark]] = {}  # by the id of what the input keeps
+        self._inside: dict[int, dict[str | int, int]] = {}  # by the id of what the input keeps
 
-    def put(self, value: object, inside: dict[str | int, Mark]) -> None:
-        """Remember the marks of what is in *value*, an object or a list."""
+    def put(self, value: object, inside: dict[str | int, int]) -> None:
+        """Remember the lines of what is in *value*, an object or a list."""
         self._inside[id(value)] = inside
 
-    def of(self, value: object) -> dict[str | int, Mark]:
-        """Return the marks of what is in *value*; empty for a scalar."""
+    def of(self, value: object) -> dict[str | int, int]:
+        """Return the lines of what is in *value*, from 1; empty for a scalar."""
         return self._inside.get(id(value), {}) if isinstance(value, dict | list) else {}
+
+    def line(self, value: Any, location: Location, line: int) -> int:
+        """Return the line of what stands at *location* in *value*, or of the nearest above it; *line* is that of *value*."""
+        for part in location:
+            inside = self.of(value)
+            if part not in inside:
+                break
+            line, value = inside[part], value[part]
+        return line
 
 
 class YamlFault(InputError):
@@ -242,9 +243,8 @@ class _Frame:
     nodes: int
     line: int
     key: Any = None
-    key_lines: dict[str, int] = field(default_factory=dict)
     merges: list[dict[str, Any]] = field(default_factory=list)
-    marks: dict[str | int, Mark] = field(default_factory=dict)
+    lines: dict[str | int, int] = field(default_factory=dict)
 
 
 class _Builder:
@@ -283,7 +283,7 @@ class _Builder:
             frame = self._stack.pop()
             value = self._merged(frame) if frame.merges else frame.value
             if self._marks is not None:
-                self._marks.put(value, frame.marks)
+                self._marks.put(value, frame.lines)
             self._complete(event, value, frame.anchor, frame.nodes, frame.line, None)
         elif kind == "AliasEvent":
             known = self._anchors.get(event.anchor)
@@ -309,7 +309,7 @@ class _Builder:
             if frame.key in frame.value:
                 self._repeat(event, frame)
             elif frame.key is not _MERGE:
-                frame.key_lines[frame.key] = event.start_mark.line
+                frame.lines[frame.key] = event.start_mark.line + 1
             return
         if value is _MERGE:
             value = "<<"
@@ -318,13 +318,13 @@ class _Builder:
                 self.documents.append(Document(value, line + 1, self._warnings))
         elif frame.value.__class__ is list:
             if self._marks is not None:
-                frame.marks[len(frame.value)] = Mark(line + 1, line + 1, text)
+                frame.lines[len(frame.value)] = line + 1
             frame.value.append(value)
         else:
-            self._put(event, frame, value, line, text)
+            self._put(event, frame, value)
             frame.key = None
 
-    def _put(self, event: Any, frame: _Frame, value: Any, line: int, text: str | None) -> None:
+    def _put(self, event: Any, frame: _Frame, value: Any) -> None:
         key = frame.key
         if key is _MERGE:
             merges = value if isinstance(value, list) else [value]
@@ -335,18 +335,16 @@ class _Builder:
             frame.merges.extend(merges)
         elif self._takes_last or key not in frame.value:  # else it is refused already
             frame.value[key] = value
-            if self._marks is not None:
-                frame.marks[key] = Mark(line + 1, frame.key_lines[key] + 1, text)
 
     def _merged(self, frame: _Frame) -> dict[str, Any]:
         """Return the object with what ``<<`` brings in: its own keys win, then the first object named."""
         merged: dict[str, Any] = {}
-        marks: dict[str | int, Mark] = {}
+        lines: dict[str | int, int] = {}
         for base in frame.merges[::-1]:
             merged.update(base)
             if self._marks is not None:
-                marks.update(self._marks.of(base))
-        frame.marks = {**marks, **frame.marks}
+                lines.update(self._marks.of(base))
+        frame.lines = {**lines, **frame.lines}
         return {**merged, **frame.value}
 
     def _key(self, event: Any, value: Any, text: str | None) -> str:
@@ -391,11 +389,11 @@ class _Builder:
 
     def _repeat(self, event: Any, frame: _Frame) -> None:
         """Refuse a key that is written twice, or warn and let its last value count."""
-        before = frame.key_lines[frame.key] + 1
+        before = frame.lines[frame.key]
         if not self._takes_last:
             self._fault(event, f"is written twice, first in line {before}; keep one")
             return
-        frame.key_lines[frame.key] = event.start_mark.line
+        frame.lines[frame.key] = event.start_mark.line + 1
         if len(self._warnings) < _MOST_WARNINGS:
             problem = f"is written twice, also in line {before}; the last one counts"
             self._warnings.append(str(_fault_at(event, problem, self._location())))

@@ -135,12 +135,11 @@ class Manifest:
         return next(iter(lines), 0)
 
     def _first(self, found: Object) -> int:
-        return min((mark.key_line for mark in self._marks.of(found).values()), default=0)
+        return min(self._marks.of(found).values(), default=0)
 
     def _line_of(self, value: Any, step: str | int) -> int:
         """Return the line of the key or item; 0 where it is not known."""
-        mark = self._marks.of(value).get(step)
-        return mark.key_line if mark else 0
+        return self._marks.of(value).get(step, 0)
 
     def _walk(self, value: Any, path: str) -> tuple[int, Any, str]:
         """Follow ``spec.tasks[0].template``; return the line and the value it leads to, and what of the path leads nowhere."""

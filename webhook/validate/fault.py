@@ -11,14 +11,13 @@ from webhook.core.yaml_reader import Location
 class Fault:
     """Name one fault of an object: where it is, and what is wrong.
 
-    *path*: the API server's, ``spec.podLabels[a.b/c]``, if it is not as *location* says. *at_key*:
-    the key is wrong, not its value. *is_blocking*: it keeps rules around it from evaluation.
+    *path*: the API server's, ``spec.podLabels[a.b/c]``, if it is not as *location* says.
+    *is_blocking*: it keeps rules around it from evaluation.
     """
 
     location: Location
     message: str
     path: str = ""
-    at_key: bool = False
     is_blocking: bool = False
 
     @property

@@ -73,7 +73,7 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
         case "additionalProperties":
             known = tuple(error.schema["properties"])
             for name in [name for name in found if name not in known]:
-                yield Fault((*at, name), unknown_field(name, known), at_key=True)
+                yield Fault((*at, name), unknown_field(name, known))
         case "required":
             for name in [name for name in allowed if name not in found]:
                 message = f"is missing; write {name}: and its value"

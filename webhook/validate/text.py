@@ -18,7 +18,7 @@ from webhook.core.profiles import Profile, parse_profiles, same_pod_labels
 from webhook.core.profiles.objects import API_VERSIONS, PROFILE_KIND
 from webhook.core.profiles.slips import did_you_mean
 from webhook.core.value_types import type_name
-from webhook.core.yaml_reader import Document, Mark, Marks, YamlFault, format_path, read_documents
+from webhook.core.yaml_reader import Document, Marks, YamlFault, format_path, read_documents
 from webhook.validate.definition import object_schema
 from webhook.validate.fault import Fault
 from webhook.validate.rules import NotEvaluated, find_broken_rules
@@ -93,7 +93,7 @@ def _objects(document: Document, marks: Marks) -> Iterator[tuple[int, Any]]:
     items = value.get("items") if isinstance(value, dict) and value.get("kind") in _LISTS else None
     if isinstance(items, list):
         lines = marks.of(items)
-        yield from ((lines[number].line, item) for number, item in enumerate(items))
+        yield from ((lines[number], item) for number, item in enumerate(items))
     else:
         yield document.line, value
 
@@ -158,13 +158,7 @@ def _between(checked: Sequence[CheckedProfile]) -> Iterator[Problem]:
 
 def _located(fault: Fault, value: Any, line: int, marks: Marks) -> Problem:
     """Give a fault the line of the value that is wrong, or of the nearest one above it."""
-    mark = Mark(line, line, None)
-    for part in fault.location:
-        below = marks.of(value).get(part)
-        if below is None:
-            return Problem(fault.where, mark.line, fault.message)
-        value, mark = value[part], below
-    line = mark.key_line if fault.at_key else mark.line
+    line = marks.line(value, fault.location, line)
     return Problem(fault.where or "document", line, fault.message)
 
 

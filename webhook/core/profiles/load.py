@@ -102,9 +102,9 @@ def _read_spec(name: str, spec: Any) -> Profile:
         check_templates(written)
     except ValidationError as error:
         fault = explain(error, written, kind)
-        raise Fault(("spec", *fault.location), str(fault), at_key=fault.at_key) from None
+        raise Fault(("spec", *fault.location), str(fault)) from None
     except Fault as fault:
-        raise Fault(("spec", *fault.location), str(fault), at_key=fault.at_key) from None
+        raise Fault(("spec", *fault.location), str(fault)) from None
     given = {field: getattr(known, field) for field in ProfileSpec.__struct_fields__}
     return Profile(name=name, revision=_revision(spec), **given)
 
@@ -176,7 +176,7 @@ class _File:
         if kind in ("List", f"{PROFILE_KIND}List") and isinstance(items, list):
             marks = self._marks.of(items)
             for number, item in enumerate(items):
-                yield from self._objects(item, marks[number].line)
+                yield from self._objects(item, marks[number])
             return
         if not isinstance(kind, str) or kind not in API_VERSIONS:
             told = f"found {_shown(kind)}; write {' or '.join(API_VERSIONS)}"
@@ -188,7 +188,7 @@ class _File:
         known = (*_TOP, *(("multus",) if kind == SETTINGS_KIND else ("spec", "status")))
         for field in value:
             if field not in known:
-                raise self.error(found, Fault((field,), unknown_field(field, known), at_key=True))
+                raise self.error(found, Fault((field,), unknown_field(field, known)))
         yield found if kind == SETTINGS_KIND else found._replace(name=self._name(found))
 
     def _name(self, found: _Found) -> str:
@@ -220,14 +220,8 @@ class _File:
             raise self.error(found, explain(error, written, ClusterSettings)) from None
 
     def error(self, found: _Found, fault: Fault) -> ProfilesError:
-        """Say where the fault stands: at its value or key, or the nearest one above that is there."""
-        value, line = found.value, found.line
-        for depth, part in enumerate(fault.location, 1):
-            mark = self._marks.of(value).get(part)
-            if mark is None:
-                break
-            line = mark.key_line if fault.at_key and depth == len(fault.location) else mark.line
-            value = value[part]  # type: ignore[index]  # its marks know the part
+        """Say where the fault stands."""
+        line = self._marks.line(found.value, fault.location, found.line)
         path = _path(found.kind, found.name, fault)
         return ProfilesError((Problem(path, line, str(fault)),))
 

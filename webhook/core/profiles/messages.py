@@ -53,7 +53,7 @@ def explain(error: ValidationError, value: Any, kind: Any) -> Fault:
         if told.startswith("Object missing"):
             return Fault(at, f"is missing; write {field[1]}: and its value")
         known = tuple(one.encode_name for one in fields(_struct(_kind_at(kind, steps))))
-        return Fault(at, unknown_field(field[1], known), at_key=True)
+        return Fault(at, unknown_field(field[1], known))
     if told.startswith("Invalid enum value"):
         return Fault(location, f"found {_shown(found)}; {_choice(found, _kind_at(kind, steps))}")
     if expected is None:

@@ -6,7 +6,7 @@ what the program reads of it, and what is reserved for itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct, convert
@@ -68,12 +68,11 @@ _WRITTEN_ELSEWHERE: Final = {
 
 
 class Fault(ValueError):
-    """Refuse what stands at *location*; *at_key*: the key there."""
+    """Refuse what stands at *location*."""
 
-    def __init__(self, location: Location, message: str, *, at_key: bool = False) -> None:
+    def __init__(self, location: Location, message: str) -> None:
         super().__init__(message)
         self.location = location
-        self.at_key = at_key
 
 
 class Keyed(dict[Any, Object]):
@@ -141,8 +140,11 @@ def check_templates(spec: Object) -> None:
     _check_container(container, ("container",))
     for resource, amount in ((container.get("resources") or {}).get("limits") or {}).items():
         at = ("container", "resources", "limits", resource)
-        _told(at, check_resource, resource, at_key=True)
-        _told(at, check_amount, resource, amount)
+        try:
+            check_resource(resource)
+            check_amount(resource, amount)
+        except ValueError as error:
+            raise Fault(at, str(error)) from None
     metadata, inner = pod.get("metadata") or {}, pod.get("spec") or {}
     for field in ("annotations", "labels"):
         for key in metadata.get(field) or ():
@@ -167,7 +169,7 @@ def _check_fields(value: Object, known: Mapping[str, Any], at: Location) -> None
             continue
         for key in inner:
             if key not in below:
-                raise Fault((*at, field, key), unknown_field(str(key), tuple(below)), at_key=True)
+                raise Fault((*at, field, key), unknown_field(str(key), tuple(below)))
         _check_fields(inner, below, (*at, field))
 
 
@@ -196,13 +198,6 @@ def _check_list(holder: Object, field: str, at: Location) -> None:
 
 def _check_metadata(at: Location, key: str) -> None:
     if key.startswith(names.PREFIX):
-        raise Fault(at, f"{names.PREFIX} is reserved; write another key", at_key=True)
+        raise Fault(at, f"{names.PREFIX} is reserved; write another key")
     if at[-2] == "annotations" and key in _WRITTEN_ELSEWHERE:
-        raise Fault(at, _WRITTEN_ELSEWHERE[key], at_key=True)
-
-
-def _told(at: Location, check: Callable[..., None], *values: Any, at_key: bool = False) -> None:
-    try:
-        check(*values)
-    except ValueError as error:
-        raise Fault(at, str(error), at_key=at_key) from None
+        raise Fault(at, _WRITTEN_ELSEWHERE[key])
