@@ -10,12 +10,10 @@ import re
 DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 DNS_SUBDOMAIN = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
 LABEL_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-ENV_NAME = r"[-._a-zA-Z][-._a-zA-Z0-9]*"
 
 _DNS_LABEL = re.compile(DNS_LABEL)
 _DNS_SUBDOMAIN = re.compile(DNS_SUBDOMAIN)
 _LABEL_NAME = re.compile(LABEL_NAME)
-_ENV_NAME = re.compile(ENV_NAME)
 
 
 def is_dns_label(text: str) -> bool:
@@ -37,11 +35,6 @@ def is_label_key(text: str) -> bool:
 def is_label_value(text: str) -> bool:
     """Tell whether *text* is a label value; empty is one."""
     return not text or (len(text) <= 63 and _LABEL_NAME.fullmatch(text) is not None)
-
-
-def is_env_name(text: str) -> bool:
-    """Tell whether *text* is a variable's name on every version of Kubernetes (1.34 takes any printable ASCII but ``=``)."""
-    return _ENV_NAME.fullmatch(text) is not None and text != "." and not text.startswith("..")
 
 
 def extended_resource_problem(text: str) -> str:
