@@ -174,6 +174,8 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
         (_put("resources", lambda n: {"limits": {f"example.com/r{i}": "1" for i in range(n)}}), "spec.resources.limits"),
         (_put("containers.0.securityContext", lambda n: {"capabilities": {"add": ["A"] * n}}), "spec.containers[0].securityContext.capabilities.add"),
         (_put("containers.0.securityContext", lambda n: {"seLinuxOptions": {f"k{i}": "v" for i in range(n)}}), "spec.containers[0].securityContext.seLinuxOptions"),
+        (_put("containers.0.securityContext", lambda n: {"windowsOptions": {f"k{i}": "v" for i in range(n)}}), "spec.containers[0].securityContext.windowsOptions"),
+        (_put("securityContext", lambda n: {"sysctls": [{"name": f"k{i}"} for i in range(n)]}), "spec.securityContext.sysctls"),
     )),
     (_put("nodeSelector", lambda n: {f"example.com/l{i}": "a" for i in range(n)}),
      LABELS, "spec.nodeSelector holds {} items, and at most 1000"),

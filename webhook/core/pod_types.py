@@ -42,15 +42,10 @@ class Read(Struct, rename="camel", gc=False, omit_defaults=True):
 
 class _Reference(Read):
     field_path: str | None = None
-    name: str | None = None
-    key: str | None = None
 
 
 class _Source(Read):
     field_ref: _Reference | None = None
-    config_map_key_ref: _Reference | None = None
-    secret_key_ref: _Reference | None = None
-    resource_field_ref: _Reference | None = None
 
 
 class _Variable(Read):
@@ -100,8 +95,8 @@ class _SecurityContext(Read):
     se_linux_options: Confinement | None = None
     seccomp_profile: Confinement | None = None
     app_armor_profile: Confinement | None = None
-    windows_options: dict[str, Any] | None = None
-    sysctls: list[dict[str, Any]] | None = None
+    windows_options: Annotated[dict[str, Any], Meta(max_length=QUANTITIES)] | None = None
+    sysctls: Annotated[list[dict[str, Any]], Meta(max_length=QUANTITIES)] | None = None
     capabilities: _Capabilities | None = None
 
 
