@@ -21,6 +21,7 @@ from webhook.core.quantity import stored_quantity
 STEP: Final = Row("profile")
 _ELSEWHERE: Final = ("resources", "volumeMounts", "nodeSelector", "volumes", "initContainers")
 """Fields that are not merged by their keys alone."""
+_OF_OTHER_STEPS: Final = {"resources", "nodeSelector", "spec"}
 _NOT_ON_WINDOWS: Final = ("securityContext",)
 _SOCKETS: Final = (names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
 _FILLED_IN: Final = {"apiVersion": "v1", "defaultMode": 0o644}
@@ -30,6 +31,7 @@ _FILLED_IN: Final = {"apiVersion": "v1", "defaultMode": 0o644}
 def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     """Add what the pod lacks of the profile's ``container`` and ``pod``, and say what stays."""
     container, pod = plan.profile.merged
+    spec = pod.get("spec") or {}
     left = {*_ELSEWHERE, *(_NOT_ON_WINDOWS if podspec.is_windows(draft.pod) else ())}
     merge = Merge(draft, left)
     own = plan.trainer(draft.pod)
@@ -51,11 +53,10 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     if merge.added:
         gets = f"the pod gets {_listed(merge.added)} of profile {plan.profile.name}"
         yield STEP.added(gets)
+    elif not merge.own and not (container.keys() | pod.keys() | spec.keys()) - _OF_OTHER_STEPS:
+        yield STEP.not_asked(f"profile {plan.profile.name} has nothing to merge")
     elif not merge.own:
-        there = f"the pod has all that profile {plan.profile.name} gives already"
-        has_any = bool(container or pod)
-        nothing = f"profile {plan.profile.name} has neither container nor pod"
-        yield STEP.already_there(there) if has_any else STEP.not_asked(nothing)
+        yield STEP.already_there(f"the pod has all that profile {plan.profile.name} gives already")
     if merge.own:
         yield STEP.kept(Reason.USER_VALUE, f"the pod's own stay: {_listed(merge.own)}")
 
