@@ -21,7 +21,7 @@ from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
 from webhook.world.held import names_profile, read_namespace
 from webhook.world.lookup import Lookup, MustAsk
-from webhook.world.profile_objects import ProfileContent, ProfileObjects, read_content
+from webhook.world.profile_objects import ProfileContent, ProfileObjects, read_object
 from webhook.world.view import View
 
 __all__ = ["Cluster", "WebhookConfiguration"]
@@ -64,7 +64,7 @@ class Cluster(View):
         self._namespaces, namespaces = self._watched(NAMESPACES, read_namespace)
         self._networks, networks = self._watched(NETWORKS, define_network)
         self._contents: Mapping[Key, ProfileContent] | None = None
-        self._profiles: Lookup[ProfileContent] = self._lookup({}, FABRIC_PROFILES, read_content)
+        self._profiles: Lookup[ProfileContent] = self._lookup({}, FABRIC_PROFILES, read_object)
         self._informers: tuple[Informer[Any], ...] = (self._namespaces, self._networks)
         super().__init__(
             lambda name: namespaces.get(("", name)),

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from webhook.core import names
 from webhook.core.cluster.profile_status import CONDITIONS
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.model import Object
-from webhook.core.profiles import ClusterSettings, Profile, Profiles, same_pod_labels
-from webhook.core.profiles.load import parse_configuration, parse_profiles, read_profile
-from webhook.core.profiles.objects import (
-    PROFILE_KIND,
-    SETTINGS_KIND,
-    faults_in_object,
+from webhook.core.profiles import (
+    ClusterSettings,
+    Content,
+    Profiles,
+    parse_profiles,
+    read_content,
+    same_pod_labels,
 )
+from webhook.core.profiles.load import parse_configuration
+from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
 from webhook.core.yaml_reader import decode, json_as_yaml, read_documents
 
 OBJECTS = f"{PROFILE_KIND}s"
@@ -52,19 +55,17 @@ class ProfileFault(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledProfile:
-    """Hold one FabricProfile: *profile* None where *faults* keep it from being used.
+class InstalledProfile(NamedTuple):
+    """Hold one FabricProfile.
 
     *observed*: the generation that its *conditions* are about; these by type, each status and message.
     """
 
     name: str
-    generation: int = 0
-    profile: Profile | None = None
-    faults: tuple[ProfileFault, ...] = ()
-    observed: int = 0
-    conditions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    generation: int
+    content: Content
+    observed: int
+    conditions: Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class ProfilesRead:
     @property
     def unusable(self) -> frozenset[str]:
         """Return the names of the objects that cannot be used; what the webhook makes of them, its last good content, is unknown."""
-        return frozenset(each.name for each in self.objects if each.profile is None)
+        return frozenset(each.name for each in self.objects if each.content.profile is None)
 
     @property
     def generations(self) -> Mapping[str, int]:
@@ -201,12 +202,13 @@ def read_objects(
     *settings*, *faults*, *unread*: what was found of the Configuration.
     """
     read = [read_object(obj) for obj in objects]
-    good = {each.name: each.profile for each in read if each.profile is not None}
-    between = [
-        ProfileFault(f"{PROFILE_KIND} {name}", f"spec.podLabels: profile {owner} has the same")
+    good = {each.name: each.content.profile for each in read if each.content.profile is not None}
+    problems = [(each.name, each.content.problem) for each in read if each.content.problem]
+    problems += [
+        (name, f"spec.podLabels: profile {owner} has the same")
         for name, owner in same_pod_labels(good.values()).items()
     ]
-    found = (*faults, *(fault for each in read for fault in each.faults), *between)
+    found = (*faults, *(ProfileFault(f"{PROFILE_KIND} {name}", told) for name, told in problems))
     profiles = Profiles(multus=settings.multus, profiles=dict(sorted(good.items())))
     return ProfilesRead(source, profiles, found, objects=tuple(read), unread=unread)
 
@@ -215,10 +217,8 @@ def read_object(obj: Object) -> InstalledProfile:
     """Read one FabricProfile. Raises KeyError where it has no name."""
     name, status = str(obj["metadata"]["name"]), obj.get("status")
     status = status if isinstance(status, dict) else {}
-    generation, observed = (
-        _number(obj["metadata"].get("generation")),
-        _number(status.get("observedGeneration")),
-    )
+    generation = _number(obj["metadata"].get("generation"))
+    observed = _number(status.get("observedGeneration"))
     written = status.get("conditions")
     conditions = {
         str(each["type"]): (
@@ -228,16 +228,8 @@ def read_object(obj: Object) -> InstalledProfile:
         for each in (written if isinstance(written, list) else ())
         if isinstance(each, dict) and each.get("type") in CONDITIONS
     }
-    try:
-        return InstalledProfile(
-            name, generation, read_profile(name, obj.get("spec")), (), observed, conditions
-        )
-    except ProfilesError as error:
-        faults = tuple(
-            ProfileFault(f"{PROFILE_KIND} {name}", fault)
-            for fault in faults_in_object(name, error.problems)
-        )
-        return InstalledProfile(name, generation, None, faults, observed, conditions)
+    content = read_content(name, obj.get("spec"))
+    return InstalledProfile(name, generation, content, observed, conditions)
 
 
 def read_settings(
