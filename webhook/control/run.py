@@ -127,8 +127,8 @@ async def _run(
     leader = Leader(connection, namespace, LEASE, me, on_change=changed)
     controller = Controller(
         connection,
-        recorder,
-        leader,
+        recorder.record,
+        leader.may_write,
         on_result=metrics.published,
         on_restart=metrics.watch_restarted,
         on_label=labelled,
