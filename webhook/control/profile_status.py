@@ -457,11 +457,9 @@ class ProfileStatus:
             name, text, level=logging.WARNING if ready.status == "False" else logging.INFO
         )
 
-    def _log_once(
-        self, name: str, text: str, *, level: int = logging.WARNING, exc_info: bool = False
-    ) -> None:
+    def _log_once(self, name: str, text: str, *, level: int = logging.WARNING) -> None:
         if text != self._told.get(name):
-            log.log(level, "%s", text, exc_info=exc_info)
+            log.log(level, "%s", text)
         self._told[name] = text
 
 

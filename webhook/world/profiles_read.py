@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,9 +19,8 @@ from webhook.core.profiles import (
     read_content,
     same_pod_labels,
 )
-from webhook.core.profiles.load import parse_configuration
 from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
-from webhook.core.yaml_reader import decode, json_as_yaml, read_documents
+from webhook.core.yaml_reader import json_as_yaml
 
 OBJECTS = f"{PROFILE_KIND}s"
 """What profiles are called that no file holds."""
@@ -74,8 +73,7 @@ class ProfilesRead:
 
     *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem* why they cannot be read.
     *objects*: the FabricProfiles, those with faults among them; the profiles are those of the others. *unread*: why the settings of the
-    whole cluster are not known, whose defaults are taken; else empty. *lacks_settings*: objects of a file, with no Configuration.
-    *has_settings*: a file with a Configuration.
+    whole cluster are not known, whose defaults are taken; else empty.
     """
 
     source: str
@@ -85,8 +83,6 @@ class ProfilesRead:
     missing: str = ""
     objects: tuple[InstalledProfile, ...] = ()
     unread: str = ""
-    lacks_settings: bool = False
-    has_settings: bool = False
 
     @property
     def unusable(self) -> frozenset[str]:
@@ -169,24 +165,9 @@ def option_of(container: Object, arguments: Sequence[str], option: str, variable
 def read_file(source: str, content: str | bytes) -> ProfilesRead:
     """Read the content of a profiles file."""
     try:
-        profiles = parse_profiles(content)
+        return ProfilesRead(source, parse_profiles(content))
     except ProfilesError as error:
-        return ProfilesRead(source, faults=_in_file(source, error))
-    text = decode(content) if isinstance(content, bytes) else content
-    documents = [document.value for document in read_documents(text)]
-    kinds = [kind for document in documents for kind in _kinds(document)]
-    is_set = SETTINGS_KIND in kinds
-    return ProfilesRead(
-        source, profiles, lacks_settings=PROFILE_KIND in kinds and not is_set, has_settings=is_set
-    )
-
-
-def _kinds(document: Any) -> Iterator[Any]:
-    """Yield the kind of an object, and of each object of a List."""
-    if isinstance(document, dict):
-        yield document.get("kind")
-        for item in document.get("items") or ():
-            yield from _kinds(item)
+        return ProfilesRead(source, faults=faults_in_file(source, error))
 
 
 def read_objects(
@@ -221,7 +202,7 @@ def read_object(obj: Object) -> InstalledProfile:
     observed = _number(status.get("observedGeneration"))
     written = status.get("conditions")
     conditions = {
-        str(each["type"]): (
+        each["type"]: (
             str(each.get("status")),
             str(each.get("message") or each.get("reason") or ""),
         )
@@ -230,16 +211,6 @@ def read_object(obj: Object) -> InstalledProfile:
     }
     content = read_content(name, obj.get("spec"))
     return InstalledProfile(name, generation, content, observed, conditions)
-
-
-def read_settings(
-    source: str, content: str | bytes
-) -> tuple[ClusterSettings, tuple[ProfileFault, ...]]:
-    """Read a Configuration: what holds for the whole cluster; its defaults where it has faults."""
-    try:
-        return parse_configuration(content), ()
-    except ProfilesError as error:
-        return ClusterSettings(), _in_file(source, error)
 
 
 def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | None:
@@ -252,25 +223,16 @@ def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | No
     settings = [each for each in kept if each.get("kind") == SETTINGS_KIND]
     if not profiles and not settings:
         return None
-    content = json_as_yaml(
-        {"kind": "List", "items": [_without_server_fields(each) for each in (*settings, *profiles)]}
-    )
     try:
-        return ProfilesRead(source, parse_profiles(content))
+        items = [*settings, *profiles]
+        return ProfilesRead(source, parse_profiles(json_as_yaml({"kind": "List", "items": items})))
     except ProfilesError as error:  # all stands in one line here
-        return ProfilesRead(
-            source,
-            faults=tuple(
-                ProfileFault(source, f"{each.path}: {each.message}") for each in error.problems
-            ),
-        )
+        faults = [f"{each.path}: {each.message}" for each in error.problems]
+        return ProfilesRead(source, faults=tuple(ProfileFault(source, each) for each in faults))
 
 
-def _without_server_fields(obj: Object) -> Object:
-    return {key: value for key, value in obj.items() if key != "status"}
-
-
-def _in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...]:
+def faults_in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...]:
+    """Name the file and the line of each fault."""
     return tuple(
         ProfileFault(f"{source}, line {each.line}", f"{each.path}: {each.message}")
         for each in error.problems

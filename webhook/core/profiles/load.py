@@ -90,7 +90,11 @@ def parse_profiles(content: str | bytes) -> Profiles:
         for name, owner in same_pod_labels(profiles.values()).items():
             fault = Fault(("spec", "podLabels"), f"profile {owner} has the same; change one")
             raise file.error(found, fault) if name == found.name else AssertionError
-    return Profiles(multus=settings.multus, profiles=MappingProxyType(profiles))
+    return Profiles(
+        multus=settings.multus,
+        profiles=MappingProxyType(profiles),
+        has_settings=SETTINGS_KIND in lines,
+    )
 
 
 def parse_configuration(content: str | bytes) -> ClusterSettings:
