@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,8 +11,7 @@ from click.testing import CliRunner
 from tests.profiles import as_text
 from webhook.cli import main
 from webhook.control import run
-from webhook.control.profile_status import ProfileReading
-from webhook.core.profiles import Multus
+from webhook.core.profiles import ClusterSettings, Multus
 from webhook.core.profiles.objects import SETTINGS_API_VERSION
 
 HEAD = f"apiVersion: {SETTINGS_API_VERSION}\nkind: Configuration\n"
@@ -23,31 +21,15 @@ FAULT = "Configuration: multos: is not a field; did you mean multus?"
 
 
 @pytest.fixture
-def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ProfileReading]:
-    """Give how the controller that has these options reads profiles."""
-
-    def reading(*options: str) -> ProfileReading:
-        readings: list[ProfileReading] = []
-
-        def keep(_: run.ControllerSettings, reading: ProfileReading, _connect: object) -> bool:
-            readings.append(reading)
-            return True
-
-        monkeypatch.setattr(run, "run", keep)
-        result = CliRunner().invoke(main, ["control", *options])
-        assert (result.exit_code, result.stderr) == (0, "")
-        return readings[0]
-
-    return reading
-
-
-@pytest.fixture
-def multus(reading: Callable[..., ProfileReading]) -> Callable[..., Callable[[], Multus]]:
+def multus(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], Multus]]:
     """Give how the controller that has these options asks for the settings of Multus."""
 
     def multus(*options: str) -> Callable[[], Multus]:
-        settings = reading(*options).settings
-        return lambda: settings().multus
+        given: list[Callable[[], ClusterSettings]] = []
+        monkeypatch.setattr(run, "run", lambda _, settings, _connect: given.append(settings))
+        result = CliRunner().invoke(main, ["control", *options])
+        assert (result.exit_code, result.stderr) == (0, "")
+        return lambda: given[0]().multus
 
     return multus
 
@@ -93,14 +75,3 @@ def test_a_file_of_profiles_says_it_where_there_is_no_configuration(
     assert look() == Multus(default_networks=2)
     config.write_text(ISOLATED)
     assert look() == Multus(namespace_isolation=True)
-
-
-def test_each_profile_is_read_as_if_there_were_no_other(
-    reading: Callable[..., ProfileReading],
-) -> None:
-    same = {"podLabels": {"fabric": "fast"}}
-    specs: dict[str, Any] = {"a": same, "b": same, "bad": {"colour": "red"}, "odd": "text"}
-    read = reading().contents(specs)
-    assert {name for name, content in read.items() if content.profile} == {"a", "b"}
-    assert read["bad"].problem.startswith("spec.colour: is not a field")
-    assert read["odd"].problem.startswith("spec: ")

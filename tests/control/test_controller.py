@@ -26,7 +26,7 @@ class World:
         self.server = server
         self.leads = True
         server.put(NAMESPACES, "ml", labels={names.PROFILE: "shared"})
-        self.controller = Controller(server.connection(), self, self)
+        self.controller = Controller(server.connection(), self.record, self.may_write)
 
     def may_write(self) -> bool:
         return self.leads

@@ -48,7 +48,7 @@ class World:
         self.decided: dict[str, dict[str, Fate]] = {}
         self.inspector = Inspector(
             server.connection(),
-            self,
+            self.record,
             suspects=lambda: self.jobs.suspects(),
             settle=self.settle,
             may_write=lambda: self.leads,

@@ -1,7 +1,7 @@
 """The status of FabricProfiles: who writes it and when, what is asked of the API server for it, and what fails alone."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -25,28 +25,12 @@ from tests.fake_apiserver import (
 from tests.waiting import wait_until
 from webhook.control import leader_loop
 from webhook.control import profile_status as module
-from webhook.control.profile_status import ProfileReading, ProfileStatus
+from webhook.control.profile_status import ProfileStatus
 from webhook.core import names
-from webhook.core.cluster.profile_status import Content
-from webhook.core.errors import ProfilesError
 from webhook.core.profiles import ClusterSettings, Multus
-from webhook.core.profiles.load import read_profile
 
 SHARED = {"networks": [{"network": "default/rdma", "resource": "rdma/hca"}]}
 CONFIG = json.dumps({"type": "macvlan"})
-
-
-def read_here(specs: Mapping[str, Any]) -> dict[str, Content]:
-    """Read contents in this process, as the other process would."""
-    found = {}
-    for name, spec in specs.items():
-        try:
-            found[name] = Content(read_profile(name, spec))
-        except ProfilesError as error:
-            found[name] = Content(
-                None, "; ".join(f"{each.path}: {each.message}" for each in error.problems)
-            )
-    return found
 
 
 class World:
@@ -57,7 +41,6 @@ class World:
         self.leads = True
         self.questions = 0
         self.named: dict[str, str] | None = {}
-        self.read: list[list[str]] = []
         self.settings = ClusterSettings()
         self.date = datetime(2026, 1, 1, tzinfo=UTC)
         self.statuses = self.writer(period_seconds=3600, unsound_seconds=3600)
@@ -67,7 +50,7 @@ class World:
             self.server.connection(),
             self.may_write,
             lambda: self.named,
-            ProfileReading(self.contents, lambda: self.settings),
+            lambda: self.settings,
             own_namespace="fabric-injector",
             now=lambda: self.date,
             **settings,
@@ -76,10 +59,6 @@ class World:
     def may_write(self) -> bool:
         self.questions += 1
         return self.leads
-
-    def contents(self, specs: Mapping[str, Any]) -> dict[str, Content]:
-        self.read.append(sorted(specs))
-        return read_here(specs)
 
     def put(self, name: str = "a", generation: int = 1, spec: Any = None, **more: Any) -> None:
         self.server.put(
@@ -175,7 +154,6 @@ def test_writes_what_it_found_and_then_nothing_more(world: World) -> None:
             "our own write wakes nobody"
         )
         assert world.asked()["nodes"] == 1, "what is offered is not looked for again at once"
-        assert world.read == [["a"]], "the content is read once"
 
 
 def test_follows_generation_networks_and_labels(world: World) -> None:
@@ -210,7 +188,6 @@ def test_follows_generation_networks_and_labels(world: World) -> None:
         wait_until(lambda: world.told() == GOOD, "the network")
         world.put(generation=2)
         wait_until(lambda: world.writes()[-1]["observedGeneration"] == 2, "the other content")
-        assert world.read == [["a"], ["a"]]
 
 
 def test_follows_how_multus_is_configured(world: World) -> None:
@@ -267,22 +244,6 @@ def test_of_two_profiles_with_the_same_pod_labels_the_later_is_not_ready(world: 
         "True Usable",
     ]
     assert "a has the same" in world.writes("b")[0]["conditions"][0]["message"]
-
-
-def test_what_nobody_could_read_is_read_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.put()
-    failed = {"a": Content(None, "the process has ended", is_read=False)}
-    answers = [failed, failed]
-    monkeypatch.setattr(
-        World, "contents", lambda _self, specs: answers.pop() if answers else read_here(specs)
-    )
-    with running(World(world.server).writer(period_seconds=3600, unsound_seconds=0.05)):
-        wait_until(
-            lambda: world.told().get("Ready", "").startswith("Unknown NotRead"), "the failure"
-        )
-        wait_until(lambda: world.told().get("Ready", "").startswith("False"), "the content")
 
 
 def test_writes_nothing_and_asks_nothing_while_another_leads(world: World) -> None:

@@ -96,7 +96,7 @@ def test_publishes_nothing_while_the_labelled_namespaces_are_unknown(
 
 @contextmanager
 def opted_in(server: FakeApiServer, world: World) -> Iterator[Controller]:
-    controller = Controller(server.connection(), world, world, pod_opt_in=True)
+    controller = Controller(server.connection(), world.record, world.may_write, pod_opt_in=True)
     controller.start()
     yield controller
     controller.stop()

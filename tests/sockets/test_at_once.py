@@ -18,7 +18,7 @@ from webhook.core.errors import Unavailable
 from webhook.core.review import Answer
 from webhook.serve.admission import SECONDS, Admission, AdmissionRecorder, WorldInTime
 from webhook.serve.metrics import WebhookMetrics
-from webhook.world.lookup import MustAsk
+from webhook.world.lookup import NotCached
 from webhook.world.objects import ObjectsWorld
 
 
@@ -33,7 +33,7 @@ class Cluster:
     def at_once(self, body: bytes) -> Answer:
         self.threads.append(threading.current_thread().name)
         if body.startswith(b"ask"):
-            raise MustAsk
+            raise NotCached
         return self.answer(body)
 
     def admit(self, body: bytes, came_at: float) -> Answer:
@@ -75,7 +75,7 @@ def admitting() -> Iterator[Admitting]:
             admission.stop()
 
 
-def test_what_must_ask_the_cluster_stops_nobody_else() -> None:
+def test_what_not_cached_the_cluster_stops_nobody_else() -> None:
     with admitting() as server, ThreadPoolExecutor(2) as clients:
         asking = [clients.submit(server.post, body) for body in (b"ask", b"ask and fail")]
         wait_until(

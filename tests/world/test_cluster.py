@@ -24,7 +24,7 @@ from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import Namespace
 from webhook.world.cluster import MOST_LOOKUPS, Cluster
-from webhook.world.lookup import MustAsk
+from webhook.world.lookup import NotCached
 from webhook.world.profile_objects import ProfileObjects
 
 CONFIG = json.dumps({"type": "macvlan", "ipam": {"type": "whereabouts", "range": "192.168.1.0/24"}})
@@ -284,8 +284,8 @@ def test_asks_for_a_profile_that_the_watch_has_not_brought(
         server.put(FABRIC_PROFILES, "new", spec=spec)
     assert not cluster.has_profile("new"), "where a file holds the profiles, nothing is asked"
     follow(cluster)
-    with pytest.raises(MustAsk):
-        cluster.at_once.has_profile("new")
+    with pytest.raises(NotCached):
+        cluster.cached.has_profile("new")
     assert cluster.has_profile("new") == is_new
     assert [request.path for request in server.requests] == [PROFILE]
 
@@ -297,9 +297,9 @@ def test_asks_for_no_profile_that_the_watch_has_brought(
     profiles = follow(cluster)
     profiles.start()
     wait_until(lambda: not any(profiles.checks().values()), "the profiles")
-    assert not cluster.at_once.has_profile("bad")
+    assert not cluster.cached.has_profile("bad")
     server.put(FABRIC_PROFILES, "bad", spec={})
-    wait_until(lambda: cluster.at_once.has_profile("bad"), "the mended one")
+    wait_until(lambda: cluster.cached.has_profile("bad"), "the mended one")
     profiles.stop()
     assert server.asked("get") == []
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +17,6 @@ from webhook.cli.options import (
 from webhook.core import names
 
 if TYPE_CHECKING:
-    from webhook.core.cluster.profile_status import Content
     from webhook.core.profiles import ClusterSettings
     from webhook.http.listener import ListenAddress
 
@@ -90,7 +88,6 @@ def command(
       fabric-injector control --certificates none
     """  # noqa: D301  # \\b is click's own mark
     from webhook.cli.kubeconfig import connect
-    from webhook.control.profile_status import ProfileReading
     from webhook.control.run import ControllerSettings, run
     from webhook.core.errors import InputError
     from webhook.core.profiles import ClusterSettings
@@ -113,10 +110,7 @@ def command(
                 webhook_configuration,
                 pod_opt_in,
             ),
-            ProfileReading(
-                _read_contents,
-                configuration.look if configuration else lambda: settings,
-            ),
+            configuration.look if configuration else lambda: settings,
             connect,
         )
     except InputError as error:
@@ -137,20 +131,3 @@ def _settings(path: Path) -> ClusterSettings:
     except InputError as error:
         click.echo(str(error), err=True)
     return ClusterSettings()
-
-
-def _read_contents(specs: Mapping[str, Any]) -> dict[str, Content]:
-    """Read the contents of FabricProfiles by name, each as if there were no other."""
-    return {name: _content(name, spec) for name, spec in specs.items()}
-
-
-def _content(name: str, spec: Any) -> Content:
-    from webhook.core.cluster.profile_status import Content
-    from webhook.core.errors import ProfilesError
-    from webhook.core.profiles.load import read_profile
-    from webhook.core.profiles.objects import faults_in_object
-
-    try:
-        return Content(read_profile(name, spec))
-    except ProfilesError as error:
-        return Content(None, "; ".join(faults_in_object(name, error.problems)))

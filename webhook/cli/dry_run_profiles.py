@@ -71,7 +71,7 @@ def _beside_settings_of(found: list[Object], read: ProfilesRead) -> ProfilesRead
     )
     if among is None:
         return read
-    if read.has_settings:
+    if read.known().has_settings:
         note(f"the {SETTINGS_KIND} in --objects is not used: {read.source} has one itself")
         return read
     return replace(read, profiles=replace(read.known(), multus=among.known().multus))

@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from webhook.control.claims import ClaimWatch
-from webhook.control.inspector import EventSink, Inspector
+from webhook.control.event_spam import PodRef
+from webhook.control.inspector import Inspector
 from webhook.control.leader_loop import LeaderLoop
 from webhook.control.publisher import THREADS, Publisher, Result
 from webhook.control.queue import FairQueue
@@ -41,13 +42,6 @@ STALE_SECONDS = 420.0
 SWEEP_SECONDS = 30.0
 
 
-class Leadership(Protocol):
-    """Know whether this replica leads, as kube's Leader does."""
-
-    def may_write(self) -> bool:
-        """Return whether it may, at this moment."""
-
-
 class ProfileLabel(NamedTuple):
     """Hold which *profile* a namespace names; *is_ending*: the namespace is being deleted."""
 
@@ -56,8 +50,9 @@ class ProfileLabel(NamedTuple):
 
 
 class Controller:
-    """Watch, publish, inspect. Every replica watches; only the one that may write does.
+    """Watch, publish, inspect. Every replica watches; only the one that *may_write* does.
 
+    *tell* gets what the owner of a pod should know: the pod, a reason and a message.
     *on_label* is called, in the thread of the watch, where a namespace names another profile.
     *pod_opt_in*: pods that carry the profile's label themselves count wherever they are. What is known of a pod stays known when its
     namespace loses the label: the webhook was called for it. Who starts later cannot know, and leaves it alone.
@@ -66,8 +61,8 @@ class Controller:
     def __init__(
         self,
         connection: Connection,
-        recorder: EventSink,
-        leadership: Leadership,
+        tell: Callable[[PodRef, str, str], None],
+        may_write: Callable[[], bool],
         *,
         on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
         on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
@@ -80,7 +75,7 @@ class Controller:
         self._lock = threading.Lock()
         self._jobs = Jobs()
         self._served: dict[Key, str] = {}
-        self._leadership = leadership
+        self._may_write = may_write
         self._stopped = threading.Event()
         self._queue = FairQueue(monotonic)
         self._begun = False
@@ -111,30 +106,30 @@ class Controller:
             self._queue,
             lacks=self._lacks,
             wrote=self._wrote,
-            may_write=leadership.may_write,
+            may_write=may_write,
             on_result=on_result,
             threads=threads,
             monotonic=monotonic,
         )
         self._inspector = Inspector(
             connection,
-            recorder,
+            tell,
             suspects=self._suspects,
             settle=self._settle,
-            may_write=leadership.may_write,
+            may_write=may_write,
         )
         self._loops = (
             LeaderLoop(
                 "inspect",
                 self._inspector.turn,
-                leadership.may_write,
+                may_write,
                 fault="pods that wait are not looked at",
                 on_lost=self._inspector.forget,
             ),
             LeaderLoop(
                 "sweep",
                 self._sweep,
-                leadership.may_write,
+                may_write,
                 fault="addresses are not looked for again",
             ),
         )
@@ -262,7 +257,7 @@ class Controller:
 
     def _publish(self, units: list[Unit]) -> None:
         """Queue the pods, but not before all are listed once: until then an older rank 0 may pass for the newest."""
-        if units and self._pods.synced and self._leadership.may_write():
+        if units and self._pods.synced and self._may_write():
             self._queue.add(units)
 
     def _lacks(self, unit: Unit) -> Publication | None:

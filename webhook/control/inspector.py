@@ -6,9 +6,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from webhook.control.events import PodRef
+from webhook.control.event_spam import PodRef
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Member, Suspect
@@ -49,13 +49,6 @@ LIST_SECONDS = 20.0
 LIVE_PODS = PODS.select(fields=UNFINISHED)
 
 
-class EventSink(Protocol):
-    """Record Events, as EventRecorder does."""
-
-    def record(self, pod: PodRef, reason: str, message: str) -> None:
-        """Queue an Event about the pod."""
-
-
 _CaseKey: TypeAlias = tuple[str, bool, str]
 
 
@@ -81,7 +74,7 @@ class Inspector:
     def __init__(
         self,
         connection: Connection,
-        recorder: EventSink,
+        tell: Callable[[PodRef, str, str], None],
         *,
         suspects: Callable[[], Iterable[Suspect]],
         settle: Callable[[tuple[str, str], Member | None, Mapping[str, Fate]], None],
@@ -89,7 +82,7 @@ class Inspector:
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._reader, self._recorder = Reader(connection, REQUEST_SECONDS), recorder
+        self._reader, self._tell = Reader(connection, REQUEST_SECONDS), tell
         self._suspects, self._settle, self._may_write = suspects, settle, may_write
         self._monotonic, self._now = monotonic, now
         self._look_at: dict[_CaseKey, float] = {}
@@ -221,7 +214,7 @@ class Inspector:
                 outcome.reason != EXCESSIVE or ("", EXCESSIVE) not in told
             ):  # one owner of the namespace is enough
                 told.add(("", outcome.reason))
-                self._recorder.record(PodRef(member.namespace, member.name, member.uid), *outcome)
+                self._tell(PodRef(member.namespace, member.name, member.uid), *outcome)
         elif outcome is not None:
             again = outcome
         if survey is not None and member.waits:
@@ -233,7 +226,7 @@ class Inspector:
             fates.setdefault(member.job, (suspect.rank_zero, {}))[1][member.uid] = fate
             if complaint is not None and (member.job, complaint.reason) not in told:
                 told.add((member.job, complaint.reason))
-                self._recorder.record(PodRef(member.namespace, member.name, member.uid), *complaint)
+                self._tell(PodRef(member.namespace, member.name, member.uid), *complaint)
             again = min(again, after)
         return max(PERIOD_SECONDS, again)
 

@@ -25,7 +25,6 @@ from webhook.core.cluster.profile_status import (
     READY,
     ClaimsSeen,
     Condition,
-    Content,
     Examined,
     NetworksSeen,
     NodesSeen,
@@ -38,7 +37,14 @@ from webhook.core.cluster.profile_status import (
 )
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks.definition import define_network
-from webhook.core.profiles import ClusterSettings, Profile, ProfileClaim, same_pod_labels
+from webhook.core.profiles import (
+    ClusterSettings,
+    Content,
+    Profile,
+    ProfileClaim,
+    read_content,
+    same_pod_labels,
+)
 from webhook.kube.catalogue import (
     DEVICE_CLASSES,
     DEVICE_SLICES,
@@ -78,23 +84,13 @@ MOST_PAGES = 1000
 _HEADERS = {"Content-Type": "application/merge-patch+json"}
 
 
-class ProfileReading(NamedTuple):
-    """Say how the specs of profiles are read, by name, as the webhook does; and what the Configuration says at present.
-
-    Both may take seconds, and a process of its own: in this one it would leave behind what only that needs.
-    """
-
-    contents: Callable[[Mapping[str, Any]], Mapping[str, Content]]
-    settings: Callable[[], ClusterSettings] = ClusterSettings
-
-
 class ProfileObject(NamedTuple):
-    """Hold what is kept of a FabricProfile: its own fields as they stand, whatever is in them."""
+    """Hold what is kept of a FabricProfile; *status* as it stands, whatever is in it."""
 
     uid: str
     version: str
     generation: int
-    spec: Any
+    content: Content
     status: Any
 
 
@@ -108,8 +104,8 @@ class _Known(NamedTuple):
 class ProfileStatus:
     """Follow the profiles in a thread; judge and write in another. What fails here stops nothing else.
 
-    *namespaces* gives the profile that each labelled namespace names, None while they are not known. *own_namespace*: its pods are
-    never sent to the webhook. *on_read* gets the profiles by name, None for one whose content cannot be used. Nothing is read or
+    *namespaces* gives the profile that each labelled namespace names, None while they are not known. *settings* gives what the
+    Configuration says at present. *own_namespace*: its pods are never sent to the webhook. *on_read* gets the profiles by name, None for one whose content cannot be used. Nothing is read or
     written but the watch unless *may_write*.
     """
 
@@ -118,7 +114,7 @@ class ProfileStatus:
         connection: Connection,
         may_write: Callable[[], bool],
         namespaces: Callable[[], Mapping[str, str] | None],
-        reading: ProfileReading,
+        settings: Callable[[], ClusterSettings],
         *,
         own_namespace: str = "",
         on_read: Callable[[Mapping[str, Profile | None]], None] = lambda _: None,
@@ -129,7 +125,7 @@ class ProfileStatus:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._connection, self._namespaces = connection, namespaces
-        self._read_contents, self._read_settings = reading
+        self._read_settings = settings
         self._on_read = on_read
         self._own_namespace = own_namespace
         self._never = (*NEVER_REACHED, own_namespace)
@@ -140,7 +136,6 @@ class ProfileStatus:
             now,
         )
         self._reader = Reader(connection, REQUEST_SECONDS)
-        self._contents: dict[str, tuple[str, int, Content]] = {}
         self._supplies: dict[Wish, _Known] = {}
         self._claims = ClaimsApi(self._reader, monotonic)
         self._taken: set[str] = set()
@@ -193,8 +188,7 @@ class ProfileStatus:
         if users is None:
             return FOLLOWER_SECONDS
         self._forget({name for _, name in profiles})
-        self._read(profiles)
-        contents = {name: self._contents[name][2] for _, name in profiles}
+        contents = {name: each.content for (_, name), each in profiles.items()}
         self._on_read({name: content.profile for name, content in contents.items()})
         networks, settings = self._look_at_networks(contents), self._read_settings()
         claims = self._look_at_claims(contents)
@@ -255,23 +249,9 @@ class ProfileStatus:
         return [namespace for namespace in users.get(profile, ()) if namespace not in self._never]
 
     def _forget(self, names_of_profiles: set[str]) -> None:
-        for held in (self._contents, self._sent, self._judged, self._written, self._told):
+        for held in (self._sent, self._judged, self._written, self._told):
             for name in held.keys() - names_of_profiles - {""}:
                 del held[name]
-
-    def _read(self, profiles: Mapping[Key, ProfileObject]) -> None:
-        """Read the contents that are not known yet, or could not be read."""
-        new = {
-            name: obj
-            for (_, name), obj in profiles.items()
-            if (known := self._contents.get(name)) is None
-            or known[:2] != (obj.uid, obj.generation)
-            or not known[2].is_read
-        }
-        if new:
-            read = self._read_contents({name: obj.spec for name, obj in new.items()})
-            for name, obj in new.items():
-                self._contents[name] = (obj.uid, obj.generation, read[name])
 
     def _look_at_networks(self, contents: Mapping[str, Content]) -> NetworksSeen:
         """List the networks that a profile names; of the others nothing is kept, and nothing is held until the next turn."""
@@ -477,11 +457,9 @@ class ProfileStatus:
             name, text, level=logging.WARNING if ready.status == "False" else logging.INFO
         )
 
-    def _log_once(
-        self, name: str, text: str, *, level: int = logging.WARNING, exc_info: bool = False
-    ) -> None:
+    def _log_once(self, name: str, text: str, *, level: int = logging.WARNING) -> None:
         if text != self._told.get(name):
-            log.log(level, "%s", text, exc_info=exc_info)
+            log.log(level, "%s", text)
         self._told[name] = text
 
 
@@ -493,7 +471,7 @@ def read_object(obj: Object) -> ProfileObject:
         str(metadata.get("uid") or ""),
         str(metadata["resourceVersion"]),
         generation if isinstance(generation, int) else 0,
-        obj.get("spec"),
+        read_content(metadata["name"], obj.get("spec")),
         obj.get("status"),
     )
 

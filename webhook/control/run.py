@@ -20,8 +20,9 @@ from webhook.control.claim_templates import ClaimTemplates
 from webhook.control.controller import Controller
 from webhook.control.events import EventRecorder
 from webhook.control.metrics import ControllerMetrics
-from webhook.control.profile_status import ProfileReading, ProfileStatus
+from webhook.control.profile_status import ProfileStatus
 from webhook.core import names
+from webhook.core.profiles import ClusterSettings
 from webhook.http import logs
 from webhook.http.health import Health
 from webhook.http.listener import ListenAddress, Listener, bind
@@ -64,11 +65,13 @@ class _Part(Protocol):
 
 
 def run(
-    settings: ControllerSettings, reading: ProfileReading, connect: Callable[[], Connection]
+    settings: ControllerSettings,
+    cluster_settings: Callable[[], ClusterSettings],
+    connect: Callable[[], Connection],
 ) -> None:
     """Run until SIGTERM or SIGINT.
 
-    *reading*: of the profiles. *connect* gives the connection to the API server. Raises InputError for anything that keeps the controller from starting.
+    *cluster_settings* gives what the Configuration says at present. *connect* gives the connection to the API server. Raises InputError for anything that keeps the controller from starting.
     """
     logs.configure()
     metrics = ControllerMetrics()
@@ -81,7 +84,7 @@ def run(
             _run(
                 connection,
                 replace(settings, namespace=settings.namespace or own_namespace()),
-                reading,
+                cluster_settings,
                 sock,
                 metrics,
             )
@@ -104,7 +107,7 @@ def identity() -> str:
 async def _run(
     connection: Connection,
     settings: ControllerSettings,
-    reading: ProfileReading,
+    cluster_settings: Callable[[], ClusterSettings],
     sock: socket.socket,
     metrics: ControllerMetrics,
 ) -> None:
@@ -124,8 +127,8 @@ async def _run(
     leader = Leader(connection, namespace, LEASE, me, on_change=changed)
     controller = Controller(
         connection,
-        recorder,
-        leader,
+        recorder.record,
+        leader.may_write,
         on_result=metrics.published,
         on_restart=metrics.watch_restarted,
         on_label=labelled,
@@ -142,7 +145,7 @@ async def _run(
         connection,
         leader.may_write,
         controller.profiles_named,
-        reading,
+        cluster_settings,
         own_namespace=namespace,
         on_read=claim_templates.put,
         on_restart=metrics.watch_restarted,

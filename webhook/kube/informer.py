@@ -80,7 +80,7 @@ class Informer(Generic[T]):
     for one that is gone; *on_listed* after all was listed; *on_restart* with the resource's name
     and a Restart. ``synced``: all was listed once. ``installed``: the resource was there when last
     listed. ``last_contact``: monotonic time of the last answer. ``problem``: what ended the last
-    turn before its time. ``unreadable``: why *read* cannot read an object as it is now, by key.
+    turn before its time.
     """
 
     def __init__(
@@ -99,7 +99,6 @@ class Informer(Generic[T]):
     ) -> None:
         self.resource = resource
         self.items: dict[Key, T] = {}
-        self.unreadable: dict[Key, str] = {}
         self.synced = False
         self.installed = True
         self.problem = ""
@@ -227,7 +226,6 @@ class Informer(Generic[T]):
             self._contact()
             if page.is_first:
                 version = page.version
-                self.unreadable.clear()
                 found.clear()
             for raw in page.items:
                 key, value = self._read(self._decode(raw))
@@ -257,7 +255,6 @@ class Informer(Generic[T]):
             self._set(*self._read(obj))
         elif event.type == "DELETED":
             key, _ = self._read(obj)
-            self.unreadable.pop(key, None)
             self._set(key, None)
         self._version = version or self._version
 
@@ -275,11 +272,8 @@ class Informer(Generic[T]):
         key: Key = ("", "")
         try:
             key = object_key(obj)
-            value = self._keep(obj)
-            self.unreadable.pop(key, None)
-            return key, value
+            return key, self._keep(obj)
         except Exception as error:  # one broken object must not hide the others
-            self.unreadable[key] = str(error)
             self._complaints += 1
             if self._complaints <= MOST_COMPLAINTS:
                 name, text = self.resource.name, key_text(key)

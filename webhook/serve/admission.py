@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from webhook.core import bounds, names
 from webhook.core.errors import Unavailable
@@ -18,7 +18,7 @@ from webhook.http.logs import log_fields
 from webhook.http.refusal import INTERNAL, UNAVAILABLE, Refusal, refusal_for
 from webhook.http.request import Endpoint, Limits, Request, Response, header_lines, response_of
 from webhook.serve.metrics import WebhookMetrics
-from webhook.world.lookup import MustAsk
+from webhook.world.lookup import NotCached
 
 THREADS = 8
 SECONDS = 3.0
@@ -28,31 +28,25 @@ _JSON = header_lines({"content-type": "application/json"})
 log = logging.getLogger(__name__)
 
 
-class AdmitInTime(Protocol):
-    """Answer a body in time; *came_at*: when it came, by ``time.monotonic()``."""
-
-    def __call__(self, body: bytes, came_at: float) -> Answer:
-        """Return the answer."""
-
-
 class Admission(Endpoint):
     """Answer AdmissionReviews of pods, in the event loop where that need not wait.
 
-    *admit* answers a body, and may wait for the cluster; *admit_at_once* raises MustAsk where it would
-    have to: then *admit* is called in a thread. *refuse* says why none can be answered now, or None.
+    *admit* answers a body, and may wait for the cluster; it also gets when the body came, by
+    ``time.monotonic()``. *admit_cached* raises NotCached where it would have to wait: then *admit* is
+    called in a thread. *refuse* says why none can be answered now, or None.
     """
 
     limits = Limits(read=bounds.REVIEW_BYTES, kept=bounds.UID_BYTES)
 
     def __init__(
         self,
-        admit: AdmitInTime,
-        admit_at_once: Callable[[bytes], Answer],
+        admit: Callable[[bytes, float], Answer],
+        admit_cached: Callable[[bytes], Answer],
         record: AdmissionRecorder,
         *,
         refuse: Callable[[], Refusal | None] = lambda: None,
     ) -> None:
-        self._admit, self._admit_at_once, self._record = admit, admit_at_once, record
+        self._admit, self._admit_cached, self._record = admit, admit_cached, record
         self._refuse = refuse
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="mutate")
 
@@ -72,20 +66,20 @@ class Admission(Endpoint):
         if request.length > len(body):
             return self._reviewed(request, partial(deny_unread, body, request.length))
         try:
-            return self._reviewed(request, partial(self._admit_at_once, body))
-        except MustAsk:
+            return self._reviewed(request, partial(self._admit_cached, body))
+        except NotCached:
             came_at = time.monotonic() - (time.perf_counter() - request.received_at)
-            admit = partial(self._admit, body, came_at=came_at)
+            admit = partial(self._admit, body, came_at)
             loop = asyncio.get_running_loop()
             return loop.run_in_executor(self._executor, self._reviewed, request, admit)
 
     def _reviewed(self, request: Request, review: Callable[[], Answer]) -> Response:
-        """Answer with what *review* returns, or with what its failure means; MustAsk is raised."""
+        """Answer with what *review* returns, or with what its failure means; NotCached is raised."""
         try:
             answer = review()
             self._record.answered(answer, request.received_at)
             return Response(200, _JSON, answer.body)
-        except MustAsk:
+        except NotCached:
             raise
         except BaseException as error:  # also StopIteration, which no future takes, and SystemExit
             refusal = refusal_for(error)

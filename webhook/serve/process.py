@@ -20,7 +20,7 @@ from webhook.http.health import Health, Readiness
 from webhook.http.listener import Listener
 from webhook.http.logs import log_fields
 from webhook.http.signals import StopSignals
-from webhook.serve.admission import Admission, AdmissionRecorder, AdmitInTime
+from webhook.serve.admission import Admission, AdmissionRecorder
 from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
 
@@ -43,14 +43,14 @@ log = logging.getLogger(__name__)
 class Service:
     """Hold what a process serves.
 
-    *admit*, *admit_at_once*: as in ``Admission``. *quiet_seconds*: after SIGTERM the process ends once no admission
+    *admit*, *admit_cached*: as in ``Admission``. *quiet_seconds*: after SIGTERM the process ends once no admission
     request has come for so long; a Service sends new connections for a while. *client_names*: a client's certificate must carry one of
     them; empty: any verified certificate will do, if one is demanded at all. *announcement*: more fields for the log line that says
     where it serves.
     """
 
-    admit: AdmitInTime
-    admit_at_once: Callable[[bytes], Answer]
+    admit: Callable[[bytes, float], Answer]
+    admit_cached: Callable[[bytes], Answer]
     dry_runs: DryRuns
     readiness: Readiness
     certificate: ServingCertificate
@@ -81,7 +81,7 @@ def _give_memory_back() -> None:
 async def _serve(service: Service, admission: socket.socket, metrics: socket.socket) -> None:
     recorder = AdmissionRecorder(service.metrics)
     reviews = Admission(
-        service.admit, service.admit_at_once, recorder, refuse=service.readiness.refusal
+        service.admit, service.admit_cached, recorder, refuse=service.readiness.refusal
     )
     health = Health(service.readiness.checks, lambda: service.metrics.registry)
     listener = Listener(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import ClusterSettings, Profile, Profiles, parse_profiles
@@ -16,24 +16,12 @@ from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
     from webhook.world.cluster import Cluster
+    from webhook.world.profile_objects import ProfileObjects
 
 log = logging.getLogger(__name__)
 
 
-class ProfilesSource(Protocol):
-    """Follow what the profiles are written in."""
-
-    def start(self) -> None:
-        """Begin to follow it."""
-
-    def stop(self) -> None:
-        """Stop following; what it said last stays."""
-
-    def faulty(self) -> int:
-        """Count what is not in use as it stands."""
-
-    def checks(self) -> Mapping[str, str]:
-        """Say what keeps the profiles from being known."""
+ProfilesSource: TypeAlias = "FollowedFile[Profiles] | ProfileObjects"
 
 
 def follow_file(

@@ -121,7 +121,7 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
         for each in followers:
             each.start()
             stack.callback(each.stop)
-        at_once = cluster.at_once if cluster else world
+        cached = cluster.cached if cluster else world
 
         def in_time(came_at: float) -> World:
             return cast("World", WorldInTime(world, came_at))
@@ -132,7 +132,7 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
 
         service = Service(
             admit=lambda body, came_at: answer_review(body, in_force.current(), in_time(came_at)),
-            admit_at_once=lambda body: answer_review(body, in_force.current(), at_once),
+            admit_cached=lambda body: answer_review(body, in_force.current(), cached),
             dry_runs=DryRuns(sockets[1], in_force.current, lambda: in_time(time.monotonic())),
             readiness=Readiness(checks),
             certificate=certificate,

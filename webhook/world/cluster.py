@@ -20,8 +20,8 @@ from webhook.kube.reader import Reader
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
 from webhook.world.held import names_profile, read_namespace
-from webhook.world.lookup import Lookup, MustAsk
-from webhook.world.profile_objects import ProfileContent, ProfileObjects, read_content
+from webhook.world.lookup import Lookup, NotCached
+from webhook.world.profile_objects import ProfileContent, ProfileObjects, read_object
 from webhook.world.view import View
 
 __all__ = ["Cluster", "WebhookConfiguration"]
@@ -40,7 +40,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 
 class Cluster(View):
-    """Know a real cluster; ``at_once`` raises MustAsk where this one would ask.
+    """Know a real cluster; ``cached`` raises NotCached where this one would ask.
 
     Before `start` and for what no watch has brought, each question costs one look-up. While the API
     server is gone, the last known state is served. *on_restart* gets the resource and the reason
@@ -64,7 +64,7 @@ class Cluster(View):
         self._namespaces, namespaces = self._watched(NAMESPACES, read_namespace)
         self._networks, networks = self._watched(NETWORKS, define_network)
         self._contents: Mapping[Key, ProfileContent] | None = None
-        self._profiles: Lookup[ProfileContent] = self._lookup({}, FABRIC_PROFILES, read_content)
+        self._profiles: Lookup[ProfileContent] = self._lookup({}, FABRIC_PROFILES, read_object)
         self._informers: tuple[Informer[Any], ...] = (self._namespaces, self._networks)
         super().__init__(
             lambda name: namespaces.get(("", name)),
@@ -72,11 +72,11 @@ class Cluster(View):
             lambda namespace, name: networks.get((namespace, name)),
             self._has_profile,
         )
-        self.at_once = View(
-            lambda name: namespaces.at_once(("", name)),
-            _must_ask,
-            lambda namespace, name: networks.at_once((namespace, name)),
-            self._has_profile_at_once,
+        self.cached = View(
+            lambda name: namespaces.cached(("", name)),
+            _not_cached,
+            lambda namespace, name: networks.cached((namespace, name)),
+            self._has_profile_cached,
         )
 
     def start(self) -> None:
@@ -131,17 +131,17 @@ class Cluster(View):
 
     def _has_profile(self, name: str) -> bool:
         try:
-            return self._has_profile_at_once(name)
-        except MustAsk:
+            return self._has_profile_cached(name)
+        except NotCached:
             content = self._profiles.fresh(("", name))  # it may have been created just now
             return content is not None and content.profile is not None
 
-    def _has_profile_at_once(self, name: str) -> bool:
+    def _has_profile_cached(self, name: str) -> bool:
         if self._contents is None:
             return False
         content = self._contents.get(("", name))
         if content is None:
-            raise MustAsk
+            raise NotCached
         return content.profile is not None
 
     def _watched(
@@ -172,5 +172,5 @@ class Cluster(View):
         return Lookup(held, ask, slots, wait_seconds=seconds, monotonic=self._monotonic)
 
 
-def _must_ask(_: str) -> Namespace | None:
-    raise MustAsk
+def _not_cached(_: str) -> Namespace | None:
+    raise NotCached

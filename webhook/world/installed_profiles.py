@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
+from webhook.core.errors import ProfilesError
 from webhook.core.model import Object
 from webhook.core.profiles import ClusterSettings
+from webhook.core.profiles.load import parse_configuration
 from webhook.core.profiles.objects import DEFINITION
 from webhook.kube.catalogue import CONFIG_MAPS, DEPLOYMENTS, FABRIC_PROFILES
 from webhook.kube.claims_api import ClaimsApi
@@ -20,10 +23,10 @@ from webhook.world.profiles_read import (
     ProfileFault,
     ProfilesPlace,
     ProfilesRead,
+    faults_in_file,
     place_in_deployment,
     read_file,
     read_objects,
-    read_settings,
 )
 
 DEPLOYMENT = "fabric-injector-webhook"
@@ -62,11 +65,11 @@ def installed_profiles(
 def beside_installed_settings(
     reader: Reader, namespace: str, read: ProfilesRead, place: ProfilesPlace | None = None
 ) -> ProfilesRead:
-    """Give objects of a file that hold no Configuration that of the cluster, as they get it once they are applied there.
+    """Give profiles of a file without a Configuration that of the cluster, as they get it once they are applied there.
 
     Raises Unavailable as `installed_profiles` does.
     """
-    if not read.lacks_settings:
+    if read.profiles is None or read.profiles.has_settings:
         return read
     return _with_settings(reader, namespace, (place or _place(reader, namespace)).settings, read)
 
@@ -106,18 +109,13 @@ def _objects(reader: Reader, namespace: str, settings: ConfigMapKey | None) -> P
             raise
     if not is_installed:
         return ProfilesRead(OBJECTS, missing=NO_DEFINITION)
-    found_settings, faults, unread = (
-        _settings(reader, namespace, settings) if settings else (ClusterSettings(), (), "")
-    )
+    known = _settings(reader, namespace, settings) if settings else _Settings()
     specs = [each.get("spec") for each in found]
     has_claims = any(isinstance(spec, dict) and spec.get("claims") for spec in specs)
-    claims_problem = _claims_problem(reader) if has_claims else ""
-    faults = (
-        *faults,
-        *(ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken),
-    )
-    read = read_objects(OBJECTS, found, found_settings, faults=faults, unread=unread)
-    return _without_claims(read, claims_problem)
+    unreadable = [ProfileFault(name, f"cannot be read: {problem}") for name, problem in broken]
+    faults = (*known.faults, *unreadable)
+    read = read_objects(OBJECTS, found, known.settings, faults=faults, unread=known.unread)
+    return _without_claims(read, _claims_problem(reader) if has_claims else "")
 
 
 def _without_claims(read: ProfilesRead, problem: str) -> ProfilesRead:
@@ -144,32 +142,35 @@ def _with_settings(
     if given := read.profiles.given_settings():
         message = f"{given}: is given though there is a configuration file; write it there alone"
         return replace(read, profiles=None, faults=(ProfileFault(read.source, message),))
-    settings, faults, unread = _settings(reader, namespace, place)
-    profiles = replace(read.profiles, multus=settings.multus)
-    return replace(read, profiles=profiles, faults=faults, unread=unread)
+    known = _settings(reader, namespace, place)
+    profiles = replace(read.profiles, multus=known.settings.multus)
+    return replace(read, profiles=profiles, faults=known.faults, unread=known.unread)
 
 
-def _settings(
-    reader: Reader, namespace: str, place: ConfigMapKey
-) -> tuple[ClusterSettings, tuple[ProfileFault, ...], str]:
-    """Return the settings of the whole cluster, their faults, and why they are not known; without the ConfigMap the defaults hold."""
+class _Settings(NamedTuple):
+    """Hold the settings of the whole cluster, their faults, and why they are not known."""
+
+    settings: ClusterSettings = ClusterSettings()
+    faults: tuple[ProfileFault, ...] = ()
+    unread: str = ""
+
+
+def _settings(reader: Reader, namespace: str, place: ConfigMapKey) -> _Settings:
+    """Read them; without the ConfigMap the defaults hold."""
     title = f"ConfigMap {namespace}/{place.name}"
     try:
         data = reader.find(CONFIG_MAPS, (namespace, place.name), config_map_data)
     except RequestFailed as error:
         if not error.is_refusal:
             raise
-        return (
-            ClusterSettings(),
-            (),
-            f"{title} cannot be read, so Multus is taken to have its defaults, and nothing to be allowed: {error}",
-        )
+        taken = "so Multus is taken to have its defaults, and nothing to be allowed"
+        return _Settings(unread=f"{title} cannot be read, {taken}: {error}")
     if data is None:
-        return ClusterSettings(), (), ""
+        return _Settings()
     if place.key not in data:
-        return (
-            ClusterSettings(),
-            (ProfileFault(title, f"holds no {place.key}; write the Configuration there"),),
-            "",
-        )
-    return (*read_settings(f"{title}, {place.key}", data[place.key]), "")
+        advice = f"holds no {place.key}; write the Configuration there"
+        return _Settings(faults=(ProfileFault(title, advice),))
+    try:
+        return _Settings(parse_configuration(data[place.key]))
+    except ProfilesError as error:
+        return _Settings(faults=faults_in_file(f"{title}, {place.key}", error))

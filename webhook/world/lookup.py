@@ -20,7 +20,7 @@ FAILED_SECONDS = 0.5
 _MOST_ANSWERS = 1000
 
 
-class MustAsk(Exception):
+class NotCached(Exception):
     """Say that the answer would have to be asked for, and may take long."""
 
 
@@ -60,18 +60,18 @@ class Lookup(Generic[T]):
     def get(self, key: Key) -> T | None:
         """Give the value, None where it does not exist; raise Unavailable where that cannot be known."""
         try:
-            return self.at_once(key)
-        except MustAsk:
+            return self.cached(key)
+        except NotCached:
             return self._live(key, since=None)
 
-    def at_once(self, key: Key) -> T | None:
-        """Give what is known as `get` does, or raise MustAsk."""
+    def cached(self, key: Key) -> T | None:
+        """Give what is known as `get` does, or raise NotCached."""
         answer = self._answers.get(key)
         if answer is not None and not answer.problem and answer.expires > self._monotonic():
             return answer.value
         value = self._held.get(key)
         if value is None:
-            raise MustAsk
+            raise NotCached
         return value
 
     def fresh(self, key: Key) -> T | None:

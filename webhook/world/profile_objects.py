@@ -8,11 +8,10 @@ from typing import NamedTuple
 import orjson
 from msgspec import structs
 
-from webhook.core.errors import InputError, ProfilesError, WebhookError
+from webhook.core.errors import InputError, WebhookError
 from webhook.core.model import Object
-from webhook.core.profiles import Profile, same_pod_labels
-from webhook.core.profiles.load import read_profile
-from webhook.core.profiles.objects import DEFINITION, faults_in_object
+from webhook.core.profiles import Profile, read_content, same_pod_labels
+from webhook.core.profiles.objects import DEFINITION
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
@@ -30,18 +29,16 @@ class ProfileContent(NamedTuple):
     problem: str = ""
 
 
-def read_content(obj: Object, known: ProfileContent | None = None) -> ProfileContent:
+def read_object(obj: Object, known: ProfileContent | None = None) -> ProfileContent:
     """Read one FabricProfile; give *known* where only its status has changed since."""
     name, generation = obj["metadata"]["name"], obj["metadata"].get("generation") or 0
     spec = orjson.dumps(obj.get("spec"), option=orjson.OPT_SORT_KEYS)
     if known is not None and (known.generation, known.spec) == (generation, spec):
         return known
-    try:
-        profile = structs.replace(read_profile(name, obj.get("spec")), generation=generation)
-    except ProfilesError as error:
-        faults = "; ".join(faults_in_object(name, error.problems))
-        return ProfileContent(generation, spec, problem=faults)
-    return ProfileContent(generation, spec, profile)
+    profile, problem = read_content(name, obj.get("spec"))
+    if profile is not None:
+        profile = structs.replace(profile, generation=generation)
+    return ProfileContent(generation, spec, profile, problem)
 
 
 class ProfileObjects:
@@ -102,7 +99,7 @@ class ProfileObjects:
         self._informer.stop()
 
     def _read(self, obj: Object) -> ProfileContent:
-        return read_content(obj, self.contents.get(("", obj["metadata"]["name"])))
+        return read_object(obj, self.contents.get(("", obj["metadata"]["name"])))
 
     def _changed(self, key: Key, content: ProfileContent | None) -> None:
         name = key[1]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from webhook.core import names
 from webhook.core.cluster.profile_status import CONDITIONS
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.model import Object
-from webhook.core.profiles import ClusterSettings, Profile, Profiles, same_pod_labels
-from webhook.core.profiles.load import parse_configuration, parse_profiles, read_profile
-from webhook.core.profiles.objects import (
-    PROFILE_KIND,
-    SETTINGS_KIND,
-    faults_in_object,
+from webhook.core.profiles import (
+    ClusterSettings,
+    Content,
+    Profiles,
+    parse_profiles,
+    read_content,
+    same_pod_labels,
 )
-from webhook.core.yaml_reader import decode, json_as_yaml, read_documents
+from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
+from webhook.core.yaml_reader import json_as_yaml
 
 OBJECTS = f"{PROFILE_KIND}s"
 """What profiles are called that no file holds."""
@@ -52,19 +54,17 @@ class ProfileFault(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledProfile:
-    """Hold one FabricProfile: *profile* None where *faults* keep it from being used.
+class InstalledProfile(NamedTuple):
+    """Hold one FabricProfile.
 
     *observed*: the generation that its *conditions* are about; these by type, each status and message.
     """
 
     name: str
-    generation: int = 0
-    profile: Profile | None = None
-    faults: tuple[ProfileFault, ...] = ()
-    observed: int = 0
-    conditions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    generation: int
+    content: Content
+    observed: int
+    conditions: Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,7 @@ class ProfilesRead:
 
     *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem* why they cannot be read.
     *objects*: the FabricProfiles, those with faults among them; the profiles are those of the others. *unread*: why the settings of the
-    whole cluster are not known, whose defaults are taken; else empty. *lacks_settings*: objects of a file, with no Configuration.
-    *has_settings*: a file with a Configuration.
+    whole cluster are not known, whose defaults are taken; else empty.
     """
 
     source: str
@@ -84,13 +83,11 @@ class ProfilesRead:
     missing: str = ""
     objects: tuple[InstalledProfile, ...] = ()
     unread: str = ""
-    lacks_settings: bool = False
-    has_settings: bool = False
 
     @property
     def unusable(self) -> frozenset[str]:
         """Return the names of the objects that cannot be used; what the webhook makes of them, its last good content, is unknown."""
-        return frozenset(each.name for each in self.objects if each.profile is None)
+        return frozenset(each.name for each in self.objects if each.content.profile is None)
 
     @property
     def generations(self) -> Mapping[str, int]:
@@ -168,24 +165,9 @@ def option_of(container: Object, arguments: Sequence[str], option: str, variable
 def read_file(source: str, content: str | bytes) -> ProfilesRead:
     """Read the content of a profiles file."""
     try:
-        profiles = parse_profiles(content)
+        return ProfilesRead(source, parse_profiles(content))
     except ProfilesError as error:
-        return ProfilesRead(source, faults=_in_file(source, error))
-    text = decode(content) if isinstance(content, bytes) else content
-    documents = [document.value for document in read_documents(text)]
-    kinds = [kind for document in documents for kind in _kinds(document)]
-    is_set = SETTINGS_KIND in kinds
-    return ProfilesRead(
-        source, profiles, lacks_settings=PROFILE_KIND in kinds and not is_set, has_settings=is_set
-    )
-
-
-def _kinds(document: Any) -> Iterator[Any]:
-    """Yield the kind of an object, and of each object of a List."""
-    if isinstance(document, dict):
-        yield document.get("kind")
-        for item in document.get("items") or ():
-            yield from _kinds(item)
+        return ProfilesRead(source, faults=faults_in_file(source, error))
 
 
 def read_objects(
@@ -201,12 +183,13 @@ def read_objects(
     *settings*, *faults*, *unread*: what was found of the Configuration.
     """
     read = [read_object(obj) for obj in objects]
-    good = {each.name: each.profile for each in read if each.profile is not None}
-    between = [
-        ProfileFault(f"{PROFILE_KIND} {name}", f"spec.podLabels: profile {owner} has the same")
+    good = {each.name: each.content.profile for each in read if each.content.profile is not None}
+    problems = [(each.name, each.content.problem) for each in read if each.content.problem]
+    problems += [
+        (name, f"spec.podLabels: profile {owner} has the same")
         for name, owner in same_pod_labels(good.values()).items()
     ]
-    found = (*faults, *(fault for each in read for fault in each.faults), *between)
+    found = (*faults, *(ProfileFault(f"{PROFILE_KIND} {name}", told) for name, told in problems))
     profiles = Profiles(multus=settings.multus, profiles=dict(sorted(good.items())))
     return ProfilesRead(source, profiles, found, objects=tuple(read), unread=unread)
 
@@ -215,39 +198,19 @@ def read_object(obj: Object) -> InstalledProfile:
     """Read one FabricProfile. Raises KeyError where it has no name."""
     name, status = str(obj["metadata"]["name"]), obj.get("status")
     status = status if isinstance(status, dict) else {}
-    generation, observed = (
-        _number(obj["metadata"].get("generation")),
-        _number(status.get("observedGeneration")),
-    )
+    generation = _number(obj["metadata"].get("generation"))
+    observed = _number(status.get("observedGeneration"))
     written = status.get("conditions")
     conditions = {
-        str(each["type"]): (
+        each["type"]: (
             str(each.get("status")),
             str(each.get("message") or each.get("reason") or ""),
         )
         for each in (written if isinstance(written, list) else ())
         if isinstance(each, dict) and each.get("type") in CONDITIONS
     }
-    try:
-        return InstalledProfile(
-            name, generation, read_profile(name, obj.get("spec")), (), observed, conditions
-        )
-    except ProfilesError as error:
-        faults = tuple(
-            ProfileFault(f"{PROFILE_KIND} {name}", fault)
-            for fault in faults_in_object(name, error.problems)
-        )
-        return InstalledProfile(name, generation, None, faults, observed, conditions)
-
-
-def read_settings(
-    source: str, content: str | bytes
-) -> tuple[ClusterSettings, tuple[ProfileFault, ...]]:
-    """Read a Configuration: what holds for the whole cluster; its defaults where it has faults."""
-    try:
-        return parse_configuration(content), ()
-    except ProfilesError as error:
-        return ClusterSettings(), _in_file(source, error)
+    content = read_content(name, obj.get("spec"))
+    return InstalledProfile(name, generation, content, observed, conditions)
 
 
 def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | None:
@@ -260,25 +223,16 @@ def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | No
     settings = [each for each in kept if each.get("kind") == SETTINGS_KIND]
     if not profiles and not settings:
         return None
-    content = json_as_yaml(
-        {"kind": "List", "items": [_without_server_fields(each) for each in (*settings, *profiles)]}
-    )
     try:
-        return ProfilesRead(source, parse_profiles(content))
+        items = [*settings, *profiles]
+        return ProfilesRead(source, parse_profiles(json_as_yaml({"kind": "List", "items": items})))
     except ProfilesError as error:  # all stands in one line here
-        return ProfilesRead(
-            source,
-            faults=tuple(
-                ProfileFault(source, f"{each.path}: {each.message}") for each in error.problems
-            ),
-        )
+        faults = [f"{each.path}: {each.message}" for each in error.problems]
+        return ProfilesRead(source, faults=tuple(ProfileFault(source, each) for each in faults))
 
 
-def _without_server_fields(obj: Object) -> Object:
-    return {key: value for key, value in obj.items() if key != "status"}
-
-
-def _in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...]:
+def faults_in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...]:
+    """Name the file and the line of each fault."""
     return tuple(
         ProfileFault(f"{source}, line {each.line}", f"{each.path}: {each.message}")
         for each in error.problems

@@ -24,7 +24,6 @@ from webhook.core.cluster.profile_status import (
     ClaimsSeen,
     Condition,
     ConditionReason,
-    Content,
     Examined,
     NetworksSeen,
     NodesSeen,
@@ -37,7 +36,7 @@ from webhook.core.cluster.profile_status import (
 )
 from webhook.core.model import Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim
+from webhook.core.profiles import ClaimRequest, Content, Profile, ProfileClaim
 
 SHARED = "{networks: [{network: default/rdma, resource: rdma/hca, count: 2}]}"
 RAILS = "{networks: [{network: rails/rail-0}, {network: rails/rail-1}]}"
@@ -309,10 +308,6 @@ def test_content_that_is_refused_is_told_and_nothing_else_is_claimed() -> None:
     assert told[0].message == (
         "spec.networks[0].resource: found a,a; correct it: until then a webhook keeps the last one that it could use"
     )
-    unread = conditions_of(
-        refused._replace(is_read=False), Examined((), ()), NetworksSeen({}), NodesSeen({})
-    )
-    assert [(each.status, str(each.reason)) for each in unread] == [("Unknown", "NotRead")] * 3
 
 
 def test_messages_stay_short() -> None:

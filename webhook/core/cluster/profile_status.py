@@ -16,7 +16,7 @@ from webhook.core.cluster.nodes import Search, Shortage, Supply
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
 from webhook.core.printable import printable
-from webhook.core.profiles import ClusterSettings, Profile, Profiles
+from webhook.core.profiles import ClusterSettings, Content, Profile, Profiles
 from webhook.core.quantity import format_quantity
 from webhook.core.wording import listed
 
@@ -60,14 +60,6 @@ class Condition(NamedTuple):
     status: str
     reason: _Reason
     message: str
-
-
-class Content(NamedTuple):
-    """Hold what was read of an object: its *profile*, or the *problem* of its content; *is_read* False: nobody could look."""
-
-    profile: Profile | None
-    problem: str = ""
-    is_read: bool = True
 
 
 class Wish(NamedTuple):
@@ -184,15 +176,12 @@ def conditions_of(
 
 
 def _without_content(content: Content) -> list[Condition]:
-    if content.is_read:
-        reason, status = ConditionReason.CONTENT_REFUSED, "False"
-        faults = printable(content.problem, _MOST_MESSAGE - 100)  # the advice needs room
-        message = f"{faults}; correct it: until then a webhook keeps the last one that it could use"
-    else:
-        reason, status, message = ConditionReason.NOT_READ, "Unknown", content.problem
+    reason = ConditionReason.CONTENT_REFUSED
+    faults = printable(content.problem, _MOST_MESSAGE - 100)  # the advice needs room
+    message = f"{faults}; correct it: until then a webhook keeps the last one that it could use"
     not_judged = "not looked for, since the content of the profile is not known"
     return [
-        Condition(READY, status, reason, printable(message, _MOST_MESSAGE)),
+        Condition(READY, "False", reason, printable(message, _MOST_MESSAGE)),
         Condition(NETWORKS_FOUND, "Unknown", reason, not_judged),
         Condition(DEVICES_OFFERED, "Unknown", reason, not_judged),
     ]

@@ -1,7 +1,7 @@
 """Describe fabrics: `profile` has the fields, `template` those of a pod, `load` reads them."""
 
 from webhook.core.profiles.grammar import INSTALLED, NetworkName
-from webhook.core.profiles.load import parse_profiles, read_profile
+from webhook.core.profiles.load import Content, parse_profiles, read_content, read_profile
 from webhook.core.profiles.profile import (
     ClaimConfig,
     ClaimConstraint,
@@ -24,6 +24,7 @@ __all__ = [
     "ClaimConstraint",
     "ClaimRequest",
     "ClusterSettings",
+    "Content",
     "Multus",
     "NetworkName",
     "Profile",
@@ -34,6 +35,7 @@ __all__ = [
     "RendezvousSettings",
     "SharedMemory",
     "parse_profiles",
+    "read_content",
     "read_profile",
     "same_pod_labels",
 ]

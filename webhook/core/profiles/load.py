@@ -44,6 +44,21 @@ Source: k8s.io/apimachinery pkg/util/validation LabelValueMaxLength."""
 _TOP = ("apiVersion", "kind", "metadata")
 
 
+class Content(NamedTuple):
+    """Hold what was read of an object: its *profile*, or the *problem* of its content."""
+
+    profile: Profile | None
+    problem: str = ""
+
+
+def read_content(name: str, spec: Any) -> Content:
+    """Read the ``spec`` of FabricProfile *name*; a problem begins with the path: ``spec.env: …``."""
+    try:
+        return Content(_read_spec(name, spec))
+    except Fault as fault:
+        return Content(None, f"{format_path(fault.location)}: {fault}")
+
+
 def read_profile(name: str, spec: Any) -> Profile:
     """Read the ``spec`` of FabricProfile *name*. Raises ProfilesError, with the path in the object."""
     try:
@@ -75,7 +90,11 @@ def parse_profiles(content: str | bytes) -> Profiles:
         for name, owner in same_pod_labels(profiles.values()).items():
             fault = Fault(("spec", "podLabels"), f"profile {owner} has the same; change one")
             raise file.error(found, fault) if name == found.name else AssertionError
-    return Profiles(multus=settings.multus, profiles=MappingProxyType(profiles))
+    return Profiles(
+        multus=settings.multus,
+        profiles=MappingProxyType(profiles),
+        has_settings=SETTINGS_KIND in lines,
+    )
 
 
 def parse_configuration(content: str | bytes) -> ClusterSettings:

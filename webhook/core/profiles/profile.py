@@ -290,6 +290,8 @@ class Profiles:
     """Image of fabric-injector itself, for ``waitImage: installed``; only the webhook knows it."""
     claims_problem: str = ""
     """Why no pod gets the claims of its profile; empty where nothing keeps them from it."""
+    has_settings: bool = field(default=False, compare=False)
+    """Whether a Configuration stands beside the profiles in their file."""
     by_pod_label: Mapping[tuple[str, str], tuple[Profile, ...]] = field(
         init=False, compare=False, repr=False
     )
