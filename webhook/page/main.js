@@ -40,6 +40,7 @@ async function refresh() {
     const isOurs = !(error instanceof Problem); // of drawing
     server(isOurs ? "this page failed: reload it" : error.status ? error.message : "server gone", "gone");
     if (isOurs) throw error; // the browser's console says where
+    setTimeout(refreshIfStale, STALE + 1); // a server that comes back is seen without a click
   } finally {
     clearTimeout(late);
   }
