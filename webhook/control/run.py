@@ -130,7 +130,7 @@ async def _run(
         recorder.record,
         leader.may_write,
         on_result=metrics.published,
-        on_restart=metrics.watch_restarted,
+        on_restart=metrics.watch_restarts.add,
         on_label=labelled,
         pod_opt_in=settings.pod_opt_in,
     )
@@ -139,7 +139,7 @@ async def _run(
         leader.may_write,
         controller.profiles_named,
         own_namespace=namespace,
-        on_restart=metrics.watch_restarted,
+        on_restart=metrics.watch_restarts.add,
     )
     profile_status = ProfileStatus(
         connection,
@@ -148,11 +148,13 @@ async def _run(
         cluster_settings,
         own_namespace=namespace,
         on_read=claim_templates.put,
-        on_restart=metrics.watch_restarted,
+        on_restart=metrics.watch_restarts.add,
     )
-    metrics.leads(leader.may_write)
-    metrics.waiting(controller.pods_waiting, controller.oldest_wait_seconds)
-    metrics.left_alone(controller.pods_excessive, controller.namespaces_passed_over)
+    metrics.leader.ask(leader.may_write)
+    metrics.waiting.ask(controller.pods_waiting)
+    metrics.oldest.ask(controller.oldest_wait_seconds)
+    metrics.excessive.ask(controller.pods_excessive)
+    metrics.passed_over.ask(controller.namespaces_passed_over)
     health = Health(controller.checks, lambda: metrics.registry)
     listener = Listener(sock, health, connections=100)
     stop = StopSignals().asked
@@ -191,7 +193,7 @@ def _certificates(
         kept,
         leader.may_write,
         on_end=metrics.certificate_ends,
-        on_write=metrics.certificate_written,
+        on_write=metrics.certificate_writes.add,
     )
 
 

@@ -116,12 +116,15 @@ def family(
 
 
 class Metrics:
-    """Register metrics, among them those that both processes have; *certificate_help* explains the certificate's end."""
+    """Register metrics, among them those that both processes have; *certificate_help* explains the certificate's end.
+
+    ``watch_restarts``: watches that began again, by resource and reason: ``("pods", "expired")``.
+    """
 
     def __init__(self, certificate_help: str) -> None:
         self._collectors: list[Collector] = []
         self.gauge("fabric_injector_build_info", "Always 1.", "version").set(1, __version__)
-        self._watch_restarts = self.counter(
+        self.watch_restarts = self.counter(
             "fabric_injector_watch_restarts",
             "Watches of the API server that began anew.",
             "resource",
@@ -153,10 +156,6 @@ class Metrics:
     def histogram(self, name: str, text: str, bounds: Sequence[float]) -> Histogram:
         """Register a histogram; *bounds* are upper ones, in seconds."""
         return self.register(Histogram(name, text, bounds))
-
-    def watch_restarted(self, resource: str, reason: str) -> None:
-        """Count a watch that began anew: ``("pods", "expired")``."""
-        self._watch_restarts.add(resource, reason)
 
     def certificate_ends(self, kind: str, not_after: datetime) -> None:
         """Record when a certificate ends: ``authority`` or ``serving``."""

@@ -6,9 +6,7 @@ import base64
 import binascii
 import ipaddress
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 from webhook.core.model import Object
@@ -47,14 +45,13 @@ class WebhookConfiguration:
 
 
 def read_webhook_configuration(configuration: Object) -> WebhookConfiguration:
-    """Read an object; a part that is of another type counts as empty."""
-    metadata = _mapping(configuration.get("metadata"))
-    annotations = _mapping(metadata.get("annotations"))
-    webhooks = configuration.get("webhooks")
+    """Read an object."""
+    metadata = configuration["metadata"]
+    annotations = metadata.get("annotations") or {}
     return WebhookConfiguration(
-        str(metadata.get("name", "")),
+        metadata["name"],
         str(metadata.get("resourceVersion", "")),
-        tuple(_entry(_mapping(each)) for each in webhooks) if isinstance(webhooks, list) else (),
+        tuple(map(_entry, configuration.get("webhooks") or ())),
         next((keeper for key, keeper in KEEPERS.items() if annotations.get(key)), ""),
     )
 
@@ -64,9 +61,9 @@ def service_host(service: str, namespace: str) -> str:
     return f"{service}.{namespace}.svc"
 
 
-def _entry(webhook: Mapping[str, Any]) -> WebhookEntry:
-    client = _mapping(webhook.get("clientConfig"))
-    service = _mapping(client.get("service"))
+def _entry(webhook: Object) -> WebhookEntry:
+    client = webhook.get("clientConfig") or {}
+    service = client.get("service") or {}
     host = (
         service_host(service.get("name", ""), service.get("namespace", ""))
         if service
@@ -90,7 +87,3 @@ def _host(url: object) -> str:
         return host if _DNS_NAME.fullmatch(host) else str(ipaddress.ip_address(host))
     except ValueError:
         return ""
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -102,7 +102,7 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
         ]
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = _load_certificate(directory, settings.handshake)
-        cluster = None if settings.objects else make_cluster(metrics.watch_restarted)
+        cluster = None if settings.objects else make_cluster(metrics.watch_restarts.add)
         world = stack.enter_context(_world(settings, cluster))
         profiles = file or _objects(cluster, in_force, metrics)
         metrics.faulty.ask(profiles.faulty, "profiles")
