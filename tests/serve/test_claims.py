@@ -10,7 +10,7 @@ from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.errors import Unavailable
 from webhook.core.profiles import ClaimRequest, ProfileClaim
 from webhook.serve.claims import AGAIN_SECONDS, PERIOD_SECONDS, ClaimsWatch
-from webhook.world.profiles_in_force import ProfilesInForce
+from webhook.world.active_profiles import ActiveProfiles
 
 CARDS = profile(name="cards", claims=(ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),)),))
 
@@ -36,7 +36,7 @@ def nobody() -> bool:
 def test_puts_the_answer_beside_the_profiles(
     ask: Callable[[], bool], before: str, problem: str, seconds: float
 ) -> None:
-    in_force = ProfilesInForce(claims_problem=before)
+    in_force = ActiveProfiles(claims_problem=before)
     in_force.put(profiles={"cards": CARDS})
     assert ClaimsWatch(ask, in_force).look() == seconds
     assert in_force.current().claims_problem == problem
@@ -44,13 +44,13 @@ def test_puts_the_answer_beside_the_profiles(
 
 
 def test_asks_for_nothing_where_no_profile_has_claims() -> None:
-    in_force = ProfilesInForce()
+    in_force = ActiveProfiles()
     in_force.put(profiles={"plain": profile(name="plain")})
     assert ClaimsWatch(nobody, in_force).look() is None
 
 
 def test_looks_anew_when_a_profile_with_claims_comes() -> None:
-    in_force = ProfilesInForce(on_change=lambda _: watch.wake())
+    in_force = ActiveProfiles(on_change=lambda _: watch.wake())
     watch = ClaimsWatch(lambda: False, in_force)
     watch.start()
     in_force.put(profiles={"cards": CARDS})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.errors import Unavailable
 from webhook.serve.periodic import Periodic
-from webhook.world.profiles_in_force import ProfilesInForce
+from webhook.world.active_profiles import ActiveProfiles
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ class ClaimsWatch(Periodic):
 
     name = "claims"
 
-    def __init__(self, ask: Callable[[], bool], in_force: ProfilesInForce) -> None:
+    def __init__(self, ask: Callable[[], bool], in_force: ActiveProfiles) -> None:
         super().__init__()
         self._ask, self._in_force = ask, in_force
 

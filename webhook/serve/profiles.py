@@ -11,8 +11,8 @@ from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import ClusterSettings, Profile, Profiles, parse_profiles
 from webhook.core.profiles.load import parse_configuration
 from webhook.serve.metrics import WebhookMetrics
+from webhook.world.active_profiles import ActiveProfiles
 from webhook.world.followed_file import FollowedFile
-from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
     from webhook.world.cluster import Cluster
@@ -25,7 +25,7 @@ ProfilesSource: TypeAlias = "FollowedFile[Profiles] | ProfileObjects"
 
 
 def follow_file(
-    path: Path, in_force: ProfilesInForce, metrics: WebhookMetrics, *, configured: bool
+    path: Path, in_force: ActiveProfiles, metrics: WebhookMetrics, *, configured: bool
 ) -> ProfilesSource:
     """Read the profiles file, to be followed once started.
 
@@ -57,7 +57,7 @@ def follow_file(
 
 
 def follow_configuration(
-    path: Path, in_force: ProfilesInForce, metrics: WebhookMetrics
+    path: Path, in_force: ActiveProfiles, metrics: WebhookMetrics
 ) -> FollowedFile[ClusterSettings]:
     """Read the configuration file, to be followed once started; the defaults hold while it is absent.
 
@@ -108,7 +108,7 @@ def _default(settings: ClusterSettings) -> str:
 
 
 def follow_objects(
-    cluster: Cluster, in_force: ProfilesInForce, metrics: WebhookMetrics
+    cluster: Cluster, in_force: ActiveProfiles, metrics: WebhookMetrics
 ) -> ProfilesSource:
     """Make what follows the FabricProfiles of *cluster* once started."""
     from webhook.world.profile_objects import DEFINITION_TITLE

@@ -37,8 +37,8 @@ from webhook.serve.profiles import (
     follow_file,
     follow_objects,
 )
+from webhook.world.active_profiles import ActiveProfiles
 from webhook.world.followed_file import FollowedFile
-from webhook.world.profiles_in_force import ProfilesInForce
 
 if TYPE_CHECKING:
     from webhook.world.cluster import Cluster
@@ -86,7 +86,7 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
             watch.wake()
 
     claims_problem = CLAIMS_OF_A_FILE if settings.profiles else ""
-    in_force = ProfilesInForce(
+    in_force = ActiveProfiles(
         own_image=settings.image, claims_problem=claims_problem, on_change=changed
     )
     followed: list[FollowedFile[ClusterSettings]] = []
@@ -162,7 +162,7 @@ def _throwaway() -> Iterator[Path]:
 
 
 def _objects(
-    cluster: Cluster | None, in_force: ProfilesInForce, metrics: WebhookMetrics
+    cluster: Cluster | None, in_force: ActiveProfiles, metrics: WebhookMetrics
 ) -> ProfilesSource:
     if cluster is None:
         raise InputError(

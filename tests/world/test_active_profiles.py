@@ -1,12 +1,12 @@
 """What admission uses, put together of the parts as each of them comes."""
 
 from webhook.core.profiles import ClusterSettings, Multus, Profile, Profiles
-from webhook.world.profiles_in_force import ProfilesInForce
+from webhook.world.active_profiles import ActiveProfiles
 
 
 def test_keeps_each_part_until_it_comes_anew() -> None:
     seen: list[Profiles] = []
-    in_force = ProfilesInForce(own_image="example.com/fabric-injector:1", on_change=seen.append)
+    in_force = ActiveProfiles(own_image="example.com/fabric-injector:1", on_change=seen.append)
     assert in_force.current() == Profiles(own_image="example.com/fabric-injector:1")
     in_force.put(profiles={"a": Profile(name="a", pod_labels={"x": "y"})})
     in_force.put(settings=ClusterSettings(Multus(default_networks=1)))

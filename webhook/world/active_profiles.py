@@ -9,7 +9,7 @@ from types import MappingProxyType
 from webhook.core.profiles import ClusterSettings, Profile, Profiles
 
 
-class ProfilesInForce:
+class ActiveProfiles:
     """Put together the profiles, the settings of the cluster and *own_image*, the image of this program.
 
     *claims_problem*: why no pod gets the claims of its profile. *on_change* gets each new set, in the thread that brought a part of it.
