@@ -54,4 +54,4 @@ def test_names_the_extra_where_its_libraries_are_not_there(monkeypatch: pytest.M
         monkeypatch.delitem(sys.modules, name)
     done = validate("-f", "-", given="")
     assert done.exit_code == 2
-    assert "pip install 'fabric-injector[validate]'" in done.stderr
+    assert "pipx install --force '.[validate]'" in done.stderr

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from webhook.validate.text import Found
 
 _FILE = FileType(allow_dash=True)
-_EXTRA = "this command needs more libraries: pip install 'fabric-injector[validate]'"
+_EXTRA = "libraries are missing: in the source's folder, pipx install --force '.[validate]'"
 
 
 @click.group("profiles")
