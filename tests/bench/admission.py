@@ -80,8 +80,6 @@ def main() -> None:
         for each in servers:
             wait_until(partial(is_ready, each.server), "readiness")
             each.add("CPU-ms until ready", 1000 * cpu_seconds(each.pid))
-            with_children = 1000 * cpu_seconds(each.pid, children=True)
-            each.add("CPU-ms until ready, with children", with_children)
         if origin := os.environ.get("PEER"):
             servers.append(start_peer(folder, Path(origin), tls_dir, stack))
         for each in servers:

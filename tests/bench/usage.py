@@ -9,9 +9,9 @@ from pathlib import Path
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def cpu_seconds(pid: int, *, children: bool = False) -> float:
-    """Return the processor time, user and system; with that of its ended *children*."""
-    return sum(map(int, _fields(pid)[11 : 15 if children else 13])) / _TICKS
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time, user and system."""
+    return sum(map(int, _fields(pid)[11:13])) / _TICKS
 
 
 def megabytes(pid: int, key: str = "VmRSS", file: str = "status") -> float:
