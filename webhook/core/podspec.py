@@ -207,6 +207,12 @@ def is_ending(pod: Object) -> bool:
     return finished or bool((pod.get("metadata") or {}).get("deletionTimestamp"))
 
 
+def of_context(context: Object, pod_context: Object, field: str) -> Any:
+    """Return a field of a container's securityContext, else of its pod's; None where neither says it."""
+    own = context.get(field)
+    return pod_context.get(field) if own is None else own
+
+
 def is_windows(pod: Object) -> bool:
     """Tell whether the pod says that it runs on Windows, whose containers take no Linux security context."""
     return bool(((pod.get("spec") or _NOTHING).get("os") or _NOTHING).get("name") == "windows")

@@ -75,10 +75,7 @@ def may_lock(context: Object) -> bool:
 
 def is_not_root(context: Object, pod_context: Object) -> bool:
     """Tell whether a container runs as another user than root, by its own context or its pod's."""
-    user = context.get("runAsUser")
-    if user is None:
-        user = pod_context.get("runAsUser")
+    user = podspec.of_context(context, pod_context, "runAsUser")
     if user is not None:
         return bool(user != 0)
-    non_root = context.get("runAsNonRoot")
-    return bool(pod_context.get("runAsNonRoot") if non_root is None else non_root)
+    return bool(podspec.of_context(context, pod_context, "runAsNonRoot"))

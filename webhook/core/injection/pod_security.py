@@ -144,8 +144,7 @@ def _not_restricted(own: Object, above: Object) -> Iterator[str]:
         yield "allowPrivilegeEscalation"
     if "ALL" not in ((own.get("capabilities") or {}).get("drop") or ()):
         yield "capabilities.drop without ALL"
-    non_root = own.get("runAsNonRoot")
-    if not (above.get("runAsNonRoot") if non_root is None else non_root):
+    if not podspec.of_context(own, above, "runAsNonRoot"):
         yield "runAsNonRoot"
     profile = own.get("seccompProfile") or above.get("seccompProfile") or {}
     if profile.get("type") not in ("RuntimeDefault", "Localhost"):

@@ -299,11 +299,7 @@ def _contrary(wanted: Object, own: Object, pod: Object) -> set[str]:
         for key, value in want.items()
         if have.get(key) is None and above.get(key) is not None and not says(above[key], value)
     }
-    user, non_root = (
-        above.get(key) if have.get(key) is None else have[key]
-        for key in ("runAsUser", "runAsNonRoot")
-    )
-    found |= _contrary_users(want, user, non_root)
+    found |= _contrary_users(want, have, above)
     capabilities = (have.get("capabilities") or {}).get("add") or ()
     is_powerful = have.get("privileged") or "CAP_SYS_ADMIN" in capabilities
     if is_powerful and want.get("allowPrivilegeEscalation") is False:
@@ -313,8 +309,10 @@ def _contrary(wanted: Object, own: Object, pod: Object) -> set[str]:
     return found
 
 
-def _contrary_users(want: Object, user: int | None, non_root: bool | None) -> set[str]:
+def _contrary_users(want: Object, own: Object, above: Object) -> set[str]:
     """Name what of *want* the kubelet refuses beside the job's own: root that is not to be root."""
+    user = podspec.of_context(own, above, "runAsUser")
+    non_root = podspec.of_context(own, above, "runAsNonRoot")
     found = set()
     if user == 0 and want.get("runAsNonRoot"):
         found.add("runAsNonRoot")
@@ -329,12 +327,7 @@ def _contrary_to_containers(wanted: Object, pod: Object) -> set[str]:
     above = spec.get("securityContext") or {}
     found: set[str] = set()
     for container in podspec.every_container(pod):
-        have = container.get("securityContext") or {}
-        user, non_root = (
-            above.get(key) if have.get(key) is None else have[key]
-            for key in ("runAsUser", "runAsNonRoot")
-        )
-        found |= _contrary_users(want, user, non_root)
+        found |= _contrary_users(want, container.get("securityContext") or {}, above)
     shared = (
         *(("net.",) if spec.get("hostNetwork") else ()),
         *(("kernel.", "fs.") if spec.get("hostIPC") else ()),
