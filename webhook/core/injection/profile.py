@@ -32,19 +32,18 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     """Add what the pod lacks of the profile's ``container`` and ``pod``, and say what stays."""
     container, pod = plan.profile.merged
     spec = pod.get("spec") or {}
-    left = {*_ELSEWHERE, *(_NOT_ON_WINDOWS if podspec.is_windows(draft.pod) else ())}
-    merge = Merge(draft, left)
+    is_windows = podspec.is_windows(draft.pod)
+    merge = Merge(draft, {*_ELSEWHERE, *(_NOT_ON_WINDOWS if is_windows else ())})
     own = plan.trainer(draft.pod)
     interfaces = _interfaces_of_the_pod(plan, own)
     given = {*interfaces, *_device_variables(plan, own)}
     merged = {**container, "env": _without(container.get("env"), given)}
-    spec = pod.get("spec") or {}
-    if not podspec.is_windows(draft.pod):
+    if not is_windows:
         merged |= _bearable(merge, merged, _contrary(merged, own, draft.pod))
         spec = spec | _bearable(merge, spec, _contrary_to_containers(spec, draft.pod))
     merge.into(own, merged, plan.in_trainer())
     merge.into(draft.pod, {**pod, "spec": spec}, ())
-    if podspec.is_windows(draft.pod):
+    if is_windows:
         yield from _left_out_of_windows(plan)
     else:
         yield from _Volumes(merge, plan).merge()
