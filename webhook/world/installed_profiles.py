@@ -163,7 +163,7 @@ def _settings(reader: Reader, namespace: str, place: ConfigMapKey) -> _Settings:
     except RequestFailed as error:
         if not error.is_refusal:
             raise
-        taken = "so Multus is taken to have its defaults, and nothing to be allowed"
+        taken = "so Multus is taken to have its defaults"
         return _Settings(unread=f"{title} cannot be read, {taken}: {error}")
     if data is None:
         return _Settings()
