@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.core import names
+from webhook.core.injection.ipc_lock import CAPABILITY
 from webhook.core.model import Object
 from webhook.core.profiles import Profile
 
@@ -38,5 +39,5 @@ def sample_pod(profile: Profile) -> Object:
 def _security(profile: Profile) -> dict[str, Any]:
     given = profile.container.get("securityContext") or {}
     capabilities = given.get("capabilities") or {}
-    added = [*(capabilities.get("add") or ()), *(["IPC_LOCK"] if profile.ipc_lock else [])]
+    added = [*(capabilities.get("add") or ()), *([CAPABILITY] if profile.ipc_lock else [])]
     return {**given, "capabilities": {**capabilities, "add": added}}
