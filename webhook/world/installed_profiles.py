@@ -96,8 +96,6 @@ def _objects(reader: Reader, namespace: str, settings: ConfigMapKey | None) -> P
     is_installed = False
     try:
         for page in reader.pages(FABRIC_PROFILES, whole, most=MOST_PAGES):
-            if page.is_first:
-                found, broken = [], []
             found += page.objects
             broken += page.broken
             is_installed = True
