@@ -89,10 +89,15 @@ def is_valid(certificate: x509.Certificate, now: datetime) -> bool:
     return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
+def issued(certificate: x509.Certificate) -> datetime:
+    """Return when a certificate of ours was issued."""
+    return certificate.not_valid_before_utc + CLOCK_SKEW
+
+
 def renewal_due(certificate: x509.Certificate) -> datetime:
     """Return when two thirds of the certificate's life are over, counted from its issue."""
-    issued = certificate.not_valid_before_utc + CLOCK_SKEW
-    return issued + max(timedelta(0), certificate.not_valid_after_utc - issued) * 2 / 3
+    life = max(timedelta(0), certificate.not_valid_after_utc - issued(certificate))
+    return issued(certificate) + life * 2 / 3
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
