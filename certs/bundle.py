@@ -24,12 +24,12 @@ from certs.pem import (
 )
 
 SIGNING_KEY = "ca.key"
-"""Key of a Secret: the private key of the authority that signs. Do not mount it into the webhook."""
+"""Key of a Secret: the private key of the authority that signs. Mount it nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Hold what is served and trusted: *signer* is one of *authorities*, as is *serving*'s issuer."""
+    """Hold what is served and trusted: *signer* and the issuer of *serving* are *authorities*."""
 
     serving: KeyPair | None = None
     signer: KeyPair | None = None
@@ -57,7 +57,7 @@ class Bundle:
         return write_certificates(certificates)
 
     def data(self) -> dict[str, bytes]:
-        """Return the data of the Secret; without a pair its keys are absent, and a patch keeps them."""
+        """Return the data of the Secret; a pair that is unknown is absent, and a patch keeps it."""
         data = {AUTHORITY: self.ca_bundle}
         if self.signer is not None:
             data[SIGNING_KEY] = self.signer.key
@@ -92,7 +92,7 @@ def _pair(certificates: Iterable[x509.Certificate], pem: bytes) -> x509.Certific
 def _serving(
     data: Mapping[str, bytes], authorities: Iterable[x509.Certificate]
 ) -> x509.Certificate | None:
-    """Return the leaf where it has its key, is for servers, and one of the authorities signed it."""
+    """Return the leaf where it has its key, is for servers, and an authority signed it."""
     leaf = next(iter(read_certificates(data.get(CERTIFICATE, b""))), None)
     key = read_key(data.get(KEY, b""))
     if leaf is None or key is None or not is_pair(leaf, key) or not is_serving(leaf):

@@ -5,8 +5,8 @@ A new authority is trusted before it signs: clients see ``caBundle`` late, serve
 1. an authority whose life is two thirds over, or that is lost, gets a successor, at first only
    published;
 2. once it has been published for ``Policy.settle`` it signs a leaf, and every later one;
-3. an earlier authority leaves when every leaf that it may have signed has ended: a leaf's life after
-   the one that signs now was made, which took the only key.
+3. an earlier authority leaves when every leaf that it may have signed has ended: a leaf's life
+   after the one that signs now was made, which has the only key.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """Hold the next state, a sentence for each change, and what is waited for; empty for nothing."""
+    """Hold the next state, a sentence for each change, and what is waited for."""
 
     bundle: Bundle
     changes: tuple[str, ...] = ()
