@@ -187,22 +187,6 @@ def test_never_sends_a_change_twice(server: FakeApiServer, connection: Connectio
     assert len(server.requests) == 1
 
 
-def test_serves_many_threads(server: FakeApiServer, connection: Connection) -> None:
-    server.put(NAMESPACES, "ml")
-    codes: list[int] = []
-
-    def ask() -> None:
-        codes.extend(connection.request("GET", f"{NAMESPACES}/ml").status for _ in range(10))
-
-    threads = [threading.Thread(target=ask) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert codes == [200] * 120
-    assert server.connections <= 12
-
-
 def test_streams_lines_as_they_come(server: FakeApiServer, connection: Connection) -> None:
     server.misbehave("list", NAMESPACES, lines(b"on", b"e\ntwo\n\nthr", b"ee\nrest"))
     with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as stream:
