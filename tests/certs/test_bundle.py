@@ -104,15 +104,16 @@ def test_reads_anything(data: dict[str, bytes], published: bytes) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    [b"", b"\x00", pem(ec.generate_private_key(ec.SECP256R1()), b"secret")],
-    ids=["empty", "nil", "locked"],
+    [
+        b"",
+        b"\x00",
+        pem(ec.generate_private_key(ec.SECP256R1()), b"secret"),
+        pem(rsa.generate_private_key(65537, 2048)),
+    ],
+    ids=["empty", "nil", "locked", "RSA"],
 )
 def test_takes_no_other_key(key: bytes) -> None:
     assert read_key(key) is None
-
-
-def test_takes_no_rsa_key() -> None:
-    assert read_key(pem(rsa.generate_private_key(65537, 2048))) is None
 
 
 def test_reads_no_bundle_beyond_measure() -> None:
