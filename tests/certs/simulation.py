@@ -18,8 +18,7 @@ from certs.pem import (
     read_certificates,
     read_key,
 )
-from certs.rotation import Kind, Policy, Rotation, advance
-from certs.trust import View
+from certs.rotation import Kind, Policy, Rotation, View, advance
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY, MINUTE, SECOND = timedelta(days=1), timedelta(minutes=1), timedelta(seconds=1)

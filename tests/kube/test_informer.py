@@ -24,10 +24,9 @@ from tests.fake_apiserver import (
 from tests.tables import table
 from tests.waiting import Clock, wait_until
 from webhook.core.model import Object
-from webhook.kube import answer, informer
+from webhook.kube import connection, informer
 from webhook.kube.catalogue import PODS as POD_RESOURCE
 from webhook.kube.informer import Informer, Restart
-from webhook.kube.reader import MOST_PAGE_BYTES
 from webhook.kube.resource import Resource, key_text
 
 RESOURCE = Resource("namespaces", "/api/v1", metadata_only=True)
@@ -93,16 +92,7 @@ def test_lists_then_follows_changes_and_deletions(server: FakeApiServer) -> None
         assert watcher.restarts == []
 
 
-def test_lists_in_pages(server: FakeApiServer) -> None:
-    for number in range(1101):
-        server.put(NAMESPACES, f"n{number}")
-    with watching(server) as watcher:
-        wait_until(lambda: watcher.informer.synced, "the list")
-        assert len(watcher.items) == 1101
-        assert [request.query["limit"] for request in server.asked("list")] == ["500", "500", "500"]
-
-
-def test_lists_in_one_piece_where_a_page_has_expired(server: FakeApiServer) -> None:
+def test_lists_again_where_a_page_has_expired(server: FakeApiServer) -> None:
     for number in range(700):
         server.put(NAMESPACES, f"n{number}")
     seen: list[int] = []
@@ -116,23 +106,7 @@ def test_lists_in_one_piece_where_a_page_has_expired(server: FakeApiServer) -> N
     with watching(server, transform=compact_between_pages) as watcher:
         wait_until(lambda: watcher.informer.synced, "the list")
         assert len(watcher.items) == 700
-        assert [request.query.get("limit") for request in server.asked("list")] == [
-            "500",
-            "500",
-            None,
-        ]
-        assert watcher.restarts == []
-
-
-def test_begins_anew_in_pages_where_one_piece_weighs_too_much(server: FakeApiServer) -> None:
-    for number in range(20):
-        server.put(NAMESPACES, f"n{number}", annotations={"filler": "x" * (MOST_PAGE_BYTES // 8)})
-    server.misbehave("list", NAMESPACES, status(410, "expired"))
-    with watching(server) as watcher:
-        wait_until(lambda: watcher.informer.synced, "the list")
-        assert len(watcher.items) == 20
-        limits = [request.query.get("limit") for request in server.asked("list")]
-        assert limits[:4] == ["500", None, "125", "31"]
+        assert watcher.restarts == [Restart.EXPIRED]
 
 
 def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_have(
@@ -142,7 +116,7 @@ def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_h
         wait_until(lambda: server.asked("watch"), "the watch")
         server.put(NAMESPACES, "big", annotations={"filler": "x" * 3_000_000}, labels={"n": "1"})
         wait_until(lambda: watcher.items == {"big": {"n": "1"}}, "the object")
-        monkeypatch.setattr(answer, "MOST_BYTES", 1_000_000)
+        monkeypatch.setattr(connection, "MOST_BYTES", 1_000_000)
         server.put(NAMESPACES, "big", annotations={"filler": "x" * 3_000_000}, labels={"n": "2"})
         wait_until(lambda: watcher.restarts == [Restart.INVALID], "the end of the watch")
 
@@ -341,8 +315,11 @@ def test_keeps_what_it_knows_while_the_server_fails(server: FakeApiServer) -> No
         assert watcher.restarts == [Restart.ENDED, *[Restart.REFUSED] * 5]
 
 
-def test_is_not_synced_and_says_why_while_it_may_not_list(server: FakeApiServer) -> None:
-    server.misbehave("list", NAMESPACES, *[status(403, "namespaces is forbidden: no role")] * 3)
+@pytest.mark.parametrize(
+    "refusal", [status(403, "namespaces is forbidden: no role"), text(404, NOT_INSTALLED)]
+)
+def test_is_not_synced_while_it_may_not_list(server: FakeApiServer, refusal: Any) -> None:
+    server.misbehave("list", NAMESPACES, *[refusal] * 3)
     with watching(server) as watcher:
         wait_until(lambda: len(watcher.restarts) == 2, "refusals")
         assert not watcher.informer.synced
@@ -350,30 +327,26 @@ def test_is_not_synced_and_says_why_while_it_may_not_list(server: FakeApiServer)
     assert watcher.restarts == [Restart.REFUSED] * 3
 
 
-def test_waits_ever_longer_but_never_more_than_half_a_minute(
-    server: FakeApiServer,
+@table(
+    "kind, behaviours, pauses",
+    {
+        "ever longer": ("list", [status(500)] * 12, [1, 2, 4, 8, 16, *[30] * 7]),
+        "every few seconds without an answer, each asked for twice": (
+            "list",
+            [*[Exchange.cut] * 12, *[status(500)] * 2],
+            [1, 2, 4, 4, 4, 4, 8, 16],
+        ),
+        "after a watch that ended at once": ("watch", [lines()] * 4, [1, 2, 4, 8]),
+    },
+)
+def test_pauses(
+    server: FakeApiServer, kind: str, behaviours: list[Any], pauses: list[float]
 ) -> None:
-    server.misbehave("list", NAMESPACES, *[status(500)] * 12)
+    server.misbehave(kind, NAMESPACES, *behaviours)
     with watching(server, uniform=lambda low, high: high) as watcher:
+        wait_until(lambda: len(watcher.pauses) == len(pauses) and watches(server), "the pauses")
         wait_until(lambda: watcher.informer.synced, "the list")
-        assert watcher.pauses == [1, 2, 4, 8, 16, *[30] * 7]
-
-
-def test_asks_a_server_that_gives_no_answer_every_few_seconds(server: FakeApiServer) -> None:
-    server.misbehave("list", NAMESPACES, *[Exchange.cut] * 12, *[status(500)] * 2)
-    with watching(server, uniform=lambda low, high: high) as watcher:
-        wait_until(lambda: watcher.informer.synced, "the list")
-        assert watcher.pauses == [1, 2, 4, 4, 4, 4, 8, 16], (
-            "each turn asks twice, for the connection may just have been closed"
-        )
-
-
-def test_pauses_before_it_follows_a_watch_that_ended_at_once(server: FakeApiServer) -> None:
-    server.misbehave("watch", NAMESPACES, *[lines()] * 4)
-    with watching(server, uniform=lambda low, high: high) as watcher:
-        wait_until(lambda: watches(server) == 5, "the watch that lasts")
-        assert watcher.pauses == [1, 2, 4, 8]
-        assert watcher.restarts == [Restart.ENDED] * 4
+        assert watcher.pauses == pauses
 
 
 def test_follows_a_watch_that_lasted_without_a_pause(server: FakeApiServer) -> None:
@@ -434,14 +407,6 @@ def test_forgets_all_where_the_resource_is_removed(server: FakeApiServer) -> Non
         server.misbehave("list", NETWORKS, text(404, NOT_INSTALLED))
         server.end_watches()
         wait_until(lambda: ("default/net", None) in watcher.changes, "the deletion")
-
-
-def test_is_not_synced_where_a_resource_that_must_be_there_is_not(server: FakeApiServer) -> None:
-    server.misbehave("list", NAMESPACES, text(404, NOT_INSTALLED))
-    with watching(server) as watcher:
-        wait_until(lambda: watcher.restarts, "the failure")
-        assert watcher.restarts == [Restart.REFUSED]
-        assert "404: 404 page not found" in watcher.informer.problem
 
 
 @pytest.mark.parametrize(

@@ -148,13 +148,6 @@ def test_a_pause_that_the_server_asks_for_does_not_cost_the_lease_unnoticed() ->
     assert [method for method, _ in process.link.sent] == ["GET", "POST", "PUT", "GET", "PUT"]
 
 
-def test_a_follower_asks_again_though_the_server_names_an_hour() -> None:
-    _store, clock, process = begun()
-    process.link.refusals = [(429, 3600.0)]
-    clock.run_until(12)
-    assert process.leads()
-
-
 def test_a_process_that_stood_still_may_not_write_until_it_has_looked() -> None:
     store, clock, process = begun(0.5)
     process.stall_seconds = 30.0
@@ -285,18 +278,6 @@ def test_keeps_what_others_wrote_into_the_lease() -> None:
 def test_believes_a_dead_holders_duration_within_reason(duration: int | None, seconds: int) -> None:
     process = alone(Store(**{**OTHER, "leaseDurationSeconds": duration}), 120)
     assert seconds <= process.changes[0][1] <= seconds + 1.1
-
-
-def test_finds_itself_where_the_answer_to_its_taking_was_lost() -> None:
-    store, clock, process = begun()
-    delays: list[Delays] = [(0.01, 0.01), (0.01, None)]
-    process.link.delays = lambda: delays.pop(0) if delays else (0.01, 0.01)
-    clock.run_until(2)
-    assert store.spec["holderIdentity"] == "me"
-    assert not process.leads()
-    clock.run_until(6)
-    assert process.leads()
-    assert store.spec["leaseTransitions"] == 0
 
 
 def test_gives_back_what_it_took_without_an_answer() -> None:

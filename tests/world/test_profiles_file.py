@@ -159,19 +159,3 @@ def test_refuses_to_start_on_a_broken_file(tmp_path: Path) -> None:
 def test_refuses_to_start_on_a_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"^profiles file .+: cannot be read: "):
         FollowedFile(tmp_path / name, parse=parse_profiles)
-
-
-def test_names_the_line_that_is_not_utf_8(tmp_path: Path) -> None:
-    path = tmp_path / "profiles.yaml"
-    path.write_bytes(b"kind: FabricProfile\nspec: {trainingContainer: '\xff'}\n")
-    with pytest.raises(
-        ProfilesError,
-        match="line 2: document: the byte 0xff is not UTF-8; save the file in that encoding",
-    ):
-        parse_profiles(path.read_bytes())
-
-
-def test_takes_a_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / "profiles.yaml"
-    path.write_bytes(b"\xef\xbb\xbf" + ONE.encode())
-    assert set(parse_profiles(path.read_bytes()).profiles) == {"one"}

@@ -20,7 +20,7 @@ from webhook.core.cluster.device_classes import (
     read_device_class,
     read_device_slice,
 )
-from webhook.core.cluster.nodes import NodeOffer, Search, Supply, read_node
+from webhook.core.cluster.nodes import NodeOffer, Supply, read_node
 from webhook.core.cluster.profile_status import (
     READY,
     ClaimsSeen,
@@ -42,7 +42,8 @@ from webhook.core.profiles import (
     Content,
     Profile,
     ProfileClaim,
-    read_content,
+    ProfileObject,
+    read_object,
     same_pod_labels,
 )
 from webhook.kube.catalogue import (
@@ -82,16 +83,6 @@ SLICES_A_PAGE = 20
 T = TypeVar("T")
 MOST_PAGES = 1000
 _HEADERS = {"Content-Type": "application/merge-patch+json"}
-
-
-class ProfileObject(NamedTuple):
-    """Hold what is kept of a FabricProfile; *status* as it stands, whatever is in it."""
-
-    uid: str
-    version: str
-    generation: int
-    content: Content
-    status: Any
 
 
 class _Known(NamedTuple):
@@ -270,8 +261,6 @@ class ProfileStatus:
                 NETWORKS, lambda obj: _network(obj, wanted), most=MOST_PAGES
             ):
                 is_installed = True
-                if page.is_first:
-                    found.clear()
                 found |= {
                     (each.namespace, each.name): each for each in page.objects if each is not None
                 }
@@ -364,10 +353,8 @@ class ProfileStatus:
         return {wish: short[wish].beside(found) for wish, found in given.items()}
 
     def _search_nodes(self, wishes: Mapping[Wish, Given | None]) -> dict[Wish, Supply]:
-        searches: dict[Wish, Search] = {}
+        searches = {wish: wish.search(given) for wish, given in wishes.items()}
         for page in self._reader.pages(NODES, _node, most=MOST_PAGES, size=NODES_A_PAGE):
-            if page.is_first:
-                searches = {wish: wish.search(given) for wish, given in wishes.items()}
             open_searches = [search for search in searches.values() if not search.fitting]
             for node in page.objects:
                 for search in open_searches:
@@ -399,8 +386,6 @@ class ProfileStatus:
         """List all objects. Raises RequestFailed, also where one is broken or they are too many: what is counted must be all."""
         found: list[T] = []
         for page in self._reader.pages(resource, read, most=MOST_PAGES, size=size):
-            if page.is_first:
-                found.clear()
             found += page.objects
             if page.broken or (page.more and len(found) >= MOST_PAGES * size):
                 raise RequestFailed(f"{resource.name}: not all can be read", 200)
@@ -461,19 +446,6 @@ class ProfileStatus:
         if text != self._told.get(name):
             log.log(level, "%s", text)
         self._told[name] = text
-
-
-def read_object(obj: Object) -> ProfileObject:
-    """Keep what matters of a FabricProfile."""
-    metadata = obj["metadata"]
-    generation = metadata.get("generation")
-    return ProfileObject(
-        str(metadata.get("uid") or ""),
-        str(metadata["resourceVersion"]),
-        generation if isinstance(generation, int) else 0,
-        read_content(metadata["name"], obj.get("spec")),
-        obj.get("status"),
-    )
 
 
 def _network(obj: Object, wanted: set[str]) -> NetworkDefinition | None:
