@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from webhook.control.claims import ClaimWatch
-from webhook.control.event_spam import PodRef
+from webhook.control.events import PodRef
 from webhook.control.inspector import Inspector
 from webhook.control.leader_loop import LeaderLoop
 from webhook.control.publisher import THREADS, Publisher, Result

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
-from webhook.control.event_spam import PodRef
+from webhook.control.events import PodRef
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.reconcile import Fate, Member, Suspect
