@@ -65,9 +65,7 @@ class World:
     ) -> None:
         self.decided["/".join(job)] = dict(fates)
         for unit in self.jobs.settle(job, rank_zero, fates):
-            publication = self.jobs.publication(unit)
-            assert publication is not None
-            self.jobs.wrote(publication)
+            assert self.jobs.begin(unit) is not None
 
     def add(
         self, name: str, *, bound: bool = True, role: str = "worker", age: float = 0.0, **more: Any

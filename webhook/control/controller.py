@@ -13,7 +13,7 @@ from webhook.control.claims import ClaimWatch
 from webhook.control.events import PodRef
 from webhook.control.inspector import Inspector
 from webhook.control.leader_loop import LeaderLoop
-from webhook.control.publisher import THREADS, Publisher, Result
+from webhook.control.publisher import Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.control.scope import Scope
 from webhook.core import names
@@ -68,7 +68,6 @@ class Controller:
         on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         on_label: Callable[[], None] = lambda: None,
         pod_opt_in: bool = False,
-        threads: int = THREADS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._scope = Scope(pod_opt_in=pod_opt_in)
@@ -105,10 +104,9 @@ class Controller:
             connection,
             self._queue,
             lacks=self._lacks,
-            wrote=self._wrote,
+            lost=self._lost,
             may_write=may_write,
             on_result=on_result,
-            threads=threads,
             monotonic=monotonic,
         )
         self._inspector = Inspector(
@@ -264,9 +262,9 @@ class Controller:
         with self._lock:
             return self._jobs.begin(unit)
 
-    def _wrote(self, done: Publication) -> None:
+    def _lost(self, wanted: Publication) -> None:
         with self._lock:
-            self._jobs.wrote(done)
+            self._jobs.lost(wanted)
 
     def _suspects(self) -> list[Suspect]:
         with self._lock:
