@@ -114,7 +114,6 @@ class Controller:
             tell,
             suspects=self._suspects,
             settle=self._settle,
-            may_write=may_write,
         )
         self._loops = (
             LeaderLoop(

@@ -10,7 +10,6 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.reconcile import Member, read_member
 from webhook.core.reconcile.complaint import (
-    BOUND_SECONDS,
     Complaint,
     about_address,
     about_status,
@@ -82,13 +81,14 @@ def test_finds_no_fault_in_a_network_status_that_is_missing_or_good(status: str 
     assert about_status(member(status=status)) is None
 
 
-def test_a_pod_without_an_address_is_a_fault_a_minute_after_it_was_bound() -> None:
-    assert about_address(member(), placement(pod(20), NOW)) == BOUND_SECONDS - 20
-    found = complaint(about_address(member(), placement(pod(61), NOW)))
+def test_a_pod_without_an_address_is_told_where_it_is_and_what_lacks() -> None:
+    placed = placement(pod(61), NOW)
+    assert placed is not None
+    found = about_address(member(), placed)
     assert found.reason == "NoSecondaryAddress"
     assert "on node node-7 for 61 s" in found.message
     assert f"{names.NETWORK_STATUS} is missing" in found.message
-    other = complaint(about_address(member(status="[]"), placement(pod(61), NOW)))
+    other = about_address(member(status="[]"), placed)
     assert "lists no network default/rdma-net@net1" in other.message
 
 
@@ -107,14 +107,14 @@ def test_a_pod_without_an_address_is_a_fault_a_minute_after_it_was_bound() -> No
         ),
     ],
 )
-def test_other_pods_are_no_fault(innocent: Object) -> None:
-    assert about_address(member(), placement(innocent, NOW)) is None
+def test_other_pods_are_nowhere(innocent: Object) -> None:
+    assert placement(innocent, NOW) is None
 
 
 def test_a_pod_that_was_bound_by_its_creator_counts_from_its_creation() -> None:
     created = (NOW - timedelta(seconds=45)).isoformat()
     mirror = pod(90, metadata={"creationTimestamp": created}, status={"conditions": None})
-    assert about_address(member(), placement(mirror, NOW)) == 15
+    assert placement(mirror, NOW) == ("node-7", 45)
 
 
 @pytest.mark.parametrize(

@@ -80,15 +80,8 @@ def placement(pod: Object, now: datetime) -> Placement | None:
         return None
 
 
-def about_address(member: Member, placed: Placement | None) -> Complaint | float | None:
-    """Complain of a pod that has been on its node for a minute without a secondary address.
-
-    Returns the seconds after which to look again where it is too early; None for a pod that is not at fault: it is nowhere.
-    """
-    if placed is None:
-        return None
-    if placed.seconds < BOUND_SECONDS:
-        return BOUND_SECONDS - placed.seconds
+def about_address(member: Member, placed: Placement) -> Complaint:
+    """Complain of a pod that has been on its node for long without a secondary address."""
     words = member.source.WORDS
     told = "holds no address" if words.place else "is missing"
     if member.reported:
