@@ -42,7 +42,8 @@ from webhook.core.profiles import (
     Content,
     Profile,
     ProfileClaim,
-    read_content,
+    ProfileObject,
+    read_object,
     same_pod_labels,
 )
 from webhook.kube.catalogue import (
@@ -82,16 +83,6 @@ SLICES_A_PAGE = 20
 T = TypeVar("T")
 MOST_PAGES = 1000
 _HEADERS = {"Content-Type": "application/merge-patch+json"}
-
-
-class ProfileObject(NamedTuple):
-    """Hold what is kept of a FabricProfile; *status* as it stands, whatever is in it."""
-
-    uid: str
-    version: str
-    generation: int
-    content: Content
-    status: Any
 
 
 class _Known(NamedTuple):
@@ -461,19 +452,6 @@ class ProfileStatus:
         if text != self._told.get(name):
             log.log(level, "%s", text)
         self._told[name] = text
-
-
-def read_object(obj: Object) -> ProfileObject:
-    """Keep what matters of a FabricProfile."""
-    metadata = obj["metadata"]
-    generation = metadata.get("generation")
-    return ProfileObject(
-        str(metadata.get("uid") or ""),
-        str(metadata["resourceVersion"]),
-        generation if isinstance(generation, int) else 0,
-        read_content(metadata["name"], obj.get("spec")),
-        obj.get("status"),
-    )
 
 
 def _network(obj: Object, wanted: set[str]) -> NetworkDefinition | None:

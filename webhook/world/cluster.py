@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from webhook.core.errors import WebhookError
 from webhook.core.model import Namespace, Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import Profile
+from webhook.core.profiles import Profile, ProfileObject, read_object
 from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection
@@ -21,7 +21,7 @@ from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
 from webhook.world.held import names_profile, read_namespace
 from webhook.world.lookup import Lookup, NotCached
-from webhook.world.profile_objects import ProfileContent, ProfileObjects, read_object
+from webhook.world.profile_objects import ProfileObjects
 from webhook.world.view import View
 
 __all__ = ["Cluster", "WebhookConfiguration"]
@@ -63,8 +63,8 @@ class Cluster(View):
         self._claims = ClaimsApi(self._reader, monotonic)
         self._namespaces, namespaces = self._watched(NAMESPACES, read_namespace)
         self._networks, networks = self._watched(NETWORKS, define_network)
-        self._contents: Mapping[Key, ProfileContent] | None = None
-        self._profiles: Lookup[ProfileContent] = self._lookup({}, FABRIC_PROFILES, read_object)
+        self._objects: Mapping[Key, ProfileObject] | None = None
+        self._profiles: Lookup[ProfileObject] = self._lookup({}, FABRIC_PROFILES, read_object)
         self._informers: tuple[Informer[Any], ...] = (self._namespaces, self._networks)
         super().__init__(
             lambda name: namespaces.get(("", name)),
@@ -126,23 +126,23 @@ class Cluster(View):
             on_installed=on_installed,
             on_restart=self._on_restart,
         )
-        self._contents = profiles.contents
+        self._objects = profiles.objects
         return profiles
 
     def _has_profile(self, name: str) -> bool:
         try:
             return self._has_profile_cached(name)
         except NotCached:
-            content = self._profiles.fresh(("", name))  # it may have been created just now
-            return content is not None and content.profile is not None
+            found = self._profiles.fresh(("", name))  # it may have been created just now
+            return found is not None and found.content.profile is not None
 
     def _has_profile_cached(self, name: str) -> bool:
-        if self._contents is None:
+        if self._objects is None:
             return False
-        content = self._contents.get(("", name))
-        if content is None:
+        found = self._objects.get(("", name))
+        if found is None:
             raise NotCached
-        return content.profile is not None
+        return found.content.profile is not None
 
     def _watched(
         self, resource: Resource, read: Callable[[Object], T]

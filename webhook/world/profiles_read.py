@@ -5,18 +5,17 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from webhook.core import names
-from webhook.core.cluster.profile_status import CONDITIONS
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.model import Object
 from webhook.core.profiles import (
     ClusterSettings,
-    Content,
+    ProfileObject,
     Profiles,
     parse_profiles,
-    read_content,
+    read_object,
     same_pod_labels,
 )
 from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
@@ -54,19 +53,6 @@ class ProfileFault(NamedTuple):
     message: str
 
 
-class InstalledProfile(NamedTuple):
-    """Hold one FabricProfile.
-
-    *observed*: the generation that its *conditions* are about; these by type, each status and message.
-    """
-
-    name: str
-    generation: int
-    content: Content
-    observed: int
-    conditions: Mapping[str, tuple[str, str]]
-
-
 @dataclass(frozen=True, slots=True)
 class ProfilesRead:
     """Hold the *profiles* and the *source* that messages name, ``FabricProfiles`` or ``profiles.yaml``.
@@ -81,7 +67,7 @@ class ProfilesRead:
     faults: tuple[ProfileFault, ...] = ()
     problem: str = ""
     missing: str = ""
-    objects: tuple[InstalledProfile, ...] = ()
+    objects: tuple[ProfileObject, ...] = ()
     unread: str = ""
 
     @property
@@ -194,25 +180,6 @@ def read_objects(
     return ProfilesRead(source, profiles, found, objects=tuple(read), unread=unread)
 
 
-def read_object(obj: Object) -> InstalledProfile:
-    """Read one FabricProfile. Raises KeyError where it has no name."""
-    name, status = str(obj["metadata"]["name"]), obj.get("status")
-    status = status if isinstance(status, dict) else {}
-    generation = _number(obj["metadata"].get("generation"))
-    observed = _number(status.get("observedGeneration"))
-    written = status.get("conditions")
-    conditions = {
-        each["type"]: (
-            str(each.get("status")),
-            str(each.get("message") or each.get("reason") or ""),
-        )
-        for each in (written if isinstance(written, list) else ())
-        if isinstance(each, dict) and each.get("type") in CONDITIONS
-    }
-    content = read_content(name, obj.get("spec"))
-    return InstalledProfile(name, generation, content, observed, conditions)
-
-
 def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | None:
     """Read the FabricProfiles and the Configuration among *objects* of files; None where there are none.
 
@@ -237,7 +204,3 @@ def faults_in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...
         ProfileFault(f"{source}, line {each.line}", f"{each.path}: {each.message}")
         for each in error.problems
     )
-
-
-def _number(value: Any) -> int:
-    return value if type(value) is int else 0

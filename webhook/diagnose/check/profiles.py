@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from webhook.core.cluster.profile_status import CONDITIONS, READY
 from webhook.core.model import Object
-from webhook.core.profiles import Profile
+from webhook.core.profiles import Profile, ProfileObject
 from webhook.core.profiles.objects import DEFINITION, PROFILE_API_VERSION
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, Level
 from webhook.diagnose.wording import counted, listed
 from webhook.validate.definition import object_schema
-from webhook.world.profiles_read import OBJECTS, InstalledProfile, ProfilesRead
+from webhook.world.profiles_read import OBJECTS, ProfilesRead
 
 _VERSION = PROFILE_API_VERSION.rpartition("/")[2]
 _TITLE = f"CustomResourceDefinition {DEFINITION}"
@@ -159,7 +159,7 @@ def _fields(schema: Any, above: str = "") -> dict[str, Any]:
     return found | _fields(schema.get("items"), f"{above}[]")
 
 
-def _conditions(objects: tuple[InstalledProfile, ...]) -> Iterator[Finding]:
+def _conditions(objects: tuple[ProfileObject, ...]) -> Iterator[Finding]:
     """Tell what the controller wrote of each object, where it has written anything."""
     ready = []
     for each in objects:
