@@ -121,7 +121,6 @@ WRITER = granted(
     "k8s.cni.cncf.io:network-attachment-definitions list",
     ":nodes list",
     "resource.k8s.io:deviceclasses list",
-    "resource.k8s.io:resourceslices list",
     "resource.k8s.io:resourceclaims list watch",
     "resource.k8s.io:resourceclaimtemplates list watch create patch delete",
     "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",

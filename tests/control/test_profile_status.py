@@ -11,7 +11,6 @@ import pytest
 from tests.control.test_controller import World as Pods
 from tests.fake_apiserver import (
     DEVICE_CLASSES,
-    DEVICE_SLICES,
     FABRIC_PROFILES,
     NAMESPACES,
     NETWORKS,
@@ -289,7 +288,6 @@ def test_a_status_that_somebody_else_changed_is_put_right(world: World) -> None:
             "Ready",
             "NetworksFound",
             "DevicesOffered",
-            "Other",
         ]
 
 
@@ -316,8 +314,8 @@ def test_one_refused_or_gone_stops_no_other(world: World, caplog: pytest.LogCapt
         wait_until(lambda: world.told("d"), "the fourth")
         wait_until(lambda: len(world.writes("c")) > 1, "another try")
         assert len(world.writes("d")) == 1
-    assert "FabricProfile a: its status is not written: PATCH" in caplog.text
-    assert "FabricProfile b" not in caplog.text
+    assert "the status of profiles is not written: PATCH" in caplog.text
+    assert "fabricprofiles/b" not in caplog.text
 
 
 def test_stops_at_nodes_once_all_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,24 +351,6 @@ def test_a_device_class_that_offers_the_resource_makes_it_unknown(world: World) 
     with running(world.statuses):
         wait_until(lambda: world.told(), "the status")
     assert world.told() == {**GOOD, "DevicesOffered": "Unknown DeviceClassOffers"}
-
-
-def test_devices_that_claims_give_are_counted(world: World) -> None:
-    world.server.groups["/apis/resource.k8s.io"] = ["v1"]
-    world.server.put(DEVICE_CLASSES, "nic", spec={"extendedResourceName": "rdma/hca"})
-    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
-    devices = [{"name": f"d-{number}"} for number in range(4)]
-    world.server.put(
-        DEVICE_SLICES,
-        "n-1",
-        spec={"driver": "d", "nodeName": "n", "pool": pool, "devices": devices},
-    )
-    world.node("n")
-    world.network()
-    world.put()
-    with running(world.statuses):
-        wait_until(lambda: world.told(), "the status")
-    assert world.told() == GOOD
 
 
 def test_what_may_not_be_read_is_unknown(world: World) -> None:

@@ -84,7 +84,6 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("", "nodes", "", "", "list"),
         ("resource.k8s.io", "deviceclasses", "", "", "list"),
         ("resource.k8s.io", "resourceclaimtemplates", "", "", "list watch create patch delete"),
-        ("resource.k8s.io", "resourceslices", "", "", "list"),
         ("resource.k8s.io", "resourceclaims", "", "", "list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get patch"),
         ("coordination.k8s.io", "leases", "own", "fabric-injector", "get update"),
