@@ -203,8 +203,6 @@ class ProfileStatus:
         try:
             for page in self._reader.pages(NETWORKS, read, most=MOST_PAGES):
                 is_installed = True
-                if page.is_first:
-                    found.clear()
                 found |= {(each.namespace, each.name): each for each in page.objects if each}
         except RequestFailed as error:
             return NetworksSeen(None, self._unknown(error))
@@ -263,8 +261,6 @@ class ProfileStatus:
     def _search_nodes(self, wishes: set[Wish]) -> dict[Wish, Supply]:
         searches = {wish: wish.search() for wish in wishes}
         for page in self._reader.pages(NODES, _node, most=MOST_PAGES, size=NODES_A_PAGE):
-            if page.is_first:
-                searches = {wish: wish.search() for wish in wishes}
             for search in searches.values():
                 if not search.fitting:
                     for node in page.objects:
@@ -286,8 +282,6 @@ class ProfileStatus:
         """List all objects. Raises RequestFailed, also where one is broken."""
         found: list[Any] = []
         for page in self._reader.pages(resource, read, most=MOST_PAGES):
-            if page.is_first:
-                found.clear()
             found += page.objects
             if page.broken:
                 raise RequestFailed(f"{resource.name}: not all can be read", 200)
