@@ -119,7 +119,6 @@ WRITER = granted(
     "fabric-injector.io:fabricprofiles list watch",
     "fabric-injector.io:fabricprofiles/status patch",
     "k8s.cni.cncf.io:network-attachment-definitions list",
-    ":nodes list",
     "resource.k8s.io:deviceclasses list",
     "resource.k8s.io:resourceclaims list watch",
     "resource.k8s.io:resourceclaimtemplates list watch create patch delete",

@@ -7,24 +7,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from webhook.control.claim_templates import apply_template
 from webhook.control.leader_loop import STOP_SECONDS, LeaderLoop
 from webhook.core import names
 from webhook.core.claim_templates import template_name
 from webhook.core.cluster.demand import NEVER_REACHED, profile_users
-from webhook.core.cluster.device_classes import DeviceOffers, read_device_class
-from webhook.core.cluster.nodes import NodeOffer, Supply, read_node
+from webhook.core.cluster.networks import NetworkLook
 from webhook.core.cluster.profile_status import (
     ClaimsSeen,
     Condition,
-    Examined,
     NetworksSeen,
-    NodesSeen,
-    Wish,
     conditions_of,
-    examine_profile,
+    look_at_networks,
     network_names,
     next_status,
 )
@@ -33,6 +28,7 @@ from webhook.core.networks.definition import define_network
 from webhook.core.profiles import (
     ClusterSettings,
     Profile,
+    ProfileClaim,
     ProfileObject,
     read_object,
     same_pod_labels,
@@ -41,7 +37,6 @@ from webhook.kube.catalogue import (
     DEVICE_CLASSES,
     FABRIC_PROFILES,
     NETWORKS,
-    NODES,
     RESOURCE_CLAIM_TEMPLATES,
 )
 from webhook.kube.claims_api import ClaimsApi
@@ -61,14 +56,10 @@ UNSOUND_SECONDS = 30.0
 """The same while a profile lacks something, which somebody may be about to mend."""
 REST = 5.0
 """How many times as long as a turn took nothing is done after it."""
-NODES_REST = 20.0
-"""How many times as long as a list of nodes took they are not listed again."""
 REQUEST_SECONDS = 30.0
 PATIENCE = 3
 """Failures in a row after which what the API server does not answer is unknown: its restart shall
 not change every status."""
-NODES_A_PAGE = 100
-"""Nodes weigh 10 kB and more: they list their images."""
 MOST_PAGES = 1000
 
 
@@ -97,14 +88,12 @@ class ProfileStatus:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._connection, self._namespaces, self._settings = connection, namespaces, settings
-        self._own_namespace, self._on_read = own_namespace, on_read
+        self._own_namespace, self._never = own_namespace, (*NEVER_REACHED, own_namespace)
         self._period, self._unsound = period_seconds, unsound_seconds
-        self._monotonic, self._now = monotonic, now
+        self._on_read, self._now = on_read, now
         self._reader = Reader(connection, REQUEST_SECONDS)
         self._claims = ClaimsApi(self._reader, monotonic)
-        self._taken: set[str] = set()
-        self._supplies: dict[Wish, Supply] = {}
-        self._supplies_until = 0.0
+        self._taken: set[ProfileClaim] = set()
         self._written: dict[str, tuple[str, Object]] = {}
         self._listed, self._writing = threading.Event(), threading.Lock()
         self._loop = LeaderLoop(
@@ -112,7 +101,6 @@ class ProfileStatus:
             self.turn,
             lambda: may_write() and self._listed.is_set(),
             fault="the status of profiles is not written",
-            on_lost=lambda: self._supplies.clear(),
             rest=REST,
             most_pause_seconds=period_seconds,
             monotonic=monotonic,
@@ -159,15 +147,20 @@ class ProfileStatus:
         users = profile_users((each, {names.PROFILE: named[each]}) for each in sorted(named))
         profiles = [obj.content.profile for obj in objects.values() if obj.content.profile]
         networks, claims = self._look_at_networks(profiles), self._look_at_claims(profiles)
-        examined = self._examine(profiles, users, networks)
-        nodes = self._look_at_nodes({wish for each in examined.values() for wish in each.wishes})
+        settings, same_labels = self._settings(), same_pod_labels(profiles)
         is_sound, failed = True, None
         for name, obj in objects.items():
-            found = examined.get(name, Examined((), ()))
-            conditions = conditions_of(obj.content, found, networks, nodes, claims)
+            using = users.get(name, [])
+            looks: list[NetworkLook] = []
+            if obj.content.profile is not None:
+                reached = [each for each in using if each not in self._never]
+                defined = networks.definitions or {}
+                looks = look_at_networks(obj.content.profile, settings, reached, defined)
+            same = same_labels.get(name, "")
+            conditions = conditions_of(obj.content, looks, networks, claims, same)
             is_sound = is_sound and all(each.status == "True" for each in conditions)
             try:
-                self._write(name, obj, conditions, len(users.get(name, ())))
+                self._write(obj, conditions, len(using))
             except RequestFailed as error:
                 failed = error
                 if error.is_unconnected:
@@ -175,19 +168,6 @@ class ProfileStatus:
         if failed is not None:
             raise failed
         return self._period if is_sound else self._unsound
-
-    def _examine(
-        self, profiles: list[Profile], users: Mapping[str, list[str]], networks: NetworksSeen
-    ) -> dict[str, Examined]:
-        settings, defined = self._settings(), networks.definitions or {}
-        never = (*NEVER_REACHED, self._own_namespace)
-        found = {}
-        for profile in profiles:
-            judged = [each for each in users.get(profile.name, ()) if each not in never]
-            found[profile.name] = examine_profile(profile, settings, judged, defined)
-        for name, owner in same_pod_labels(profiles).items():
-            found[name] = found[name]._replace(same_labels=owner)
-        return found
 
     def _look_at_networks(self, profiles: list[Profile]) -> NetworksSeen:
         """List the networks that a profile names; nothing is kept of the others."""
@@ -213,79 +193,33 @@ class ProfileStatus:
         claims = {claim for profile in profiles for claim in profile.claims}
         if not claims:
             return ClaimsSeen()
-        namespace = self._own_namespace or "default"
         try:
             classes = self._claims.served(DEVICE_CLASSES)
             templates = self._claims.served(RESOURCE_CLAIM_TEMPLATES)
             if classes is None or templates is None:
                 return ClaimsSeen(is_served=False)
-            found = self._list(classes, lambda obj: str(obj["metadata"]["name"]))
-            refused = {}
-            for claim in claims:
-                name = template_name(claim)
-                if name in self._taken:
-                    continue
-                response = apply_template(
-                    self._connection, templates, namespace, claim, dryRun="All"
-                )
-                if response.status in (400, 422):
-                    refused[name] = str(response.json().get("message"))
-                elif response.status not in (200, 201):
-                    raise RequestFailed(response.problem, response.status)
+            found: set[str] = set()
+            for page in self._reader.pages(classes, _name, most=MOST_PAGES):
+                found.update(page.objects)
+            refused = {
+                template_name(claim): why
+                for claim in claims
+                if claim not in self._taken and (why := self._refusal(templates, claim))
+            }
         except RequestFailed as error:
             return ClaimsSeen(problem=self._unknown(error))
-        self._taken = {template_name(claim) for claim in claims} - refused.keys()
+        self._taken = {claim for claim in claims if template_name(claim) not in refused}
         return ClaimsSeen(frozenset(found), refused)
 
-    def _look_at_nodes(self, wishes: set[Wish]) -> NodesSeen:
-        """List nodes until each wish is met; what was found counts for a while."""
-        began = self._monotonic()
-        if not wishes:
-            return NodesSeen({})
-        if wishes <= self._supplies.keys() and began < self._supplies_until:
-            return NodesSeen(self._supplies)
-        self._supplies = {}
-        try:
-            found = self._search_nodes(wishes)
-        except RequestFailed as error:
-            return NodesSeen({}, self._unknown(error))
-        short = {wish for wish, supply in found.items() if supply.shortage}
-        offers = self._read_classes() if short else DeviceOffers()
-        found |= {wish: found[wish].beside(offers.given(wish.resource)) for wish in short}
-        ended = self._monotonic()
-        rest = max(self._unsound, NODES_REST * (ended - began)) if short else self._period
-        # a little less than the period, so that it is over when the next turn begins
-        self._supplies, self._supplies_until = found, ended + min(rest, 0.9 * self._period)
-        return NodesSeen(found)
-
-    def _search_nodes(self, wishes: set[Wish]) -> dict[Wish, Supply]:
-        searches = {wish: wish.search() for wish in wishes}
-        for page in self._reader.pages(NODES, _node, most=MOST_PAGES, size=NODES_A_PAGE):
-            for search in searches.values():
-                if not search.fitting:
-                    for node in page.objects:
-                        search.look_at(node)
-            if all(search.fitting for search in searches.values()):
-                break
-        return {wish: search.supply()._replace(nodes=()) for wish, search in searches.items()}
-
-    def _read_classes(self) -> DeviceOffers:
-        """Read the DeviceClasses that may give what no node offers; their devices count no more."""
-        try:
-            served = self._claims.served(DEVICE_CLASSES)
-            classes = tuple(self._list(served, read_device_class)) if served else ()
-        except RequestFailed as error:
-            return DeviceOffers(None, None, str(error))
-        return DeviceOffers(classes, None, "fabric-injector check counts its devices")
-
-    def _list(self, resource: Resource, read: Callable[[Object], Any]) -> list[Any]:
-        """List all objects. Raises RequestFailed, also where one is broken."""
-        found: list[Any] = []
-        for page in self._reader.pages(resource, read, most=MOST_PAGES):
-            found += page.objects
-            if page.broken:
-                raise RequestFailed(f"{resource.name}: not all can be read", 200)
-        return found
+    def _refusal(self, templates: Resource, claim: ProfileClaim) -> str:
+        """Return why the API server refuses the claim's template, empty where it takes it."""
+        namespace = self._own_namespace or "default"
+        response = apply_template(self._connection, templates, namespace, claim, dryRun="All")
+        if response.status in (400, 422):
+            return str(response.json().get("message"))
+        if response.status not in (200, 201):
+            raise RequestFailed(response.problem, response.status)
+        return ""
 
     def _unknown(self, error: RequestFailed) -> str:
         """Return why something is unknown.
@@ -296,11 +230,9 @@ class ProfileStatus:
             raise error
         return str(error)
 
-    def _write(
-        self, name: str, obj: ProfileObject, conditions: list[Condition], namespaces: int
-    ) -> None:
+    def _write(self, obj: ProfileObject, conditions: list[Condition], namespaces: int) -> None:
         """Write the status where it says something new. Raises RequestFailed."""
-        version, before = self._written.get(name, ("", {}))
+        version, before = self._written.get(obj.name, ("", {}))
         if version != obj.version:  # else the watch has not brought our own write
             before = obj.status
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -311,20 +243,19 @@ class ProfileStatus:
                 return
             response = self._connection.request(
                 "PATCH",
-                f"{FABRIC_PROFILES.object_path(('', name))}/status",
+                f"{FABRIC_PROFILES.object_path(('', obj.name))}/status",
                 body=body,
                 headers={"Content-Type": "application/merge-patch+json"},
                 timeout=WRITE_SECONDS,
             )
         if response.status not in (200, 404):
             raise RequestFailed(response.problem, response.status)
-        self._written[name] = obj.version, status
+        self._written[obj.name] = obj.version, status
         ready = conditions[0]
         level = logging.WARNING if ready.status == "False" else logging.INFO
         told = f"{ready.type} is {ready.status} ({ready.reason}): {ready.message}"
-        log.log(level, "FabricProfile %s: %s", name, told)
+        log.log(level, "FabricProfile %s: %s", obj.name, told)
 
 
-def _node(obj: Object) -> NodeOffer:
-    node = read_node(obj)
-    return NodeOffer(node.name, node.labels, node.allocatable)
+def _name(obj: Object) -> str:
+    return str(obj["metadata"]["name"])

@@ -81,7 +81,6 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("fabric-injector.io", "fabricprofiles", "", "", "list watch"),
         ("fabric-injector.io", "fabricprofiles/status", "", "", "patch"),
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "list"),
-        ("", "nodes", "", "", "list"),
         ("resource.k8s.io", "deviceclasses", "", "", "list"),
         ("resource.k8s.io", "resourceclaimtemplates", "", "", "list watch create patch delete"),
         ("resource.k8s.io", "resourceclaims", "", "", "list watch"),
