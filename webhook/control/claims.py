@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeAlias
 
 from webhook.control.leader_loop import LeaderLoop
@@ -26,7 +26,7 @@ PodUser: TypeAlias = tuple[str, str, str]
 class ClaimWatch:
     """Hold what drivers tell of claims; any thread may ask.
 
-    *on_change* gets the pods (namespace, name) of which something else is told now, in the thread
+    *on_change* gets each pod (namespace, name) of which something else is told now, in the thread
     of the watch. Of a claim nothing is kept while no address is told in it. Where the cluster
     serves no claims, or the account may not list them, that is logged, and nothing is told.
     """
@@ -34,7 +34,7 @@ class ClaimWatch:
     def __init__(
         self,
         connection: Connection,
-        on_change: Callable[[Iterable[Key]], None],
+        on_change: Callable[[Key], None],
         *,
         on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         monotonic: Callable[[], float] = time.monotonic,
@@ -100,7 +100,8 @@ class ClaimWatch:
                 for name, uid in claim.users:
                     self._of_pod.setdefault((namespace, name, uid), set()).add(key)
                     pods.add((namespace, name))
-        self._on_change(pods)
+        for pod in pods:
+            self._on_change(pod)
 
 
 def _read(obj: Object) -> Claim | None:

@@ -164,6 +164,10 @@ class Jobs:
         """Return all pods that lack an address now: what a new leader begins with."""
         return self._lacking(unit for job in self._jobs.values() for unit in job.units())
 
+    def member(self, pod: PodKey) -> Member | None:
+        """Return the live member of this namespace and name."""
+        return self._member_of.get(pod)
+
     def members(self) -> Iterator[Member]:
         """Yield every live member."""
         return iter(self._member_of.values())
