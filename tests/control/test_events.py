@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from tests.fake_apiserver import FakeApiServer, hang
 from tests.waiting import wait_until
 from webhook.control import events, leader_loop
-from webhook.control.events import MOST_REMEMBERED, TRIES, EventLimits, EventRecorder, PodRef
+from webhook.control.events import MOST, REPEAT_SECONDS, TRIES, EventRecorder, PodRef
 from webhook.kube.connection import Connection, RequestFailed, Response
 
 POD = PodRef("ml", "bert-0", "1f7a")
@@ -117,41 +118,36 @@ def test_sends_another_reason_and_another_pod_of_the_name(bench: Bench) -> None:
     assert len(bench.server.kept) == 3
 
 
-def test_gives_each_namespace_its_share(bench: Bench) -> None:
-    for number in range(60):
-        bench.record(PodRef("noisy", f"p{number}", f"n{number}"))
-    bench.record()
-    assert bench.sent() == 26
-    bench.at = 11.0
-    for number in range(60, 70):
-        bench.record(PodRef("noisy", f"p{number}", f"n{number}"))
-    assert bench.sent() == 28
-    assert sum(f"/{POD.namespace}/" in path for path in bench.server.kept) == 1
+def test_sends_few_of_each_namespace_and_of_all(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MOST_OF_NAMESPACE", 20)
+    monkeypatch.setattr(events, "MOST", 50)
+
+    def send_many() -> Counter[str]:
+        for number in range(500):
+            bench.record(PodRef(f"n-{number // 100}", f"p-{number}", f"u-{number}"))
+        bench.sent()
+        return Counter(path.split("/")[4] for _, path, _ in bench.server.sent)
+
+    first = {"n-0": 20, "n-1": 20, "n-2": 10}
+    assert send_many() == first
+    bench.at = REPEAT_SECONDS - 1
+    assert send_many() == first
+    bench.at = REPEAT_SECONDS
+    bench.server.sent.clear()
+    bench.server.kept.clear()
+    assert send_many() == first
+    assert len(bench.recorder._limits._of_namespace) == 3
 
 
-def test_bounds_what_all_namespaces_send(bench: Bench) -> None:
-    for number in range(200):
-        bench.record(PodRef(f"n{number}", "p", f"u{number}"))
-    assert bench.sent() == 100
-    bench.at = 2.0
-    for number in range(200):
-        bench.record(PodRef(f"n{number}", "p", f"v{number}"))
-    assert bench.sent() == 104
-
-
-def test_remembers_within_bounds_and_never_forgets_a_young_one() -> None:
-    at = 0.0
-    limits = EventLimits(lambda: at)
-    admitted: dict[str, float] = {}
-    for number in range(30000):
-        at = number / 2
-        uid = str(number // 2 * 7919 % 5000)
-        if limits.admit(PodRef(f"n{number % 900}", "p", uid), REASON):
-            assert at - admitted.get(uid, -600.0) >= 600
-            admitted[uid] = at
-    assert len(admitted) > MOST_REMEMBERED
-    assert len(limits._admitted) == MOST_REMEMBERED
-    assert len(limits._namespaces) <= 350
+def test_holds_a_bounded_number(bench: Bench) -> None:
+    bench.leads = False
+    for second in (0.0, 2 * REPEAT_SECONDS):
+        bench.at = second
+        for number in range(2 * MOST):
+            bench.record(PodRef(f"n-{number}", "p", f"u-{number}"))
+    assert len(bench.recorder._waiting) == MOST
 
 
 @pytest.mark.parametrize(
@@ -209,13 +205,6 @@ def test_who_does_not_lead_sends_nothing(bench: Bench) -> None:
     bench.record()
     bench.leads = False
     assert bench.sent() == 0
-
-
-def test_holds_a_bounded_number(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "QUEUE_LENGTH", 10)
-    for number in range(5000):
-        bench.record(PodRef(f"n{number}", "p", f"u{number}"))
-    assert bench.sent() == 10
 
 
 def test_stops_where_nothing_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 MESSAGE_BYTES = 1024
 """Longest message that the API accepts."""
 NAME_LENGTH = 253
-QUEUE_LENGTH = 1024
 REQUEST_SECONDS = 4.0
 IDLE_SECONDS = 300.0
 MOST_PAUSE_SECONDS = 30.0
@@ -30,11 +29,9 @@ TRIES = 4
 """How often an Event is sent that gets no answer; the others wait meanwhile."""
 REPEAT_SECONDS = 600.0
 """How long the same Event about the same pod is not sent again."""
-NAMESPACE_BURST, NAMESPACE_PER_SECOND = 25.0, 0.2
-"""Limit of one namespace, so that none takes another's share."""
-TOTAL_BURST, TOTAL_PER_SECOND = 100.0, 2.0
-MOST_REMEMBERED = 4096
-"""More than the buckets let through in REPEAT_SECONDS: a young Event is never forgotten."""
+MOST_OF_NAMESPACE, MOST = 100, 1000
+"""How many Events are sent in that time: of one namespace, so that none takes another's share, and
+of all."""
 COMPONENT = "fabric-injector"
 
 
@@ -58,70 +55,42 @@ class _Event(NamedTuple):
         return f"{self.pod.name[: NAME_LENGTH - 17].rstrip('-.')}.{digest}"
 
 
-class Bucket:
-    """Limit a rate as a token bucket: it holds up to *burst* tokens, and gains *per_second*."""
-
-    def __init__(self, burst: float, per_second: float, at: float) -> None:
-        self._burst = self.tokens = burst
-        self._per_second = per_second
-        self._at = at
-
-    def fill(self, at: float) -> float:
-        """Add the tokens gained since the last call; return how many there are."""
-        self.tokens = min(self._burst, self.tokens + (at - self._at) * self._per_second)
-        self._at = at
-        return self.tokens
-
-    def is_full(self, at: float) -> bool:
-        """Tell whether it is as if it had never been used."""
-        return self.fill(at) >= self._burst
-
-
 class EventLimits:
-    """Admit Events at a limited rate, with bounded memory. Not safe to share between threads."""
+    """Admit a bounded number of Events in REPEAT_SECONDS. Not safe to share between threads."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._total = Bucket(TOTAL_BURST, TOTAL_PER_SECOND, monotonic())
-        self._namespaces: dict[str, Bucket] = {}
-        self._admitted: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._admitted: OrderedDict[tuple[PodRef, str], float] = OrderedDict()
+        self._of_namespace: Counter[str] = Counter()
 
     def admit(self, pod: PodRef, reason: str) -> bool:
         """Tell whether an Event may be sent now: none like it was lately, nor too many others."""
-        at, key = self._monotonic(), (pod.uid, reason)
-        before = self._admitted.get(key)
-        if before is not None and at - before < REPEAT_SECONDS:
+        self._forget_old()
+        is_known = (pod, reason) in self._admitted
+        has_room = self._of_namespace[pod.namespace] < MOST_OF_NAMESPACE
+        if is_known or not has_room or len(self._admitted) >= MOST:
             return False
-        if not self._take_token(pod.namespace, at):
-            return False
-        self._admitted[key] = at
-        self._admitted.move_to_end(key)
-        if len(self._admitted) > MOST_REMEMBERED:
-            self._admitted.popitem(last=False)
+        self._admitted[pod, reason] = self._monotonic()
+        self._of_namespace[pod.namespace] += 1
         return True
 
     def forget(self, pod: PodRef, reason: str) -> None:
         """Admit it the next time: it was not sent."""
-        self._admitted.pop((pod.uid, reason), None)
+        if self._admitted.pop((pod, reason), None) is not None:
+            self._of_namespace[pod.namespace] -= 1
 
-    def _take_token(self, namespace: str, at: float) -> bool:
-        own = self._namespaces.get(namespace)
-        bucket = own or Bucket(NAMESPACE_BURST, NAMESPACE_PER_SECOND, at)
-        if bucket.fill(at) < 1 or self._total.fill(at) < 1:
-            return False
-        bucket.tokens -= 1
-        self._total.tokens -= 1
-        if own is None:  # those in use are few, for the total is bounded
-            used = {name: one for name, one in self._namespaces.items() if not one.is_full(at)}
-            self._namespaces = {**used, namespace: bucket}
-        return True
+    def _forget_old(self) -> None:
+        old = self._monotonic() - REPEAT_SECONDS
+        while self._admitted and next(iter(self._admitted.values())) <= old:
+            self.forget(*next(iter(self._admitted)))
+        self._of_namespace = +self._of_namespace  # without those that have none
 
 
 class EventRecorder:
     """Send Warning Events about pods, one at a time, in a thread of its own, while *may_write*.
 
-    For the same pod and reason one Event exists, written at most once in ten minutes. What exceeds
-    the limits is dropped. *host*: the process' identity.
+    For the same pod and reason one Event exists, written at most once in ten minutes. What is more
+    than the limits is dropped. *host*: the process' identity.
     """
 
     def __init__(
@@ -162,7 +131,7 @@ class EventRecorder:
     def record(self, pod: PodRef, reason: str, message: str) -> None:
         """Queue an Event about the pod; any thread may call this, and is never held up."""
         with self._lock:
-            if len(self._waiting) < QUEUE_LENGTH and self._limits.admit(pod, reason):
+            if len(self._waiting) < MOST and self._limits.admit(pod, reason):
                 self._waiting.append(_Event(pod, reason, message))
         self._loop.wake()
 
