@@ -1,21 +1,21 @@
-"""When waiting pods are looked at, with how many requests, what follows, and that nothing keeps the others from their turn."""
+"""When waiting pods are looked at, with how many requests, and what follows."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from tests import pods
 from tests.fake_apiserver import NAMESPACES, PODS, Exchange, FakeApiServer, status
+from tests.tables import table
 from webhook.control import inspector
 from webhook.control.events import PodRef
 from webhook.control.inspector import (
     FIRST_LOOK_SECONDS,
     LIST_SHARE,
-    MOST_REQUESTS,
     PAGE_SIZE,
     PERIOD_SECONDS,
+    ROUND_SECONDS,
     Inspector,
 )
 from webhook.core import names
@@ -24,34 +24,35 @@ from webhook.core.reconcile.complaint import BOUND_SECONDS, about_address
 from webhook.core.reconcile.member import MOST_ENTRIES
 from webhook.core.workloads import TrainingPod, recognise
 
-START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 IN_ML = f"{NAMESPACES}/ml/pods"
 ADDRESS = '[{"name":"default/rdma-net","interface":"net1","ips":["10.0.0.2"]}]'
 NOT_ATTACHED = '[{"name":"cbr0"}]'
 
 
 class World:
-    """An inspector whose clock only the test moves, the pods as they stand, and what was told and decided.
-
-    The controller's clock may be *behind* the API server's, whose time the pods carry.
-    """
+    """An inspector whose clock only the test moves, the pods, and what was told and decided."""
 
     def __init__(self, server: FakeApiServer) -> None:
         self.server = server
         self.seconds = 0.0
-        self.behind = 0.0
-        server.clock = lambda: START + timedelta(seconds=self.seconds)
+        self.request_seconds = 0.0
         self.jobs = Jobs()
         self.told: list[tuple[str, str]] = []
         self.decided: dict[str, dict[str, Fate]] = {}
         self.inspector = Inspector(
             server.connection(),
             self.record,
-            suspects=lambda: self.jobs.suspects(),
+            suspects=self.jobs.suspects,
             settle=self.settle,
             monotonic=lambda: 1000.0 + self.seconds,
-            now=lambda: START + timedelta(seconds=self.seconds - self.behind),
         )
+        honest = self.inspector._reader.pages
+
+        def pages(*arguments: Any, **named: Any) -> Any:
+            self.seconds += self.request_seconds
+            return honest(*arguments, **named)
+
+        self.inspector._reader.pages = pages  # type: ignore[method-assign]
 
     def record(self, pod: PodRef, reason: str, message: str) -> None:
         assert message
@@ -65,22 +66,23 @@ class World:
             assert self.jobs.begin(unit) is not None
 
     def add(
-        self, name: str, *, bound: bool = True, role: str = "worker", age: float = 0.0, **more: Any
+        self,
+        name: str,
+        *,
+        bound: bool = True,
+        role: str = "worker",
+        job: str = "j-1",
+        status: str = "",
+        namespace: str = "ml",
+        annotations: Mapping[str, str] | None = None,
+        **metadata: Any,
     ) -> None:
-        """Put a pod there that has existed, and been bound, for *age* seconds; *status* is its network-status."""
-        created = (START + timedelta(seconds=self.seconds - age)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        told, namespace = more.pop("status", ""), more.pop("namespace", "ml")
-        marks = {**({names.NETWORK_STATUS: told} if told else {}), **more.pop("annotations", {})}
-        pod = pods.member_pod(
-            name,
-            role,
-            more.pop("job", "j-1"),
-            annotations={names.WAITS_FOR: "master-addr", **marks},
-            creationTimestamp=created,
-            namespace=namespace,
-            uid=f"uid-{name}" if namespace == "ml" else f"uid-{namespace}-{name}",
-            **{key: more.pop(key) for key in ("labels",) if key in more},
-        )
+        """Put a member there; *status* is its network-status."""
+        told = {names.NETWORK_STATUS: status} if status else {}
+        marks = {names.WAITS_FOR: "master-addr", **told, **(annotations or {})}
+        uid = f"uid-{namespace}-{name}"
+        metadata |= {"namespace": namespace, "uid": uid}
+        pod = pods.member_pod(name, role, job, annotations=marks, **metadata)
         spec = {"nodeName": "n-1"} if bound else {}
         self.server.put(PODS, spec=spec, status={"phase": "Pending"}, **pod["metadata"])
         self.jobs.update((namespace, name), read_member(pod))
@@ -103,6 +105,11 @@ class World:
         self.inspector.turn()
         return list(self.told)
 
+    def later(self) -> list[tuple[str, str]]:
+        """Take a first round, and give what the next one tells, once all are looked at."""
+        self.after(0)
+        return self.after(FIRST_LOOK_SECONDS)
+
     def lists(self, namespace: str = "ml") -> int:
         """Count the requests for pods so far."""
         return len(self.server.asked("get", f"{NAMESPACES}/{namespace}/pods"))
@@ -113,74 +120,75 @@ def world(server: FakeApiServer) -> World:
     return World(server)
 
 
-def test_asks_a_minute_after_a_pod_was_created_and_no_more_often_than_needed(world: World) -> None:
+def test_tells_of_a_pod_a_minute_after_it_was_seen_on_its_node(world: World) -> None:
+    world.add("m", role="master", status=ADDRESS)
     world.add("w-1")
-    assert world.after(0) == []
-    assert world.after(59) == []
-    assert world.lists() == 0
-    assert ("w-1", "NoSecondaryAddress") in world.after(2)
+    assert world.later() == []
+    assert world.after(BOUND_SECONDS - 1) == []
     assert world.lists() == 1
+    assert world.after(1) == [("w-1", "NoSecondaryAddress")]
+    assert world.lists() == 2
 
 
 def test_pods_that_are_not_bound_are_looked_at_once_a_minute_by_one_list(world: World) -> None:
     for number in range(PAGE_SIZE):
-        world.add(f"w-{number}", bound=False, age=300)
-    for _ in range(12):
+        world.add(f"w-{number}", bound=False)
+    for _ in range(1 + 12):
         assert world.after(30) == []
     assert world.lists() == 6
 
 
-def test_what_network_status_tells_is_told_at_once(world: World) -> None:
+def test_what_network_status_tells_is_told_at_the_first_look(world: World) -> None:
     world.add("m", role="master", status=ADDRESS)
     world.add("w-1", status="{")
-    assert world.after(0) == [("w-1", "NetworkStatusUnusable")]
+    assert world.later() == [("w-1", "NetworkStatusUnusable")]
     assert world.after(BOUND_SECONDS - 1) == []
     assert world.lists() == 1
 
 
-def test_every_namespace_gets_its_turn_however_many_wait_for_their_gang(world: World) -> None:
-    spaces = [f"queued-{number}" for number in range(MOST_REQUESTS * 2)]
+@table("fails", {"answered": False, "refused": True})
+def test_every_namespace_gets_its_turn_however_many_others_there_are(
+    world: World, fails: bool
+) -> None:
+    """The longest due come first, and a round that lasts leaves the rest to the next one."""
+    spaces = [f"queued-{number}" for number in range(30)]
     for number, space in enumerate(spaces):
-        world.add("w-1", bound=False, age=3000 - number, namespace=space, job=f"j-{number}")
-    world.add("stuck", age=300)
-    told = [one for _ in range(3) for one in world.after(5)]
-    assert ("stuck", "NoSecondaryAddress") in told
-    assert all(world.lists(space) == 1 for space in spaces)
+        world.add("w-1", bound=False, namespace=space, job=f"j-{number}")
+        if fails:
+            path = f"{NAMESPACES}/{space}/pods"
+            world.server.misbehave("get", path, *[status(503, "later")] * 10)
+    world.after(0)
+    world.add("w-1", status="{")
+    world.request_seconds = 1.0
+    assert world.after(FIRST_LOOK_SECONDS) == []
+    assert sum(map(world.lists, spaces)) == ROUND_SECONDS
+    told = [one for _ in range(4) for one in world.after(PERIOD_SECONDS)]
+    assert ("w-1", "NetworkStatusUnusable") in told
+    assert all(world.lists(space) >= 1 for space in spaces)
 
 
 def test_who_is_stuck_is_looked_at_before_those_that_wait_for_their_gang(world: World) -> None:
+    for number in range(30):
+        world.add("w-1", bound=False, namespace=f"queued-{number}", job=f"j-{number}")
+    world.after(0)
     world.add("w-1", status=ADDRESS, annotations={names.MASTER_NAME: "zero"})
-    assert world.after(0) == []
-    for number in range(MOST_REQUESTS * 2):
-        world.add("w-1", bound=False, age=3000, namespace=f"queued-{number}", job=f"j-{number}")
+    world.after(PERIOD_SECONDS)
+    world.request_seconds = 10.0
     assert world.after(30) == [("w-1", "MeetsByName")]
 
 
 def test_a_list_that_failed_is_asked_for_again_in_the_next_round(world: World) -> None:
-    world.add("w-1", age=300)
+    world.add("w-1", status="{")
     world.server.misbehave("get", IN_ML, status(503, "later"))
-    assert world.after(0) == []
-    assert ("w-1", "NoSecondaryAddress") in world.after(5)
-
-
-def test_lists_that_fail_count_and_come_after_others_in_the_next_round(world: World) -> None:
-    for number in range(2 * MOST_REQUESTS):
-        space = f"broken-{number}"
-        world.add("w-1", age=3000, namespace=space, job=f"j-{number}")
-        world.server.misbehave("get", f"{NAMESPACES}/{space}/pods", *[status(503, "later")] * 10)
-    world.add("w-1", age=300)
-    assert world.after(0) == []
-    assert len(world.server.requests) == MOST_REQUESTS, (
-        "those that fail are as many as others may be"
-    )
-    told = [one for _ in range(2) for one in world.after(5)]
-    assert ("w-1", "NoSecondaryAddress") in told
+    assert world.later() == []
+    assert world.after(PERIOD_SECONDS) == [("w-1", "NetworkStatusUnusable")]
 
 
 def test_a_pod_that_is_gone_is_no_fault(world: World) -> None:
-    world.add("w-1", age=300)
+    world.add("w-1")
+    world.later()
     world.server.delete(PODS, "w-1", "ml")
-    assert world.after(0) == []
+    assert world.after(BOUND_SECONDS) == []
 
 
 def test_a_pod_that_cannot_be_judged_does_not_keep_others_from_it(
@@ -194,9 +202,10 @@ def test_a_pod_that_cannot_be_judged_does_not_keep_others_from_it(
         return honest(member, *arguments)
 
     monkeypatch.setattr(inspector, "about_address", broken)
-    world.add("bad", age=301)
-    world.add("w-1", age=300)
-    assert ("w-1", "NoSecondaryAddress") in world.after(0)
+    world.add("bad")
+    world.add("w-1")
+    world.later()
+    assert ("w-1", "NoSecondaryAddress") in world.after(BOUND_SECONDS)
     assert "pod ml/bad: cannot be judged" in caplog.text
 
 
@@ -246,29 +255,6 @@ def test_a_hundred_jobs_at_once_meet_by_name_within_half_a_minute_of_the_time_wh
     assert rounds * PERIOD_SECONDS >= 30, "not before the members have been bound for 30 s"
 
 
-@pytest.mark.parametrize("hours", [-1, 1], ids=["ahead", "behind"])
-def test_a_clock_that_is_wrong_lets_nobody_wait_longer_or_less(world: World, hours: int) -> None:
-    world.behind = hours * 3600.0
-    world.add("w-1", status=ADDRESS, annotations={names.MASTER_NAME: "zero"})
-    world.add(
-        "zero-2",
-        job="j-2",
-        role="master",
-        status=NOT_ATTACHED,
-        annotations={names.WAITS_FOR: "master-addr"},
-    )
-    world.add("new", job="j-3")
-    first: dict[object, float] = {}
-    for _ in range(30):
-        for one in world.after(PERIOD_SECONDS):
-            first.setdefault(one, world.seconds)
-        if any(fate.cause for fate in world.decided.get("ml/j-2", {}).values()):
-            first.setdefault("wait ends", world.seconds)
-    assert 30 <= first["w-1", "MeetsByName"] <= 30 + 3 * PERIOD_SECONDS
-    assert 15 <= first["wait ends"] <= 15 + 3 * PERIOD_SECONDS
-    assert 60 <= first["new", "NoSecondaryAddress"] <= 60 + 3 * PERIOD_SECONDS
-
-
 def test_a_rank_zero_without_our_label_is_found_by_its_jobs_labels_or_its_name(
     world: World,
 ) -> None:
@@ -306,8 +292,7 @@ def test_a_cause_that_is_gone_is_noticed(world: World) -> None:
     alone["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
     world.add_whole(alone)
     world.add("w-1", status=ADDRESS, annotations={names.MASTER_NAME: "zero"})
-    world.after(0)
-    assert world.after(FIRST_LOOK_SECONDS) == [("w-1", "RankZeroNotInjected")]
+    assert world.later() == [("w-1", "RankZeroNotInjected")]
     world.server.delete(PODS, "zero", "ml")
     assert world.after(60) == [("w-1", "MeetsByName")]
     assert set(world.decided["ml/j-1"].values()) == {Fate(by_name=True)}
@@ -319,25 +304,20 @@ def test_a_rank_zero_that_was_not_attached_ends_its_own_wait_and_the_others(worl
     world.after(0)
     world.after(30)
     fates = world.decided["ml/j-1"]
-    assert fates.keys() == {"uid-m", "uid-w-1"}
+    assert fates.keys() == {"uid-ml-m", "uid-ml-w-1"}
     assert all("was not attached to default/rdma-net@net1" in fate.cause for fate in fates.values())
 
 
-def test_a_namespace_slow_to_list_is_listed_more_rarely(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    honest = world.inspector._reader.pages
-
-    def slow(*arguments: Any, **named: Any) -> Any:
-        world.seconds += 10
-        return honest(*arguments, **named)
-
-    monkeypatch.setattr(world.inspector._reader, "pages", slow)
-    world.add("w-1", age=300)
+def test_a_namespace_slow_to_list_is_listed_more_rarely(world: World) -> None:
+    world.add("w-1")
+    world.add("w-2", job="j-2")
     world.after(0)
-    world.add("w-2", age=300)
-    assert world.after(10 / LIST_SHARE - 1) == []
-    assert ("w-2", "NoSecondaryAddress") in world.after(2)
+    world.request_seconds = 2.0
+    world.after(FIRST_LOOK_SECONDS)
+    world.add("w-3", status="{", job="j-3")
+    world.after(FIRST_LOOK_SECONDS)
+    assert world.after(2.0 / LIST_SHARE - FIRST_LOOK_SECONDS - 1) == []
+    assert ("w-3", "NetworkStatusUnusable") in world.after(1)
 
 
 def test_of_many_pods_with_excessive_metadata_one_owner_is_told(world: World) -> None:
@@ -345,8 +325,8 @@ def test_of_many_pods_with_excessive_metadata_one_owner_is_told(world: World) ->
     for number in range(50):
         world.add(f"w-{number}", annotations=many)
     world.add("w-other", namespace="other", annotations=many)
-    told = world.after(0)
-    assert sorted(told) == sorted({(name, "ExcessiveMetadata") for name, _ in told})
+    told = world.later()
+    assert {reason for _, reason in told} == {"ExcessiveMetadata"}
     assert len(told) == 2, "one of each namespace"
 
 

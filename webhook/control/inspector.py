@@ -6,8 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TypeAlias
 
 from webhook.control.events import PodRef
 from webhook.core import names, podspec
@@ -31,23 +29,20 @@ log = logging.getLogger(__name__)
 
 PERIOD_SECONDS = 5.0
 FIRST_LOOK_SECONDS = 10.0
-"""How long a member waits for a rank 0 that does not publish until it is looked at: most jobs' pods
-are created within seconds."""
-MOST_REQUESTS = 200
-"""Requests of one round, half of them for one namespace; the next round looks at the others."""
+"""How long a member waits until it is looked at: most jobs' pods are created within seconds."""
 REQUEST_SECONDS = 4.0
 JOBS_AT_ONCE = 20
 """Jobs whose members one list asks for."""
 PAGE_SIZE = 100
 """Whole pods of one answer: few at a time, so that they take little memory."""
 MOST_SIBLING_PAGES = 10
+ROUND_SECONDS = 10.0
+"""How long after its beginning a round goes on to another namespace: the next one does the rest,
+and rests for as long before."""
 LIST_SECONDS = 20.0
-"""How long the jobs of one namespace may take in a round: the others wait meanwhile."""
+"""How long the lists of one namespace may take in a round: the others wait meanwhile."""
 LIST_SHARE = 0.05
 """Part of the time that lists of one namespace may take: it rests after one that took long."""
-
-_Fates: TypeAlias = dict[str, tuple[Member | None, dict[str, Fate]]]
-"""By job: its rank 0, and what becomes of each member by uid."""
 
 
 @dataclass(slots=True)
@@ -62,8 +57,8 @@ class _Case:
 class Inspector:
     """Inspect in rounds what *suspects* returns, by lists of the members of their jobs.
 
-    *settle* gets what becomes of the members of one job, by uid, and the rank 0 that this was
-    decided about.
+    *tell* gets a pod, a reason and a message. *settle* gets what becomes of the members of one
+    job, by uid, and the rank 0 that this was decided about.
     """
 
     def __init__(
@@ -74,14 +69,11 @@ class Inspector:
         suspects: Callable[[], Iterable[Suspect]],
         settle: Callable[[tuple[str, str], Member | None, Mapping[str, Fate]], None],
         monotonic: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._reader, self._tell = Reader(connection, REQUEST_SECONDS), tell
-        self._suspects, self._settle = suspects, settle
-        self._monotonic, self._now = monotonic, now
+        self._suspects, self._settle, self._monotonic = suspects, settle, monotonic
         self._cases: dict[object, _Case] = {}
         self._rests_until: dict[str, float] = {}
-        self._asked = 0
 
     def forget(self) -> None:
         """Forget since when pods wait: another replica leads, and its clock counts then."""
@@ -92,12 +84,12 @@ class Inspector:
 
         Return the seconds until the next round.
         """
-        now, self._asked = self._monotonic(), 0
+        now = self._monotonic()
         self._rests_until = {name: end for name, end in self._rests_until.items() if now < end}
         self._collect(now)
         jobs: dict[str, dict[str, list[_Case]]] = {}
         for case in sorted(
-            self._cases.values(), key=lambda case: (not case.suspect.is_stuck, case.due)
+            self._cases.values(), key=lambda one: (not one.suspect.is_stuck, one.due)
         ):
             member = case.suspect.member
             if case.due <= now and member.namespace not in self._rests_until:
@@ -107,67 +99,48 @@ class Inspector:
             if member.job in jobs.get(member.namespace, ()):
                 jobs[member.namespace][member.job].append(case)
         for namespace, cases in jobs.items():
-            if self._asked < MOST_REQUESTS:
+            if self._monotonic() - now < ROUND_SECONDS:
                 self._inspect(namespace, cases, now)
-        return max(1.0, PERIOD_SECONDS - (self._monotonic() - now))
+        return max(PERIOD_SECONDS, self._monotonic() - now)
 
     def _collect(self, now: float) -> None:
         """Take what is suspect now; keep of those known before when they are due."""
         known, self._cases = self._cases, {}
         for suspect in self._suspects():
-            member, zero, _ = suspect
+            zero = suspect.rank_zero
             # one that gets stuck is looked at sooner, and its wait counts for each rank 0
-            key = member.uid, suspect.is_stuck, zero.uid if zero is not None else ""
-            case = known.get(key) or _Case(suspect, self._first_look(suspect, now))
+            key = suspect.member.uid, suspect.is_stuck, zero.uid if zero is not None else ""
+            case = known.get(key) or _Case(suspect, now + FIRST_LOOK_SECONDS)
             case.suspect = suspect
             if case.since is None and suspect.is_stuck:  # its wait step runs
                 case.since = now
             self._cases[key] = case
 
-    def _first_look(self, suspect: Suspect, now: float) -> float:
-        """Choose when to look at a pod; none has been bound for longer than it has existed."""
-        if suspect.is_stuck:
-            return now + FIRST_LOOK_SECONDS
-        if about_status(suspect.member):
-            return now
-        try:
-            age = self._server_time() - datetime.fromisoformat(suspect.member.created)
-            seconds = age.total_seconds()
-        except (ValueError, TypeError):
-            seconds = 0.0
-        return now + min(BOUND_SECONDS, max(0.0, BOUND_SECONDS - seconds))
-
-    def _server_time(self) -> datetime:
-        """Return the time by the clock that wrote what pods carry, where an answer has named it."""
-        return self._reader.answered or self._now()
-
     def _inspect(self, namespace: str, jobs: Mapping[str, list[_Case]], now: float) -> None:
         """Judge the suspects of these jobs of a namespace, by lists of the jobs' members."""
         told: set[tuple[str, str]] = set()
-        most, began = self._asked + MOST_REQUESTS // 2, self._monotonic()
-        for first in range(0, len(jobs), JOBS_AT_ONCE):
-            some = list(jobs)[first : first + JOBS_AT_ONCE]
+        began, keys = self._monotonic(), list(jobs)
+        for first in range(0, len(keys), JOBS_AT_ONCE):
+            some = keys[first : first + JOBS_AT_ONCE]
             cases = [case for job in some for case in jobs[job]]
-            survey = Survey((case.suspect for case in cases), self._server_time)
+            survey = Survey(case.suspect for case in cases)
             try:
-                is_whole = self._show_jobs(namespace, some, cases, survey)
+                self._show_jobs(namespace, some, cases, survey)
             except RequestFailed as error:
                 log.warning("namespace %s: its pods cannot be looked at: %s", namespace, error)
-                is_whole = False
-            if is_whole:
-                self._judge(namespace, cases, survey, now, told)
-            else:  # in a later round, after those that have been due for longer
-                for case in cases:
+                for case in cases:  # in a later round, after those that have been due for longer
                     case.due = now + PERIOD_SECONDS
-            if self._asked >= most or self._monotonic() - began > LIST_SECONDS:
+            else:
+                self._judge(namespace, cases, survey, now, told)
+            if self._monotonic() - began > LIST_SECONDS:
                 break
         ended = self._monotonic()
         self._rests_until[namespace] = ended + (ended - began) / LIST_SHARE
 
     def _show_jobs(
         self, namespace: str, jobs: Iterable[str], cases: Iterable[_Case], survey: Survey
-    ) -> bool:
-        """Show the survey the members of these jobs; return whether it has seen all of them.
+    ) -> None:
+        """Show the survey the members of these jobs.
 
         Where rank 0 is missing, also the job's pods without our label, and the pod of its name.
         Raises RequestFailed.
@@ -178,8 +151,7 @@ class Inspector:
             survey.add(pod)
             selectors[podspec.labels(pod)[names.JOB]] = sibling_selector(pod)
 
-        if self._show(namespace, add, labels=f"{names.JOB} in ({','.join(jobs)})"):
-            return False
+        self._show(namespace, add, labels=f"{names.JOB} in ({','.join(jobs)})")
         missing = {
             suspect.member.job: suspect.name
             for suspect in (case.suspect for case in cases)
@@ -191,7 +163,6 @@ class Inspector:
             self._show(namespace, survey.add, labels=labels, most=MOST_SIBLING_PAGES)
         for name in {first_label(name) for name in missing.values() if name}:
             self._show(namespace, survey.add, fields=f"metadata.name={name},")
-        return True
 
     def _show(
         self,
@@ -201,17 +172,13 @@ class Inspector:
         labels: str = "",
         fields: str = "",
         most: int = 1000,
-    ) -> bool:
-        """Pass on live pods until LIST_SECONDS; return whether there are more."""
-        self._asked += 1
-        began, more = self._monotonic(), False
+    ) -> None:
+        """Pass on live pods. Raises RequestFailed, also where that takes LIST_SECONDS."""
+        began = self._monotonic()
         resource = PODS.select(labels=labels, fields=f"{fields}{UNFINISHED}")
         for page in self._reader.pages(resource, add, namespace, most=most, size=PAGE_SIZE):
-            more = page.more
-            self._asked += more
-            if self._monotonic() - began > LIST_SECONDS:
-                break
-        return more
+            if page.more and self._monotonic() - began > LIST_SECONDS:
+                raise RequestFailed(f"they are not listed after {LIST_SECONDS:.0f} s", 0)
 
     def _judge(
         self,
@@ -222,44 +189,45 @@ class Inspector:
         told: set[tuple[str, str]],
     ) -> None:
         """Judge members, rank 0 first; *told*: what owners were sent in this round."""
-        fates: _Fates = {}
-        for case in sorted(cases, key=lambda case: _precedence(case.suspect.member)):
+        fates: dict[str, tuple[Member | None, dict[str, Fate]]] = {}
+        for case in sorted(cases, key=lambda one: _precedence(one.suspect.member)):
+            member, zero, _ = case.suspect
             case.due = now + BOUND_SECONDS
             try:
-                case.due = now + self._judge_one(case, survey, now, told, fates)
+                fate = self._judge_one(case, survey, now, told)
             except Exception:  # the others are to be judged
-                log.exception("pod %s/%s: cannot be judged", namespace, case.suspect.member.name)
-        for job, (rank_zero, decided) in fates.items():
-            self._settle((namespace, job), rank_zero, decided)
+                log.exception("pod %s/%s: cannot be judged", namespace, member.name)
+            else:
+                if fate is not None:
+                    fates.setdefault(member.job, (zero, {}))[1][member.uid] = fate
+        for job, (zero, decided) in fates.items():
+            self._settle((namespace, job), zero, decided)
 
     def _judge_one(
-        self,
-        case: _Case,
-        survey: Survey,
-        now: float,
-        told: set[tuple[str, str]],
-        fates: _Fates,
-    ) -> float:
-        """Judge one member; return the seconds after which to look again."""
-        suspect, member = case.suspect, case.suspect.member
-        placed = survey.placement(member)
-        complaint, again = about_status(member), BOUND_SECONDS
-        if complaint is None and placed is not None and not member.secondary.address:
-            again = BOUND_SECONDS - placed.seconds
-            complaint = about_address(member, placed) if again <= 0 else None
+        self, case: _Case, survey: Survey, now: float, told: set[tuple[str, str]]
+    ) -> Fate | None:
+        """Judge one member, and choose when to look again; return its fate if it waits."""
+        member, node = case.suspect.member, survey.node(case.suspect.member)
+        if case.since is None and node:
+            case.since = now
+        seconds = 0.0 if case.since is None else now - case.since
+        again, complaint = BOUND_SECONDS, about_status(member)
+        if complaint is None and node and not member.secondary.address:
+            if seconds >= BOUND_SECONDS:
+                complaint = about_address(member, node, seconds)
+            else:
+                again = BOUND_SECONDS - seconds
         if complaint is not None:
-            again = BOUND_SECONDS
             # of too much metadata one owner of the namespace is told
             self._say(told, "" if complaint.reason == EXCESSIVE else member.uid, member, complaint)
+        fate = None
         if member.waits:
-            if case.since is None and placed is not None:
-                case.since = now
-            ruling = survey.rule(suspect, 0.0 if case.since is None else now - case.since)
-            fates.setdefault(member.job, (suspect.rank_zero, {}))[1][member.uid] = ruling.fate
+            ruling = survey.rule(case.suspect, seconds)
+            fate, again = ruling.fate, min(again, ruling.again)
             if ruling.complaint is not None:
                 self._say(told, member.job, member, ruling.complaint)
-            again = min(again, ruling.again)
-        return max(PERIOD_SECONDS, again)
+        case.due = now + max(PERIOD_SECONDS, again)
+        return fate
 
     def _say(
         self, told: set[tuple[str, str]], owner: str, member: Member, complaint: Complaint
