@@ -1,4 +1,4 @@
-"""Send Events that say what is wrong with a pod: few of them, and never at the cost of publishing."""
+"""Send Events that say what is wrong with a pod: few, and never at the cost of publishing."""
 
 from __future__ import annotations
 

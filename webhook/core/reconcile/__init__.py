@@ -1,4 +1,4 @@
-"""Decide what the controller publishes and complains of: pod metadata in, writes out; no clock, no network."""
+"""Decide what the controller publishes and complains of: pods in, writes out; no network."""
 
 from webhook.core.reconcile.jobs import Jobs, Publication
 from webhook.core.reconcile.member import Fate, Member, Unit, beside_claims, read_member
