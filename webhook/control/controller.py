@@ -100,8 +100,7 @@ class Controller:
         self._publisher = Publisher(
             connection,
             self._queue,
-            lacks=self._locked(self._jobs.begin),
-            lost=self._locked(self._jobs.lost),
+            lacks=self._locked(self._jobs.publication),
             may_write=may_write,
             on_result=on_result,
             monotonic=monotonic,
@@ -161,11 +160,11 @@ class Controller:
 
     def pods_waiting(self) -> int:
         """Count the live members that still wait for an address."""
-        return sum(member.waits for member in self._members())
+        return sum(member.waits for member in self._locked(self._jobs.members)())
 
     def pods_excessive(self) -> int:
         """Count the live members with too much metadata to be written to."""
-        return sum(member.is_excessive for member in self._members())
+        return sum(member.is_excessive for member in self._locked(self._jobs.members)())
 
     def namespaces_passed_over(self) -> int:
         """Count the namespaces without the label in which pods carry the job label."""
@@ -175,15 +174,12 @@ class Controller:
 
     def oldest_wait_seconds(self) -> float:
         """Return the age of the oldest live member that still waits; 0 where none does."""
-        created = [one.created for one in self._members() if one.waits and one.created]
+        members = self._locked(self._jobs.members)()
+        created = [one.created for one in members if one.waits and one.created]
         if not created:
             return 0.0
         age = datetime.now(UTC) - datetime.fromisoformat(min(created))
         return max(0.0, age.total_seconds())
-
-    def _members(self) -> list[Member]:
-        with self._lock:
-            return list(self._jobs.members())
 
     def _locked(self, call: Callable[P, T]) -> Callable[P, T]:
         """Return the *call* for any thread."""
@@ -244,8 +240,7 @@ class Controller:
         self._publish(self._locked(self._jobs.settle)(job, rank_zero, fates))
 
     def _sweep(self) -> float:
-        """Publish what somebody else removed, and what was dropped while no replica led."""
-        self._locked(self._jobs.sweep)()
+        """Publish what was refused, and what was dropped while no replica led."""
         self._publish_all()
         return SWEEP_SECONDS
 

@@ -49,9 +49,9 @@ class Result(StrEnum):
 class Publisher:
     """Publish the units of *queue*.
 
-    *lacks* returns what a unit lacks at this moment, *lost* gets what it returned where that was
-    not written. Nothing is sent unless *may_write*. *on_result* gets the result and the seconds
-    since the unit was added. What is refused is left to whoever adds it again.
+    *lacks* returns what a unit lacks at this moment. Nothing is sent unless *may_write*.
+    *on_result* gets the result and the seconds since the unit was added. What is refused is left to
+    whoever adds it again.
     """
 
     def __init__(
@@ -60,13 +60,12 @@ class Publisher:
         queue: FairQueue,
         *,
         lacks: Callable[[Unit], Publication | None],
-        lost: Callable[[Publication], None],
         may_write: Callable[[], bool],
         on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection, self._queue, self._monotonic = connection, queue, monotonic
-        self._lacks, self._lost, self._may_write = lacks, lost, may_write
+        self._lacks, self._may_write = lacks, may_write
         self._on_result = on_result
         self._complained: set[Unit] = set()
         self._threads = [
@@ -110,12 +109,7 @@ class Publisher:
         if wanted is None:
             self._complained.discard(unit)
             return None
-        result, failed = Result.FAILED, None
-        try:
-            result, failed = self._send(unit, wanted)
-        finally:
-            if result is not Result.PUBLISHED:
-                self._lost(wanted)
+        result, failed = self._send(unit, wanted)
         if result in (Result.PUBLISHED, Result.GONE):
             self._complained.discard(unit)
         elif result is not Result.REFUSED:

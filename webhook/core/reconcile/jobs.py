@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from webhook.core import names
@@ -62,13 +63,13 @@ def publication(
     return Publication(member.namespace, member.name, member.uid, annotations)
 
 
+@dataclass(slots=True)
 class _Job:
-    __slots__ = ("fates", "members", "rank_zero")
+    """Hold live members by name, their rank 0, and what was decided about them, by uid."""
 
-    def __init__(self) -> None:
-        self.members: dict[str, Member] = {}
-        self.rank_zero: Member | None = None
-        self.fates: dict[str, Fate] = {}
+    members: dict[str, Member] = field(default_factory=dict)
+    rank_zero: Member | None = None
+    fates: Mapping[str, Fate] = field(default_factory=dict)
 
     @property
     def address(self) -> str:
@@ -78,99 +79,67 @@ class _Job:
     def name(self) -> str:
         return next((one.master_name for one in self.members.values() if one.master_name), "")
 
-    def units(self) -> list[Unit]:
-        """Return its pods, rank 0 first."""
-        first = sorted(self.members.values(), key=lambda member: not member.is_master)
-        return [member.unit for member in first]
+    def lacks(self, member: Member) -> Publication | None:
+        """Return what a member lacks."""
+        if member.is_excessive:
+            return None
+        fate = self.fates.get(member.uid)
+        name = self.name if fate is not None and fate.by_name else ""
+        return publication(member, self.address, fate, name)
+
+    def lacking(self, members: Iterable[Member] | None = None) -> list[Unit]:
+        """Return those of the *members*, or of all, that lack something, rank 0 first."""
+        among = self.members.values() if members is None else members
+        first = sorted(among, key=lambda member: not member.is_master)
+        return [member.unit for member in first if self.lacks(member) is not None]
 
 
 class Jobs:
-    """Index live members by (namespace, job). Not safe to share between threads.
-
-    A write counts as done from its beginning until the watch shows it, so that nothing is written
-    twice.
-    """
+    """Index live members by (namespace, job). Not safe to share between threads."""
 
     def __init__(self) -> None:
         self._jobs: dict[JobKey, _Job] = {}
-        self._member_of: dict[PodKey, Member] = {}
-        self._written: dict[PodKey, Publication] = {}
-        self._overdue: dict[PodKey, Publication] = {}
+        self._members: dict[PodKey, Member] = {}
 
     def update(self, pod: PodKey, member: Member | None) -> list[Unit]:
-        """Put the *pod* (namespace, name) in, or take it out; return the pods to look at.
+        """Put the *pod* (namespace, name) in, or take it out; return the pods that lack something.
 
         A change of rank 0's address concerns all members, rank 0 first, any other change the pod
         itself.
         """
-        former = self._member_of.pop(pod, None)
+        former = self._members.pop(pod, None)
         if member is not None:
-            self._member_of[pod] = member
+            self._members[pod] = member
             key = member.namespace, member.job
             self._jobs.setdefault(key, _Job()).members[member.name] = member
         if former is not None and (member is None or member.job != former.job):
             self._leave(former)
-        if pod in self._written and _is_over(self._written[pod], member):
-            del self._written[pod]
-        concerned = [] if member is None else [member.unit]
+        lacking: list[Unit] = []
         masters = [one for one in (former, member) if one is not None and one.is_master]
         for key in {(one.namespace, one.job) for one in masters}:
-            concerned += self._refresh(key)
-        return self._lacking(concerned)
+            lacking += self._refresh(key)
+        if member is not None and member.unit not in lacking:
+            lacking += self._jobs[member.namespace, member.job].lacking([member])
+        return lacking
 
     def publication(self, unit: Unit) -> Publication | None:
-        """Return what the pod lacks and has not been written.
-
-        None where that is nothing, or the pod is no longer a member.
-        """
-        member = self._member_of.get((unit.namespace, unit.name))
-        if member is None or member.job != unit.job or member.is_excessive:
+        """Return what a pod lacks now; None where that is nothing, or it is no longer a member."""
+        member = self._members.get((unit.namespace, unit.name))
+        if member is None or member.job != unit.job:
             return None
-        job = self._jobs[unit.namespace, unit.job]
-        fate = job.fates.get(member.uid)
-        name = job.name if fate is not None and fate.by_name else ""
-        wanted = publication(member, job.address, fate, name)
-        written = self._written.get((unit.namespace, unit.name))
-        if wanted is None or written is None or written.uid != wanted.uid:
-            return wanted
-        done, all_wanted = written.annotations, wanted.annotations.items()
-        rest = {key: value for key, value in all_wanted if done.get(key) != value}
-        return wanted._replace(annotations=rest) if rest else None
-
-    def begin(self, unit: Unit) -> Publication | None:
-        """Return what is written to the pod now; from here on it counts as written."""
-        wanted = self.publication(unit)
-        if wanted is not None:
-            pod = unit.namespace, unit.name
-            before = self._written.get(pod)
-            earlier = before.annotations if before is not None and before.uid == wanted.uid else {}
-            self._written[pod] = wanted._replace(annotations={**earlier, **wanted.annotations})
-        return wanted
-
-    def lost(self, wanted: Publication) -> None:
-        """Forget a write that has failed."""
-        pod = wanted.namespace, wanted.name
-        if pod in self._written and self._written[pod].uid == wanted.uid:
-            del self._written[pod]
-
-    def sweep(self) -> None:
-        """Forget what was written before the last sweep and never shown: another hand undid it."""
-        for pod, done in self._overdue.items():
-            if self._written.get(pod) is done:
-                del self._written[pod]
-        self._overdue = dict(self._written)
+        return self._jobs[unit.namespace, unit.job].lacks(member)
 
     def units(self) -> list[Unit]:
-        """Return all pods that lack an address now: what a new leader begins with."""
-        return self._lacking(unit for job in self._jobs.values() for unit in job.units())
+        """Return all pods that lack something now: what a new leader begins with."""
+        return [unit for job in self._jobs.values() for unit in job.lacking()]
 
     def member(self, pod: PodKey) -> Member | None:
         """Return the live member of this namespace and name."""
-        return self._member_of.get(pod)
+        return self._members.get(pod)
 
-    def members(self) -> Iterator[Member]:
-        """Yield every live member."""
-        return iter(self._member_of.values())
+    def members(self) -> list[Member]:
+        """Return every live member."""
+        return list(self._members.values())
 
     def suspects(self) -> list[Suspect]:
         """Return the members that lack an address, or whose network-status is faulty."""
@@ -194,11 +163,7 @@ class Jobs:
         if job is None or (job.rank_zero and job.rank_zero.uid) != (rank_zero and rank_zero.uid):
             return []
         job.fates = dict(fates)
-        concerned = [one for one in job.members.values() if one.uid in job.fates]
-        return self._lacking(member.unit for member in concerned)
-
-    def _lacking(self, units: Iterable[Unit]) -> list[Unit]:
-        return [unit for unit in dict.fromkeys(units) if self.publication(unit) is not None]
+        return job.lacking(one for one in job.members.values() if one.uid in fates)
 
     def _leave(self, former: Member) -> None:
         key = former.namespace, former.job
@@ -207,7 +172,7 @@ class Jobs:
             del self._jobs[key]
 
     def _refresh(self, key: JobKey) -> list[Unit]:
-        """Find rank 0 again; return the members to look at where its address is another.
+        """Find rank 0 again; return the members that lack something where it is another.
 
         One whose address is unknown changes nothing.
         """
@@ -220,14 +185,7 @@ class Jobs:
         # what was decided held for the former one; of a new one nothing is known to be wrong
         ended = [one.uid for one in job.members.values() if one.published.wait_ends]
         job.fates = dict.fromkeys(ended, Fate()) if job.rank_zero is not None else {}
-        return job.units() if job.address or job.fates else []
-
-
-def _is_over(written: Publication, member: Member | None) -> bool:
-    """Tell whether the watch shows a write, or another pod in place of the one written to."""
-    if member is None or member.uid != written.uid:
-        return True
-    return written.annotations.items() <= member.published.annotations().items()
+        return job.lacking() if job.address or job.fates else []
 
 
 def _known_of(rank_zero: Member | None) -> object:
