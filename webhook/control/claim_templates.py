@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from sys import intern
 
@@ -43,7 +44,7 @@ NAMING_PODS = PODS.select(labels=names.CLAIMS, fields=UNFINISHED)
 UNNEEDED_SECONDS = 600.0
 """How long a template stays that nobody needs: a job's pods may come one after the other."""
 FOLLOWER_SECONDS = 0.5
-PERIOD_SECONDS, RETRY_SECONDS = 60.0, 10.0
+PERIOD_SECONDS, MOST_PAUSE_SECONDS = 60.0, 10.0
 """How long until all is judged again if nothing changes; where something could not be done."""
 MOST_NAMED = 16
 """How many templates of one pod are kept: its author may write ten thousand names into it."""
@@ -74,7 +75,7 @@ class ClaimTemplates:
             may_write,
             fault="ResourceClaimTemplates are not kept",
             on_lost=lambda: self._unneeded.clear(),
-            most_pause_seconds=RETRY_SECONDS,
+            most_pause_seconds=MOST_PAUSE_SECONDS,
         )
         self._templates = Served(
             connection,
@@ -98,7 +99,6 @@ class ClaimTemplates:
         self._put: Mapping[str, Profile | None] | None = None
         self._profiles: dict[str, Profile] = {}
         self._unneeded: dict[Key, float] = {}
-        self._told: Mapping[str, str] = {}
 
     def start(self) -> None:
         """Start the thread."""
@@ -136,7 +136,7 @@ class ClaimTemplates:
         templates = self._templates.follow()
         if templates is None:
             if any(profile.claims for profile in self._profiles.values()):
-                self._tell({"no ResourceClaimTemplate": f"is made: {CLAIMS_UNSERVED}"})
+                raise RequestFailed(CLAIMS_UNSERVED, 404, PERIOD_SECONDS)
             return PERIOD_SECONDS
         if not self._begun:
             self._begun = True
@@ -144,13 +144,13 @@ class ClaimTemplates:
         if not (templates.synced and self._pods.synced):
             return FOLLOWER_SECONDS
         reached = {name: profile for name, profile in namespaces.items() if name not in self._never}
-        self._tell(self._keep(templates.resource, templates.items.copy(), reached))
-        return RETRY_SECONDS if self._told else PERIOD_SECONDS
+        self._loop.do_each(self._writes(templates.resource, templates.items.copy(), reached))
+        return PERIOD_SECONDS
 
-    def _keep(
+    def _writes(
         self, templates: Resource, there: Mapping[Key, str], reached: Mapping[str, str]
-    ) -> dict[str, str]:
-        """Make what is wanted, remove what nobody needs; return what fails, and why.
+    ) -> Iterator[Callable[[], None]]:
+        """Yield what makes the templates that are wanted, and removes those that nobody needs.
 
         *templates*: in the served version; those that are *there* by uid. *reached*: the namespaces
         whose pods the webhook is sent.
@@ -170,61 +170,29 @@ class ClaimTemplates:
             for key in there
             if key not in wanted and key not in named and reached.get(key[0], "") in known
         }
-        problems = {
-            key: self._make(templates, key[0], claim)
-            for key, claim in wanted.items()
-            if key not in there
-        }
+        for key, claim in wanted.items():
+            if key not in there:
+                yield partial(self._make, templates, key, claim)
         for key, since in self._unneeded.items():
             if now - since >= UNNEEDED_SECONDS:
-                problems[key] = self._remove(templates, key, there[key])
-        return {
-            f"ResourceClaimTemplate {key_text(key)}": each for key, each in problems.items() if each
-        }
+                yield partial(self._remove, templates.object_path(key), there[key])
 
     def _changed(self, _key: Key, _value: object) -> None:
         self._loop.wake()
 
-    def _make(self, templates: Resource, namespace: str, claim: ProfileClaim) -> str:
-        def send() -> Response:
-            return apply_template(self._connection, templates, namespace, claim)
+    def _make(self, templates: Resource, key: Key, claim: ProfileClaim) -> None:
+        response = apply_template(self._connection, templates, key[0], claim)
+        if response.status not in (200, 201):
+            raise RequestFailed(response.problem, response.status)
+        log.info("ResourceClaimTemplate %s: made", key_text(key))
 
-        return self._write("made", send, (200, 201))
-
-    def _remove(self, templates: Resource, key: Key, uid: str) -> str:
+    def _remove(self, path: str, uid: str) -> None:
         """Remove the template of this *uid*; one that is gone, or another by now, is no failure."""
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
-        path = templates.object_path(key)
-
-        def send() -> Response:
-            return self._connection.request("DELETE", path, body=body, timeout=WRITE_SECONDS)
-
-        return self._write("removed", send, (200, 202, 404, 409))
-
-    def _write(self, done: str, send: Callable[[], Response], good: tuple[int, ...]) -> str:
-        """Write, where this replica may; return why that fails.
-
-        Raises RequestFailed where all others would fail too.
-        """
-        if not self._loop.may_write():
-            return ""
-        try:
-            response = send()
-        except RequestFailed as error:
-            if error.is_unconnected:
-                raise
-            return f"is not {done}: {error}"
-        if response.status not in good:
-            return f"is not {done}: {response.problem}"
-        log.info("%s: %s", response.request, done)
-        return ""
-
-    def _tell(self, problems: Mapping[str, str]) -> None:
-        """Log each problem once, until it is over."""
-        for subject, problem in problems.items():
-            if self._told.get(subject) != problem:
-                log.warning("%s %s", subject, problem)
-        self._told = problems
+        response = self._connection.request("DELETE", path, body=body, timeout=WRITE_SECONDS)
+        if response.status not in (200, 202, 404, 409):
+            raise RequestFailed(response.problem, response.status)
+        log.info("%s: removed, since nobody needs it", path)
 
 
 def apply_template(

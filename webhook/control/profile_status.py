@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 
 from webhook.control.claim_templates import apply_template
 from webhook.control.leader_loop import STOP_SECONDS, LeaderLoop
@@ -148,7 +149,7 @@ class ProfileStatus:
         profiles = [obj.content.profile for obj in objects.values() if obj.content.profile]
         networks, claims = self._look_at_networks(profiles), self._look_at_claims(profiles)
         settings, same_labels = self._settings(), same_pod_labels(profiles)
-        is_sound, failed = True, None
+        writes, is_sound = [], True
         for name, obj in objects.items():
             using = users.get(name, [])
             looks: list[NetworkLook] = []
@@ -159,14 +160,8 @@ class ProfileStatus:
             same = same_labels.get(name, "")
             conditions = conditions_of(obj.content, looks, networks, claims, same)
             is_sound = is_sound and all(each.status == "True" for each in conditions)
-            try:
-                self._write(obj, conditions, len(using))
-            except RequestFailed as error:
-                failed = error
-                if error.is_unconnected:
-                    break
-        if failed is not None:
-            raise failed
+            writes.append(partial(self._write, obj, conditions, len(using)))
+        self._loop.do_each(writes)
         return self._period if is_sound else self._unsound
 
     def _look_at_networks(self, profiles: list[Profile]) -> NetworksSeen:
