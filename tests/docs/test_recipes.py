@@ -15,6 +15,7 @@ from tests.docs.recipes import changed, follow
 
 CODES = "tests/diagnose/test_codes.py"
 VALIDATE = "tests/validate/test_definition.py"
+CHECK = "tests/diagnose/check/test_cases.py"
 PAGES = ("add-a-training-system.md", "add-a-step.md", "add-a-finding.md", "add-a-profile-field.md")
 
 
@@ -28,7 +29,7 @@ def test_all_work_in_a_copy(tmp_path: Path) -> None:
     tests = [
         name for page in PAGES for name in follow((ROOT / "docs" / page).read_text(), tmp_path)
     ]
-    assert len(tests) >= len(PAGES) - 1, "a field is shown by the tests that are there"
+    assert len(tests) >= len(PAGES) - 2, "tests that are there show a field and a finding"
     manual = subprocess.run(
         [sys.executable, "-m", "webhook.diagnose.manual"],
         cwd=tmp_path,
@@ -38,7 +39,7 @@ def test_all_work_in_a_copy(tmp_path: Path) -> None:
     assert "\nmake reference\n" in (ROOT / "docs/add-a-finding.md").read_text()
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/findings.md").write_bytes(manual.stdout)  # as `make reference` does
-    tests += [CODES, VALIDATE]
+    tests += [CODES, VALIDATE, CHECK]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(
