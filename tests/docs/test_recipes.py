@@ -1,4 +1,4 @@
-"""The pages that say how to add a training system, a step, a finding and a field work as written."""
+"""The pages that say how to add a training system, a finding and a field work as written."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests import ROOT
 from tests.docs.recipes import changed, follow
 
 CODES = "tests/diagnose/test_codes.py"
-VALIDATE = "tests/validate/test_definition.py"
 CHECK = "tests/diagnose/check/test_cases.py"
-PAGES = ("add-a-training-system.md", "add-a-step.md", "add-a-finding.md", "add-a-profile-field.md")
+VALIDATE = "tests/validate/test_definition.py"
+PAGES = ("add-a-training-system.md", "add-a-finding.md", "add-a-profile-field.md")
 
 
 def test_all_work_in_a_copy(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_all_work_in_a_copy(tmp_path: Path) -> None:
     tests = [
         name for page in PAGES for name in follow((ROOT / "docs" / page).read_text(), tmp_path)
     ]
-    assert len(tests) >= len(PAGES) - 2, "tests that are there show a field and a finding"
+    assert tests, "of the other pages, tests that are there read the cases"
     manual = subprocess.run(
         [sys.executable, "-m", "webhook.diagnose.manual"],
         cwd=tmp_path,
