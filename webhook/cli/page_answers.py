@@ -36,9 +36,8 @@ from webhook.kube.connection import Connection
 from webhook.kube.resource import Key, Resource, key_text, object_key
 from webhook.page.state import Snapshot, read_rank_zero, state_document
 from webhook.world.cluster import Cluster
-from webhook.world.held import read_namespace
 from webhook.world.profiles_read import ProfilesRead, read_file
-from webhook.world.view import REFUSED, PermittedWorld
+from webhook.world.view import REFUSED, PermittedWorld, read_namespace
 
 T = TypeVar("T")
 

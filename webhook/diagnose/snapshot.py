@@ -193,8 +193,7 @@ class Snapshot:
         broken: list[tuple[str, str]] = []
         seen, is_installed, more = 0, False, False
         for page in self.reader.pages(resource, read, namespace, most=self._most_pages):
-            if page.is_first:
-                kept, broken, seen, is_installed = [], [], 0, True
+            is_installed = True
             kept += [value for value in page.objects if value is not None]
             broken += page.broken
             seen, more = seen + len(page.objects), page.more

@@ -27,8 +27,8 @@ from webhook.diagnose.status.status import StatusReading
 from webhook.kube.catalogue import EVENTS, LEASES, NAMESPACES, NODES, PODS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole
-from webhook.world.held import read_namespace
 from webhook.world.profiles_read import ProfilesRead
+from webhook.world.view import read_namespace
 
 T = TypeVar("T")
 
