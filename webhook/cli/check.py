@@ -61,8 +61,8 @@ class _Seconds(click.FloatRange):
 @option(
     "--system-namespace",
     metavar="NS",
-    help="Namespace that fabric-injector is, or will be, installed in. Default: that of its Deployments, else of its webhook "
-    "configuration's Service, else fabric-injector.",
+    help="Namespace that fabric-injector is, or will be, installed in. Default: that of the "
+    "Service that its webhook configuration calls, else fabric-injector.",
 )
 @click.option(
     "--wait",

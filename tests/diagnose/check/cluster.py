@@ -22,7 +22,7 @@ from webhook.cli import main
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.check import rules
-from webhook.diagnose.check.privileges import SHIPPED_POLICIES, judge_installer
+from webhook.diagnose.check.privileges import SHIPPED_POLICIES
 from webhook.diagnose.check.reachability import probe_pod
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.snapshot import Snapshot, run
@@ -84,7 +84,7 @@ def _installed() -> str:
         spec={"holderIdentity": "c", "renewTime": "2026-11-21T12:00:00Z"},
     )
     secret = {"tls.crt": base64.b64encode(b"x").decode(), "tls.key": "%%%"}
-    kueue, volcano = "kueue.x-k8s.io/v1beta2", "scheduling.volcano.sh/v1beta1"
+    kueue = "kueue.x-k8s.io/v1beta2"
     groups = [{"coveredResources": ["cpu", "rdma/hca"]}]
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     injected = probe_pod("shared")
@@ -121,8 +121,6 @@ def _installed() -> str:
             "kueue-manager-config",
             data={"c.yaml": "resources: {excludeResourcePrefixes: [example.com]}"},
         ),
-        "/apis/scheduling.volcano.sh": {"preferredVersion": {"groupVersion": volcano}},
-        f"/apis/{volcano}/queues": [named("default", spec={"capability": {"rdma/hca": "8"}})],
         f"{admission}/mutatingwebhookconfigurations": [
             manifest("mutating-webhook-configuration.yaml"),
             named("lws-x", webhooks=[]),
@@ -203,5 +201,5 @@ def findings(
     connection: HostileConnection, name: str, namespace: str = "", **options: Any
 ) -> list[Finding]:
     """Return what one rule of `check` finds there."""
-    [rule] = [each for each in (*rules(), judge_installer) if each.__name__ == name]
+    [rule] = [each for each in rules() if each.__name__ == name]
     return run((rule,), Snapshot(connection, namespace, **options))

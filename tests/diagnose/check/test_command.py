@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
 import pytest
 
-from tests.diagnose.check.cluster import installed, invoke
+from tests.diagnose.check.cluster import change, installed, invoke
 from tests.diagnose.hostile import HostileConnection
 from webhook.cli import check
 from webhook.core import names
@@ -16,8 +15,7 @@ from webhook.diagnose.check import open_snapshot
 from webhook.diagnose.finding import ok
 from webhook.diagnose.snapshot import UNREAD
 
-DEPLOYMENTS = "/apis/apps/v1/deployments"
-CONFIGURATION = f"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{names.WEBHOOK_CONFIGURATION}"
+CONFIGURATIONS = "mutatingwebhookconfigurations"
 
 
 def told(connection: HostileConnection, *arguments: str) -> dict[str, Any]:
@@ -25,41 +23,14 @@ def told(connection: HostileConnection, *arguments: str) -> dict[str, Any]:
     return found
 
 
-def with_namespaces(connection: HostileConnection, *spaces: str) -> HostileConnection:
-    """Let our Deployments be in these namespaces."""
-    shipped = connection.objects["/apis/apps/v1/namespaces/fabric-injector/deployments"]
-    found = []
-    for space in spaces:
-        for each in copy.deepcopy(shipped):
-            each["metadata"]["namespace"] = space
-            found.append(each)
-    connection.objects[DEPLOYMENTS] = found
-    return connection
-
-
-def with_service(connection: HostileConnection, namespace: str) -> HostileConnection:
-    client = {"service": {"namespace": namespace, "name": "s"}}
-    metadata = {"name": names.WEBHOOK_CONFIGURATION}
-    connection.objects[CONFIGURATION] = {
-        "metadata": metadata,
-        "webhooks": [{"name": "a", "clientConfig": client}],
-    }
-    return connection
-
-
-def test_finds_the_namespace_of_the_installation() -> None:
-    found = (
-        open_snapshot(connection).system_namespace
-        for connection in (
-            installed(),
-            with_namespaces(installed(), "rdma-system"),
-            with_service(installed(), "called"),
-            with_service(with_namespaces(installed(), "rdma-system"), "called"),
-            with_service(with_namespaces(installed(), "called", "another"), "called"),
-            with_namespaces(installed(), "b", "a"),
-        )
-    )
-    assert list(found) == ["fabric-injector", "rdma-system", "called", "rdma-system", "called", "a"]
+def test_the_configuration_says_where_the_installation_is() -> None:
+    elsewhere, nowhere = installed(), installed()
+    service = {"clientConfig": {"service": {"namespace": "called"}}}
+    change(elsewhere, {CONFIGURATIONS: {0: {"webhooks": {0: service}}}})
+    change(nowhere, {CONFIGURATIONS: []})
+    assert open_snapshot(elsewhere).system_namespace == "called"
+    assert open_snapshot(nowhere).system_namespace == "fabric-injector"
+    assert open_snapshot(elsewhere, system_namespace="given").system_namespace == "given"
 
 
 def test_a_namespace_of_pods_is_looked_at_alone() -> None:

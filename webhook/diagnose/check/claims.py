@@ -8,7 +8,7 @@ from typing import Any
 
 from webhook.core.claim_templates import stored_spec, template_name, template_spec
 from webhook.core.model import Object
-from webhook.diagnose.check.needs import claims_by_namespace, known_profiles
+from webhook.diagnose.check.needs import known_profiles, users
 from webhook.diagnose.common import CLAIM_TEMPLATE_MISSING
 from webhook.diagnose.finding import Code, Finding
 from webhook.diagnose.snapshot import Snapshot, at_once
@@ -59,10 +59,13 @@ def check_templates(snapshot: Snapshot) -> Iterator[Finding]:
     """Compare the templates that the controller keeps with what the profiles say."""
     if known_profiles(snapshot).claims_problem:
         return
+    spaces = users(snapshot)
     needed = {
         (namespace, template_name(claim)): template_spec(claim)
-        for namespace, claims in claims_by_namespace(snapshot).items()
-        for claim in claims
+        for profile in known_profiles(snapshot).profiles.values()
+        for namespace in spaces.get(profile.name, ())
+        if profile.is_for(namespace)
+        for claim in profile.claims
     }
     resource = snapshot.served(RESOURCE_CLAIM_TEMPLATES) if needed else None
     if resource is None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 from webhook.core.model import Object
 from webhook.diagnose.check.configuration import matches_pod_creation
@@ -33,48 +32,21 @@ INJECTOR_CALLED_LATER = Code(
 )
 
 
-class _Known(NamedTuple):
-    """Describe a webhook by a part of its configuration's, its own or its Service's name."""
-
-    pattern: re.Pattern[str]
-    message: str
-    action: str
-
-
 _USE_ONE = "use one of the two in a namespace"
-_COLLIDING = (
-    _Known(
-        re.compile("network-resources-injector"),
+_COLLIDING: Mapping[str, tuple[str, str]] = {
+    "network-resources-injector": (
         "is network-resources-injector: it requests the devices of a pod's networks too",
         INJECTOR_COLLIDES.action,
     ),
-    _Known(
-        re.compile("spiderpool|spidernet"),
-        "is Spiderpool: pods with its annotations may get its networks and devices besides ours",
-        _USE_ONE,
-    ),
-    _Known(
-        re.compile("erdma"),
-        "is Alibaba Cloud's eRDMA controller: pods may get its devices besides ours",
-        _USE_ONE,
-    ),
-    _Known(
-        re.compile("kubemacpool"),
+    "spiderpool|spidernet": ("is Spiderpool: it adds networks and devices of its own", _USE_ONE),
+    "erdma": ("is Alibaba Cloud's eRDMA controller: it adds devices of its own", _USE_ONE),
+    "kubemacpool": (
         "is KubeMacPool: it gives no addresses to networks that are added after it",
         "give no MAC range to the networks of the profiles",
     ),
-)
-_BEFORE = (
-    "lws-",
-    "jobset-",
-    "kueue-",
-    "volcano-",
-    "trainer",
-    "training-operator",
-    "kubeflow",
-    "kubedl",
-    "kuberay",
-)
+}
+"""What is known of a webhook, by a part of its configuration's, its own or its Service's name."""
+_BEFORE = ("jobset-", "kubedl", "kubeflow", "kueue-", "lws-", "train", "volcano-")
 """Beginnings of the names of training systems' configurations."""
 
 
@@ -91,13 +63,13 @@ def check_injectors(snapshot: Snapshot) -> Iterator[Finding]:
             continue
         texts = " ".join([name, *(f"{each.get('name')} {_service(each)}" for each in entries)])
         subject = f"MutatingWebhookConfiguration {name}"
-        known = next((each for each in _COLLIDING if each.pattern.search(texts)), None)
+        known = next((each for key, each in _COLLIDING.items() if re.search(key, texts)), None)
         if "fabric-injector" in texts:
             message = "calls fabric-injector too: every pod is sent twice"
             action = f"delete it, or give --webhook-configuration in place of {own}"
             yield INSTALLED_TWICE.fail(subject, message, action)
         elif known is not None:
-            yield INJECTOR_COLLIDES.warn(subject, known.message, known.action)
+            yield INJECTOR_COLLIDES.warn(subject, *known)
         elif name.startswith(_BEFORE) and name > own:
             message = f"is called after {own}, which reads what it writes on pods"
             yield INJECTOR_CALLED_LATER.warn(subject, message)

@@ -18,7 +18,7 @@ from webhook.core.cluster.demand import (
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import ProfileClaim, Profiles
+from webhook.core.profiles import Profiles
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.kube.catalogue import (
     CONFIG_MAPS,
@@ -111,17 +111,6 @@ def config_map(snapshot: Snapshot, key: Key) -> Mapping[str, str]:
         return snapshot.find(CONFIG_MAPS, key, config_map_data) or {}
     except Unread:
         return {}
-
-
-def claims_by_namespace(snapshot: Snapshot) -> Mapping[str, Sequence[ProfileClaim]]:
-    """Return the claims that pods of each namespace get."""
-    found: dict[str, list[ProfileClaim]] = {}
-    spaces = users(snapshot)
-    for profile in known_profiles(snapshot).profiles.values():
-        for namespace in spaces.get(profile.name, ()) if profile.claims else ():
-            if profile.is_for(namespace):
-                found.setdefault(namespace, []).extend(profile.claims)
-    return found
 
 
 def demands(snapshot: Snapshot) -> Sequence[Demand]:
@@ -219,27 +208,11 @@ def is_installed(snapshot: Snapshot) -> bool:
 
 
 def find_system_namespace(snapshot: Snapshot) -> str:
-    """Return the namespace of our Deployments, else of the Service that our configuration calls.
-
-    Of several namespaces that of the Service is meant, else the default, else the first by name.
-    """
-    ours = DEPLOYMENTS.select(labels="app.kubernetes.io/name=fabric-injector")
+    """Return the namespace of the Service that our configuration calls, else the default."""
     try:
-        found = {each.namespace for each in snapshot.list_all(ours, read_deployment, partly=True)}
+        found = configuration(snapshot)
     except Unread:
-        found = set()
-    if len(found) == 1:
-        return found.pop()
-    for each in (*_service_namespaces(snapshot), DEFAULT_NAMESPACE):
-        if not found or each in found:
-            return each
-    return min(found)
-
-
-def _service_namespaces(snapshot: Snapshot) -> list[str]:
-    try:
-        found = snapshot.find(WEBHOOK_CONFIGURATIONS, ("", snapshot.configuration), whole)
-    except Unread:
-        return []
+        found = None
     services = [(each.get("clientConfig") or {}).get("service") for each in webhooks_of(found)]
-    return [each["namespace"] for each in services if each and each.get("namespace")]
+    spaces = [each["namespace"] for each in services if each and each.get("namespace")]
+    return spaces[0] if spaces else DEFAULT_NAMESPACE

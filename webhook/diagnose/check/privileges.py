@@ -27,12 +27,6 @@ PRIVILEGES_EXCESSIVE = Code(
     "The account may do dangerous things that it does not need.",
     "remove the role binding that grants them beside the shipped ones",
 )
-INSTALLER_LACKING = Code(
-    "installer-lacking",
-    "privileges",
-    "You may not do everything that installation takes.",
-    "ask an administrator of the cluster to install it",
-)
 POLICIES_MISSING = Code(
     "policies-missing",
     "privileges",
@@ -40,11 +34,10 @@ POLICIES_MISSING = Code(
     f"apply the manifests again: {APPLY}",
 )
 _ADMISSION = "admissionregistration.k8s.io"
-_RBAC = "rbac.authorization.k8s.io"
 
 
 class Access(NamedTuple):
-    """Name one thing that an account may do; *resource* as ``pods/status``; *namespace* empty: in all."""
+    """Name what an account may do; *resource* as ``pods/status``; *namespace* empty: in all."""
 
     verb: str
     group: str
@@ -89,10 +82,6 @@ def needed(
     ]
 
 
-_ACCOUNTS: Mapping[Role, str] = {
-    "webhook": "fabric-injector-webhook",
-    "controller": "fabric-injector-controller",
-}
 _OF_CERTIFICATES = ("mutatingwebhookconfigurations", "secrets")
 """What only a controller that keeps the certificates touches."""
 _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
@@ -121,82 +110,37 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
     ),
 }
 
-EXCESSIVE: Mapping[Role, tuple[Access, ...]] = {
-    "webhook": (
-        Access("create", "", "pods"),
-        Access("patch", "", "pods"),
-        Access("list", "", "secrets"),
-        Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
-        Access("patch", _ADMISSION, "validatingwebhookconfigurations"),
-    ),
-    "controller": (
-        Access("create", "", "pods"),
-        Access("patch", "", "pods"),
-        Access("list", "", "secrets"),
-        Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
-        Access("patch", "fabric-injector.io", "fabricprofiles"),
-        Access("patch", _ADMISSION, "validatingwebhookconfigurations"),
-    ),
-}
+EXCESSIVE = (
+    Access("create", "", "pods"),
+    Access("patch", "", "pods"),
+    Access("list", "", "secrets"),
+    Access("patch", "fabric-injector.io", "fabricprofiles"),
+    Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
+    Access("patch", _ADMISSION, "validatingwebhookconfigurations"),
+)
 """What neither account needs, and what would make a stolen token of it dangerous."""
-
 SHIPPED_POLICIES: Mapping[str, str] = {
     "fabric-injector-addresses": "the controller's account may change more of pods than it needs",
     "fabric-injector-anti-affinity": "a tenant's pods may keep the injector's own from every node",
-    "fabric-injector-ca-bundle": "the controller's account may change more of webhook configurations than it needs",
+    "fabric-injector-ca-bundle": "the controller's account may change more of the configuration",
     "fabric-injector-created": "the controller's account may create more than it needs",
-    "fabric-injector-claim-templates": "the controller's account may make and remove ResourceClaimTemplates of others",
+    "fabric-injector-claim-templates": "the controller's account may change others' ResourceClaimTemplates",
     "fabric-injector-copies": "copies of injected pods may wait for addresses that nobody publishes",
     "fabric-injector-events": "the controller's account may write and change Events of others",
-    "fabric-injector-priority": "any pod may take the priority class that is kept for the injector's own",
+    "fabric-injector-priority": "any pod may take the priority class of the injector's own",
 }
-"""ValidatingAdmissionPolicies that the manifests hold, each with a binding of its name, and what may happen without."""
-
-
-PRIORITY_CLASS = "fabric-injector"
-_OF_PRIORITY_CLASS = "fabric-injector-priority"
-
-
-def to_install(namespace: str) -> list[Access]:
-    """Return what the caller needs to apply the manifests."""
-    cluster = (
-        ("apiextensions.k8s.io", "customresourcedefinitions"),
-        ("", "namespaces"),
-        ("scheduling.k8s.io", "priorityclasses"),
-        (_RBAC, "clusterroles"),
-        (_RBAC, "clusterrolebindings"),
-        (_ADMISSION, "validatingadmissionpolicies"),
-        (_ADMISSION, "validatingadmissionpolicybindings"),
-        (_ADMISSION, "mutatingwebhookconfigurations"),
-    )
-    own = (
-        ("", "serviceaccounts"),
-        ("", "services"),
-        ("", "configmaps"),
-        ("apps", "deployments"),
-        ("policy", "poddisruptionbudgets"),
-        (_RBAC, "roles"),
-        (_RBAC, "rolebindings"),
-    )
-    label = [Access("patch", "", "namespaces")]
-    return (
-        [Access("create", *each) for each in cluster]
-        + [Access("create", *each, namespace) for each in own]
-        + label
-    )
+"""The ValidatingAdmissionPolicies of the manifests, and what may happen without each."""
 
 
 def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
     """Judge both accounts by the API server's answer to each access that they need or should lack."""
     ours = deployments(snapshot)
     keeps = all(each.keeps_certificates for each in ours)
-    accounts = dict(_ACCOUNTS) | {each.role: each.account for each in ours}
-    for role, name in accounts.items():
-        need = needed(
-            role, snapshot.system_namespace, snapshot.configuration, keeps_certificates=keeps
-        )
+    own = snapshot.system_namespace
+    for role, name in {each.role: each.account for each in ours}.items():
+        need = needed(role, own, snapshot.configuration, keeps_certificates=keeps)
         missing = [each for each, may in _ask(snapshot, need, name) if not may]
-        surplus = [each for each, may in _ask(snapshot, EXCESSIVE[role], name) if may]
+        surplus = [each for each, may in _ask(snapshot, EXCESSIVE, name) if may]
         subject = f"ServiceAccount {name}"
         if missing:
             action = f"{PRIVILEGES_LACKING.action}; its role is in rbac-{role}.yaml"
@@ -208,18 +152,6 @@ def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
         if not missing and not surplus:
             message = f"may do all {len(need)} things that it needs, and nothing dangerous besides"
             yield ok("privileges", subject, message)
-
-
-def judge_installer(snapshot: Snapshot) -> Iterator[Finding]:
-    """Say before installation that nothing is there, and whether the caller may install."""
-    where = f"namespace {snapshot.system_namespace}"
-    yield ok("installation", "fabric-injector", f"is not installed yet in {where}")
-    need = to_install(snapshot.system_namespace)
-    missing = [str(each) for each, may in _ask(snapshot, need) if not may]
-    if missing:
-        yield INSTALLER_LACKING.warn("you", f"may not {listed(missing)}")
-    else:
-        yield ok("privileges", "you", f"may do all {len(need)} things that installation takes")
 
 
 def _ask(
@@ -236,8 +168,8 @@ def check_policies(snapshot: Snapshot) -> Iterator[Finding]:
         snapshot.list_all(POLICY_BINDINGS, _policy)
     )
     wanted = dict(SHIPPED_POLICIES)
-    if PRIORITY_CLASS not in classes:
-        del wanted[_OF_PRIORITY_CLASS]
+    if "fabric-injector" not in classes:
+        del wanted["fabric-injector-priority"]
     subject = "ValidatingAdmissionPolicies"
     if missing := [name for name in wanted if name not in there]:
         consequences = "; ".join(wanted[name] for name in missing)

@@ -1,4 +1,4 @@
-"""Look at what limits pods by their devices: ResourceQuotas, and queues of Kueue and Volcano."""
+"""Look at what limits pods by their devices: ResourceQuotas, and queues of Kueue."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity, stored_quantity
 from webhook.core.yaml_reader import read_documents
-from webhook.diagnose.check.needs import claims_by_namespace, config_map, demands, labelled
+from webhook.diagnose.check.needs import config_map, demands, labelled
 from webhook.diagnose.finding import Code, Finding
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.diagnose.wording import listed
-from webhook.kube.catalogue import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_QUOTAS, VOLCANO_QUEUES
+from webhook.kube.catalogue import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_QUOTAS
 from webhook.kube.reader import whole
 from webhook.kube.resource import Resource
 
@@ -25,18 +25,12 @@ QUOTA_TOO_SMALL = Code(
     "The ResourceQuota leaves no room for the devices that a training pod gets.",
     "raise the ResourceQuota, or end other pods that it counts",
 )
-QUEUE_LACKS = Code(
-    "queue-lacks",
+CLUSTER_QUEUE_LACKS = Code(
+    "cluster-queue-lacks",
     "quotas",
-    "A queue of Kueue or Volcano does not admit pods with the injected devices.",
-    "add the devices to the queue, or to excludeResourcePrefixes of Kueue's configuration",
+    "A ClusterQueue of Kueue does not cover the injected devices.",
+    "add them to coveredResources, or to excludeResourcePrefixes of Kueue's configuration",
 )
-MOST_OF_A_CLAIM = 32
-"""What a quota counts for allocationMode: All.
-
-Source: kubernetes pkg/quota/v1/evaluator/core/resource_claims.go.
-"""
-_CLASS_QUOTA = ".deviceclass.resource.k8s.io/devices"
 _KUEUE = ("kueue-system", "kueue-manager-config")
 
 
@@ -57,19 +51,12 @@ def read_quota(obj: Object) -> Quota:
 
 
 def check_quotas(snapshot: Snapshot) -> Iterator[Finding]:
-    """Name the quotas of labelled namespaces that refuse devices or claims of the profiles."""
+    """Name the quotas of labelled namespaces that refuse devices of the profiles."""
     found = snapshot.list_all(RESOURCE_QUOTAS, read_quota, snapshot.namespace, partly=True)
-    asked, claims = demands(snapshot), claims_by_namespace(snapshot)
+    asked = demands(snapshot)
     for quota in found:
-        takes = {f"requests.{key}": most for key, most in devices(asked, quota.namespace).items()}
-        for claim in claims.get(quota.namespace, ()):
-            for request in claim.requests:
-                is_all = request.allocation_mode == "All"
-                key = request.device_class_name + _CLASS_QUOTA
-                number = MOST_OF_A_CLAIM if is_all else request.count or 1
-                takes[key] = takes.get(key, Fraction(0)) + number
-        for key, amount in takes.items():
-            if key in quota.hard:
+        for resource, amount in devices(asked, quota.namespace).items():
+            if (key := f"requests.{resource}") in quota.hard:
                 yield from judge(quota, key, amount)
 
 
@@ -87,14 +74,14 @@ def judge(quota: Quota, key: str, amount: Fraction) -> Iterator[Finding]:
 
 
 def devices(asked: Iterable[Demand], namespace: str) -> dict[str, Fraction]:
-    """Return the devices that a pod of this namespace takes, of all where it is empty."""
-    found: dict[str, Fraction] = {}
-    for demand in asked:
-        if not namespace or namespace in demand.namespaces:
-            for resource, amount in demand.resources.items():
-                if "/" in resource:
-                    found[resource] = max(found.get(resource, Fraction(0)), Fraction(amount))
-    return found
+    """Return the devices that a pod of this namespace takes."""
+    return {
+        resource: Fraction(amount)
+        for demand in asked
+        if namespace in demand.namespaces
+        for resource, amount in demand.resources.items()
+        if "/" in resource
+    }
 
 
 def check_kueue(snapshot: Snapshot) -> Iterator[Finding]:
@@ -114,15 +101,17 @@ def check_kueue(snapshot: Snapshot) -> Iterator[Finding]:
     for local in _list(snapshot, LOCAL_QUEUES):
         namespace = local["metadata"].get("namespace") or ""
         queue = (local.get("spec") or {}).get("clusterQueue") or ""
-        for resource in devices(asked, namespace) if namespace in spaces else ():
-            if resource not in covered.get(queue, resource) and not resource.startswith(excluded):
+        if namespace not in spaces or queue not in covered:
+            continue
+        for resource in devices(asked, namespace):
+            if resource not in covered[queue] and not resource.startswith(excluded):
                 lacking.setdefault((queue, resource), []).append(namespace)
     for (queue, resource), namespaces in lacking.items():
         whose = listed(dict.fromkeys(namespaces))
         message = (
             f"does not cover {resource}, so plain pods and pod groups of {whose} stay suspended"
         )
-        yield QUEUE_LACKS.warn(f"ClusterQueue {queue}", message)
+        yield CLUSTER_QUEUE_LACKS.warn(f"ClusterQueue {queue}", message)
 
 
 def _covered(queue: Object) -> set[str]:
@@ -140,24 +129,6 @@ def excluded_prefixes(data: Mapping[str, str]) -> tuple[str, ...]:
         if isinstance(prefixes, list):
             return tuple(each for each in prefixes if isinstance(each, str))
     return ()
-
-
-def check_volcano(snapshot: Snapshot) -> Iterator[Finding]:
-    """Name the Volcano queues whose capability does not hold one pod.
-
-    What it does not name is not limited. Source: volcano pkg/scheduler/plugins/capacity.
-    """
-    takes = devices(demands(snapshot), "")
-    for queue in _list(snapshot, VOLCANO_QUEUES) if takes else ():
-        capability = (queue.get("spec") or {}).get("capability") or {}
-        for resource, amount in takes.items():
-            if resource in capability and stored_quantity(capability[resource]) < amount:
-                has = f"capability has {resource}: {capability[resource]}"
-                message = f"{has}, and a pod takes {format_quantity(amount)}: it stays Pending"
-                action = "raise capability of the queue"
-                yield QUEUE_LACKS.warn(
-                    f"Volcano queue {queue['metadata']['name']}", message, action
-                )
 
 
 def _list(snapshot: Snapshot, resource: Resource) -> tuple[Object, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 
 from webhook.core import names
 from webhook.core.errors import MalformedReview
@@ -21,7 +20,6 @@ from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.injected import is_injected
 from webhook.diagnose.refusal import read_refusal
 from webhook.diagnose.snapshot import Snapshot, Unread
-from webhook.diagnose.wording import duration
 from webhook.kube.connection import RequestFailed
 
 WEBHOOK_UNTRIED = Code(
@@ -42,34 +40,10 @@ WEBHOOK_PASSED_OVER = Code(
     "A pod came back as it was: the webhook was not called, or its failure was ignored.",
     "look at the configuration's selectors; with failurePolicy Ignore, at the webhook's pods",
 )
-CLOCK_OFF = Code(
-    "clock-off",
-    "clock",
-    "This machine's clock and the API server's differ by more than 30 seconds.",
-    "set the clock; the other findings go by the API server's time",
-)
-MOST_SKEW = timedelta(seconds=30)
-"""The least difference of clocks that is reported; the header has whole seconds."""
 PROBE = "fabric-injector-check-"
 MOST_ATTEMPTS = 3
 """Namespaces in which a dry run is tried until one tells."""
 _MOST_TEXT = 600
-
-
-def check_clock(snapshot: Snapshot) -> Iterator[Finding]:
-    """Compare this clock with the API server's, by which everything is judged."""
-    server = snapshot.ask_time()
-    if server is not None:
-        yield judge_clock(datetime.now(UTC) - server)
-
-
-def judge_clock(skew: timedelta) -> Finding:
-    """Judge how far this machine's clock is ahead of the API server's."""
-    if abs(skew) <= MOST_SKEW:
-        return ok("clock", "this machine", "agrees with the API server's clock")
-    way = "ahead of" if skew > timedelta(0) else "behind"
-    message = f"is {duration(abs(skew).total_seconds())} {way} the API server"
-    return CLOCK_OFF.warn("this machine", message)
 
 
 def check_reachability(snapshot: Snapshot) -> Iterator[Finding]:
