@@ -17,6 +17,8 @@ from tests.profiles import as_text
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
+from webhook.diagnose.finding import Code as NewCode
+from webhook.diagnose.lease import LEASE_STALE
 
 from .site import Site
 
@@ -56,7 +58,7 @@ class Situation:
     """
 
     make: Callable[[Site, "Situation"], str]
-    code: Code
+    code: Code | NewCode
     says: str
     do: str
     profile: str | None = "shared"
@@ -378,8 +380,8 @@ SITUATIONS: Mapping[str, Situation] = {
     ),
     "controller dead": Situation(
         controller_is_dead,
-        Code.LEASE_STALE,
-        "Lease … was renewed last",
+        LEASE_STALE,
+        "Lease … was last renewed",
         "is the controller running?",
     ),
     "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, "IPC_LOCK", "run as root"),

@@ -354,7 +354,7 @@ def test_the_table_and_the_document(profiles: Path) -> None:
     assert "fail job bert-" in lines[1]
     assert "has no rank-0 pod" in lines[1]
     assert lines[2].split()[:3] == ["research", "albert", "Running"]
-    assert lines[-1].startswith("code: rank-zero-missing; what one means: ")
+    assert lines[-1].startswith("code: rank-zero-missing; for details: ")
     assert result.exit_code == 1
     document = json.loads(
         invoke(connection, "-A", "--profiles", str(profiles), "-o", "json").stdout
@@ -436,7 +436,7 @@ def test_a_watch_keeps_its_lines_for_the_codes(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) < 12
     assert " ".join(lines).endswith(
-        "code: rank-zero-missing; what one means: fabric-injector check --explain CODE"
+        "code: rank-zero-missing; for details: fabric-injector explain --code CODE"
     )
 
 

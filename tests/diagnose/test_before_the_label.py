@@ -8,7 +8,7 @@ from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
 from webhook.core.reconcile import Suspect, read_member
 from webhook.core.reconcile.rank_zero import Survey
-from webhook.diagnose.check.earlier_pods import check_earlier_pods
+from webhook.diagnose.check.earlier_pods import judge
 from webhook.diagnose.explain.explanation import explain
 
 
@@ -35,7 +35,7 @@ def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(
     assert ruling.fate.cause == ruling.complaint.message, "the wait ends with what the Event says"
     worker["metadata"]["annotations"][names.WAIT_ENDS] = ruling.fate.cause
     [seen, ended] = [each for each in explain(scene.reading).findings if each.level != "ok"]
-    [earlier] = check_earlier_pods([master])
+    [earlier] = judge([master])
     for told in (
         ruling.complaint.message,
         f"{seen.message}: {seen.action}",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.cli.findings import (
+    code_option,
     echo,
     print_codes,
     print_findings,
@@ -59,6 +60,7 @@ _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
     default="table",
     text="Form of the answer. json: one document for programs, with each finding's stable code.",
 )
+@code_option
 @cluster_options
 def command(
     target: str | None,

@@ -20,15 +20,13 @@ from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
-from webhook.diagnose.check import Subject, examine
+from webhook.diagnose.check import check, open_snapshot
 from webhook.diagnose.codes import Code
 from webhook.diagnose.collect.collector import Collector
-from webhook.diagnose.collect.inventory import take_inventory
 from webhook.diagnose.collect.job import Target, read_job, read_profiles
 from webhook.diagnose.collect.status import read_status
-from webhook.diagnose.collect.system_namespace import DEFAULT, find_system_namespace
 from webhook.diagnose.explain.explanation import explain
-from webhook.diagnose.finding import Finding, count, grouped, worst_first
+from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.status.status import JobStatus, look_at_all
 from webhook.diagnose.wording import listed
@@ -74,7 +72,7 @@ class PageAnswers:
         self.namespace = namespace or connection.namespace or "default"
         self._connection, self._profiles = connection, profiles
         self._given_namespace = system_namespace
-        self._system_namespace = system_namespace or DEFAULT
+        self._system_namespace = system_namespace or "fabric-injector"
         self._one_look = threading.Lock()
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
@@ -197,16 +195,13 @@ class PageAnswers:
                 if self._profiles
                 else None
             )
-            subject = Subject()
-            space = self._given_namespace or find_system_namespace(
-                self._connection, subject.configuration
+            snapshot = open_snapshot(
+                self._connection, system_namespace=self._given_namespace, given=given
             )
-            found = worst_first(
-                examine(take_inventory(self._connection, replace(subject, namespace=space), given))
-            )
+            found = check(snapshot)
         return fit(
             {
-                "systemNamespace": space,
+                "systemNamespace": snapshot.system_namespace,
                 "findings": [
                     {**each.as_json(), "means": each.code.means} for each in grouped(found)
                 ],

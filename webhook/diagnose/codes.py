@@ -29,117 +29,22 @@ class Code(Enum):
 
     # what it means on one line, what to do on the next
     # fmt: off
-    CLOCK_RIGHT = "clock", "This machine's clock agrees with the API server's."
-    CLOCK_OFF = ("clock", "This machine's clock and the API server's differ by more than 30 seconds.",
-        "set the clock; all that follows is judged by the API server's time")
-    CLOCK_UNKNOWN = ("clock", "The API server's answers carry no time.",
-        "all is judged by this machine's clock: see that it is right")
 
-    LEASE_HELD = "lease", "A controller holds the Lease and renews it."
-    LEASE_MISSING = ("lease", "The controller's Lease does not exist, so no controller has ever led.",
-        "look at the controller's pods and their logs")
-    LEASE_FREE = ("lease", "No controller holds the Lease, so that no address is published.",
-        "look at the controller's pods and their logs")
-    LEASE_STALE = ("lease", "The controller that holds the Lease has not renewed it for longer than it lasts.",
-        "look at the controller's pods and their logs")
-    LEASE_AHEAD = ("lease", "The Lease was renewed at a time that is yet to come.",
-        "set the clock of the node that the controller runs on")
 
-    PROFILES_VALID = "profiles", "The profiles can be used."
-    PROFILE_INVALID = ("profiles", "A profile, or the settings of the whole cluster, has a fault.",
-        "correct it; a webhook that runs keeps the last good content, and one that starts does not use this one")
-    PROFILES_MISSING = ("profiles", "There are no profiles where the webhook reads them.",
-        "create them there: the webhook does not start without its profiles file")
-    SETTING_INERT = ("profiles", "A setting of the profile has no effect beside another one.",
-        "leave one of the two out")
-    DEFINITION_AGREES = "profiles", "The API server knows FabricProfiles as this version does."
-    DEFINITION_MISSING = ("profiles", "The CustomResourceDefinition of FabricProfile does not exist, so there are no profiles.",
-        f"apply the manifests again: {_APPLY}; it comes first")
-    DEFINITION_NOT_ESTABLISHED = ("profiles", "The CustomResourceDefinition of FabricProfile is not served.",
-        "look at the conditions of its status: does another one have its names?")
-    DEFINITION_DIFFERS = ("profiles", "The CustomResourceDefinition of FabricProfile is not that of this version.",
-        "apply that of the newer version, by kubectl apply --server-side; check with the version that is installed")
-    PROFILES_READY = "profiles", "The controller finds the profiles ready."
-    PROFILE_NOT_READY = ("profiles", "The controller finds that a profile is not ready.",
-        "correct what the message names; kubectl describe fabricprofile shows all of it")
-    PROFILE_UNSEEN = ("profiles", "The controller has not yet looked at the profile as it is now.",
-        "wait a moment; if it stays so, look at the controller's pods and its log")
-
-    CERTIFICATE_VALID = "certificates", "The webhook's certificate is valid, and the API servers trust it."
-    CERTIFICATE_MISSING = ("certificates", "The Secret with the webhook's certificate does not exist.",
-        "see that the controller, or whoever keeps the certificates, is running")
     CERTIFICATE_UNUSABLE = ("certificates", "The webhook's certificate or key is missing, has expired, or does not fit.",
         "see that the controller, or whoever keeps the certificates, is running")
-    CERTIFICATE_UNTRUSTED = ("certificates", "The API servers do not trust the webhook's certificate, so they refuse all pods for it.",
-        "see that the controller, or whoever keeps the certificates, is running: it repairs this within seconds")
-    CA_BUNDLE_UNUSABLE = ("certificates", "The caBundle of the webhook configuration holds no authority that is valid now.",
-        "see that the controller, or whoever keeps the certificates, is running: it fills caBundle in within seconds")
 
-    CONFIGURATION_AS_SHIPPED = "configuration", "The webhook configuration does what the shipped one does."
     CONFIGURATION_MISSING = ("configuration", "The MutatingWebhookConfiguration does not exist, so no pod is sent to the webhook.",
         f"apply the manifests: {_APPLY}; it comes last")
-    WEBHOOK_NEVER_CALLED = ("configuration", "The configuration selects no pod of a labelled namespace.",
-        f"apply the shipped configuration again (rules, selectors): {_APPLY}")
-    UNLABELLED_CALLED = ("configuration", "The webhook is called for pods of namespaces that nobody labelled.",
-        "let namespaceSelector ask that label fabric-injector.io/profile exists")
-    OPTED_OUT_CALLED = ("configuration", "The webhook is called for pods that opted out.",
-        f"apply the shipped objectSelector again: {_APPLY}")
-    OPTED_IN_NOT_SERVED = ("configuration", "Pods that opted in themselves are injected, and told no addresses.",
-        "add component pod-opt-in, or --pod-opt-in to the arguments of the controller")
-    SYSTEM_CALLED = ("configuration", "If kube-system or its own namespace were labelled, the webhook could stop itself.",
-        "exclude these namespaces in namespaceSelector")
-    FAILURE_POLICY_CHANGED = ("configuration",
-        "While the webhook cannot be asked, pods train over the pod network, and nobody is told.",
-        "set Fail, unless failing open was chosen on purpose")
-    REINVOCATION_POLICY_CHANGED = ("configuration", "Containers that later webhooks add get neither variables nor devices.",
-        "set IfNeeded")
-    MATCH_POLICY_CHANGED = "configuration", "Pods of other API versions are not sent.", "set Equivalent"
-    SIDE_EFFECTS_CHANGED = "configuration", "Dry runs of pods are refused.", "set None"
-    TIMEOUT_LONG = "configuration", "A webhook that hangs would hold each pod up for long.", "set 5"
-    REVIEW_VERSION_MISSING = ("configuration", "The API servers may not send the one version that is answered.",
-        "set [v1]")
-    MIRROR_PODS_CALLED = ("configuration", "The webhook is called for a kubelet's static pods.",
-        f"apply the shipped matchConditions again: {_APPLY}")
-    WEBHOOK_BY_URL = ("configuration", "The configuration calls a URL in place of a Service.",
-        f"unless that was chosen, apply the shipped clientConfig again: {_APPLY}")
-    WEBHOOK_ELSEWHERE = ("configuration", "The configuration calls a Service of another namespace than the one that was looked at.",
-        "give its namespace by --system-namespace")
-    SERVICE_MISSING = ("configuration", "The configuration calls a Service that does not exist.",
-        f"apply the manifests again: {_APPLY}")
-    WEBHOOK_PATH_WRONG = ("configuration", "The configuration calls a path that the webhook does not serve.",
-        "let the path of clientConfig be /mutate")
 
-    NOT_INSTALLED = "installation", "Nothing of fabric-injector is installed yet."
-
-    DEPLOYMENT_READY = "deployments", "All replicas of the Deployment are ready."
-    DEPLOYMENT_MISSING = ("deployments", "The Deployment does not exist in this namespace.",
-        f"give --system-namespace, or apply the manifests again: {_APPLY}")
-    DEPLOYMENT_DOWN = ("deployments", "No replica of the Deployment is ready.",
-        "look at its pods with kubectl describe, and at their logs")
-    DEPLOYMENT_DEGRADED = "deployments", "Some replicas of the Deployment are not ready.", "look at its pods"
-    ROLLOUT_UNFINISHED = ("deployments", "Pods of the Deployment's new version do not become ready.",
-        "wait; if it stays so, look at its pods with kubectl describe: is the image the right one?")
-    REPLICA_SINGLE = ("deployments", "The Deployment has one replica, and nobody takes over while its node fails.",
-        "set replicas: 2")
-    REPLICAS_TOGETHER = ("deployments", "All replicas of the Deployment are on one node, though another may take one.",
-        "let the scheduler choose anew: kubectl rollout restart")
-    IMAGES_DIFFER = ("deployments", "The Deployments run different images.",
-        "fine during an upgrade (controller first); finish it")
-
-    RESOURCE_OFFERED = "devices", "Nodes offer what a pod of the profile takes."
     RESOURCE_NOWHERE = ("devices", "No node offers the resource that pods ask for, so they stay Pending.",
         "is the device plugin running that offers it, and is that its name? kubectl describe node shows what a node offers")
     RESOURCE_TOO_SMALL = ("devices", "No node offers as much of the resource as one pod asks for, so pods stay Pending.",
         "ask for no more in a pod (count: or resources: in the profile), or see whether the device plugin has lost devices")
     RESOURCE_UNLABELLED = ("devices", "No node that offers enough of the resource has the labels that the pods ask for.",
         "label the nodes, or correct nodeSelector of the pod, the profile or the network")
-    RESOURCE_UNCOUNTED = "devices", "A DeviceClass gives the resource by claims (DRA), and how many of its devices fit is not counted."
     DRIVER_SILENT = ("devices", "No driver that the DeviceClass names has published a ResourceSlice, so nobody gets its devices.",
         "is the driver running on the nodes? kubectl get resourceslices shows what drivers have published")
-    POOL_INCOMPLETE = ("devices", "A driver has published only a part of a pool, of which nothing is given out till the rest is there.",
-        "wait; if it stays so, look at the driver's log")
-    NODES_UNUSABLE = ("devices", "The nodes that offer the resource are not ready, or are cordoned.",
-        "look at `kubectl get nodes`: pods stay Pending while none is ready and schedulable")
     DEVICES_LOST = ("devices", "The pod's node offers less of a resource now than the pod takes.",
         "look at the device plugin on the node: containers that start again get no device")
 
@@ -147,18 +52,8 @@ class Code(Enum):
         "wait, or free the resource on the nodes")
 
     NETWORK_EXISTS = "networks", "The network exists, and pods of the profile can be attached to it."
-    NETWORK_UNUSED = "networks", "The network is looked for in each namespace that uses the profile, and none does yet."
     NETWORK_MISSING = ("networks", "The NetworkAttachmentDefinition does not exist.",
         "create the NetworkAttachmentDefinition, or correct the name")
-    NETWORK_ISOLATED = ("networks", "The network is in another namespace than the pods, and Multus keeps namespaces apart.",
-        "move it to one of multus.globalNamespaces or to the pods' own namespace, or correct both settings")
-    NETWORK_UNUSABLE = ("networks", "Pods of the profile cannot be attached to the network.",
-        "correct the profile, or the network")
-    NETWORK_WITHOUT_DEVICE = ("networks", "Neither the network nor the profile names a device, so pods get an interface without RDMA.",
-        "write resource: beside the network in the profile, unless the network is for IP alone")
-    NETWORK_WITHOUT_ADDRESSES = ("networks", "The network gives no addresses, so the ranks meet on the pod network.",
-        "give the network's configuration an ipam, or write rendezvous: {enabled: false} in the profile")
-    RANKS_MEET = "networks", "Ranks of the profile meet on this network, which another than Multus makes."
     NETWORK_PENDING = "networks", "The pod has just been bound to its node, and its network is being made."
     NETWORK_FAILED = ("networks", "Multus or a CNI plugin could not make the pod's network.",
         "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node")
@@ -183,111 +78,24 @@ class Code(Enum):
         "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what")
     CLAIM_ADDRESS_MISSING = ("claims", "The pod's claims are allocated, and no driver has published an address in their status.",
         "look at the driver's log on the pod's node; one that publishes no networkData cannot be an addressSource")
-    DEVICE_CLASSES_FOUND = "claims", "The DeviceClasses that claims of profiles name exist."
-    DEVICE_CLASS_MISSING = ("claims", "A DeviceClass that a claim of a profile names does not exist.",
-        "install the driver that brings it, or correct deviceClassName in the profile")
-    CLAIMS_UNSERVED = ("claims", "No pod gets the claims of its profile, for the cluster can give none.",
-        "use a Kubernetes that serves resource.k8s.io/v1 or v1beta2, and profiles as FabricProfile objects")
-    CLAIM_TEMPLATES_KEPT = "claims", "The ResourceClaimTemplates of labelled namespaces are those of their profiles."
-    CLAIM_TEMPLATE_FOREIGN = ("claims", "Somebody made a ResourceClaimTemplate with a name of ours and another content.",
-        "delete it, and the controller makes it anew; see who may create resourceclaimtemplates there")
-    KUEUE_CLAIMS_COUNTED = "claims", "Kueue counts the claims of plain pods and pod groups, and not those of Jobs."
-    KUEUE_CLAIMS_UNMAPPED = ("claims", "Kueue's configuration names no resource for a DeviceClass of a claim.",
-        "add the DeviceClass to resources.deviceClassMappings of Kueue's configuration, and restart Kueue")
 
     VOLUME_UNMOUNTED = ("volumes", "A volume of the pod cannot be mounted, and its network is made after that.",
         "create what is named, or correct the pod's volume; its network is made after that")
 
-    MULTUS_READY = "multus", "Multus is ready on every node."
-    MULTUS_DEGRADED = ("multus", "Multus is not ready on every node.",
-        "pods on the other nodes get no second network: look at its pods")
-    MULTUS_UNSEEN = ("multus", "No DaemonSet of Multus was found.",
-        "see that it runs on every node with a fabric, if not as a DaemonSet then as part of the node's image")
-    MULTUS_MISSING = ("multus", "The cluster does not know NetworkAttachmentDefinitions, so no pod can have a second network.",
-        "install Multus, for instance by NVIDIA's network operator")
-    MULTUS_UNUSED = "multus", "The cluster has no Multus or does not know its networks, and no profile needs them."
-    ISOLATION_AGREES = "multus", "Multus keeps namespaces apart, or not, as the Configuration says."
-    ISOLATION_DIFFERS = ("multus", "Multus keeps namespaces apart, or not, in another way than the Configuration says.",
-        "write multus: {namespaceIsolation: …} in the Configuration as Multus has it")
-    ISOLATION_UNKNOWN = ("multus", "Networks of profiles depend on a setting of Multus that cannot be seen.",
-        "look at namespaceIsolation in Multus' configuration on a node; OpenShift sets it")
-    ISOLATION_IRRELEVANT = "multus", "Multus' setting cannot be seen, and no network of a profile depends on it."
-    GLOBAL_NAMESPACES_AGREE = "multus", "The Configuration names the namespaces that Multus opens to all."
-    GLOBAL_NAMESPACES_EXCESSIVE = ("multus", "The Configuration names namespaces whose networks Multus refuses to other namespaces.",
-        "write multus.globalNamespaces in the Configuration as Multus has it")
-    GLOBAL_NAMESPACES_LACKING = ("multus", "The Configuration lacks namespaces that Multus opens to all: their users are denied.",
-        "write multus.globalNamespaces in the Configuration as Multus has it")
-    DEFAULT_NETWORKS_DIFFER = ("multus", "Multus gives pods another number of default networks than the Configuration says.",
-        "write multus: {defaultNetworks: …} in the Configuration as Multus has it")
-
-    NAMESPACE_READY = "namespaces", "The namespace uses a profile, and its pods are injected."
     NAMESPACES_UNLABELLED = ("namespaces", "No namespace carries the profile label yet.",
         "kubectl label namespace NAME fabric-injector.io/profile=PROFILE, while no training job runs there")
-    LABEL_UNKNOWN = ("namespaces", "A namespace carries a label that begins as ours do and means nothing.",
-        "correct its name, or remove it")
-    MODE_UNKNOWN = ("namespaces", "The mode label of the namespace has a value that means nothing.",
-        "write observe, or remove it; pods are changed meanwhile")
-    NAMESPACE_EXCLUDED = ("namespaces", "The namespace is labelled, but its pods are never sent to the webhook.",
-        "remove the label")
     NAMESPACE_OBSERVES = ("namespaces", "The namespace only observes: its pods are neither changed nor denied.",
         "remove label fabric-injector.io/mode once what is logged is as you want it, then restart the jobs")
-    PROFILE_UNKNOWN = ("namespaces", "The namespace names a profile that does not exist, so every training pod is denied.",
-        "name a profile that there is: kubectl get fabricprofiles lists them")
-    PROFILE_NOT_ALLOWED = ("namespaces", "The namespace names a profile that is not for it, so every training pod is denied.",
-        "add it to the profile's allowedNamespaces, or use another profile")
-    POD_SECURITY_REFUSES = ("namespaces", "The namespace's PodSecurity level refuses IPC_LOCK or another part of the profile.",
-        "label it pod-security.kubernetes.io/enforce=privileged, or write ipcLock: false or podSecurity: skip in the profile")
 
-    INJECTORS_HARMLESS = "injectors", "No other webhook is known to collide with this one."
-    INSTALLED_TWICE = ("injectors", "Another configuration calls fabric-injector too, so every pod is sent twice.",
-        "delete it, or name the one that is meant by --webhook-configuration")
-    INJECTOR_COLLIDES = ("injectors", "Another webhook changes pods in ways that collide with this one.",
-        "keep the labelled namespaces out of its namespaceSelector, or of this one")
-    INJECTOR_CALLED_LATER = ("injectors", "The webhook of a training system is called after this one, which reads what it writes.",
-        "rename ours, so that its name comes last")
-
-    PRIVILEGES_RIGHT = "privileges", "The account may do all that it needs, and nothing dangerous besides."
-    PRIVILEGES_LACKING = ("privileges", "The account may not do what it needs.",
-        f"apply the RBAC manifests again: {_APPLY}")
-    PRIVILEGES_EXCESSIVE = ("privileges", "The account may do dangerous things that it does not need.",
-        "look for a role binding beside the shipped ones, and remove it")
-    PRIVILEGES_UNKNOWN = ("privileges", "What the account may do is told only to who may create subjectaccessreviews.",
-        "run check as an administrator")
-    INSTALLER_READY = "privileges", "You may do all that installation takes."
-    INSTALLER_LACKING = ("privileges", "You may not do all that installation takes.",
-        "to install, ask an administrator of the cluster")
-    POLICIES_BOUND = "privileges", "The admission policies of the manifests are in force."
-    POLICIES_MISSING = ("privileges", "An admission policy of the manifests is missing or not bound.",
-        f"apply the manifests again: {_APPLY}")
-
-    QUOTA_FITS = "quotas", "The ResourceQuota has room for a pod."
-    QUOTA_TOO_SMALL = "quotas", "The ResourceQuota is smaller than what one pod takes.", "raise it"
-    QUOTA_USED_UP = "quotas", "The ResourceQuota has too little left for the next pod.", "raise it, or wait"
-    QUOTA_UNCOUNTED = ("quotas", "ResourceQuotas of labelled namespaces do not count the injected devices.",
-        "add requests.RESOURCE to them, if the devices are to be shared out")
     CLUSTER_QUEUE_COVERS = "quotas", "Kueue's ClusterQueue covers the injected devices, or passes them over."
     CLUSTER_QUEUE_LACKS = ("quotas", "Kueue's ClusterQueue does not cover an injected device: it admits no plain pods.",
         "add the device to coveredResources, or to excludeResourcePrefixes of Kueue's configuration")
-    VOLCANO_QUEUES_FIT = "quotas", "No queue of Volcano keeps pods from the injected devices."
-    VOLCANO_QUEUE_TOO_SMALL = ("quotas", "The capability of Volcano's queue is smaller than what one pod takes.",
-        "raise it, or remove it there; Volcano counts what pods ask for, not what the job's template said")
 
     QUEUE_WAITING = ("scheduling", "The pod waits for a queue or a quota.",
         "look at the queue and its quota: does it exist, is it active, and what is free in it?")
 
-    WEBHOOK_INJECTS = "reachability", "The webhook is called, and injects."
-    WEBHOOK_OBSERVES = "reachability", "The webhook is called, and observes."
-    WEBHOOK_ANSWERS = "reachability", "The webhook answers through the API server's proxy."
-    WEBHOOK_UNTRIED = ("reachability", "No namespace is labelled in which a dry run could show that the webhook is called.",
-        "run check again once one is: a dry run of a pod then tells")
-    WEBHOOK_UNKNOWN = ("reachability", "Whether the API servers reach the webhook could not be tried.",
-        "run check as somebody who may create pods in a labelled namespace, or use services/proxy")
-    WEBHOOK_DENIES = ("reachability", "The webhook is called, and denies a plain pod of the namespace.",
-        "see what else is said of this namespace and its profile")
     WEBHOOK_UNREACHABLE = ("reachability", "The API servers cannot reach the webhook, so no pods of labelled namespaces are created.",
         "look at the webhook's pods, its Service and its certificates, and at what stands between API servers and nodes")
-    WEBHOOK_PASSED_OVER = ("reachability", "A pod came back as it was: the webhook was not called, or its failure was passed over.",
-        "look at the configuration's selectors; with failurePolicy Ignore, at the webhook's pods, Service and certificates")
 
     POD_REFUSED = ("admission", "The API server refused a pod of the job.",
         "correct that; the owner then tries again, or restart the job")
@@ -314,7 +122,6 @@ class Code(Enum):
         "restart the job; where that does not help, see fabric-injector check, which tells whether the webhook is called")
     WEBHOOK_OUT_OF_REACH = ("injection", "A pod was not injected, for its namespace does not carry the profile label.",
         "label the namespace and restart the job, or add component pod-opt-in, which reaches labelled pods everywhere")
-    ALL_INJECTED = "injection", "No unfinished training pod of a labelled namespace lacks injection."
     LEFT_OUT = ("injection", "The pod opted out of injection, and others of its job did not, so they meet on another network.",
         "give all pods of the job the same labels and networks, then restart it")
     RANK_ZERO_APART = ("injection", "Rank 0 was injected without a rendezvous, so it publishes no address.",

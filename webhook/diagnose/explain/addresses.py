@@ -14,7 +14,8 @@ from webhook.diagnose.explain.observation import Observation, Stage
 from webhook.diagnose.explain.part import Part
 from webhook.diagnose.explain.reading import Reading
 from webhook.diagnose.explain.waiting import seconds_waited
-from webhook.diagnose.lease import judge_lease
+from webhook.diagnose.finding import Code as NewCode
+from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.wording import counted
 
 _SLACK_SECONDS = 15.0
@@ -41,7 +42,8 @@ def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
 def _controller(reading: Reading, untold: int) -> Iterator[Observation]:
     """Look at the controller, which has left *untold* pods without what it should have told them."""
     namespace, title = reading.lease_key[0], f"Lease {'/'.join(reading.lease_key)}"
-    code, said = Code.CONTROLLER_SILENT, ""
+    code: NewCode | Code = Code.CONTROLLER_SILENT
+    said = ""
     whom = f"{counted(untold, 'pod')} of this job"
     message = f"{whom} {'is' if untold == 1 else 'are'} not told of rank 0's address"
     action = f"is the controller running? kubectl -n {namespace} get pods"
@@ -51,7 +53,7 @@ def _controller(reading: Reading, untold: int) -> Iterator[Observation]:
             message = f"{state.message}, which has not told {whom} of rank 0's address"
             action = f"look at its log: kubectl -n {namespace} logs deployment/fabric-injector-controller"
         else:
-            code, said = state
+            code, said = LEASE_STALE, state.message
             whom = (
                 f"nobody tells {whom} of rank 0's address"
                 if untold

@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import WEIGHT, Finding, Level
+from webhook.diagnose.finding import Code as NewCode
 from webhook.diagnose.wording import listed
 
 _EXAMPLES = 3
@@ -46,7 +47,7 @@ class Observation:
 
     stage: Stage
     level: Level
-    code: Code
+    code: Code | NewCode
     message: str
     action: str | None = None
     pods: tuple[str, ...] = ()
