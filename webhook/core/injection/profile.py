@@ -30,8 +30,8 @@ _FILLED_IN: Final = {"apiVersion": "v1", "defaultMode": 0o644}
 
 def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     """Add what the pod lacks of the profile's ``container`` and ``pod``, and say what stays."""
-    container, pod = plan.profile.merged
-    spec = pod.get("spec") or {}
+    container, spec = plan.profile.merged
+    pod = plan.profile.pod
     is_windows = podspec.is_windows(draft.pod)
     merge = Merge(draft, {*_ELSEWHERE, *(_NOT_ON_WINDOWS if is_windows else ())})
     own = plan.trainer(draft.pod)
