@@ -181,8 +181,7 @@ def give_way(pod: Object, injected: Object, plan: Plan) -> Plan | Skip | None:
 
     Raises Denied where the profile says ``podSecurity: deny``.
     """
-    level = pod_security.level_of(plan)
-    refused = pod_security.added(pod, injected, level) if level else []
+    refused = pod_security.refused_additions(pod, injected, plan)
     if not refused:
         return None
     lacking = pod_security.refuse(plan, refused)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 from msgspec import field as written_as
@@ -28,7 +28,7 @@ from webhook.core.profiles.grammar import (
     WaitImage,
     quantity_text,
 )
-from webhook.core.profiles.template import Keyed, compiled
+from webhook.core.profiles.template import Keyed, compiled, keyed
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_AMOUNT)]
 DeviceCount: TypeAlias = Annotated[int, Meta(ge=1, le=32)]
@@ -182,6 +182,13 @@ class ProfileSpec(Section, frozen=True):
     allowed_namespaces: frozenset[str] | Literal["all"] = "all"
 
 
+_MERGED_ELSEWHERE: Final = (
+    *("resources", "volumeMounts"),
+    *("nodeSelector", "volumes", "initContainers"),
+)
+"""Fields that are not merged by their keys only."""
+
+
 class Profile(ProfileSpec, frozen=True, kw_only=True):
     """Hold a FabricProfile. What its properties return is computed once, and not to be changed."""
 
@@ -201,8 +208,10 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
 
     @cached_property
     def merged(self) -> tuple[Object, Object]:
-        """Return ``container`` and ``pod``'s spec, with lists by the keys of their items."""
-        return compiled(self.container), compiled(self.pod.get("spec") or {})
+        """Return what of ``container`` and of the pod's ``spec`` is merged by its keys only."""
+        container = {k: v for k, v in self.container.items() if k not in _MERGED_ELSEWHERE}
+        spec = {k: v for k, v in self._spec.items() if k not in _MERGED_ELSEWHERE}
+        return compiled(container), compiled(spec)
 
     @cached_property
     def env(self) -> dict[str, str]:
@@ -221,7 +230,7 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
     @cached_property
     def mounts(self) -> Keyed:
         """Return the training container's mounts, by path."""
-        return self.merged[0].get("volumeMounts") or Keyed()
+        return keyed("volumeMounts", self.container.get("volumeMounts"))
 
     @cached_property
     def annotations(self) -> dict[str, str]:
@@ -236,17 +245,21 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
     @cached_property
     def node_selector(self) -> dict[str, str]:
         """Return the pod's node selector."""
-        return self.merged[1].get("nodeSelector") or {}
+        return self._spec.get("nodeSelector") or {}
 
     @cached_property
     def volumes(self) -> Keyed:
         """Return the pod's volumes, by name."""
-        return self.merged[1].get("volumes") or Keyed()
+        return keyed("volumes", self._spec.get("volumes"))
 
     @cached_property
     def sidecars(self) -> Keyed:
         """Return the pod's init containers, most of which stay, by name."""
-        return self.merged[1].get("initContainers") or Keyed()
+        return keyed("initContainers", self._spec.get("initContainers"))
+
+    @property
+    def _spec(self) -> Object:
+        return self.pod.get("spec") or {}
 
 
 class Multus(Section, frozen=True):

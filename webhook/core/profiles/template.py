@@ -124,14 +124,14 @@ def identity(field: str, item: Object) -> Any:
     return item.get(keys[0]) if len(keys) == 1 else tuple([item.get(key) for key in keys])
 
 
+def keyed(field: str, items: list[Object] | None) -> Keyed:
+    """Return the items of list *field* by what distinguishes them."""
+    return Keyed({identity(field, item): item for item in items or ()})
+
+
 def compiled(value: Object) -> Object:
     """Return ``container``, or ``spec`` of ``pod``, in which lists with a key are `Keyed`."""
-    return {
-        field: Keyed({identity(field, item): item for item in inner})
-        if field in _KEYS and isinstance(inner, list)
-        else inner
-        for field, inner in value.items()
-    }
+    return {field: keyed(field, each) if field in _KEYS else each for field, each in value.items()}
 
 
 def is_whole(field: str) -> bool:
