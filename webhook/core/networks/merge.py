@@ -9,7 +9,7 @@ from itertools import count
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Reason
-from webhook.core.networks.selection import NetworkElement
+from webhook.core.networks.annotation import NetworkElement
 from webhook.core.profiles import NetworkName, Profile
 
 

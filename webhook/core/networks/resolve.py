@@ -13,10 +13,14 @@ from typing import Final, TypeAlias
 from webhook.core import names, podspec
 from webhook.core.errors import Denied, Unavailable, raise_first
 from webhook.core.model import NetworkDefinition, Object, Reason
-from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
+from webhook.core.networks.annotation import (
+    NetworkElement,
+    NetworksAnnotation,
+    TooMuch,
+    parse_networks,
+)
 from webhook.core.networks.definition import with_resource_name_keys
 from webhook.core.networks.merge import merge_networks
-from webhook.core.networks.selection import NetworkElement, TooMuch
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
 
 Lookup: TypeAlias = Callable[[str, str], NetworkDefinition | None]
