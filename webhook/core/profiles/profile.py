@@ -78,8 +78,6 @@ class SharedMemory(Section, frozen=True):
     """Mount a tmpfs at /dev/shm where the container mounts nothing there."""
     size_limit: Size = Size()
     """Its size; empty: as large as the pod's memory limit, else the node's memory."""
-    limit_existing: bool = False
-    """Give the size to a tmpfs without limit that the pod already mounts there."""
 
 
 class RendezvousSettings(Section, frozen=True):
