@@ -21,6 +21,7 @@ from webhook.core.profiles.profile import (
     Profiles,
     RendezvousSettings,
     SharedMemory,
+    foreign_pod_labels,
     same_pod_labels,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "Profiles",
     "RendezvousSettings",
     "SharedMemory",
+    "foreign_pod_labels",
     "parse_profiles",
     "read_object",
     "read_profile",

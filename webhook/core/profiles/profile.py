@@ -7,12 +7,11 @@ CustomResourceDefinition; these types hold what the program relies on.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 from msgspec import field as written_as
@@ -29,7 +28,7 @@ from webhook.core.profiles.grammar import (
     WaitImage,
     quantity_text,
 )
-from webhook.core.profiles.template import Keyed, compiled
+from webhook.core.profiles.template import Keyed, compiled, keyed
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_AMOUNT)]
 DeviceCount: TypeAlias = Annotated[int, Meta(ge=1, le=32)]
@@ -79,8 +78,6 @@ class SharedMemory(Section, frozen=True):
     """Mount a tmpfs at /dev/shm where the container mounts nothing there."""
     size_limit: Size = Size()
     """Its size; empty: as large as the pod's memory limit, else the node's memory."""
-    limit_existing: bool = False
-    """Give the size to a tmpfs without limit that the pod already mounts there."""
 
 
 class RendezvousSettings(Section, frozen=True):
@@ -183,6 +180,13 @@ class ProfileSpec(Section, frozen=True):
     allowed_namespaces: frozenset[str] | Literal["all"] = "all"
 
 
+_MERGED_ELSEWHERE: Final = (
+    *("resources", "volumeMounts"),
+    *("nodeSelector", "volumes", "initContainers"),
+)
+"""Fields that are not merged by their keys only."""
+
+
 class Profile(ProfileSpec, frozen=True, kw_only=True):
     """Hold a FabricProfile. What its properties return is computed once, and not to be changed."""
 
@@ -198,14 +202,14 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
 
     def is_chosen_by(self, labels: Mapping[str, str]) -> bool:
         """Tell whether a pod with *labels* takes this profile by ``podLabels``."""
-        return bool(self.pod_labels) and all(
-            labels.get(key) == value for key, value in self.pod_labels.items()
-        )
+        return bool(self.pod_labels) and self.pod_labels.items() <= labels.items()
 
     @cached_property
     def merged(self) -> tuple[Object, Object]:
-        """Return ``container`` and ``pod`` with their lists by the keys of their items."""
-        return compiled(self.container), compiled(self.pod)
+        """Return what of ``container`` and of the pod's ``spec`` is merged by its keys only."""
+        container = {k: v for k, v in self.container.items() if k not in _MERGED_ELSEWHERE}
+        spec = {k: v for k, v in self._spec.items() if k not in _MERGED_ELSEWHERE}
+        return compiled(container), compiled(spec)
 
     @cached_property
     def env(self) -> dict[str, str]:
@@ -224,13 +228,17 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
     @cached_property
     def mounts(self) -> Keyed:
         """Return the training container's mounts, by path."""
-        mounts: Keyed = self.merged[0].get("volumeMounts") or Keyed()
-        return mounts
+        return keyed("volumeMounts", self.container.get("volumeMounts"))
 
     @cached_property
     def annotations(self) -> dict[str, str]:
         """Return the pod's annotations."""
         return (self.pod.get("metadata") or {}).get("annotations") or {}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return the labels that the pod gets."""
+        return (self.pod.get("metadata") or {}).get("labels") or {}
 
     @cached_property
     def node_selector(self) -> dict[str, str]:
@@ -240,14 +248,12 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
     @cached_property
     def volumes(self) -> Keyed:
         """Return the pod's volumes, by name."""
-        volumes: Keyed = (self.merged[1].get("spec") or {}).get("volumes") or Keyed()
-        return volumes
+        return keyed("volumes", self._spec.get("volumes"))
 
     @cached_property
     def sidecars(self) -> Keyed:
         """Return the pod's init containers, most of which stay, by name."""
-        found: Keyed = (self.merged[1].get("spec") or {}).get("initContainers") or Keyed()
-        return found
+        return keyed("initContainers", self._spec.get("initContainers"))
 
     @property
     def _spec(self) -> Object:
@@ -276,36 +282,24 @@ class ClusterSettings(Section, frozen=True):
 _MULTUS = Multus()
 
 
-def _no_profiles() -> Mapping[str, Profile]:
-    return MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Profiles:
     """Hold the profiles by name: what each fabric of this cluster needs of a pod."""
 
     multus: Multus = _MULTUS
-    profiles: Mapping[str, Profile] = field(default_factory=_no_profiles)
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: MappingProxyType({}))
     own_image: str = ""
     """Image of fabric-injector itself, for ``waitImage: installed``; only the webhook knows it."""
     claims_problem: str = ""
     """Why no pod gets the claims of its profile; empty where nothing keeps them from it."""
     has_settings: bool = field(default=False, compare=False)
     """Whether a Configuration stands beside the profiles in their file."""
-    by_pod_label: Mapping[tuple[str, str], tuple[Profile, ...]] = field(
-        init=False, compare=False, repr=False
-    )
-    """The profiles with podLabels, each under the one of its labels that the fewest others have."""
+    labelled: tuple[Profile, ...] = field(init=False, compare=False, repr=False)
+    """The profiles with podLabels."""
 
     def __post_init__(self) -> None:
-        chosen = [profile for profile in self.profiles.values() if profile.pod_labels]
-        frequency = Counter([label for profile in chosen for label in profile.pod_labels.items()])
-        found: dict[tuple[str, str], list[Profile]] = {}
-        for profile in chosen:
-            rarest = min(profile.pod_labels.items(), key=lambda label: (frequency[label], label))
-            found.setdefault(rarest, []).append(profile)
-        by_label = {label: tuple(profiles) for label, profiles in found.items()}
-        object.__setattr__(self, "by_pod_label", by_label)
+        labelled = tuple([each for each in self.profiles.values() if each.pod_labels])
+        object.__setattr__(self, "labelled", labelled)
 
     @property
     def settings(self) -> ClusterSettings:
@@ -322,12 +316,7 @@ class Profiles:
 
     def chosen_by(self, labels: Mapping[str, str]) -> list[Profile]:
         """Return the profiles whose podLabels a pod with *labels* carries."""
-        if not self.by_pod_label:
-            return []
-        listed = [self.by_pod_label.get(label, ()) for label in labels.items()]
-        return [
-            profile for profiles in listed for profile in profiles if profile.is_chosen_by(labels)
-        ]
+        return [each for each in self.labelled if each.pod_labels.items() <= labels.items()]
 
 
 def same_pod_labels(profiles: Iterable[Profile]) -> dict[str, str]:
@@ -340,3 +329,16 @@ def same_pod_labels(profiles: Iterable[Profile]) -> dict[str, str]:
             if owner != profile.name:
                 found[profile.name] = owner
     return found
+
+
+def foreign_pod_labels(profiles: Iterable[Profile]) -> Iterator[tuple[str, str, str]]:
+    """Yield a profile, a label that it writes into its pods, and whose podLabels have that label.
+
+    The pods of the first would be the other's when they are seen again.
+    """
+    every = list(profiles)
+    for profile in every:
+        for label in profile.labels.items():
+            for other in every:
+                if other is not profile and label in other.pod_labels.items():
+                    yield profile.name, label[0], other.name
