@@ -73,7 +73,6 @@ def _check_document(text: str, found: Found) -> None:
     except YamlFault as fault:
         found.problems.append(_problem(fault))
         return
-    found.problems += map(_problem, marks.faults)
     for document in documents:
         for line, value in _objects(document, marks):
             _check_object(value, line, marks, found)

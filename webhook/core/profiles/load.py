@@ -172,8 +172,6 @@ class _File:
         try:
             text = decode(content) if isinstance(content, bytes) else content
             self._documents = read_documents(text, self._marks)
-            if self._marks.faults:
-                raise self._marks.faults[0]
         except YamlFault as fault:
             problem = Problem(format_path(fault.location), max(fault.line, 1), fault.problem)
             raise ProfilesError((problem,)) from None
