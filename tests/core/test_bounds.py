@@ -1,4 +1,4 @@
-"""What a tenant may send is bounded before it is read: a denial names the number found and the bound; other pods are left alone."""
+"""What a tenant may send is bounded before it is read: a denial names the bound; other pods are left alone."""
 
 from __future__ import annotations
 
@@ -166,10 +166,10 @@ def _put(path: str, part: Callable[[int], object]) -> Callable[[Object, int], No
 
 
 BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
-    (_containers, CONTAINERS, "spec.containers and spec.initContainers holds {} containers, and at most 200"),
-    *((make, bounds.ITEMS, "hold {} variables, words, mounts, resources and claims, and at most 5000")
+    (_containers, CONTAINERS, "spec.containers and spec.initContainers holds more than 200 containers"),
+    *((make, bounds.ITEMS, "hold more than 5000 variables, words, mounts, resources and claims")
       for make in (_variables, _words, _mounts, _quantities)),
-    *((make, QUANTITIES, f"{path} holds {{}} items, and at most 1000") for make, path in (
+    *((make, QUANTITIES, f"{path} holds more than 1000 items") for make, path in (
         (_hook, "spec.containers[0].lifecycle.preStop.exec.command"),
         (_put("resources", lambda n: {"limits": {f"example.com/r{i}": "1" for i in range(n)}}), "spec.resources.limits"),
         (_put("containers.0.securityContext", lambda n: {"capabilities": {"add": ["A"] * n}}), "spec.containers[0].securityContext.capabilities.add"),
@@ -178,22 +178,22 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
         (_put("securityContext", lambda n: {"sysctls": [{"name": f"k{i}"} for i in range(n)]}), "spec.securityContext.sysctls"),
     )),
     (_put("nodeSelector", lambda n: {f"example.com/l{i}": "a" for i in range(n)}),
-     LABELS, "spec.nodeSelector holds {} items, and at most 1000"),
+     LABELS, "spec.nodeSelector holds more than 1000 items"),
     (_put("volumes", lambda n: [{"name": "a", "downwardAPI": {"items": [{"path": f"f{i}"} for i in range(n)]}}]),
-     2_000, "spec.volumes[0].downwardAPI.items holds {} items, and at most 2000"),
-    (_commands, bounds.COMMANDS, "its containers hold {} characters in command and args, and at most 65536"),
-    (_signs, bounds.SIGNS, "its containers hold {} quotes, separators and expansions in command and args, and at most 8192"),
+     2_000, "spec.volumes[0].downwardAPI.items holds more than 2000 items"),
+    (_commands, bounds.COMMANDS, "its containers hold more than 65536 characters in command and args"),
+    (_signs, bounds.SIGNS, "its containers hold more than 8192 quotes, separators and expansions in command and args"),
     (_put("volumes", lambda n: [{"name": f"v{i}", "emptyDir": {}} for i in range(n)]),
-     VOLUMES, "spec.volumes holds {} items, and at most 500"),
-    (_owners, OWNERS, "metadata.ownerReferences holds {} items, and at most 100"),
-    (_labels, LABELS, "metadata.labels holds {} items, and at most 1000"),
+     VOLUMES, "spec.volumes holds more than 500 items"),
+    (_owners, OWNERS, "metadata.ownerReferences holds more than 100 items"),
+    (_labels, LABELS, "metadata.labels holds more than 1000 items"),
     (_put("resourceClaims", lambda n: [{"name": f"c{i}"} for i in range(n)]),
-     QUANTITIES, "spec.resourceClaims holds {} items, and at most 1000"),
+     QUANTITIES, "spec.resourceClaims holds more than 1000 items"),
     (_put("tolerations", lambda n: [{"key": f"k{i}", "operator": "Exists"} for i in range(n)]),
-     1_000, "spec.tolerations holds {} items, and at most 1000"),
-    (_node_values, NODE_VALUES, "matchExpressions[0].values holds {} items, and at most 10000"),
-    (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds {} characters, and at most 32768"),
-    *((make, LONGEST_NAME, f": {path} holds {{}} characters, and at most 4096") for make, path in (
+     1_000, "spec.tolerations holds more than 1000 items"),
+    (_node_values, NODE_VALUES, "matchExpressions[0].values holds more than 10000 items"),
+    (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds more than 32768 characters"),
+    *((make, LONGEST_NAME, f": {path} holds more than 4096 characters") for make, path in (
         (_put("containers.0.imagePullPolicy", lambda n: "i" * n), "spec.containers[0].imagePullPolicy"),
         (_put("containers.0.name", lambda n: "c" * n), "spec.containers[0].name"),
         (_put("containers.0.image", lambda n: "i" * n), "spec.containers[0].image"),
@@ -201,7 +201,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
         (_put("containers.0.volumeMounts", lambda n: [{"name": "data", "mountPath": "/" * n}]), "spec.containers[0].volumeMounts[0].mountPath"),
         (_put("containers.0.volumeDevices", lambda n: [{"name": "data", "devicePath": "/" * n}]), "spec.containers[0].volumeDevices[0].devicePath"),
         (_put("containers.0.resources.limits", lambda n: {"a": 1, "r" * n: "1"}), "spec.containers[0].resources.limits"),
-        (_put("containers.0.resources.limits", lambda n: {"a": "1", "r": "1" * n}), "spec.containers[0].resources.limits['r']"),
+        (_put("containers.0.resources.limits", lambda n: {"a": "1", "r": "1" * n}), "spec.containers[0].resources.limits[...]"),
         (_put("hostname", lambda n: "h" * n), "spec.hostname"),
         (_put("subdomain", lambda n: "s" * n), "spec.subdomain"),
         (_put("restartPolicy", lambda n: "r" * n), "spec.restartPolicy"),
@@ -210,16 +210,16 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
         (_put("containers.0.resources.claims", lambda n: [{"name": "c" * n}]), "spec.containers[0].resources.claims[0].name"),
         (_put("containers.0.securityContext", lambda n: {"capabilities": {"drop": ["C" * n]}}), "spec.containers[0].securityContext.capabilities.drop[0]"),
     )),
-    (_pod_name, LONGEST_NAME, "metadata.name holds {} characters, and at most 4096"),
-    (_owner_name, LONGEST_LABEL, ": metadata.ownerReferences[1].name holds {} characters, and at most 512"),
-    (_label, LONGEST_LABEL, ": metadata.labels['a'] holds {} characters, and at most 512"),
+    (_pod_name, LONGEST_NAME, "metadata.name holds more than 4096 characters"),
+    (_owner_name, LONGEST_LABEL, ": metadata.ownerReferences[1].name holds more than 512 characters"),
+    (_label, LONGEST_LABEL, ": metadata.labels[...] holds more than 512 characters"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("make", "most", "told"), BOUNDS, ids=lambda value: getattr(value, "__name__", None)
 )
-def test_a_training_pod_beyond_a_bound_is_denied_with_both_numbers(
+def test_a_training_pod_beyond_a_bound_is_denied_with_the_bound(
     make: Callable[[Object, int], None], most: int, told: str
 ) -> None:
     pod = pods.load(OURS)
@@ -229,7 +229,7 @@ def test_a_training_pod_beyond_a_bound_is_denied_with_both_numbers(
     make(pod, most + 1)
     verdict = decide(pod, "train", PROFILES, WORLD)
     assert (verdict.allowed, verdict.reason, verdict.operations) == (False, Reason.TOO_LARGE, [])
-    assert told.format(most + 1) in verdict.message
+    assert told in verdict.message
     assert verdict.message.endswith(
         "make it smaller, or label it fabric-injector.io/profile=none to leave it alone"
     )
@@ -397,7 +397,7 @@ def test_an_observed_namespace_denies_no_size() -> None:
     _variables(pod, bounds.ITEMS + 1)
     verdict = decide(pod, "train", PROFILES, hostile.world("plain", mode="observe"))
     assert verdict.allowed
-    assert "5001 variables" in verdict.warnings[0]
+    assert "more than 5000 variables" in verdict.warnings[0]
 
 
 def test_a_patch_of_too_many_operations_is_denied() -> None:

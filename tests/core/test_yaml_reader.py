@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import Any
 
@@ -91,7 +90,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "an alias to itself": ("a: &a [*a]", "line 1, column 8: the alias *a has no anchor before it"),
     "a map as a key": (
         "{{ .Values.image }}",
-        "line 1, column 18: an object stands where a key is needed",
+        "line 1, column 2: an object stands where a key is needed",
     ),
     "a merge of no map": (
         "a:\n  <<: 5",
@@ -174,7 +173,7 @@ def test_reads_a_byte_order_mark_as_nothing() -> None:
 def test_yaml_takes_every_character_that_is_let_through() -> None:
     dense = (*range(0x3000), *range(0xD000, 0x11000))  # where the ranges of YAML begin and end
     every = "".join(map(chr, (*dense, *range(0x11000, sys.maxunicode, 997), sys.maxunicode)))
-    allowed = re.sub(yaml_reader._UNPRINTABLE, "", every).replace("'", "")
+    allowed = yaml_reader._UNPRINTABLE.sub("", every).replace("'", "")
     [found] = values_of(f"a: '{allowed}'")
     assert set(allowed) - set(found["a"]) <= set("\t\n\r\x85\u2028\u2029"), "breaks become spaces"
 

@@ -14,7 +14,7 @@ import msgspec
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.pod_check import find_fault
+from webhook.core.pod_check import QUANTITY, read_fault
 from webhook.core.pod_types import (
     CONTAINERS,
     LABELS,
@@ -27,6 +27,7 @@ from webhook.core.pod_types import (
     Pod,
     Spec,
 )
+from webhook.core.value_types import STRING
 
 ITEMS: Final = 5_000
 """Variables, words of command and args, mounts, resources and claims of all containers together."""
@@ -59,25 +60,25 @@ _READ_ANNOTATIONS: Final = (
 
 
 def excess(pod: Object) -> str:
-    """Say what of a checked pod is more than is read, what was found and the bound; else empty."""
+    """Say what of a checked pod is more than is read, and the bound; else empty."""
     try:
         read = msgspec.convert(pod, Pod)
     except msgspec.ValidationError as error:
-        path, _, found, most = find_fault(error, pod)
-        what = "characters" if isinstance(found, str) else "items"
-        return _too_many(path.removeprefix("."), what, len(found), most)
+        path, expected, _, most = read_fault(error)
+        what = "characters" if expected in (STRING, QUANTITY) else "items"
+        return _too_many(path.removeprefix("."), what, most)
     annotations = (read.metadata or Metadata()).annotations or {}
     for key in _READ_ANNOTATIONS:
-        if (length := len(annotations.get(key, ""))) > LONGEST_ANNOTATION:
-            return _too_many(f"annotation {key}", "characters", length, LONGEST_ANNOTATION)
+        if len(annotations.get(key, "")) > LONGEST_ANNOTATION:
+            return _too_many(f"annotation {key}", "characters", LONGEST_ANNOTATION)
     containers = (read.spec or Spec()).containers or []
     every = [*containers, *((read.spec or Spec()).init_containers or ())]
     if len(every) > CONTAINERS:
         where = "spec.containers and spec.initContainers"
-        return _too_many(where, "containers", len(every), CONTAINERS)
-    if (items := sum(map(_items, every))) > ITEMS:
+        return _too_many(where, "containers", CONTAINERS)
+    if sum(map(_items, every)) > ITEMS:
         what = "variables, words, mounts, resources and claims"
-        return _too_many("its containers", what, items, ITEMS)
+        return _too_many("its containers", what, ITEMS)
     return _excess_of_commands(containers)
 
 
@@ -126,14 +127,14 @@ def _excess_of_commands(containers: Iterable[Container]) -> str:
             found += length
             read += words
     if found > COMMANDS:
-        return _too_many(where, f"characters {what}", found, COMMANDS)
+        return _too_many(where, f"characters {what}", COMMANDS)
     if found <= SIGNS:
         return ""
     text = "".join(read).encode(errors="replace")
     signs = len(text) - len(text.translate(None, _SIGNS))
     if signs <= SIGNS:
         return ""
-    return _too_many(where, f"quotes, separators and expansions {what}", signs, SIGNS)
+    return _too_many(where, f"quotes, separators and expansions {what}", SIGNS)
 
 
 def _name(named: Object, key: str = "name") -> str:
@@ -161,6 +162,6 @@ def _cut(container: Object, share: int) -> Object:
     return kept
 
 
-def _too_many(where: str, what: str, found: int, most: int) -> str:
+def _too_many(where: str, what: str, most: int) -> str:
     verb = "hold" if where == "its containers" else "holds"
-    return f"{where} {verb} {found} {what}, and at most {most} are read"
+    return f"{where} {verb} more than {most} {what}, and no more are read"

@@ -66,12 +66,9 @@ def _check_document(text: str, found: Found) -> None:
     try:
         documents = read_documents(text, marks)
     except YamlFault as fault:
-        marks.faults.append(fault)
-        documents = []
-    found.problems += [
-        Problem(format_path(each.location), max(each.line, 1), each.problem)
-        for each in marks.faults
-    ]
+        path = format_path(fault.location)
+        found.problems.append(Problem(path, max(fault.line, 1), fault.problem))
+        return
     for document in documents:
         for value, line in objects_of(document.value, document.line, marks):
             for wrong in _check_object(value, line, found):

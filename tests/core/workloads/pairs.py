@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from tests import pods
 from tests.core.test_jobs import c, job, kind, lws, pytorchjob, spec, statefulset, volcano
 from webhook.core.model import Object
 
@@ -77,20 +78,23 @@ def stormservice(first: Object, second: Object, size: int = 2) -> Object:
     return kind("orchestration.aibrix.ai/v1alpha1", "StormService", replicas=1, template=template)
 
 
-def replicas(version: str, name: str, key: str, count: str = "replicas") -> Callable[..., Object]:
-    """Return a function that makes jobs of Masters and Workers."""
+def saved(fixtures: str) -> Callable[..., Object]:
+    """Return what runs containers in the pods that an operator made, which no dry run makes."""
 
-    def make(first: Object, *second: Object) -> Object:
-        roles = {"Master": first, **({"Worker": second[0]} if second else {})}
-        specs = {role: {count: 1, "template": spec(one)} for role, one in roles.items()}
-        return kind(version, name, **{key: specs})
+    def make(*containers: Object) -> Object:
+        found = [pods.load(fixtures.format(number)) for number in range(len(containers))]
+        for pod, one in zip(found, containers, strict=True):
+            given = [*one["env"], *pod["spec"]["containers"][0]["env"]]
+            pod["spec"]["containers"] = [{**one, "env": given}]
+            pods.add_env(pod, "WORLD_SIZE", str(len(containers)))
+        return {"apiVersion": "v1", "kind": "List", "items": found}
 
     return make
 
 
 def kueue(*containers: Object) -> Object:
     """Return a group of plain pods."""
-    pods = [
+    found = [
         {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -103,11 +107,11 @@ def kueue(*containers: Object) -> Object:
         }
         for role, one in zip(("head", "workers"), containers, strict=False)
     ]
-    return {"apiVersion": "v1", "kind": "List", "items": pods}
+    return {"apiVersion": "v1", "kind": "List", "items": found}
 
 
-KUBEDL = replicas("training.kubedl.io/v1alpha1", "PyTorchJob", "pytorchReplicaSpecs")
-TORCHJOB = replicas("train.distributed.io/v1alpha1", "TorchJob", "torchTaskSpecs", "numTasks")
+KUBEDL = saved("pods/kubedl-pytorchjob-{}.yaml")
+TORCHJOB = saved("pods/torch-on-k8s-{}.yaml")
 SEVERAL: dict[str, Callable[[Object, Object], Object]] = {
     "JobSet": jobset,
     "Volcano": lambda first, second: volcano(head=first, workers=second),
@@ -175,6 +179,12 @@ def trainjob(nodes: int, runtime: str) -> Object:
     return kind("trainer.kubeflow.org/v1alpha1", "TrainJob", runtimeRef=reference, trainer=trainer)
 
 
+def _master(one: Object) -> Object:
+    found = pytorchjob(one, one)
+    del found["spec"]["pytorchReplicaSpecs"]["Worker"]
+    return found
+
+
 def elastic(workers: int) -> Object:
     """Return an elastic PyTorchJob without a Master."""
     worker = {"Worker": {"replicas": workers, "template": spec(c("torchrun t.py", "pytorch"))}}
@@ -221,7 +231,6 @@ def _sweep(one: Object) -> Object:
     return found
 
 
-_PYTORCHJOB = replicas("kubeflow.org/v1", "PyTorchJob", "pytorchReplicaSpecs")
 _ONE = c("python t.py", "pytorch")
 _OF_ONE_TEMPLATE: dict[str, Callable[..., Object]] = {
     "a Volcano task": partial(_task, svc=[]),
@@ -232,7 +241,7 @@ _OF_ONE_TEMPLATE: dict[str, Callable[..., Object]] = {
     "a StatefulSet": statefulset,
 }
 ONE_AND_TWO: dict[str, tuple[Object, Object]] = {
-    "a PyTorchJob with a Master": (_PYTORCHJOB(_ONE), _PYTORCHJOB(_ONE, _ONE)),
+    "a PyTorchJob with a Master": (_master(_ONE), pytorchjob(_ONE, _ONE)),
     "an elastic PyTorchJob": (elastic(1), elastic(2)),
     "KubeDL's with a Master": (KUBEDL(_ONE), KUBEDL(_ONE, _ONE)),
     "a TorchJob with a Master": (TORCHJOB(_ONE), TORCHJOB(_ONE, _ONE)),

@@ -21,14 +21,7 @@ from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.dry_run.templates import Template, Templates, find_templates
 
-UNKNOWABLE = {
-    "controller-revision-hash",
-    "leaderworkerset.sigs.k8s.io/template-revision-hash",
-    "jobset.sigs.k8s.io/job-key",
-    "scheduling.k8s.io/group-name",
-    "grove.io/pod-template-hash",
-}
-"""Hashes, and keys that hold a uid or depend on an operator's flags."""
+_SHIPPED = "is shown with the one that Trainer ships"
 
 
 def rows(file: str, *says: str) -> dict[str, Object]:
@@ -63,6 +56,12 @@ def find(*manifests: Any, **options: Any) -> Templates:
     return find_templates(copy.deepcopy(list(manifests)), **options)
 
 
+def whole(found: Templates) -> list[Template]:
+    """Return the pods of an input in which nothing but Trainer's own runtime is missing."""
+    assert [each.message for each in found.ignored if _SHIPPED not in each.message] == []
+    return list(found.pods)
+
+
 def names(found: Templates) -> list[str]:
     return [podspec.display_name(each.pod) for each in found.pods]
 
@@ -70,15 +69,12 @@ def names(found: Templates) -> list[str]:
 def lacking(part: Any, whole: Any, path: str = "") -> list[str]:
     """Tell what of *part* is not in *whole*; null is an absent key, lists match one by one."""
     if isinstance(part, dict) and isinstance(whole, dict):
-        return [
-            told
-            for key, value in part.items()
-            for told in lacking(value, whole.get(key), f"{path}.{key}")
-        ]
-    if isinstance(part, list) and isinstance(whole, list) and len(part) == len(whole):
-        pairs = enumerate(zip(part, whole, strict=True))
-        return [told for at, (a, b) in pairs for told in lacking(a, b, f"{path}[{at}]")]
-    return [] if part == whole else [f"{path}: {whole!r}, not {part!r}"]
+        inner = ((key, value, whole.get(key)) for key, value in part.items())
+    elif isinstance(part, list) and isinstance(whole, list) and len(part) == len(whole):
+        inner = ((at, a, b) for at, (a, b) in enumerate(zip(part, whole, strict=True)))
+    else:
+        return [] if part == whole else [f"{path}: {whole!r}, not {part!r}"]
+    return [told for key, a, b in inner for told in lacking(a, b, f"{path}.{key}")]
 
 
 def view(found: Template) -> Object:
@@ -103,17 +99,13 @@ def facts(pod: Object) -> Object:
     """Return what recognition and injection read of a pod, so that pods can be compared."""
     metadata, spec = pod["metadata"], pod["spec"]
     owners = [each for each in metadata.get("ownerReferences") or () if each.get("controller")]
-    volumes = [volume["name"] for volume in spec.get("volumes") or ()]
     return {
-        **{key: metadata.get(key) for key in ("name", "generateName", "namespace", "finalizers")},
+        **{key: metadata.get(key) for key in ("name", "generateName", "namespace")},
         **{key: spec.get(key) for key in ("hostname", "subdomain")},
-        "labels": known(metadata.get("labels")),
-        "annotations": known(metadata.get("annotations")),
+        "labels": _without_uids(metadata.get("labels")),
+        "annotations": _without_uids(metadata.get("annotations")),
         "owner": [[each.get(key) for key in ("apiVersion", "kind", "name")] for each in owners],
-        "restartPolicy": spec.get("restartPolicy", "Always"),
-        "volumes": [name for name in volumes if _is_own(name)],
         "containers": [_container(each) for each in spec["containers"]],
-        "initContainers": [_container(each) for each in spec.get("initContainers") or ()],
     }
 
 
@@ -123,7 +115,7 @@ def _container(each: Object) -> Object:
         **{key: each.get(key) for key in ("name", "image", "command", "args")},
         "env": {entry["name"]: _source(entry) for entry in each.get("env") or ()},
         "devices": {key: str(value) for key, value in requests.items() if "/" in key},
-        "mounts": [mount["mountPath"] for mount in mounts if _is_own(mount["name"])],
+        "mounts": [mount["mountPath"] for mount in mounts if _is_own(mount["mountPath"])],
     }
 
 
@@ -132,14 +124,12 @@ def _source(entry: Object) -> Any:
     return reference["fieldPath"] if reference else entry.get("valueFrom") or entry.get("value")
 
 
-def known(texts: dict[str, str] | None) -> dict[str, str]:
-    """Return labels or annotations without what nobody can know; a uid is just one."""
-    return {
-        key: "uid" if key.endswith("uid") and "template" not in key else value
-        for key, value in (texts or {}).items()
-        if key not in UNKNOWABLE
-    }
+def _without_uids(texts: dict[str, str] | None) -> dict[str, str]:
+    """Return labels or annotations without what nobody can know."""
+    unknown = ("uid", "scheduling.k8s.io/group-name")
+    return {key: value for key, value in (texts or {}).items() if not key.endswith(unknown)}
 
 
-def _is_own(volume: str) -> bool:
-    return not volume.startswith("kube-api-access-")
+def _is_own(path: str) -> bool:
+    """Tell a mount of the template from what a real cluster adds to every pod."""
+    return path != "/etc/volcano" and not path.startswith("/var/run/secrets/")

@@ -8,10 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.dry_run.templates.test_kinds import SHOWN
-from tests.dry_run.templates.test_parts import PARTS
+from tests.dry_run.templates.test_kinds import PARTS, SHOWN, train_job
 from tests.dry_run.templates.test_pods import CASES
-from tests.dry_run.templates.test_trainjob import train_job
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod

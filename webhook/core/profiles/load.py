@@ -257,8 +257,6 @@ def _read_file(content: str | bytes) -> tuple[Marks, list[tuple[Any, int]]]:
     try:
         text = decode(content) if isinstance(content, bytes) else content
         documents = read_documents(text, marks)
-        if marks.faults:
-            raise marks.faults[0]
     except YamlFault as fault:
         problem = Problem(format_path(fault.location), max(fault.line, 1), fault.problem)
         raise ProfilesError((problem,)) from None

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from webhook.core import bounds, podspec
@@ -80,7 +81,7 @@ _BEFORE: Final = re.compile(
 """Words before a command that do not change what it is."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=")
 _ASSIGNS: Final = frozenset(("export", "declare", "typeset", "readonly", "local"))
-_LOOP: Final = frozenset(("while", "until", "for", "select"))
+_LOOP: Final = ("while", "until", "for", "select")
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
 _ABBREVIATED: Final = (
     *("--nnodes", "--nproc-per-node", "--rdzv-backend", "--rdzv-endpoint", "--rdzv-id"),
@@ -152,41 +153,31 @@ class Script:
 
     @cached_property
     def runs_again(self) -> bool:
-        """Tell whether a loop starts what trains."""
-        loops, name = 0, ""
-        braces: list[str] = []  # the function that each { begins; none before a mere group
-        begun: Counter[str] = Counter()  # how often each stands among them
-        repeated: set[str] = set()
-        trains_in_function = False
+        """Tell whether a loop starts what trains, or a function beside one, or one by itself."""
+        loops = blocks = 0
+        has_loop = trains_in_block = False
         for words, options in self.commands:
-            at = 0
-            while at < len(words) and (
-                _BEFORE.match(words[at]) or words[at] in _LOOP or words[at] in ("done", "function")
-            ):
-                if words[at] in _LOOP:
-                    loops += 1
-                elif words[at] == "done":
-                    loops = max(0, loops - 1)
-                elif words[at] == "{":
-                    braces.append(name)
-                    begun[name] += 1
-                elif words[at] == "}" and braces:
-                    begun[braces.pop()] -= 1
-                elif words[at] == "function":
-                    at += 1
-                    name = "".join(words[at : at + 1])
-                at += 1
-            program = "".join(words[at : at + 1])
-            name = program if len(words) == 1 else ""
-            if loops and program.startswith("$"):
-                return True  # "$@" in a function that is given the launcher, or $CMD
-            if loops or begun[program]:  # a function may call itself
-                repeated.add(program)
-            if options is not None or (not self.launchers and _PYTHON.match(program)):
-                if loops:
-                    return True
-                trains_in_function = trains_in_function or len(braces) > begun[""]
-        return trains_in_function and not begun.keys().isdisjoint(repeated - {""})
+            started, program = _started(words), _program(words)
+            named = started if program == "function" else started[:1]
+            first = Counter([*words[: len(words) - len(started)], *named])
+            loops += sum(map(first.__getitem__, _LOOP))
+            blocks += first["{"]
+            trains = options is not None or (not self.launchers and bool(_PYTHON.match(program)))
+            if loops and (trains or program.startswith("$")):  # $CMD, or a function's "$@"
+                return True
+            has_loop = has_loop or loops > 0
+            trains_in_block = trains_in_block or (trains and blocks > 0)
+            loops = max(0, loops - first["done"])
+            blocks = max(0, blocks - first["}"])
+        return trains_in_block and (has_loop or self._calls_itself())
+
+    def _calls_itself(self) -> bool:
+        """Tell whether a function is called twice, of which one call may be its own."""
+        called = Counter(_program(words) for words, _ in self.commands)
+        return any(
+            len(words) == 1 and following.words[:1] == ("{",) and called[words[0]] > 2
+            for (words, _), following in pairwise(self.commands)
+        )
 
     def taken(self, *, is_static: bool) -> list[Taken]:
         """Return for each launcher what its address options take."""

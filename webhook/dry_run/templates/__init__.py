@@ -1,12 +1,12 @@
-"""Find the pod templates of any object, and complete each into the pods that would reach admission.
+"""Find the pod templates of any object, and make of each the pods that would reach admission.
 
-Each family of kinds has a file, with a table KINDS from (API group, kind) to the function that finds its pods. A new kind needs a
-file and a line here; in kinds that no file knows, whatever looks like a pod template is taken for one.
+A kind has a row in the table KINDS of `controllers` or `operators`: from (API group, kind) to the
+function that finds its pods. In other kinds whatever looks like a pod template is taken for one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,33 +16,10 @@ from webhook.core.model import Object
 from webhook.core.names import PROFILE
 from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
-from webhook.dry_run.templates import (
-    appwrapper,
-    builtin,
-    fallback,
-    grove,
-    jobset,
-    kubedl,
-    leaderworkerset,
-    mpijob,
-    pytorchjob,
-    ray,
-    stormservice,
-    torch_on_k8s,
-    trainjob,
-    volcano,
-)
+from webhook.dry_run.templates import controllers, operators
 from webhook.dry_run.templates.documents import parse_documents
 from webhook.dry_run.templates.section import Section
-from webhook.dry_run.templates.workload import (
-    Expand,
-    Found,
-    Ignored,
-    Peers,
-    Template,
-    Workload,
-    by_name,
-)
+from webhook.dry_run.templates.workload import Expand, Found, Ignored, Peers, Template, Workload
 
 __all__ = [
     "KINDS",
@@ -56,24 +33,10 @@ __all__ = [
     "require_namespace",
 ]
 
-KINDS: Mapping[tuple[str, str], Expand] = {
-    **builtin.KINDS,
-    **volcano.KINDS,
-    **pytorchjob.KINDS,
-    **mpijob.KINDS,
-    **trainjob.KINDS,
-    **jobset.KINDS,
-    **leaderworkerset.KINDS,
-    **kubedl.KINDS,
-    **torch_on_k8s.KINDS,
-    **ray.KINDS,
-    **grove.KINDS,
-    **stormservice.KINDS,
-    **appwrapper.KINDS,
-}
+KINDS: Mapping[tuple[str, str], Expand] = {**controllers.KINDS, **operators.KINDS}
 _MAX_VARIABLES = 500_000
 _LONGEST_NAME = 253
-"""Characters of a name or a kind: each part of the object is named by them. Source: apimachinery validation DNS1123SubdomainMaxLength."""
+"""Characters of a name or a kind: messages name the object by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +54,18 @@ def find_templates(
     *,
     most_pods: int | None = None,
 ) -> Templates:
-    """Complete the pods of all *documents*; objects that name no namespace get *namespace*, else ``default``.
+    """Make the pods of all *documents*; objects without a namespace get *namespace*, or ``default``.
 
-    *warnings*: what `parse_documents` fills, by the id of a document; each pod of the document gets them. *most_pods*: after so many
-    no more are looked for.
-
-    Raises InputError where the pods together would be too large to show.
+    *warnings*: what `parse_documents` fills, by the id of a document; each pod of the document gets
+    them. *most_pods*: after so many no more are looked for. Raises InputError where the pods
+    together would be too large to show.
     """
     objects = [
-        (source, value, (warnings or {}).get(id(document), ()))
+        (source, value, tuple((warnings or {}).get(id(document), ())))
         for number, document in enumerate(documents, 1)
         for source, value in _items(document, f"document {number}")
     ]
-    peers = by_name(value for _, value, _ in objects)
+    peers = _by_name(value for _, value, _ in objects)
     pods: list[Template] = []
     ignored: list[Ignored] = []
     variables = 0
@@ -112,17 +74,14 @@ def find_templates(
             if isinstance(found, Ignored):
                 ignored.append(found)
                 continue
-            pods.append(replace(found, notes=(*found.notes, *notes)) if notes else found)
+            pods.append(replace(found, notes=found.notes + notes))
             if len(pods) == most_pods:
                 return Templates(tuple(pods), tuple(ignored))
-            variables += sum(
-                len(container.get("env") or ()) + 10
-                for container in found.pod["spec"]["containers"]
-            )
+            containers = podspec.containers(found.pod)
+            variables += sum(len(podspec.env(container)) + 10 for container in containers)
             if variables > _MAX_VARIABLES:
-                raise InputError(
-                    f"{found.source}: the pods of this input are too many to show at once: split it"
-                )
+                problem = "the pods of this input are too many to show at once: split it"
+                raise InputError(f"{found.source}: {problem}")
     return Templates(tuple(pods), tuple(ignored))
 
 
@@ -133,14 +92,13 @@ def require_namespace(documents: Sequence[Any], namespace: str) -> None:
     """
     for source, value in named_objects(documents):
         metadata = value.get("metadata") if isinstance(value, dict) else None
-        if not isinstance(metadata, dict):
-            continue
-        found = metadata.get("namespace")
+        named = metadata if isinstance(metadata, dict) else {}
+        found = named.get("namespace")
         if isinstance(found, str) and found not in ("", namespace):
-            name = f"{value.get('kind', source)}/{display_name(metadata) or '?'}"
-            found = printable(found)
+            name, found = display_name(named), printable(found)
             raise InputError(
-                f'{name}: the namespace from the provided object "{found}" does not match the namespace "{namespace}". '
+                f"{value.get('kind', source)}/{name or '?'}: the namespace from the provided "
+                f'object "{found}" does not match the namespace "{namespace}". '
                 f"You must pass '--namespace={found}' to perform this operation."
             )
 
@@ -151,33 +109,39 @@ def named_objects(documents: Sequence[Any]) -> Iterator[tuple[str, Any]]:
         yield from _items(document, f"document {number}")
 
 
+def _by_name(values: Iterable[Any]) -> Peers:
+    """Return the objects that have a kind and a name; of several that are the same, the first."""
+    found: dict[tuple[str, str], dict[str | None, Object]] = {}
+    for value in values:
+        metadata = value.get("metadata") if isinstance(value, dict) else None
+        if isinstance(metadata, dict):
+            match value.get("kind"), metadata.get("name"), metadata.get("namespace"):
+                case str(kind), str(name), str() | None as namespace:
+                    found.setdefault((kind, name), {}).setdefault(namespace, value)
+    return found
+
+
 def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _items(item, f"{source} item {index}")
-    elif isinstance(value, dict) and _is_list(value):
-        kind = value["kind"].removesuffix("List")
-        for index, item in enumerate(value["items"]):
-            if kind and isinstance(item, dict) and "kind" not in item:
-                item = {"apiVersion": value.get("apiVersion"), "kind": kind, **item}
-            yield from _items(item, f"{source} item {index}")
-    else:
+    items, kind = value, ""
+    if isinstance(value, dict) and str(value.get("kind")).endswith("List"):
+        items, kind = value.get("items"), str(value["kind"]).removesuffix("List")
+    if not isinstance(items, list):
         yield source, value
-
-
-def _is_list(value: Object) -> bool:
-    kind = value.get("kind")
-    return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list)
+        return
+    for index, item in enumerate(items):
+        if kind and isinstance(item, dict) and "kind" not in item:
+            item = {"apiVersion": value.get("apiVersion"), "kind": kind, **item}
+        yield from _items(item, f"{source} item {index}")
 
 
 def _find(source: str, value: Any, namespace: str, peers: Peers) -> Found:
-    if not isinstance(value, dict):
-        yield Ignored(source, f"is not {OBJECT}", broken=True)
-        return
-    kind, metadata = value.get("kind"), value.get("metadata")
+    kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or not kind:
-        yield Ignored(source, "names no kind: it is not a Kubernetes object", broken=True)
+        problem = "names no kind: it is not a Kubernetes object"
+        problem = problem if isinstance(value, dict) else f"is not {OBJECT}"
+        yield Ignored(source, problem, broken=True)
         return
+    metadata = value.get("metadata")
     names = metadata if isinstance(metadata, dict) else {}
     name = display_name(names)
     for what, text in (("kind", kind), ("name", name.rstrip("*"))):
@@ -186,45 +150,39 @@ def _find(source: str, value: Any, namespace: str, peers: Peers) -> Found:
             yield Ignored(source, problem, broken=True)
             return
     source = f"{kind}/{name or '?'}"
-    note, count = _misplaced(kind, names), 0
+    note, is_empty = _misplaced(kind, names), True
     try:
         root = Section(value)
         own = root.node("metadata").text("namespace", namespace)
         workload = Workload(root, source, own, peers, _expand)
         for found in _expand(workload):
-            count += 1
-            yield _noted(found, note)
+            is_empty = False
+            if note and isinstance(found, Template) and PROFILE not in podspec.labels(found.pod):
+                found = replace(found, notes=(note,))
+            yield found
     except InputError as error:
         yield Ignored(source, str(error), broken=True)
         return
-    if count == 0:
+    if is_empty:
         is_known = _known(workload) is not None
-        lack = (
-            f", without which a {kind} makes no pod: is a key misspelt or empty?"
-            if is_known
-            else ""
-        )
-        yield Ignored(source, f"holds no pod template{lack}", broken=is_known)
+        lack = f", without which a {kind} makes no pod: is a key misspelt or empty?"
+        yield Ignored(source, "holds no pod template" + lack * is_known, broken=is_known)
 
 
 def _misplaced(kind: str, metadata: Object) -> str:
-    """Return a note about a profile that is named where nothing reads it; empty where there is none."""
+    """Return a note about a profile that stands where nothing reads it; empty without one."""
     labels, annotations = metadata.get("labels"), metadata.get("annotations")
     if isinstance(annotations, dict) and PROFILE in annotations:
-        return f"annotation {PROFILE} of the {kind} counts for nothing: it is a label of pods and namespaces"
+        where = "it is a label of pods and namespaces"
+        return f"annotation {PROFILE} of the {kind} counts for nothing: {where}"
     if kind != "Pod" and isinstance(labels, dict) and PROFILE in labels:
-        return f"label {PROFILE} of the {kind} itself counts for nothing: write it into metadata.labels of its pod template"
+        where = "write it into metadata.labels of its pod template"
+        return f"label {PROFILE} of the {kind} itself counts for nothing: {where}"
     return ""
 
 
-def _noted(found: Template | Ignored, note: str) -> Template | Ignored:
-    if not note or isinstance(found, Ignored) or PROFILE in podspec.labels(found.pod):
-        return found
-    return replace(found, notes=(note,))
-
-
 def display_name(metadata: Object) -> str:
-    """Return the name of an object of the input, or its generateName with a star; empty where it has neither."""
+    """Return an object's name, or its generateName with a star; empty where it has neither."""
     name, generate = metadata.get("name"), metadata.get("generateName")
     if isinstance(name, str) and name:
         return name
@@ -232,7 +190,11 @@ def display_name(metadata: Object) -> str:
 
 
 def _expand(workload: Workload) -> Found:
-    yield from (_known(workload) or fallback.expand)(workload)
+    spec = workload.root.value.get("spec")
+    if isinstance(spec, dict) and spec.get("replicas") == 0:
+        yield workload.ignore("spec.replicas", "is 0: no pod is created")
+    else:
+        yield from (_known(workload) or operators.expand_unknown)(workload)
 
 
 def _known(workload: Workload) -> Expand | None:

@@ -1,4 +1,4 @@
-"""Read the documents of a manifest as it was pasted: what ``torchx run --dryrun`` prints around it is passed over."""
+"""Read a manifest as it was pasted; what ``torchx run --dryrun`` prints around it is left out."""
 
 from __future__ import annotations
 
@@ -23,44 +23,36 @@ def parse_documents(
     most: int = MAX_NODES,
     pause: Callable[[], None] = lambda: None,
 ) -> list[Any]:
-    """Read all documents of *text*; empty ones are left out. *marks* remembers where values stand.
+    """Read all documents of *text*, a YAML stream or JSON values; empty ones are left out.
 
-    *warnings* is filled, by the id of a document: which of its keys are written twice. The last value counts, as for kubectl.
-    *most*, *pause*: as in `read_documents`.
-
-    Shape: a YAML stream, one or more JSON values, or the whole of what ``torchx run --dryrun`` prints.
-
-    Raises InputError with line and column.
+    *marks* remembers where values stand. *warnings* is filled, by the id of a document: which of
+    its keys are written twice. The last value counts, as for kubectl. *most*, *pause*: as in
+    `read_documents`. Raises InputError with line and column.
     """
     text = _scheduler_request(text)
     try:
         documents = read_documents(text, marks, takes_last=True, most=most, pause=pause)
     except InputError as error:
-        raise InputError(f"{error}{_template_hint(text)}") from None
+        hint = ""
+        if mark := _TEMPLATE.search(text):
+            advice = "as templates do: give what the template makes, as helm template prints it"
+            hint = f" (the text holds {mark[0]}, {advice})"
+        raise InputError(f"{error}{hint}") from None
     if warnings is not None:
-        warnings |= {
-            id(document.value): document.warnings for document in documents if document.warnings
-        }
+        warnings |= {id(each.value): each.warnings for each in documents if each.warnings}
     return [document.value for document in documents]
 
 
 def _scheduler_request(text: str) -> str:
-    """Blank what ``torchx run --dryrun`` prints around its manifest, so that line numbers stay those of the paste.
+    """Blank what torchx prints around its manifest, so that line numbers stay those of the paste.
 
     Source: torchx cli/cmd_run.py (0.7.0 to 2026.10.26), cli/main.py (its log format).
     """
     if "=== SCHEDULER REQUEST ===" not in text:
         return text
-    text = _COLOUR.sub("", text)
-    headings = list(_TORCHX_REQUEST.finditer(text))
+    plain = _COLOUR.sub("", text)
+    headings = list(_TORCHX_REQUEST.finditer(plain))
     if not headings:
-        return text
+        return plain
     end = headings[-1].end()
-    return "\n" * text.count("\n", 0, end) + _TORCHX_LOG.sub("", text[end:])
-
-
-def _template_hint(text: str) -> str:
-    mark = _TEMPLATE.search(text)
-    if mark is None:
-        return ""
-    return f" (the text holds {mark[0]}, as templates do: give what the template makes, as helm template prints it)"
+    return "\n" * plain.count("\n", 0, end) + _TORCHX_LOG.sub("", plain[end:])

@@ -1,4 +1,4 @@
-"""Read an object of the input whose structure has not been checked; errors name the field that is wrong."""
+"""Read an object whose structure has not been checked; errors name the field that is wrong."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.value_types import BOOLEAN, INTEGER, LIST, OBJECT, STRING, type_name
 
+_MOST_SHOWN = 60
+
 
 class Section:
     """Hold an object of the input and the path that leads to it, ``spec.tasks[0].template``.
 
-    Each reader takes missing and null as empty, and raises InputError naming path, expected type and what was found.
+    Each reader takes missing and null as empty. It raises InputError with path, expected type and
+    what was found.
     """
 
     __slots__ = ("path", "value")
@@ -29,80 +32,63 @@ class Section:
         """Return the path of *key*."""
         return f"{self.path}.{key}" if self.path else key
 
-    def node(self, key: str) -> Section:
-        """Return the object at *key*."""
-        return self._as_node(self.value.get(key), self.at(key))
+    def node(self, *keys: str) -> Section:
+        """Return the object to which *keys* lead, one inside the other."""
+        found = self
+        for key in keys:
+            found = Section(found._read(key, dict, OBJECT, {}), found.at(key))
+        return found
 
     def nodes(self, key: str) -> list[Section]:
         """Return the list of objects at *key*."""
-        value = self.value.get(key)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            fail(self.at(key), LIST, value)
-        return [self._as_node(item, f"{self.at(key)}[{index}]") for index, item in enumerate(value)]
+        items: list[Any] = self._read(key, list, LIST, [])
+        holder = Section({f"{key}[{index}]": item for index, item in enumerate(items)}, self.path)
+        return list(map(holder.node, holder.value))
 
-    def named_nodes(self, key: str) -> list[tuple[str, Section]]:
-        """Return the entries of the object of objects at *key*."""
-        holder = self.node(key)
-        return [(name, holder.node(name)) for name in holder.value if holder.has(name)]
+    def named(self, key: str, name: str) -> Section:
+        """Return the item of the list at *key* whose ``name`` is *name*; else an empty object."""
+        found = (item for item in self.nodes(key) if item.text("name") == name)
+        return next(found, Section({}, self.at(key)))
 
     def text(self, key: str, default: str = "") -> str:
         """Return the string at *key*; *default* where it is missing or empty."""
-        value = self.value.get(key)
-        if value is None or value == "":
-            return default
-        if not isinstance(value, str):
-            fail(self.at(key), STRING, value)
-        return value
-
-    def texts(self, key: str) -> dict[str, str]:
-        """Return the object of strings at *key*."""
-        holder = self.node(key)
-        return {name: holder.text(name) for name in holder.value}
+        return self._read(key, str, STRING, "") or default
 
     def words(self, key: str) -> list[str]:
         """Return the list of strings at *key*."""
-        value = self.value.get(key)
-        if value is None:
-            return []
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            fail(self.at(key), f"{LIST} of strings", value)
-        return value
+        found: list[str] = self._read(key, list, f"{LIST} of strings", [])
+        for index, item in enumerate(found):
+            if not isinstance(item, str):
+                fail(f"{self.at(key)}[{index}]", STRING, item)
+        return found
 
-    def number(self, key: str, default: int) -> int:
+    def number(self, key: str, default: int = 1) -> int:
         """Return the integer at *key*, which may not be negative."""
-        value = self.value.get(key)
-        if value is None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            fail(self.at(key), f"{INTEGER}, 0 or more", value, shows_text=True)
-        return value
+        found: int = self._read(key, int, _COUNT, default)
+        if found < 0:
+            fail(self.at(key), _COUNT, found)
+        return found
 
     def flag(self, key: str, *, default: bool = False) -> bool:
         """Return the boolean at *key*."""
+        found: bool = self._read(key, bool, BOOLEAN, default)
+        return found
+
+    def _read(self, key: str, kind: type, expected: str, default: Any) -> Any:
         value = self.value.get(key)
         if value is None:
             return default
-        if not isinstance(value, bool):
-            fail(self.at(key), BOOLEAN, value, shows_text=True)
+        if type(value) is not kind:
+            fail(self.at(key), expected, value)
         return value
 
-    @staticmethod
-    def _as_node(value: Any, path: str) -> Section:
-        if value is None:
-            return Section({}, path)
-        if not isinstance(value, dict):
-            fail(path, OBJECT, value)
-        return Section(value, path)
+
+_COUNT = f"{INTEGER}, 0 or more"
 
 
-_MOST_SHOWN = 60
-
-
-def fail(path: str, expected: str, found: Any, *, shows_text: bool = False) -> NoReturn:
-    """Raise InputError for a field of the wrong type; *shows_text* where a short text is no secret: a template's ``$REPLICAS``."""
+def fail(path: str, expected: str, found: Any) -> NoReturn:
+    """Raise InputError for a field of the wrong type; a short text is shown: ``$REPLICAS``."""
     shown = str(found).lower() if isinstance(found, int | float) else type_name(found)
-    if shows_text and isinstance(found, str) and len(found) <= _MOST_SHOWN:
+    if isinstance(found, str) and len(found) <= _MOST_SHOWN:
         shown = f"the string {found!r}"
     raise InputError(f"{path}: expected {expected}, found {shown}")

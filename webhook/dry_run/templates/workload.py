@@ -1,37 +1,34 @@
-"""Hold an object of the input and the pods found in it, as all files of this folder need them.
+"""Hold an object of the input, and make the pods that its controller would create.
 
-A pod is completed by what its controller writes, as far as anything reads it, and by what the API server does before it calls the
-webhook.
+A pod gets what its controller writes, as far as anything reads it, and what the API server adds
+before it calls the webhook. What cannot be known yet is a placeholder: the zero uid, a generateName
+without its random end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from webhook.core.errors import InputError, MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
-from webhook.dry_run.templates.pod_parts import (
-    UNKNOWN_SUFFIX,
-    copied,
-    default_requests,
-    fill_amounts,
-    owner_reference,
-)
 from webhook.dry_run.templates.section import Section, fail
 
+UID = "00000000-0000-0000-0000-000000000000"
+UNKNOWN_SUFFIX = "xxxxx"
 _MOST = 2**31 - 1
 """What a field ``replicas`` can hold; a product of several may be longer than any text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Hold a pod as it would reach admission, and the place of its template in the input: ``Job/train spec.tasks[0].template``.
+    """Hold a pod as it would reach admission, and where its template stands in the input.
 
-    *notes*: mistakes in the object around it, which admission never sees. *workload*: the object of the input, ``Job/train``.
-    *replicas*: for how many pods this one stands: itself, and those like it that are not shown.
+    *source*: ``Job/train spec.tasks[0].template``. *notes*: mistakes in the object around it, which
+    admission never sees. *workload*: the object of the input, ``Job/train``. *replicas*: how many
+    pods this one stands for, itself among them.
     """
 
     source: str
@@ -44,7 +41,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Hold why a part of the input gives no pod; *broken* where the API server or a controller would refuse it."""
+    """Say why a part of the input gives no pod; *broken* where a cluster would refuse it."""
 
     source: str
     message: str
@@ -55,16 +52,16 @@ Found: TypeAlias = Iterator[Template | Ignored]
 Expand: TypeAlias = Callable[["Workload"], Found]
 """Find the pods of one kind of object."""
 Peers: TypeAlias = Mapping[tuple[str, str], Mapping[str | None, Object]]
-"""Objects by kind and name, and those by namespace: an input of thousands is not looked through for each of them."""
+"""Objects by kind and name, then by namespace, so that each is found without a search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
     """Hold an object of the input whose templates are looked for.
 
-    *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it. *peers*: the objects of the
-    input. *expand* finds the pods of an object inside this one. *pod_labels*: what a wrapper adds to every template. *copies*: how
-    many objects like this one a wrapper makes, of which one is shown.
+    *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it.
+    *peers*: the objects of the input. *expand* finds the pods of an object inside this one.
+    *copies*: how many objects like this one a wrapper makes.
     """
 
     root: Section
@@ -72,7 +69,6 @@ class Workload:
     namespace: str
     peers: Peers
     expand: Callable[[Workload], Found]
-    pod_labels: Mapping[str, str] = field(default_factory=dict)
     copies: int = 1
 
     @property
@@ -87,27 +83,16 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """Return ``metadata.name``; where it is generated, generateName with a placeholder."""
+        """Return ``metadata.name``, or generateName with a placeholder."""
         metadata = self.root.node("metadata")
-        name = metadata.text("name") or metadata.text("generateName")
-        if not name:
-            fail(metadata.at("name"), "a name", None)
-        return name if metadata.text("name") else name + UNKNOWN_SUFFIX
+        generated = metadata.text("generateName")
+        name = metadata.text("name") or (generated and generated + UNKNOWN_SUFFIX)
+        return name or fail(metadata.at("name"), "a name", None)
 
-    @property
-    def annotations(self) -> dict[str, str]:
-        """Return ``metadata.annotations``."""
-        return self.root.node("metadata").texts("annotations")
-
-    def part(
-        self, root: Section, pod_labels: Mapping[str, str] | None = None, copies: int = 1
-    ) -> Workload:
+    def part(self, root: Section, copies: int) -> Workload:
         """Return the workload of an object that this one holds, *copies* times."""
         namespace = root.node("metadata").text("namespace", self.namespace)
-        labels = {**self.pod_labels, **(pod_labels or {})}
-        return replace(
-            self, root=root, namespace=namespace, pod_labels=labels, copies=self.copies * copies
-        )
+        return replace(self, root=root, namespace=namespace, copies=self.copies * copies)
 
     def owner(self) -> Object:
         """Return the ownerReference that a pod of this object carries."""
@@ -116,98 +101,152 @@ class Workload:
     def pod(
         self,
         template: Section,
-        *,
         name: str = "",
+        *,
         generate_name: str = "",
         owner: Object | None = None,
-        labels: Mapping[str, str] | None = None,
-        annotations: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] = {},
+        annotations: Mapping[str, str] = {},
+        hostname: str = "",
+        subdomain: str = "",
     ) -> Object:
-        """Make a pod from a template, as controllers do: its labels, annotations, finalizers and spec, and what they add.
+        """Make a pod from a template, owned by the workload unless another *owner* is given.
 
-        The pod shares nothing with the input. Raises InputError where the template is not that of a pod.
+        The pod shares nothing with the input. Raises InputError where the template is not that of a
+        pod.
         """
-        pod = checked_pod(template, self.root.text("apiVersion"))
-        own = pod.get("metadata") or {}
-        metadata: Object = {"name": name} if name else {}
-        if generate_name:
-            metadata["generateName"] = generate_name
-        metadata["namespace"] = self.namespace
-        for key, added in (
-            ("labels", {**self.pod_labels, **(labels or {})}),
-            ("annotations", annotations or {}),
-        ):
-            merged = {**(own.get(key) or {}), **added}
-            if merged:
-                metadata[key] = merged
-        if owner is not None:
-            metadata["ownerReferences"] = [owner]
-        if own.get("finalizers"):
-            metadata["finalizers"] = own["finalizers"]
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]}
+        pod = checked_pod(template)
+        own, spec = pod.get("metadata") or {}, pod["spec"]
+        metadata = {
+            "name": name,
+            "generateName": generate_name,
+            "namespace": self.namespace,
+            "labels": {**(own.get("labels") or {}), **labels},
+            "annotations": {**(own.get("annotations") or {}), **annotations},
+            "ownerReferences": [owner or self.owner()],
+        }
+        spec |= {"hostname": hostname} if hostname else {}
+        spec |= {"subdomain": subdomain} if subdomain else {}
+        present = {key: value for key, value in metadata.items() if value}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": present, "spec": spec}
 
     def template(self, template: Section, pod: Object, replicas: int = 1) -> Template:
-        """Finish *pod* as the API server does before it calls the webhook, and say where it came from.
-
-        *replicas*: for how many pods of this object it stands.
-        """
-        default_requests(pod)
+        """Finish *pod*, which stands for *replicas* pods, as the API server does."""
+        _default_requests(pod)
         source = f"{self.source} {template.path}" if template.path else self.source
         namespace = pod["metadata"].get("namespace") or self.namespace
-        return Template(
-            source,
-            namespace,
-            pod,
-            workload=self.source,
-            replicas=min(replicas * self.copies, _MOST),
-        )
+        number = min(replicas * self.copies, _MOST)
+        return Template(source, namespace, pod, workload=self.source, replicas=number)
+
+    def several(
+        self,
+        holder: Section,
+        make: Callable[[int], Object],
+        *,
+        key: str = "replicas",
+        count: int | None = None,
+        template: Section | None = None,
+        alone: bool = True,
+        copies: int = 1,
+    ) -> Found:
+        """Yield rank 0 of equal pods, and one other for the rest; *make* takes the index.
+
+        *holder* says at *key* how many there are, unless *count* does; it holds the template. Pods
+        that are not *alone* in their job have one that stands for all. *copies*: of the group.
+        """
+        count = holder.number(key) if count is None else count
+        if count == 0:
+            yield self.ignore(holder.at(key), "is 0: no pod is created")
+            return
+        shown = {0: count} if count == 1 or not alone else {0: 1, 1: count - 1}
+        for index, like in shown.items():
+            yield self.template(template or holder.node("template"), make(index), like * copies)
 
     def ignore(self, path: str, message: str) -> Ignored:
         """Return why the part at *path* gives no pod."""
         return Ignored(f"{self.source} {path}" if path else self.source, message)
 
 
-def by_name(values: Iterable[Any]) -> Peers:
-    """Return the objects among *values* that have a kind and a name; of several that are the same, the first."""
-    found: dict[tuple[str, str], dict[str | None, Object]] = {}
-    for value in values:
-        metadata = value.get("metadata") if isinstance(value, dict) else None
-        if isinstance(metadata, dict):
-            key = value.get("kind"), metadata.get("name"), metadata.get("namespace")
-            match key:
-                case str(kind), str(name), str() | None as namespace:
-                    found.setdefault((kind, name), {}).setdefault(namespace, value)
-    return found
-
-
-def checked_pod(template: Section, api_version: str = "v1") -> Object:
-    """Return a copy of a template, which an object of *api_version* holds.
+def checked_pod(template: Section) -> Object:
+    """Return a copy of a template.
 
     Raises InputError unless it has a pod's structure, with at least one container.
     """
-    value = copied(
+    value: Object = copied(
         {key: template.value[key] for key in ("metadata", "spec") if key in template.value}
     )
-    fill_amounts(value, is_custom="." in api_version.partition("/")[0])
     try:
         check_pod(value, template.path or "pod")
     except MalformedReview as error:
         raise InputError(str(error)) from error
     if not (value.get("spec") or {}).get("containers"):
-        raise InputError(
-            f"{template.at('spec')}.containers: expected at least one container, found none"
-        )
-    return value  # type: ignore[no-any-return]  # JSON boundary
+        path = f"{template.at('spec')}.containers"
+        raise InputError(f"{path}: expected at least one container, found none")
+    return value
 
 
-def shown_indices(replicas: int, *, alone: bool = True) -> Iterator[tuple[int, int]]:
-    """Yield which of *replicas* equal pods to show, and for how many each stands: rank 0 for itself, and one other for the rest.
+def copied(value: Any, holder: str = "") -> Any:
+    """Copy a JSON value; what YAML aliases share becomes separate, and null amounts go.
 
-    Unless they are *alone*, the first stands for all.
+    The API server reads a null amount as 0, and drops it from a custom resource.
     """
-    if replicas and not alone:
-        yield 0, replicas
-    elif replicas:
-        yield 0, 1
-        if replicas > 1:
-            yield 1, replicas - 1
+    if isinstance(value, dict):
+        keeps_null = holder not in ("limits", "requests")
+        items = value.items()
+        return {key: copied(item, key) for key, item in items if keeps_null or item is not None}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
+
+
+def owner_reference(api_version: str, kind: str, name: str) -> Object:
+    """Return the ownerReference of a controller."""
+    return {"apiVersion": api_version, "kind": kind, "name": name, "uid": UID, "controller": True}
+
+
+def all_containers(pod: Object) -> list[Object]:
+    """Return init containers and containers."""
+    return [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
+
+
+def variables(values: Mapping[str, str | Object]) -> list[Object]:
+    """Return entries of ``env``; an object is a ``valueFrom``."""
+    return [
+        {"name": name, "value" if isinstance(value, str) else "valueFrom": value}
+        for name, value in values.items()
+    ]
+
+
+def label_of_pod(key: str, holder: str = "labels") -> Object:
+    """Return the ``valueFrom`` that reads a label of the pod, or one of its ``annotations``."""
+    return {"fieldRef": {"fieldPath": f"metadata.{holder}['{key}']"}}
+
+
+def append_env(containers: Iterable[Object], values: Mapping[str, str | Object]) -> None:
+    """Append variables without looking for those already there, as most operators do."""
+    for container in containers:
+        append_to(container, "env", *variables(values))
+
+
+def prepend_env(containers: Iterable[Object], values: Mapping[str, str | Object]) -> None:
+    """Put variables first, in place of the user's of the same names."""
+    for container in containers:
+        others = [one for one in container.get("env") or () if one.get("name") not in values]
+        container["env"] = variables(values) + others
+
+
+def append_to(holder: Object, key: str, *items: Object | str) -> None:
+    """Append to the list at *key*, making it where it is missing or null."""
+    if items:
+        holder[key] = [*(holder.get(key) or ()), *items]
+
+
+def _default_requests(pod: Object) -> None:
+    """Copy each limit without a request into the requests.
+
+    Source: kubernetes pkg/apis/core/v1/defaults.go SetDefaults_Pod.
+    """
+    for container in all_containers(pod):
+        resources = container.get("resources") or {}
+        if limits := resources.get("limits"):
+            resources["requests"] = {**limits, **(resources.get("requests") or {})}
