@@ -16,9 +16,6 @@ from tests.cluster.operators.manifests import container, indexed_job, torchrun, 
 from tests.profiles import as_text
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Code as NewCode
-from webhook.diagnose.lease import LEASE_STALE
 
 from .site import Site
 
@@ -58,7 +55,7 @@ class Situation:
     """
 
     make: Callable[[Site, "Situation"], str]
-    code: Code | NewCode
+    code: str
     says: str
     do: str
     profile: str | None = "shared"
@@ -287,33 +284,33 @@ def _limit_range(site: Site, limits: Object) -> None:
 _REFUSED = {
     "webhook down": Situation(
         webhook_is_down,
-        Code.WEBHOOK_UNREACHABLE,
+        "webhook-unreachable",
         "Job ddp … webhook does not answer … connection refused",
         "fabric-injector check",
     ),
     "wrong profile": Situation(
         job_is_refused,
-        Code.POD_DENIED,
-        "Job ddp … label fabric-injector.io/profile … no profile is named 'shraed'",
-        "use one of … shared",
+        "pod-denied",
+        "Job ddp … label fabric-injector.io/profile … no profile is named 'shraed' … use one of … shared",
+        "correct that",
         profile="shraed",
     ),
     "quota": Situation(
         quota_is_used_up,
-        Code.QUOTA_REFUSED,
+        "quota-refused",
         f"Job ddp … exceeded quota: devices … {DEVICE} … limited",
         "raise the ResourceQuota",
     ),
     "PodSecurity": Situation(
         job_is_refused,
-        Code.POD_DENIED,
-        "Job ddp … IPC_LOCK … pod-security.kubernetes.io/enforce: baseline … refuses",
-        "label the namespace privileged … podSecurity: skip",
+        "pod-denied",
+        "Job ddp … IPC_LOCK … pod-security.kubernetes.io/enforce: baseline … refuses … label the namespace privileged … podSecurity: skip",
+        "correct that",
         labels={"pod-security.kubernetes.io/enforce": "baseline"},
     ),
     "PodSecurity, for the job's own pods": Situation(
         job_is_refused,
-        Code.POD_SECURITY_REFUSED,
+        "pod-security-refused",
         'Job ddp … violates PodSecurity "restricted:latest" … runAsNonRoot',
         "label the namespace privileged … correct what is named",
         profile="unprivileged",
@@ -330,67 +327,67 @@ SITUATIONS: Mapping[str, Situation] = {
     },
     "quota, after the webhook was down": Situation(
         quota_refuses_after_the_webhook_came_back,
-        Code.QUOTA_REFUSED,
+        "quota-refused",
         "Job ddp … exceeded quota: devices",
         "raise the ResourceQuota",
     ),
     "network gone": Situation(
-        network_is_gone, Code.NETWORK_MISSING, "own-net", "create", profile="own"
+        network_is_gone, "network-missing", "own-net", "create", profile="own"
     ),
     "no address left": Situation(
         no_address_is_left,
-        Code.ADDRESSES_EXHAUSTED,
+        "addresses-exhausted",
         "own-net … no",
         "enlarge the range",
         profile="own",
     ),
     "devices taken": Situation(
         devices_are_taken,
-        Code.RESOURCE_TAKEN,
+        "resource-taken",
         f"Insufficient {DEVICE}",
         f"free … {DEVICE}",
         profile="many",
     ),
     "no shell": Situation(
-        image_has_no_shell, Code.CONTAINER_NOT_STARTING, "wait step", "no sh … waitImage"
+        image_has_no_shell, "container-not-starting", "wait step", "no sh … waitImage"
     ),
     "sandbox rebuilt": Situation(
-        rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, "bert-worker-0", "restart"
+        rank_zeros_sandbox_is_rebuilt, "address-former", "bert-worker-0", "restart"
     ),
-    "rank 0 moved": Situation(rank_zero_has_moved, Code.ADDRESS_FORMER, "bert-worker-0", "restart"),
+    "rank 0 moved": Situation(rank_zero_has_moved, "address-former", "bert-worker-0", "restart"),
     "rank 0 missing": Situation(
-        rank_zero_is_missing, Code.RANK_ZERO_MISSING, "no rank-0 pod", "Events"
+        rank_zero_is_missing, "rank-zero-missing", "no rank-0 pod", "Events"
     ),
     "rank 0 never came": Situation(
-        rank_zero_never_came, Code.RANK_ZERO_MISSING, "no rank-0 pod", "Events"
+        rank_zero_never_came, "rank-zero-missing", "no rank-0 pod", "Events"
     ),
     "rank 0 before the label": Situation(
         rank_zero_came_before_the_label,
-        Code.WEBHOOK_MISSED,
+        "webhook-missed",
         "bert-master-0",
         "restart the job",
         profile=None,
     ),
     "wait over": Situation(
         wait_is_over,
-        Code.WAIT_GAVE_UP,
+        "wait-gave-up",
         "bert-worker-0 … gave up",
-        "no pod bert-master-0",
+        "see what else is said",
         profile="impatient",
     ),
     "controller dead": Situation(
         controller_is_dead,
-        LEASE_STALE,
+        "lease-stale",
         "Lease … was last renewed",
         "is the controller running?",
     ),
-    "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, "IPC_LOCK", "run as root"),
+    "non-root": Situation(user_is_not_root, "ipc-lock-inert", "IPC_LOCK", "run as root"),
     "LimitRange lowers memory": Situation(
-        limit_range_lowers_memory, Code.SHARED_MEMORY_BEYOND_LIMIT, "128Mi", "memory limit"
+        limit_range_lowers_memory, "shared-memory-beyond-limit", "128Mi", "memory limit"
     ),
     "LimitRange refuses": Situation(
         limit_range_refuses,
-        Code.POD_REFUSED,
+        "pod-refused",
         f"Job ddp … maximum {DEVICE} usage per Container is 8, but",
         "LimitRange … injected devices",
         profile="many",
