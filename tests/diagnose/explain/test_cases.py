@@ -29,6 +29,7 @@ from tests.diagnose.scenes import (
     ago,
     event,
     node,
+    workload,
 )
 from tests.pods import FIXTURES
 from tests.profiles import profiles as read_profiles
@@ -165,6 +166,16 @@ def policies(scene: Scene, listed: list[Object]) -> None:
         scene.policies.append({"metadata": metadata, "spec": each["spec"]})
 
 
+def workloads(scene: Scene, listed: list[Object]) -> None:
+    """Add Workloads of Kueue: conditions, admission checks, `active`, and how old it is."""
+    for each in listed:
+        made = workload(*each.get("conditions", ()), active=each.get("active", True))
+        made["status"]["admissionChecks"] = each.get("checks", [])
+        if "created" in each:
+            made["metadata"]["creationTimestamp"] = moment(each["created"])
+        scene.workloads.append(made)
+
+
 def pod_groups(scene: Scene, listed: list[Object]) -> None:
     """Add PodGroups of the job: phase and queue, and what Volcano said of it in an Event."""
     for each in listed:
@@ -235,7 +246,7 @@ def logs(scene: Scene, printed: Mapping[str, list[str]]) -> None:
 
 
 _CHANGES = (
-    *(pods, env, do, labels, profiles, nodes, networks, policies, pod_groups),
+    *(pods, env, do, labels, profiles, nodes, networks, policies, workloads, pod_groups),
     *(events, lease, reading, claims, logs),
 )
 CHANGES: dict[str, Callable[[Scene, Any], None]] = {each.__name__: each for each in _CHANGES}
