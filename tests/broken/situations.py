@@ -294,7 +294,7 @@ def policy_cuts_the_pod_network(site: Site, situation: Situation) -> str:
 def network_is_no_json(site: Site, situation: Situation) -> str:
     site.api.ensure(define(site.name, "own-net", '{"type": "macvlan", "ipam": '))
     site.start(*jobs.holding())
-    site.wait_for_warning("Pod", "own-net")
+    site.wait(lambda: site.events("FailedCreatePodSandBox"), "a sandbox that cannot be made")
     return PYTORCHJOB
 
 
