@@ -10,8 +10,8 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.page.state import Snapshot, read_rank_zero
-from webhook.world.held import read_namespace
 from webhook.world.objects import ObjectsWorld
+from webhook.world.view import read_namespace
 
 PROFILES = profiles("""
 shared:

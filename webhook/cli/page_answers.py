@@ -20,13 +20,11 @@ from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
-from webhook.diagnose.check import Subject, examine
+from webhook.diagnose.check import check, open_snapshot
 from webhook.diagnose.collect.collector import Collector
-from webhook.diagnose.collect.inventory import take_inventory
 from webhook.diagnose.collect.jobs import Asked, Target, read_all, read_job, read_profiles
-from webhook.diagnose.collect.system_namespace import DEFAULT, find_system_namespace
 from webhook.diagnose.explain.judge import explain
-from webhook.diagnose.finding import Finding, count, grouped, worst_first
+from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.status.status import JobStatus, look_at_all
@@ -37,9 +35,8 @@ from webhook.kube.connection import Connection
 from webhook.kube.resource import Key, Resource, key_text, object_key
 from webhook.page.state import Snapshot, read_rank_zero, state_document
 from webhook.world.cluster import Cluster
-from webhook.world.held import read_namespace
 from webhook.world.profiles_read import ProfilesRead, read_file
-from webhook.world.view import REFUSED, PermittedWorld
+from webhook.world.view import REFUSED, PermittedWorld, read_namespace
 
 T = TypeVar("T")
 
@@ -74,7 +71,7 @@ class PageAnswers:
         self.namespace = namespace or connection.namespace or "default"
         self._connection, self._profiles = connection, profiles
         self._given_namespace = system_namespace
-        self._system_namespace = system_namespace or DEFAULT
+        self._system_namespace = system_namespace or "fabric-injector"
         self._one_look = threading.Lock()
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
@@ -186,16 +183,13 @@ class PageAnswers:
                 if self._profiles
                 else None
             )
-            subject = Subject()
-            space = self._given_namespace or find_system_namespace(
-                self._connection, subject.configuration
+            snapshot = open_snapshot(
+                self._connection, system_namespace=self._given_namespace, given=given
             )
-            found = worst_first(
-                examine(take_inventory(self._connection, replace(subject, namespace=space), given))
-            )
+            found = check(snapshot)
         return fit(
             {
-                "systemNamespace": space,
+                "systemNamespace": snapshot.system_namespace,
                 "findings": [
                     {**each.as_json(), "means": each.code.means} for each in grouped(found)
                 ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import partial
@@ -18,12 +18,12 @@ from webhook.core.cluster.device_classes import (
     read_device_slice,
 )
 from webhook.core.cluster.nodes import NodeOffer, read_node
-from webhook.core.errors import Unavailable
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.finding import Code, Finding
-from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES
+from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES, PODS, SERVICES
 from webhook.kube.claims_api import ClaimsApi
-from webhook.kube.connection import Connection
+from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.reader import Reader, whole
 from webhook.kube.resource import Key, Resource, key_text
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
@@ -39,7 +39,10 @@ UNREAD = Code(
     "ask for the right to read it, or let an administrator run this",
 )
 REQUEST_SECONDS = 30.0
+PROBE_SECONDS = 15.0
+"""More than a webhook is ever waited for by default."""
 AT_A_TIME = 8
+UNKNOWN_CALLER = 401
 MOST_PAGES = 400
 """Two hundred thousand objects of one kind."""
 MOST_BROKEN = 5
@@ -87,7 +90,7 @@ class Snapshot:
         self.claims_api = ClaimsApi(self.reader)
         self.namespace, self.system_namespace = namespace, system_namespace
         self.configuration, self.given = configuration, given
-        self._tell, self._most_pages = tell, most_pages
+        self.tell, self._most_pages = tell, most_pages
         self._asked: dict[Hashable, Future[Any]] = {}
         self._notes: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
@@ -101,6 +104,18 @@ class Snapshot:
     def now(self) -> datetime:
         """Return the API server's time, else this machine's."""
         return self.reader.answered or datetime.now(UTC)
+
+    def ask_time(self) -> datetime | None:
+        """Ask for the API server's time; None where the answer has none.
+
+        Raises Unavailable where nobody answers, InputError for a caller that it does not know.
+        """
+        try:
+            return self.reader.server_time()
+        except RequestFailed as error:
+            if error.status == UNKNOWN_CALLER:
+                raise InputError(f"{error}; log in to the cluster again") from None
+            raise
 
     def note(self, what: str, problem: str) -> None:
         """Note something that could not be read where a rule can go on without it."""
@@ -178,12 +193,11 @@ class Snapshot:
         broken: list[tuple[str, str]] = []
         seen, is_installed, more = 0, False, False
         for page in self.reader.pages(resource, read, namespace, most=self._most_pages):
-            if page.is_first:
-                kept, broken, seen, is_installed = [], [], 0, True
+            is_installed = True
             kept += [value for value in page.objects if value is not None]
             broken += page.broken
             seen, more = seen + len(page.objects), page.more
-            self._tell(f"{seen:,} {resource.name}")
+            self.tell(f"{seen:,} {resource.name}")
         lacks = [
             Unread(name, f"is left out, since it cannot be read: {problem}")
             for name, problem in broken
@@ -195,7 +209,7 @@ class Snapshot:
             lacks.append(Unread(resource.name, f"only the first {seen:,} were read"))
         return (tuple(kept) if is_installed else None), lacks
 
-    # what check and explain both ask for
+    # what check and explain both ask for; each member that sends a request of its own says so
 
     def nodes(self) -> tuple[NodeOffer, ...]:
         """Return the nodes."""
@@ -249,6 +263,51 @@ class Snapshot:
             return DeviceOffers(found, self.list_all(slices, read_device_slice))
         except Unread as unread:
             return DeviceOffers(found, None, unread.problem)
+
+    def may(self, access: Mapping[str, str], account: str = "") -> bool:
+        """Ask whether our *account*, else the caller, may do this.
+
+        Shape: the resourceAttributes of a review, which is answered and not stored. Raises Unread.
+        """
+        spec: Object = {"resourceAttributes": access}
+        kind = "SelfSubjectAccessReview"
+        if account:
+            accounts = "system:serviceaccounts"
+            own = self.system_namespace
+            spec["user"] = f"system:serviceaccount:{own}:{account}"
+            spec["groups"] = [accounts, f"{accounts}:{own}", "system:authenticated"]
+            kind = "SubjectAccessReview"
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+        path = f"/apis/authorization.k8s.io/v1/{kind.lower()}s"
+        try:
+            response = self.connection.request("POST", path, body=body, timeout=PROBE_SECONDS)
+            status = response.json().get("status") if response.status == 201 else None
+        except Unavailable as error:
+            raise Unread("privileges", f"cannot be asked for: {error}") from None
+        if not isinstance(status, dict):
+            raise Unread("privileges", f"cannot be asked for: {response.problem}")
+        return status.get("allowed") is True
+
+    def create_dry_run(self, namespace: str, pod: Object) -> Response:
+        """Send a pod as a dry run: it is admitted, and not created. Raises RequestFailed."""
+        return self.connection.request(
+            "POST",
+            PODS.path_in(namespace),
+            query={"dryRun": "All"},
+            body=pod,
+            timeout=PROBE_SECONDS,
+        )
+
+    def ask_service(self, service: Object) -> tuple[int, str]:
+        """Send a GET to a Service by the API server's proxy; return status and problem.
+
+        Raises RequestFailed.
+        """
+        name = f"https:{service.get('name')}:{service.get('port') or 443}"
+        space, path = str(service.get("namespace")), service.get("path") or "/"
+        url = f"{SERVICES.object_path((space, name))}/proxy{path}"
+        response = self.connection.request("GET", url, timeout=PROBE_SECONDS)
+        return response.status, response.problem
 
 
 Rule = Callable[..., Iterator[Finding]]

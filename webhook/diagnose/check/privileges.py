@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.diagnose.check.deployments import Role
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.check.needs import Role, deployments
+from webhook.diagnose.common import APPLY
+from webhook.diagnose.finding import Code, Finding, ok
+from webhook.diagnose.snapshot import Snapshot, at_once
 from webhook.diagnose.wording import listed
+from webhook.kube.catalogue import POLICIES, POLICY_BINDINGS
 
+PRIVILEGES_LACKING = Code(
+    "privileges-lacking",
+    "privileges",
+    "The account may not do what it needs.",
+    f"apply the RBAC manifests again: {APPLY}",
+)
+PRIVILEGES_EXCESSIVE = Code(
+    "privileges-excessive",
+    "privileges",
+    "The account may do dangerous things that it does not need.",
+    "remove the role binding that grants them beside the shipped ones",
+)
+INSTALLER_LACKING = Code(
+    "installer-lacking",
+    "privileges",
+    "You may not do everything that installation takes.",
+    "ask an administrator of the cluster to install it",
+)
+POLICIES_MISSING = Code(
+    "policies-missing",
+    "privileges",
+    "An admission policy of the manifests is missing or not bound.",
+    f"apply the manifests again: {APPLY}",
+)
 _ADMISSION = "admissionregistration.k8s.io"
 _RBAC = "rbac.authorization.k8s.io"
-
-Answer = Literal["yes", "no", "unknown"]
 
 
 class Access(NamedTuple):
@@ -64,6 +89,10 @@ def needed(
     ]
 
 
+_ACCOUNTS: Mapping[Role, str] = {
+    "webhook": "fabric-injector-webhook",
+    "controller": "fabric-injector-controller",
+}
 _OF_CERTIFICATES = ("mutatingwebhookconfigurations", "secrets")
 """What only a controller that keeps the certificates touches."""
 _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
@@ -81,10 +110,8 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("fabric-injector.io", "fabricprofiles", "", "", "list watch"),
         ("fabric-injector.io", "fabricprofiles/status", "", "", "patch"),
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "list"),
-        ("", "nodes", "", "", "list"),
         ("resource.k8s.io", "deviceclasses", "", "", "list"),
         ("resource.k8s.io", "resourceclaimtemplates", "", "", "list watch create patch delete"),
-        ("resource.k8s.io", "resourceslices", "", "", "list"),
         ("resource.k8s.io", "resourceclaims", "", "", "list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get patch"),
         ("coordination.k8s.io", "leases", "own", "fabric-injector", "get update"),
@@ -113,7 +140,7 @@ EXCESSIVE: Mapping[Role, tuple[Access, ...]] = {
 }
 """What neither account needs, and what would make a stolen token of it dangerous."""
 
-POLICIES: Mapping[str, str] = {
+SHIPPED_POLICIES: Mapping[str, str] = {
     "fabric-injector-addresses": "the controller's account may change more of pods than it needs",
     "fabric-injector-anti-affinity": "a tenant's pods may keep the injector's own from every node",
     "fabric-injector-ca-bundle": "the controller's account may change more of webhook configurations than it needs",
@@ -159,59 +186,71 @@ def to_install(namespace: str) -> list[Access]:
     )
 
 
-def check_account(
-    role: Role, account: str, lacking: Mapping[Access, Answer], excess: Mapping[Access, Answer]
-) -> Iterator[Finding]:
-    """Judge an account by what it was told of each access that it needs (*lacking*), and of each that it should not have."""
-    subject = f"ServiceAccount {account}"
-    missing = [str(access) for access, answer in lacking.items() if answer == "no"]
-    surplus = [str(access) for access, answer in excess.items() if answer == "yes"]
-    unknown = [
-        access for access, answer in (*lacking.items(), *excess.items()) if answer == "unknown"
-    ]
-    if missing:
-        action = f"{Code.PRIVILEGES_LACKING.action}; its role is that of rbac-{role}.yaml of the manifests"
-        yield Finding(
-            "fail", Code.PRIVILEGES_LACKING, subject, f"may not {listed(missing)}", action
+def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
+    """Judge both accounts by the API server's answer to each access that they need or should lack."""
+    ours = deployments(snapshot)
+    keeps = all(each.keeps_certificates for each in ours)
+    accounts = dict(_ACCOUNTS) | {each.role: each.account for each in ours}
+    for role, name in accounts.items():
+        need = needed(
+            role, snapshot.system_namespace, snapshot.configuration, keeps_certificates=keeps
         )
-    if surplus:
-        message = f"may {listed(surplus)}, which it does not need"
-        yield Finding("warn", Code.PRIVILEGES_EXCESSIVE, subject, message)
-    if unknown:
-        message = (
-            "could not look: what it may do is told only to who may create subjectaccessreviews"
-        )
-        yield Finding("warn", Code.PRIVILEGES_UNKNOWN, subject, message)
-    elif not missing and not surplus:
-        message = f"may do all {len(lacking)} things that it needs, and nothing dangerous besides"
-        yield Finding("ok", Code.PRIVILEGES_RIGHT, subject, message)
+        missing = [each for each, may in _ask(snapshot, need, name) if not may]
+        surplus = [each for each, may in _ask(snapshot, EXCESSIVE[role], name) if may]
+        subject = f"ServiceAccount {name}"
+        if missing:
+            action = f"{PRIVILEGES_LACKING.action}; its role is in rbac-{role}.yaml"
+            message = f"may not {listed(map(str, missing))}"
+            yield PRIVILEGES_LACKING.fail(subject, message, action)
+        if surplus:
+            message = f"may {listed(map(str, surplus))}, which it does not need"
+            yield PRIVILEGES_EXCESSIVE.warn(subject, message)
+        if not missing and not surplus:
+            message = f"may do all {len(need)} things that it needs, and nothing dangerous besides"
+            yield ok("privileges", subject, message)
 
 
-def check_installer(answers: Mapping[Access, Answer]) -> Finding:
-    """Say before installation whether the caller may install."""
-    missing = [str(access) for access, answer in answers.items() if answer != "yes"]
+def judge_installer(snapshot: Snapshot) -> Iterator[Finding]:
+    """Say before installation that nothing is there, and whether the caller may install."""
+    where = f"namespace {snapshot.system_namespace}"
+    yield ok("installation", "fabric-injector", f"is not installed yet in {where}")
+    need = to_install(snapshot.system_namespace)
+    missing = [str(each) for each, may in _ask(snapshot, need) if not may]
     if missing:
-        return Finding("warn", Code.INSTALLER_LACKING, "you", f"may not {listed(missing)}")
-    return Finding(
-        "ok",
-        Code.INSTALLER_READY,
-        "you",
-        f"may do all {len(answers)} things that installation takes",
+        yield INSTALLER_LACKING.warn("you", f"may not {listed(missing)}")
+    else:
+        yield ok("privileges", "you", f"may do all {len(need)} things that installation takes")
+
+
+def _ask(
+    snapshot: Snapshot, accesses: Sequence[Access], account: str = ""
+) -> Iterator[tuple[Access, bool]]:
+    questions = [partial(snapshot.may, each.attributes(), account) for each in accesses]
+    return zip(accesses, at_once(questions), strict=True)
+
+
+def check_policies(snapshot: Snapshot) -> Iterator[Finding]:
+    """Say whether the admission policies of the manifests are in force."""
+    classes = {each.priority_class for each in deployments(snapshot)}
+    there = set(snapshot.list_all(POLICIES, _name)) & set(
+        snapshot.list_all(POLICY_BINDINGS, _policy)
     )
-
-
-def check_policies(
-    policies: set[str], bindings: set[str], priority_classes: Collection[str]
-) -> Finding:
-    """Say whether the policies of the manifests are in force; all are names, *priority_classes* those of our pods."""
-    wanted = [
-        name
-        for name in POLICIES
-        if name != _OF_PRIORITY_CLASS or PRIORITY_CLASS in priority_classes
-    ]
-    missing = [name for name in wanted if name not in policies or name not in bindings]
+    wanted = dict(SHIPPED_POLICIES)
+    if PRIORITY_CLASS not in classes:
+        del wanted[_OF_PRIORITY_CLASS]
     subject = "ValidatingAdmissionPolicies"
-    if missing:
-        message = f"{listed(missing)} missing, or not bound: {'; '.join(POLICIES[name] for name in missing)}"
-        return Finding("warn", Code.POLICIES_MISSING, subject, message)
-    return Finding("ok", Code.POLICIES_BOUND, subject, f"{listed(wanted)} are bound")
+    if missing := [name for name in wanted if name not in there]:
+        consequences = "; ".join(wanted[name] for name in missing)
+        yield POLICIES_MISSING.warn(
+            subject, f"lack {listed(missing)}, or its binding: {consequences}"
+        )
+    else:
+        yield ok("privileges", subject, f"{listed(wanted)} are bound")
+
+
+def _name(obj: Object) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def _policy(obj: Object) -> str | None:
+    return (obj.get("spec") or {}).get("policyName")

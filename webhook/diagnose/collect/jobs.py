@@ -53,9 +53,9 @@ from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import whole
 from webhook.kube.resource import Key, Resource
-from webhook.world.held import read_namespace
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
 from webhook.world.profiles_read import ProfilesRead
+from webhook.world.view import read_namespace
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.explain.observation import common_form, natural
 from webhook.diagnose.jobs import ObservedPod
-from webhook.kube.answer import RequestFailed
 from webhook.kube.catalogue import PODS
+from webhook.kube.connection import RequestFailed
 
 MOST_PODS = 128
 _ALL_BYTES = 64 << 20
