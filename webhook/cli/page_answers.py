@@ -21,13 +21,12 @@ from webhook.core.networks import define_network
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.codes import Code
 from webhook.diagnose.collect.collector import Collector
-from webhook.diagnose.collect.job import Target, read_job, read_profiles
-from webhook.diagnose.collect.status import read_status
-from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.collect.jobs import Asked, Target, read_all, read_job, read_profiles
+from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.listing import Unread
+from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.status.status import JobStatus, look_at_all
 from webhook.diagnose.wording import listed
 from webhook.dry_run import DryRun, dry_run
@@ -134,13 +133,8 @@ class PageAnswers:
         """
         space = self.namespace if namespace is None else namespace
         with self._told(), self._look():
-            reading = read_status(
-                self._connection,
-                space,
-                profiles=self._given(),
-                system_namespace=self._system_namespace,
-            )
-            found = look_at_all(reading)
+            snapshot, jobs = read_all(self._connection, self._asked(space))
+            found = look_at_all(snapshot, jobs)
         return fit(
             {
                 "namespace": space,
@@ -149,7 +143,7 @@ class PageAnswers:
                 "failing": sum(each.is_failing for each in found),
                 "unread": [
                     {"what": each.subject, "problem": each.message}
-                    for each in _unread(reading.unread)
+                    for each in _unread(snapshot.unread)
                 ],
                 "at": _now(),
             }
@@ -164,14 +158,8 @@ class PageAnswers:
         if not name:
             raise InputError("name a job: job=NAME")
         with self._told(), self._look():
-            reading = read_job(
-                self._connection,
-                Target("job", name),
-                namespace or self.namespace,
-                profiles=self._given(),
-                system_namespace=self._system_namespace,
-            )
-            found = explain(reading)
+            asked = self._asked(namespace or self.namespace)
+            found = explain(*read_job(self._connection, Target("job", name), asked))
         told = found.as_json()
         return fit(
             {
@@ -209,6 +197,9 @@ class PageAnswers:
                 "at": _now(),
             }
         )
+
+    def _asked(self, namespace: str) -> Asked:
+        return Asked(namespace, self._system_namespace, self._given())
 
     def _given(self) -> ProfilesRead | None:
         return read_profiles_option(self._profiles)
@@ -290,7 +281,7 @@ def _job(job: JobStatus) -> Object:
 def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
     """Return what could not be read as `explain` tells it: all that the caller may not read in one."""
     return unread_at_once(
-        [Finding("warn", Code.UNREAD, each.what, each.problem, each.remedy) for each in unread]
+        [Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread]
     )
 
 

@@ -9,8 +9,7 @@ from tests.diagnose.hostile import HostileConnection, cluster_of
 from tests.diagnose.scenes import SPACE, Scene, node
 from webhook.core import names
 from webhook.core.errors import InputError
-from webhook.diagnose.collect.job import Target, read_job
-from webhook.diagnose.collect.status import read_status
+from webhook.diagnose.collect.jobs import Asked, Target, read_all, read_job
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.snapshot import Snapshot
 
@@ -27,7 +26,8 @@ def with_a_broken_node(connection: HostileConnection) -> HostileConnection:
 
 def test_one_broken_node_of_two_leaves_one_in_both() -> None:
     snapshot = Snapshot(with_a_broken_node(installed()))
-    reading = read_job(with_a_broken_node(cluster_of(Scene(1))), Target("job", "bert"), SPACE)
+    broken = with_a_broken_node(cluster_of(Scene(1)))
+    reading, _ = read_job(broken, Target("job", "bert"), Asked(SPACE))
     assert len(snapshot.nodes()) == 1
     assert len(reading.nodes or ()) == 1
     [unread] = snapshot.unread()
@@ -42,7 +42,7 @@ def test_settings_that_may_not_be_read_are_told_by_both() -> None:
         connection.spoil = lambda asked, *answer: (403, b"{}") if asked == path else answer
     snapshot = Snapshot(cluster)
     snapshot.profiles()
-    explained = read_job(job, Target("job", "bert"), SPACE).unread
+    explained = read_job(job, Target("job", "bert"), Asked(SPACE))[0].unread
     assert {each.what for each in snapshot.unread()} == {"settings"}
     assert "settings" in {each.what for each in explained}
 
@@ -63,4 +63,4 @@ def test_status_says_what_it_needs_where_pods_may_not_be_listed(answer: int, tol
         (answer, b"{}") if asked == "GET /api/v1/pods" else given
     )
     with pytest.raises(InputError, match=told):
-        read_status(connection)
+        read_all(connection, Asked())
