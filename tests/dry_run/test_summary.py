@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.dry_run.runs import OBJECTS, TORCHX, run
+from tests.dry_run.runs import OBJECTS, TORCHX, run, shown
 from tests.dry_run.templates.cases import workload
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.pods import FIXTURES
 from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.dry_run import DryRun, PodResult, dry_run, render_diff, render_page
+from webhook.dry_run import DryRun, PodResult, dry_run, render_page
 from webhook.dry_run.summary import Summary
 from webhook.world.objects import ObjectsWorld
 
@@ -324,7 +324,7 @@ def test_warns_of_members_that_wait_for_a_rank_zero_that_no_pod_is() -> None:
         "which is not in this input"
     )
     assert summary.warnings == (expected,)
-    assert f"warning: {expected}" in render_diff(result)
+    assert f"warning: {expected}" in shown(result)
     [entry] = json.loads(render_page(result))["workloads"]
     assert (entry["summary"], entry["warnings"]) == (summary.text, [expected])
 
@@ -356,7 +356,7 @@ def half(namespace: str = "train", **leader: Any) -> Object:
 SCRIPT: Object = {"command": ["/scripts/start.sh"], "env": {}}
 NONE = {"labels": {names.PROFILE: names.PROFILE_NONE}}
 SAME = "pods that ask for the same accelerators"
-ALIKE = "if they train together, make them alike"
+ALIKE = "make them alike if they train together"
 
 
 def test_a_job_whose_rank_zero_is_left_alone_cannot_meet() -> None:
@@ -369,9 +369,8 @@ def test_a_job_whose_rank_zero_is_left_alone_cannot_meet() -> None:
         "launcher" in lonely
     )
     assert alone == (
-        f"{SAME} are injected (2 pods from bert-worker-0 on) and left alone (bert-master-0): if they "
-        "train together, give all of them the label fabric-injector.io/profile, or all "
-        "fabric-injector.io/profile=none"
+        "2 pods from bert-worker-0 on and bert-master-0 ask for the same accelerators, and only the "
+        "first get the profile: give all of them the same label fabric-injector.io/profile"
     )
 
 
@@ -391,7 +390,7 @@ def test_a_job_whose_rank_zero_is_on_the_nodes_network_cannot_meet() -> None:
         ", which publishes none: the pod uses the node's network: Multus gives it no secondary address"
     )
     assert differing == (
-        f"{SAME} differ in networks: none (bert-master-0) and default/rdma-net (bert-worker-0); {ALIKE}"
+        f"{SAME} differ in networks: none (bert-master-0) and default/rdma-net (bert-worker-0): {ALIKE}"
     )
 
 
@@ -416,7 +415,7 @@ def test_tells_in_what_pods_of_the_same_accelerators_differ() -> None:
     assert summary.problem == "half injected"
     assert summary.warnings[-1] == (
         "pods that ask for the same accelerators differ in devices: rdma/hca: 2 (bert-master-0) and "
-        "rdma/hca: 1 (bert-worker-0); if they train together, make them alike"
+        "rdma/hca: 1 (bert-worker-0): make them alike if they train together"
     )
 
 

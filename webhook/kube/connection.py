@@ -41,9 +41,17 @@ class Connection:
     """
 
     def __init__(
-        self, credentials: Credentials, *, monotonic: Callable[[], float] = time.monotonic
+        self,
+        credentials: Credentials,
+        *,
+        request_seconds: float = 0.0,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare, without contacting anything; raise InputError where certificates or keys cannot be used."""
+        """Prepare, without contacting anything; raise InputError where certificates or keys cannot be used.
+
+        *request_seconds*: the time that each request may take, in place of what it asks for; 0: that.
+        """
+        self._request_seconds = request_seconds
         self.namespace = credentials.namespace
         self.title = f"server {credentials.server} of {credentials.source}"
         self.credentials = credentials
@@ -66,6 +74,7 @@ class Connection:
         *body* is sent as JSON; a PATCH names its Content-Type in *headers*. Raises RequestFailed (an Unavailable) for
         429, 5xx and where there is no answer; every other status is an answer.
         """
+        timeout = self._request_seconds or timeout
         deadline = self._monotonic() + timeout
         limits = urllib3.Timeout(connect=min(CONNECT_SECONDS, timeout), read=timeout, total=timeout)
         with self._sent(method, path, query, body, headers, limits) as (name, response):
@@ -116,11 +125,15 @@ class Connection:
     ) -> Iterator[tuple[str, urllib3.BaseHTTPResponse]]:
         name = f"{method} {path}"
         url = self.credentials.server + path + (f"?{urlencode(query)}" if query else "")
-        sent = {
-            "User-Agent": f"fabric-injector/{__version__}",
-            "Accept": "application/json",
-            **(headers or {}),
-        }
+        sent = urllib3.HTTPHeaderDict(
+            {
+                "User-Agent": f"fabric-injector/{__version__}",
+                "Accept": "application/json",
+                **(headers or {}),
+            }
+        )
+        for number, who in enumerate(self.credentials.impersonate):
+            sent.add("Impersonate-Group" if number else "Impersonate-User", who)
         if authorization := self.credentials.authorization():
             if not (authorization.isascii() and authorization.isprintable()):
                 problem = f"the token of the {self.credentials.source} holds odd characters"
