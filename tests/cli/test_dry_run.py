@@ -244,7 +244,7 @@ def test_shows_examples_in_its_help() -> None:
     result = call("--help")
     assert "fabric-injector dry-run -f job.yaml -n research" in result.stdout
     told = " ".join(result.stdout.split())
-    assert "Exit status: 0 all pods are allowed, 1 a pod is denied, 2 the input is wrong" in told
+    assert "Exit status: 0 all pods allowed, 1 a pod is denied, 2 the input is wrong" in told
     assert "3 a workload is half injected or cannot meet. 2 goes before 1, and 1 before 3." in told
 
 

@@ -72,7 +72,7 @@ def command(
       fabric-injector dry-run -f job.yaml --profiles profiles.yaml --objects cluster.yaml
       fabric-injector dry-run -A --profile rdma-shared
 
-    Exit status: 0 all pods are allowed, 1 a pod is denied, 2 the input is wrong,
+    Exit status: 0 all pods allowed, 1 a pod is denied, 2 the input is wrong,
     3 a workload is half injected or cannot meet. 2 goes before 1, and 1 before 3.
     """  # noqa: D301  # \\b is click's own mark
     manifests = [*file, *more]

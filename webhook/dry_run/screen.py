@@ -49,7 +49,7 @@ def screen(
 ) -> Iterator[Line]:
     """Yield the lines; *diff* adds what changes in each pod, *verbose* each step with its reason.
 
-    *profiles*: the names that there are, for the advice where a namespace has no label.
+    *profiles*: all names, for the advice where a namespace has no label.
     """
     summaries = {(each.namespace, each.source): each for each in run.workloads}
     workloads = group(run.pods)
