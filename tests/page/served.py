@@ -1,4 +1,4 @@
-"""Serve the page beside files that stand for a cluster: ``python -m tests.page.served PROFILES OBJECTS...``."""
+"""Serve the page beside files that stand for a cluster: their paths are the arguments."""
 
 import sys
 from pathlib import Path
