@@ -9,6 +9,7 @@ import pytest
 from webhook.cli.findings import print_codes, print_findings, print_json
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding, as_document, exit_status, worst_first
+from webhook.diagnose.lease import LEASE_STALE
 
 FINE = Finding("ok", Code.NETWORK_EXISTS, "default/rail-0", "exists")
 DOUBTFUL = Finding(
@@ -68,12 +69,12 @@ def test_says_what_the_code_says_where_it_has_nothing_better() -> None:
 def test_lets_a_terminal_interpret_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """A Lease's holder or a denial may hold anything."""
     print_findings(
-        [Finding("fail", Code.LEASE_STALE, "Lease", "held by \x1b]0;x\x07", "look at \x9b2J")]
+        [Finding("fail", LEASE_STALE, "Lease", "held by \x1b]0;x\x07", "look at \x9b2J")]
     )
     assert capsys.readouterr().out == "fail  Lease: held by  ]0;x \n      → look at  2J\n"
 
 
-TOLD = "; what one means: fabric-injector check --explain CODE\n"
+TOLD = "; for details: fabric-injector explain --code CODE\n"
 
 
 @pytest.mark.parametrize(

@@ -73,12 +73,6 @@ class _Seconds(click.FloatRange):
     metavar="[SECONDS]",
     help=f"Look again until nothing fails, as long as this: for pipelines, after installation. Alone: {_WAIT_SECONDS:g} s.",
 )
-@click.option(
-    "--explain",
-    "code",
-    metavar="CODE",
-    help="Print what a finding's code means, how to see it and what to do; look at nothing.",
-)
 @webhook_configuration_option
 @cluster_options
 @output_option(
@@ -92,7 +86,6 @@ def command(
     workload: str,
     system_namespace: str | None,
     wait: float | None,
-    code: str | None,
     webhook_configuration: str,
     output: str,
 ) -> None:
@@ -109,9 +102,6 @@ def command(
       fabric-injector check -n research
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
     """  # noqa: D301  # \\b is click's own mark
-    if code is not None:
-        _explain(code)
-        return
     from webhook.core.errors import InputError, Unavailable
     from webhook.diagnose.check import Subject
     from webhook.diagnose.collect.system_namespace import find_system_namespace
@@ -182,18 +172,6 @@ def _print(findings: Sequence[Finding], connection: Connection, subject: Subject
     )
     echo(told)
     print_codes(findings)
-
-
-def _explain(written: str) -> None:
-    from webhook.diagnose.manual import find_code, section
-
-    code = find_code(written)
-    if code is None:
-        raise click.BadParameter(
-            f"no finding has code {written!r}; -o json shows each finding's, and docs/findings.md lists all",
-            param_hint="--explain",
-        )
-    echo(section(code).rstrip())
 
 
 def _read(path: Path) -> ProfilesRead:

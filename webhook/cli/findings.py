@@ -12,16 +12,16 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from webhook.core.printable import LONGEST_TEXT, printable
 
 if TYPE_CHECKING:
-    from webhook.diagnose.codes import Code
     from webhook.diagnose.finding import Finding, Level
 
+F = TypeVar("F", bound=Callable[..., Any])
 _WIDEST = 253
 """Most characters of a cell: no name is longer, but an annotation may be."""
 _NARROWEST = 20
@@ -45,11 +45,11 @@ def print_codes(findings: Iterable[Finding]) -> None:
         echo(line)
 
 
-def code_lines(codes: Iterable[Code]) -> list[str]:
+def code_lines(codes: Iterable[object]) -> list[str]:
     """Return lines that name each of the codes once, by which the documentation is ordered, and who says more; none for none."""
     named = list(dict.fromkeys(map(str, codes)))
     word = "code" if len(named) == 1 else "codes"
-    text = f"{word}: {', '.join(named)}; what one means: fabric-injector check --explain CODE"
+    text = f"{word}: {', '.join(named)}; for details: fabric-injector explain --code CODE"
     return _wrapped(text, 0).split("\n") if named else []
 
 
@@ -94,6 +94,32 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
         echo(
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         )
+
+
+def code_option(command: F) -> F:
+    """Add ``--code CODE``, which prints what a finding's code means in place of all else."""
+    return click.option(
+        "--code",
+        metavar="CODE",
+        is_eager=True,
+        expose_value=False,
+        callback=_print_code,
+        help="Print what the code of a finding means and what to do, and nothing else.",
+    )(command)
+
+
+def _print_code(_ctx: click.Context, _param: click.Parameter, written: str | None) -> None:
+    if written is None:
+        return
+    from webhook.diagnose.manual import find_code, section
+
+    code, meant = find_code(written)
+    if code is None:
+        hint = f"did you mean {meant}?" if meant else "docs/findings.md lists all"
+        message = f"no finding has code {written!r}; {hint}"
+        raise click.BadParameter(message, param_hint="--code")
+    echo(section(code).rstrip())
+    raise SystemExit(0)
 
 
 @contextmanager

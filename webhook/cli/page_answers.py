@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,12 +20,12 @@ from webhook.core.profiles import Profiles
 from webhook.diagnose.check import Subject, examine
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.inventory import take_inventory
-from webhook.diagnose.collect.job import Target, read_job, read_profiles
-from webhook.diagnose.collect.status import read_status
+from webhook.diagnose.collect.jobs import Asked, Target, read_all, read_job, read_profiles
 from webhook.diagnose.collect.system_namespace import DEFAULT, find_system_namespace
-from webhook.diagnose.explain.explanation import explain
-from webhook.diagnose.finding import count, grouped, worst_first
+from webhook.diagnose.explain.judge import explain
+from webhook.diagnose.finding import Finding, count, grouped, worst_first
 from webhook.diagnose.listing import Unread
+from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.status.status import JobStatus, look_at_all
 from webhook.dry_run import DryRun, dry_run
 from webhook.dry_run.page import fit
@@ -115,20 +115,18 @@ class PageAnswers:
         """
         space = self.namespace if namespace is None else namespace
         with self._reading():
-            reading = read_status(
-                self._connection,
-                space,
-                profiles=self._given(),
-                system_namespace=self._system_namespace,
-            )
-            found = look_at_all(reading)
+            snapshot, jobs = read_all(self._connection, self._asked(space))
+            found = look_at_all(snapshot, jobs)
         return fitted(
             {
                 "namespace": space,
                 "jobs": [_job(each) for each in found[:MOST_ROWS]],
                 "total": len(found),
                 "failing": sum(each.is_failing for each in found),
-                "unread": [{"what": each.what, "problem": each.problem} for each in reading.unread],
+                "unread": [
+                    {"what": each.subject, "problem": each.message}
+                    for each in _unread(snapshot.unread)
+                ],
             }
         )
 
@@ -140,14 +138,8 @@ class PageAnswers:
         if not name:
             raise InputError("name a job: job=NAME")
         with self._reading():
-            reading = read_job(
-                self._connection,
-                Target("job", name),
-                namespace or self.namespace,
-                profiles=self._given(),
-                system_namespace=self._system_namespace,
-            )
-            found = explain(reading)
+            asked = self._asked(namespace or self.namespace)
+            found = explain(*read_job(self._connection, Target("job", name), asked))
         told = found.as_json()
         return fitted(
             {
@@ -176,6 +168,9 @@ class PageAnswers:
         findings = [{**each.as_json(), "means": each.code.means} for each in grouped(found)]
         told = {"systemNamespace": space, "findings": findings, "summary": count(found)}
         return fitted(told)
+
+    def _asked(self, namespace: str) -> Asked:
+        return Asked(namespace, self._system_namespace, self._given())
 
     def _given(self) -> ProfilesRead | None:
         return read_profiles_option(self._profiles)
@@ -225,3 +220,9 @@ def _job(job: JobStatus) -> Object:
     keys = ("namespace", "name", "phase", "members", "waits", "address")
     cells = dict(zip(keys, job.cells(), strict=True))
     return {**cells, "first": job.first and job.first.as_json()}
+
+
+def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
+    """Return what could not be read as `explain` does: all that is forbidden in one."""
+    found = (Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread)
+    return unread_at_once([*found])

@@ -35,16 +35,6 @@ class Code(Enum):
     CLOCK_UNKNOWN = ("clock", "The API server's answers carry no time.",
         "all is judged by this machine's clock: see that it is right")
 
-    LEASE_HELD = "lease", "A controller holds the Lease and renews it."
-    LEASE_MISSING = ("lease", "The controller's Lease does not exist, so no controller has ever led.",
-        "look at the controller's pods and their logs")
-    LEASE_FREE = ("lease", "No controller holds the Lease, so that no address is published.",
-        "look at the controller's pods and their logs")
-    LEASE_STALE = ("lease", "The controller that holds the Lease has not renewed it for longer than it lasts.",
-        "look at the controller's pods and their logs")
-    LEASE_AHEAD = ("lease", "The Lease was renewed at a time that is yet to come.",
-        "set the clock of the node that the controller runs on")
-
     PROFILES_VALID = "profiles", "The profiles can be used."
     PROFILE_INVALID = ("profiles", "A profile, or the settings of the whole cluster, has a fault.",
         "correct it; a webhook that runs keeps the last good content, and one that starts does not use this one")

@@ -1,133 +1,77 @@
-"""Write docs/findings.md from the registry of codes: what each finding means, how to see it, what to do."""
+"""Collect the codes of all rules, and write docs/findings.md: what each means, and what to do."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
+from importlib import import_module
+from itertools import groupby
 
-from webhook.diagnose.codes import SHORTAGES, Code
+import webhook.diagnose
+from webhook.core.profiles.slips import did_you_mean
+from webhook.diagnose import codes
+from webhook.diagnose.finding import Code
 
-_SEEN: Mapping[str, str] = {
-    "clock": "date -u",
-    "lease": "kubectl -n fabric-injector get lease fabric-injector -o yaml",
-    "controller": "kubectl -n fabric-injector logs deployment/fabric-injector-controller",
-    "profiles": "kubectl get fabricprofiles; kubectl describe fabricprofile NAME",
+_BY_HAND: Mapping[str, str] = {
+    "addresses": "kubectl get pods -o yaml | grep fabric-injector.io/",
+    "admission": "kubectl get events --field-selector type=Warning",
     "certificates": "fabric-injector certs show",
+    "claims": "kubectl get resourceclaims,resourceclaimtemplates -A; kubectl get resourceslices",
+    "clock": "date -u",
     "configuration": "kubectl get mutatingwebhookconfiguration zz-fabric-injector -o yaml",
+    "containers": "kubectl describe pod POD; kubectl logs POD --previous",
+    "controller": "kubectl -n fabric-injector logs deployment/fabric-injector-controller",
     "deployments": "kubectl -n fabric-injector describe deployments,pods",
     "devices": "kubectl describe nodes; kubectl get resourceslices",
-    "scheduling": "kubectl describe pod POD; kubectl get events",
-    "networks": "kubectl get network-attachment-definitions -A; kubectl get pod POD -o yaml",
-    "claims": "kubectl get resourceclaims,resourceclaimtemplates -A; kubectl get resourceslices",
-    "namespaces": "kubectl get namespaces -L fabric-injector.io/profile",
+    "lease": "kubectl -n fabric-injector get lease fabric-injector -o yaml",
     "members": "kubectl get pods -L fabric-injector.io/job,fabric-injector.io/rendezvous",
-    "admission": "kubectl get events --field-selector type=Warning",
-    "addresses": "kubectl get pods -o yaml | grep fabric-injector.io/",
+    "namespaces": "kubectl get namespaces -L fabric-injector.io/profile",
+    "networks": "kubectl get network-attachment-definitions -A; kubectl get pod POD -o yaml",
+    "profiles": "kubectl get fabricprofiles; kubectl describe fabricprofile NAME",
+    "scheduling": "kubectl describe pod POD; kubectl get events",
     "wait": "kubectl logs POD -c fabric-injector-wait",
-    "containers": "kubectl describe pod POD; kubectl logs POD --previous",
 }
+_HEAD = """# Findings
+
+Each failure and warning of `check`, `explain` and `status` has a stable code.
+`fabric-injector explain --code CODE` prints its section of this page.
+`make reference` writes the page from the rules in webhook/diagnose.
+"""
 
 
-_CHECK, _EXPLAIN, _LOGS = "check", "explain", "explain --logs"
-_OF_JOBS = (
-    "addresses",
-    "admission",
-    "containers",
-    "controller",
-    "drift",
-    "events",
-    "injection",
-    "interfaces",
-    "members",
-    "memlock",
-    "scheduling",
-    "shared-memory",
-    "volumes",
-    "wait",
-)
-_BY_TOPIC: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(_OF_JOBS, (_EXPLAIN,)),
-    "lease": (_CHECK, _EXPLAIN),
-    "transport": (_LOGS,),
-    "unread": (_CHECK, _EXPLAIN),
-}
-"""Which commands tell the findings of a topic; those of others are told by ``check`` alone."""
-_BY_CODE: Mapping[Code, tuple[str, ...]] = {
-    **dict.fromkeys((Code.LEASE_HELD, Code.LEASE_AHEAD, Code.ALL_INJECTED), (_CHECK,)),
-    **dict.fromkeys(
-        (
-            Code.DEVICES_LOST,
-            Code.NETWORK_PENDING,
-            Code.NETWORK_FAILED,
-            Code.ADDRESSES_EXHAUSTED,
-            Code.NETWORK_NOT_ATTACHED,
-            Code.NETWORK_STATUS_MISSING,
-            Code.NETWORK_STATUS_UNREADABLE,
-            Code.ADDRESS_UNUSABLE,
-            Code.ADDRESS_MISSING,
-            Code.CLAIM_MISSING,
-            Code.CLAIM_UNALLOCATED,
-            Code.CLAIM_ADDRESS_MISSING,
-        ),
-        (_EXPLAIN,),
-    ),
-    **dict.fromkeys(
-        (
-            *SHORTAGES.values(),
-            Code.CONFIGURATION_MISSING,
-            Code.DRIVER_SILENT,
-            Code.NETWORK_MISSING,
-            Code.CLAIM_TEMPLATE_MISSING,
-            Code.NAMESPACE_OBSERVES,
-            Code.WEBHOOK_UNREACHABLE,
-            Code.WEBHOOK_MISSED,
-            Code.WEBHOOK_OUT_OF_REACH,
-        ),
-        (_CHECK, _EXPLAIN),
-    ),
-}
-"""Of those that are not told by the commands of their topic."""
+def all_codes() -> dict[str, Code]:
+    """Return the codes of every module of webhook.diagnose, by name, topic by topic."""
+    found: dict[str, Code] = {}
+    for module in pkgutil.walk_packages(webhook.diagnose.__path__, "webhook.diagnose."):
+        values = vars(import_module(module.name)).values()
+        found |= {each.name: each for each in values if isinstance(each, Code)}
+    for old in codes.Code:  # those that no rule defines yet
+        if old.action:
+            found.setdefault(str(old), Code(str(old), old.topic, old.means, old.action))
+    return dict(sorted(found.items(), key=lambda item: (item[1].topic, item[0])))
 
 
-def commands(code: Code) -> tuple[str, ...]:
-    """Return the commands that tell it, ``("check", "explain --logs")``."""
-    return _BY_CODE.get(code) or _BY_TOPIC.get(code.topic, (_CHECK,))
-
-
-def section(code: Code) -> str:
+def section(code: Code, level: str = "##") -> str:
     """Return the section of one code, in Markdown."""
-    lines = [f"## {code}", "", code.means, ""]
-    told = " or ".join(f"`fabric-injector {command}`" for command in commands(code))
-    seen = f'{told}; with `-o json`, a finding with `"code": "{code}"`, topic `{code.topic}`.'
-    if code.topic in _SEEN:
-        seen += f" By hand: `{_SEEN[code.topic]}`."
-    action = code.action or "Nothing, or what the finding itself says."
-    return "\n".join(
-        [
-            *lines,
-            f"**How to see it.** {seen}",
-            "",
-            f"**What to do.** {action[:1].upper()}{action[1:]}",
-            "",
-        ]
-    )
+    action = f"{code.action[:1].upper()}{code.action[1:]}"
+    return f"{level} {code}\n\n{code.means}\n\n**What to do.** {action}.\n"
 
 
 def manual() -> str:
     """Return the whole page."""
-    head = (
-        "# Findings\n\nEach finding of `check`, `explain` and `status` has a stable code, which stands under what they print.\n"
-        "`status` tells the first of what `explain` finds of a job.\n"
-        "`fabric-injector check --explain CODE` prints its section of this page, which\n"
-        "`python -m webhook.diagnose.manual > docs/findings.md` writes from webhook/diagnose/codes.py.\n"
-    )
-    return "\n".join([head, *map(section, sorted(Code, key=str))])
+    parts = [_HEAD]
+    for topic, of_topic in groupby(all_codes().values(), lambda code: code.topic):
+        parts.append(f"## {topic}\n")
+        if topic in _BY_HAND:
+            parts.append(f"By hand: `{_BY_HAND[topic]}`\n")
+        parts += [section(code, "###") for code in of_topic]
+    return "\n".join(parts)
 
 
-def find_code(written: str) -> Code | None:
-    """Return the code of this name; None for one that is not there."""
-    return next(
-        (code for code in Code if str(code) == written.strip().lower().replace("_", "-")), None
-    )
+def find_code(written: str) -> tuple[Code | None, str]:
+    """Return the code of this name; None where there is none, with the name that was meant, if any."""
+    known, name = all_codes(), written.strip().lower().replace("_", "-")
+    return known.get(name), did_you_mean(name, known)
 
 
 if __name__ == "__main__":

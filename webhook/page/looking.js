@@ -47,7 +47,7 @@ export function makeView({ name, title, lead, controls = [], ask, show, seconds 
   return { name, title, section, look, seconds };
 }
 
-/** Make a list of findings: level, what was found of what, what to do, and the code by which check --explain tells more. */
+/** Make a list of findings: level, what was found of what, what to do, and the code by which explain --code tells more. */
 export function findingList(findings) {
   return h("ul", { class: "findings" }, findings.map(item));
 }

@@ -122,7 +122,7 @@ def test_names_last_the_codes_of_what_is_wrong() -> None:
     assert wrong
     assert (
         last
-        == f"codes: {', '.join(dict.fromkeys(wrong))}; what one means: fabric-injector check --explain CODE"
+        == f"codes: {', '.join(dict.fromkeys(wrong))}; for details: fabric-injector explain --code CODE"
     )
 
 

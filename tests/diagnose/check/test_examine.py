@@ -252,7 +252,7 @@ def test_a_webhook_that_is_to_take_opted_in_pods_must_be_told_so() -> None:
     opted["webhooks"][0]["namespaceSelector"]["matchExpressions"][0]["operator"] = "DoesNotExist"
     deployments = Listing((Deployment("fabric-injector-controller", "controller"),))
 
-    def codes(configuration: Any) -> set[Code]:
+    def codes(configuration: Any) -> set[Any]:
         ours = Installation(configurations=Listing((configuration,)), deployments=deployments)
         return {each.code for each in examine(inventory(ours=ours))}
 

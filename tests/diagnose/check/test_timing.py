@@ -46,22 +46,22 @@ STALE = "fail lease-stale Lease x |"
     [
         (
             "{holderIdentity: c, renewTime: 2026-03-01T11:59:55Z}",
-            "ok lease-held Lease x | is held by c",
+            "ok ok Lease x | is held by c",
         ),
         (
             "{holderIdentity: c, renewTime: 2026-03-01T11:55:00Z}",
-            f"{STALE} was renewed last 5 min ago, by c, and lasts 6 s: {WAITING}",
+            f"{STALE} was last renewed 5 min ago, by c, and lasts 6 s: {WAITING}",
         ),
         (
             "{holderIdentity: c, renewTime: 2026-03-01T12:05:00Z}",
             "warn lease-ahead Lease x | was renewed 5 min in the future, by c",
         ),
-        ('{holderIdentity: ""}', f"fail lease-free Lease x | is held by no controller: {WAITING}"),
+        ('{holderIdentity: ""}', f"fail lease-stale Lease x | is held by no controller: {WAITING}"),
         (
             "{holderIdentity: c, renewTime: yesterday}",
-            f"{STALE} c, which renewed it at no time that can be read: {WAITING}",
+            f"{STALE} c, and its renewTime cannot be read: {WAITING}",
         ),
-        ("", f"fail lease-missing Lease x | does not exist: {WAITING}"),
+        ("", f"fail lease-stale Lease x | does not exist: {WAITING}"),
     ],
 )
 def test_says_what_a_lease_means(spec: str, row: str) -> None:

@@ -12,8 +12,7 @@ from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.diagnose.check import Subject
 from webhook.diagnose.collect.inventory import take_inventory
-from webhook.diagnose.collect.job import Target, read_job
-from webhook.diagnose.collect.status import read_status
+from webhook.diagnose.collect.jobs import Asked, Target, read_all, read_job
 from webhook.diagnose.listing import Unread
 
 PROBLEM = "cannot be read, so that it is left out: status.allocatable is not an object"
@@ -28,7 +27,9 @@ def with_a_broken_node(connection: HostileConnection) -> HostileConnection:
 
 def test_one_broken_node_of_two_leaves_one_in_both() -> None:
     inventory = take_inventory(with_a_broken_node(hostile_check.installed()), Subject(), None)
-    reading = read_job(with_a_broken_node(cluster_of(Scene(1))), Target("job", "bert"), SPACE)
+    reading, _ = read_job(
+        with_a_broken_node(cluster_of(Scene(1))), Target("job", "bert"), Asked(SPACE)
+    )
     assert len(inventory.surroundings.nodes.items) == 1
     assert len(reading.nodes or ()) == 1
     assert inventory.unread == reading.unread == (Unread("nodes/node-1", PROBLEM),)
@@ -48,7 +49,7 @@ def test_settings_that_may_not_be_read_are_told_by_both() -> None:
     for connection in (cluster, job):
         connection.spoil = lambda asked, *answer: (403, b"{}") if asked == path else answer
     checked = take_inventory(cluster, Subject(), None).unread
-    explained = read_job(job, Target("job", "bert"), SPACE).unread
+    explained = read_job(job, Target("job", "bert"), Asked(SPACE))[0].unread
     for unread in (checked, explained):
         assert "settings" in {each.what for each in unread}, unread
 
@@ -69,4 +70,4 @@ def test_status_says_what_it_needs_where_pods_may_not_be_listed(answer: int, tol
         (answer, b"{}") if asked == "GET /api/v1/pods" else given
     )
     with pytest.raises(InputError, match=told):
-        read_status(connection)
+        read_all(connection, Asked())

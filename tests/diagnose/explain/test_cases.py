@@ -21,6 +21,7 @@ import yaml
 
 from tests.diagnose.findings import agrees, brief, expect
 from tests.diagnose.scenes import (
+    SPACE,
     ClaimScene,
     GkeScene,
     PodNetworkScene,
@@ -28,12 +29,12 @@ from tests.diagnose.scenes import (
     ago,
     event,
     node,
+    workload,
 )
 from tests.pods import FIXTURES
 from tests.profiles import profiles as read_profiles
 from tests.worlds import network
 from webhook.core.model import Object
-from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.listing import Unread
 
@@ -44,6 +45,8 @@ STARTS: dict[str, Callable[..., Scene]] = {
     "claims": ClaimScene,
     "pod network": PodNetworkScene,
 }
+GROUP = "3f0c7f2e-1c1f-4a6e-9c3a-0f0e2f1b2c3d"
+"""The uid of the Job, which Volcano writes into the name of its PodGroup."""
 BUILT = ("scene", "workers", "before")
 LOOKED_AT = ("of", "told", "first", "also", "never", "unsaid", "members")
 
@@ -145,10 +148,42 @@ def nodes(scene: Scene, patches: Mapping[str, Object | None]) -> None:
 
 
 def networks(scene: Scene, changes: Mapping[str, Object | None]) -> None:
-    """Add networks, or have them not exist; ``ipam`` may be given."""
+    """Add networks, or have them not exist; ``ipam`` or the text of ``config`` may be given."""
     for name, more in changes.items():
         space, _, short = name.partition("/")
-        scene.networks[space, short] = None if more is None else network(name, **more)
+        given = dict(more or {})
+        config = given.pop("config", None)
+        made = network(name, **given)
+        if config is not None:
+            made["spec"]["config"] = config
+        scene.networks[space, short] = None if more is None else made
+
+
+def policies(scene: Scene, listed: list[Object]) -> None:
+    """Add NetworkPolicies of the namespace: name and spec."""
+    for each in listed:
+        metadata = {"name": each["name"], "namespace": SPACE}
+        scene.policies.append({"metadata": metadata, "spec": each["spec"]})
+
+
+def workloads(scene: Scene, listed: list[Object]) -> None:
+    """Add Workloads of Kueue: conditions, admission checks, `active`, and how old it is."""
+    for each in listed:
+        made = workload(*each.get("conditions", ()), active=each.get("active", True))
+        made["status"]["admissionChecks"] = each.get("checks", [])
+        if "created" in each:
+            made["metadata"]["creationTimestamp"] = moment(each["created"])
+        scene.workloads.append(made)
+
+
+def pod_groups(scene: Scene, listed: list[Object]) -> None:
+    """Add PodGroups of the job: phase and queue, and what Volcano said of it in an Event."""
+    for each in listed:
+        owners = [{"kind": "Job", "name": "bert", "controller": True}]
+        metadata = {"name": f"bert-{GROUP}", "namespace": SPACE, "ownerReferences": owners}
+        status = {"phase": each.get("phase"), "conditions": each.get("conditions", [])}
+        spec = {"queue": each.get("queue", "default")}
+        scene.pod_groups.append({"metadata": metadata, "spec": spec, "status": status})
 
 
 def events(scene: Scene, listed: list[list[str]]) -> None:
@@ -173,7 +208,8 @@ def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
     """Read something else; null for what may not be read."""
     convert: dict[str, Callable[[Any], Any]] = {
         "unusable": frozenset,
-        "claim_templates": frozenset,
+        "claim_templates": lambda found: {SPACE: frozenset(found)},
+        "labelled": lambda found: {SPACE: found},
         "unread": lambda found: tuple(Unread(*each) for each in found),
         "neighbours": lambda found: {
             at: tuple(holder(*each) for each in held.items()) for at, held in found.items()
@@ -181,7 +217,10 @@ def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
     }
     for key, value in changes.items():
         is_plain = value is None or key not in convert
-        scene.changes[key] = value if is_plain else convert[key](value)
+        empty: Any = {} if key in ("claims", "claim_templates") else None
+        scene.changes[key] = (
+            (empty if value is None else value) if is_plain else convert[key](value)
+        )
 
 
 def claims(scene: Scene, patch: Object | None) -> None:
@@ -206,7 +245,10 @@ def logs(scene: Scene, printed: Mapping[str, list[str]]) -> None:
             scene.changes["logs"][name] = PodLog("pytorch", log)
 
 
-_CHANGES = (pods, env, do, labels, profiles, nodes, networks, events, lease, reading, claims, logs)
+_CHANGES = (
+    *(pods, env, do, labels, profiles, nodes, networks, policies, workloads, pod_groups),
+    *(events, lease, reading, claims, logs),
+)
 CHANGES: dict[str, Callable[[Scene, Any], None]] = {each.__name__: each for each in _CHANGES}
 CHANGES["then"] = do
 
@@ -232,7 +274,7 @@ def all_cases() -> Iterator[Any]:
 @pytest.mark.parametrize("case", list(all_cases()))
 def test_what_is_found(case: Mapping[str, Any]) -> None:
     assert {*LOOKED_AT} & case.keys() - {"of"}, "a case looks at something"
-    explanation = explain(build(case).reading)
+    explanation = build(case).explained
     found = explanation.findings
     if "told" in case:
         wrong = [each for each in found if each.level != "ok"]

@@ -22,8 +22,7 @@ from webhook.cli.explain import print_explanation
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.review import decide
-from webhook.diagnose.explain.explanation import Explanation, explain
-from webhook.diagnose.explain.judgement import ReadWorld
+from webhook.diagnose.explain.judge import Explanation
 from webhook.diagnose.finding import exit_status
 from webhook.diagnose.listing import Unread
 
@@ -41,7 +40,7 @@ SANDBOX = (
 
 def refused(scene: Scene) -> str:
     """Give what admission says now of a pod of the job."""
-    verdict = decide(scene.created(1), "research", scene.profiles, ReadWorld(scene.reading))
+    verdict = decide(scene.created(1), "research", scene.profiles, scene.snapshot.world)
     assert not verdict.allowed
     return verdict.message
 
@@ -144,7 +143,7 @@ def rank_zero_before_the_label() -> Scene:
     scene.pods["bert-master-0"] = pod
     for pod in scene.workers:
         scene.wait(pod, ago(minutes=17))
-    scene.changes = {"labelled": ago(minutes=19)}
+    scene.changes = {"labelled": {SPACE: ago(minutes=19)}}
     return scene
 
 
@@ -402,7 +401,7 @@ def screen(explanation: Explanation) -> str:
 
 @pytest.mark.parametrize("name", SCENES)
 def test_shows_the_cause_first(name: str) -> None:
-    assert screen(explain(SCENES[name]().reading)) == (FOLDER / f"{name}.txt").read_text()
+    assert screen(SCENES[name]().explained) == (FOLDER / f"{name}.txt").read_text()
 
 
 def test_every_screen_that_is_kept_is_tested() -> None:
@@ -418,4 +417,4 @@ def test_fits_on_a_screen_with_the_cause_in_the_first_line(name: str) -> None:
 
 if __name__ == "__main__":
     for title, make in SCENES.items():
-        (FOLDER / f"{title}.txt").write_text(screen(explain(make().reading)))
+        (FOLDER / f"{title}.txt").write_text(screen(make().explained))

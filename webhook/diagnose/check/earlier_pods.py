@@ -14,8 +14,7 @@ from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.check.namespaces import LabelledNamespace
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.injected import is_out_of_reach, lacks_injection
-from webhook.diagnose.owners import identity, title
+from webhook.diagnose.jobs import identity, is_out_of_reach, lacks_injection, title
 from webhook.diagnose.wording import counted, listed
 
 

@@ -10,7 +10,7 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.injected import is_injected
+from webhook.diagnose.jobs import is_injected
 from webhook.diagnose.refusal import read_refusal
 
 PROBE = "fabric-injector-check-"

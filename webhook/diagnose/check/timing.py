@@ -7,10 +7,17 @@ from datetime import datetime, timedelta
 from certs.issue import CLOCK_SKEW
 from webhook.core.model import Object
 from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding
-from webhook.diagnose.lease import judge_lease
+from webhook.diagnose.finding import Code as NewCode
+from webhook.diagnose.finding import Finding, ok
+from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.wording import duration
 
+LEASE_AHEAD = NewCode(
+    "lease-ahead",
+    "lease",
+    "The Lease was renewed at a time to come.",
+    "set the clock of the node that the controller runs on",
+)
 MOST_SKEW = timedelta(seconds=30)
 """Difference of clocks that is told; the header has whole seconds, and the answer was on its way."""
 
@@ -35,8 +42,8 @@ def check_lease(lease: Object | None, title: str, now: datetime) -> Finding:
     """Say whether a controller leads; *lease* None: there is no such Lease."""
     state = judge_lease(lease, now)
     if not state.leads:
-        message = f"{state.message}: no address is published, and members of training jobs wait"
-        return Finding("fail", state.code, title, message)
-    return Finding(
-        "ok" if state.code is Code.LEASE_HELD else "warn", state.code, title, state.message
-    )
+        consequence = "no address is published, and members of training jobs wait"
+        return LEASE_STALE.fail(title, f"{state.message}: {consequence}")
+    if state.is_ahead:
+        return LEASE_AHEAD.warn(title, state.message)
+    return ok("lease", title, state.message)

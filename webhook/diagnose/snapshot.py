@@ -1,0 +1,301 @@
+"""Read each thing of a cluster once, when a rule first asks for it, and run the rules."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from webhook.core import names
+from webhook.core.cluster.device_classes import (
+    DeviceClass,
+    DeviceOffers,
+    read_device_class,
+    read_device_slice,
+)
+from webhook.core.cluster.nodes import NodeOffer, read_node
+from webhook.core.errors import Unavailable
+from webhook.core.model import Object
+from webhook.diagnose.finding import Code, Finding
+from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES
+from webhook.kube.claims_api import ClaimsApi
+from webhook.kube.connection import Connection
+from webhook.kube.reader import Reader, whole
+from webhook.kube.resource import Key, Resource, key_text
+from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
+from webhook.world.profiles_read import ProfilesRead
+from webhook.world.view import REFUSED
+
+T = TypeVar("T")
+
+UNREAD = Code(
+    "unread",
+    "unread",
+    "Something could not be read, so what depends on it is unknown.",
+    "ask for the right to read it, or let an administrator run this",
+)
+REQUEST_SECONDS = 30.0
+AT_A_TIME = 8
+MOST_PAGES = 400
+"""Two hundred thousand objects of one kind."""
+MOST_BROKEN = 5
+"""How many broken objects of one list are named."""
+
+
+class Unread(Exception):
+    """Say what of the cluster could not be read, and why; the rule that needs it ends there."""
+
+    def __init__(self, what: str, problem: str) -> None:
+        super().__init__(f"{what}: {problem}")
+        self.what, self.problem = what, problem
+
+    @property
+    def remedy(self) -> str | None:
+        """Return what to do where the caller was not refused; None: what the code says."""
+        if REFUSED in self.problem:
+            return None
+        return "correct what the message names, or run this again later"
+
+    def finding(self) -> Finding:
+        """Return the warning that says so."""
+        return UNREAD.warn(self.what, self.problem, self.remedy)
+
+
+class Snapshot:
+    """Hold what the API server answered; any rule may ask, in any thread.
+
+    A member raises Unread where its part cannot be read. *namespace*: of the jobs, empty for all.
+    *given*: profiles of a file, None for the installed ones. *tell* gets what is being read.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        namespace: str = "",
+        *,
+        system_namespace: str = "fabric-injector",
+        configuration: str = names.WEBHOOK_CONFIGURATION,
+        given: ProfilesRead | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+        most_pages: int = MOST_PAGES,
+    ) -> None:
+        self.reader = Reader(connection, REQUEST_SECONDS)
+        self.claims_api = ClaimsApi(self.reader)
+        self.namespace, self.system_namespace = namespace, system_namespace
+        self.configuration, self.given = configuration, given
+        self._tell, self._most_pages = tell, most_pages
+        self._asked: dict[Hashable, Future[Any]] = {}
+        self._notes: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+
+    @property
+    def connection(self) -> Connection:
+        """Return the connection, for a rule that asks more than to read."""
+        return self.reader.connection
+
+    @property
+    def now(self) -> datetime:
+        """Return the API server's time, else this machine's."""
+        return self.reader.answered or datetime.now(UTC)
+
+    def note(self, what: str, problem: str) -> None:
+        """Note something that could not be read where a rule can go on without it."""
+        self._notes.add((what, problem))
+
+    def unread(self) -> list[Unread]:
+        """Return what could not be read so far, once each, in a fixed order."""
+        return [Unread(what, problem) for what, problem in sorted(self._notes)]
+
+    # how anything is read
+
+    def once(self, key: Hashable, what: str, read: Callable[[], T]) -> T:
+        """Return what *read* returns; it is called once, for the first who asks by this *key*."""
+        with self._lock:
+            future = self._asked.get(key)
+            is_first = future is None
+            if future is None:
+                future = self._asked[key] = Future()
+        if is_first:
+            try:
+                future.set_result(read())
+            except Unavailable as error:
+                problem = f"cannot be read, so that part is unknown: {error}"
+                future.set_exception(Unread(what, problem))
+            except BaseException as error:
+                future.set_exception(error)
+        value: T = future.result()
+        return value
+
+    def find(
+        self, resource: Resource, key: Key, read: Callable[[Object], T], **options: Any
+    ) -> T | None:
+        """Return what *read* makes of one object; None where there is none. Raises Unread."""
+        found = partial(self.reader.find, resource, key, read, **options)
+        return self.once((resource, key, read), f"{resource.name} {key_text(key)}", found)
+
+    def list_all(
+        self,
+        resource: Resource,
+        read: Callable[[Object], T | None],
+        namespace: str = "",
+        *,
+        partly: bool = False,
+    ) -> tuple[T, ...]:
+        """Return what *read* makes of each object, without None; none where there is no such kind.
+
+        Raises Unread, also for a broken object or too many, unless *partly*: that is then noted.
+        """
+        return self.list_optional(resource, read, namespace, partly=partly) or ()
+
+    def list_optional(
+        self,
+        resource: Resource,
+        read: Callable[[Object], T | None],
+        namespace: str = "",
+        *,
+        partly: bool = False,
+    ) -> tuple[T, ...] | None:
+        """Return the list as `list_all` does; None where the API has no such kind."""
+        found, lacks = self.once(
+            (resource, namespace, read),
+            resource.name,
+            partial(self._list, resource, read, namespace),
+        )
+        for lack in lacks:
+            self.note(lack.what, lack.problem)
+        if lacks and not partly:
+            raise lacks[0]
+        return found
+
+    def _list(
+        self, resource: Resource, read: Callable[[Object], T | None], namespace: str
+    ) -> tuple[tuple[T, ...] | None, list[Unread]]:
+        kept: list[T] = []
+        broken: list[tuple[str, str]] = []
+        seen, is_installed, more = 0, False, False
+        for page in self.reader.pages(resource, read, namespace, most=self._most_pages):
+            if page.is_first:
+                kept, broken, seen, is_installed = [], [], 0, True
+            kept += [value for value in page.objects if value is not None]
+            broken += page.broken
+            seen, more = seen + len(page.objects), page.more
+            self._tell(f"{seen:,} {resource.name}")
+        lacks = [
+            Unread(name, f"is left out, since it cannot be read: {problem}")
+            for name, problem in broken
+        ]
+        if len(lacks) > MOST_BROKEN:
+            rest = f"{len(lacks) - MOST_BROKEN:,} more are left out, since they cannot be read"
+            lacks[MOST_BROKEN:] = [Unread(resource.name, rest)]
+        if more:
+            lacks.append(Unread(resource.name, f"only the first {seen:,} were read"))
+        return (tuple(kept) if is_installed else None), lacks
+
+    # what check and explain both ask for
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        """Return the nodes."""
+        return self.list_all(NODES, read_node, partly=True)
+
+    def lease(self) -> Object | None:
+        """Return the controller's Lease; None where there is none."""
+        return self.find(LEASES, (self.system_namespace, "fabric-injector"), whole)
+
+    def profiles(self) -> ProfilesRead:
+        """Return the profiles that the webhook uses, or the *given* ones with its settings."""
+        read = self.once("profiles", "profiles", self._read_profiles)
+        if read.problem:
+            raise Unread("profiles", f"{read.source} {read.problem}; give --profiles FILE")
+        if read.unread:
+            self.note("settings", read.unread)
+        return read
+
+    def _read_profiles(self) -> ProfilesRead:
+        if self.given is None:
+            return installed_profiles(self.reader, self.system_namespace)
+        try:
+            return beside_installed_settings(self.reader, self.system_namespace, self.given)
+        except Unavailable as error:
+            self.note("settings", f"cannot be read, so the defaults are assumed: {error}")
+            return self.given
+
+    def served(self, resource: Resource) -> Resource | None:
+        """Return a kind of resource.k8s.io in the version that is served; None where none is."""
+        return self.once(
+            ("served", resource), resource.name, partial(self.claims_api.served, resource)
+        )
+
+    def device_offers(
+        self, is_wanted: Callable[[DeviceClass], bool] = lambda _: True
+    ) -> DeviceOffers:
+        """Return what drivers give by claims (DRA), as far as it can be read.
+
+        ResourceSlices are read where a class *is_wanted*: each node has some of up to 100 kB.
+        """
+        try:
+            classes, slices = self.served(DEVICE_CLASSES), self.served(DEVICE_SLICES)
+            if classes is None or slices is None:
+                return DeviceOffers()
+            found = self.list_all(classes, read_device_class)
+        except Unread as unread:
+            return DeviceOffers(None, None, unread.problem)
+        if not any(map(is_wanted, found)):
+            return DeviceOffers(found)
+        try:
+            return DeviceOffers(found, self.list_all(slices, read_device_slice))
+        except Unread as unread:
+            return DeviceOffers(found, None, unread.problem)
+
+
+Rule = Callable[..., Iterator[Finding]]
+"""``rule(snapshot)`` of check, ``rule(snapshot, job)`` of explain: yield what is found."""
+
+
+def run(rules: Sequence[Rule], snapshot: Snapshot, *job: Any) -> list[Finding]:
+    """Return what the rules find, in their order, then a warning for each thing not read.
+
+    Several rules run at a time, since each may wait for the API server.
+    """
+    parts = at_once([partial(_run_one, rule, snapshot, *job) for rule in rules])
+    found = [finding for part in parts for finding in part]
+    return [*found, *(unread.finding() for unread in snapshot.unread())]
+
+
+def _run_one(rule: Rule, snapshot: Snapshot, *job: Any) -> list[Finding]:
+    found = []
+    try:
+        for finding in rule(snapshot, *job):
+            found.append(finding)  # noqa: PERF402  # what came before Unread counts
+    except Unread as unread:
+        snapshot.note(unread.what, unread.problem)
+    return found
+
+
+def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Return what the calls return, in their order, several made at a time; raise the first error.
+
+    The threads are daemons: who interrupts a command waits for no silent server.
+    """
+    futures: list[Future[T]] = [Future() for _ in calls]
+    left: SimpleQueue[tuple[Future[T], Callable[[], T]]] = SimpleQueue()
+    for pair in zip(futures, calls, strict=True):
+        left.put(pair)
+    for _ in range(min(AT_A_TIME, len(calls))):
+        threading.Thread(target=_work, args=(left,), name="read", daemon=True).start()
+    return [future.result() for future in futures]
+
+
+def _work(left: SimpleQueue[tuple[Future[T], Callable[[], T]]]) -> None:
+    while True:
+        try:
+            future, call = left.get_nowait()
+        except Empty:
+            return
+        try:
+            future.set_result(call())
+        except BaseException as error:  # whoever asks for the result gets it
+            future.set_exception(error)
