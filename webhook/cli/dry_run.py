@@ -19,6 +19,7 @@ from webhook.cli.options import (
     objects_option,
     option,
     output_option,
+    selector_option,
     system_namespace_option,
     workload_namespace_option,
 )
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     text="json, yaml, patch or pod; of a list name or wide.",
 )
 @no_headers_option
-@option("-l", "--selector", default="", metavar="SELECTOR", help="List workloads of these labels.")
+@selector_option("List workloads of these labels.")
 @option("--require-injection", is_flag=True, help="End with 1 if nothing is injected.")
 @system_namespace_option
 @cluster_options

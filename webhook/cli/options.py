@@ -101,6 +101,11 @@ def workload_namespace_option(text: str) -> Callable[[F], F]:
     return option("-n", "--namespace", metavar="NS", help=text)
 
 
+def selector_option(text: str) -> Callable[[F], F]:
+    """Make kubectl's ``-l``; *text* says what it chooses."""
+    return option("-l", "--selector", default="", metavar="SELECTOR", help=text)
+
+
 def namespace_option(command: str, text: str) -> Callable[[F], F]:
     """Make ``--system-namespace``, also as ``-n``, for a *command* about the installation."""
     return option(
