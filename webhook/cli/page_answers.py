@@ -131,7 +131,7 @@ class PageAnswers:
         )
 
     def explain(self, namespace: str | None, name: str) -> Object:
-        """Return what `fabric-injector explain job/NAME` finds.
+        """Return what `fabric-injector explain job NAME` finds.
 
         Shape: that of ``explain -o json``, with ``"findings"``, ``"total"`` and ``"at"``.
         """
