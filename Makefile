@@ -36,8 +36,8 @@ $(STAMP): pyproject.toml | setup
 	@touch $@
 .PRECIOUS: .venv-%/.installed
 
-run: $(STAMP) ## a real webhook on sample data, and a TorchX job sent through it (ONCE=1: end after the print)
-	@$(BIN)/fabric-injector demo $(if $(ONCE),--once)
+run: $(STAMP) ## what a TorchX job becomes, on sample data
+	@$(BIN)/fabric-injector demo
 node: $(STAMP) ## a cluster of one node with the product and a job on it, until Ctrl-C (as test-node; ONCE=1: end after the job)
 	@$(BIN)/python -m tests.node $(if $(ONCE),--once)
 manifests: ## print what to apply: make manifests IMAGE=registry.example.com/fabric-injector (needs kubectl; OVERLAY=default)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.core.networks import define_network
-from webhook.page.state import Snapshot, read_rank_zero
 from webhook.world.objects import ObjectsWorld
-from webhook.world.view import read_namespace
 
 PROFILES = profiles("""
 shared:
@@ -59,17 +56,3 @@ def world(*more: Object, profile: str | None = "shared", **labels: str) -> Objec
     return ObjectsWorld(
         [namespace("train", profile, **labels), network("default/rdma-net"), *rails, *more]
     )
-
-
-def snapshot(objects: Iterable[Object]) -> Snapshot:
-    """Return what the page holds of a cluster with these objects."""
-    held = Snapshot({}, {}, {})
-    for obj in objects:
-        key = (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
-        if obj["kind"] == "Namespace":
-            held.namespaces[key] = read_namespace(obj)
-        elif obj["kind"] == "NetworkAttachmentDefinition":
-            held.networks[key] = define_network(obj)
-        elif obj["kind"] == "Pod" and (pod := read_rank_zero(obj)):
-            held.ranks_zero[key] = pod
-    return held

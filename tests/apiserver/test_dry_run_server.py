@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.apiserver.returned import comparable
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
@@ -20,7 +21,6 @@ from webhook.cli.kubeconfig import connect
 from webhook.cli.server_side import ask_server
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import judge
-from webhook.dry_run.returned import comparable
 from webhook.dry_run.templates import find_templates, parse_documents
 from webhook.kube.connection import Connection
 from webhook.world.cluster import Cluster

@@ -41,13 +41,14 @@ def configuration(**fields: Any) -> dict[str, Any]:
 def test_prints_each_form_without_colours(folder: Path, form: str) -> None:
     result = offline(folder, *JOB, "-o", form)
     assert (result.exit_code, result.stderr) == (0, "")
-    _, render = RENDERERS[form]
-    assert result.stdout == render(run())
+    assert result.stdout == RENDERERS[form](run())
     assert "\x1b" not in result.stdout
 
 
-def test_prints_a_diff_unless_it_is_told_otherwise(folder: Path) -> None:
-    result = offline(folder, *JOB)
+def test_prints_a_diff_and_each_step_on_request(folder: Path) -> None:
+    assert len(offline(folder, *JOB).stdout.splitlines()) <= 15
+    result = offline(folder, *JOB, "--diff", "-v")
+    assert "  networks " in result.stdout
     assert "+    k8s.v1.cni.cncf.io/networks: default/rdma-net\n" in result.stdout
 
 
@@ -149,7 +150,7 @@ def test_says_that_nothing_was_found(folder: Path) -> None:
 
 
 WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
-    "no file": ([], None, "name a manifest: -f FILE, or -f - for standard input"),
+    "no file": ([], None, "name a manifest: -f FILE, or -f -; or list workloads: -A or -n NS"),
     "a file that is not there": (
         ["-f", "nowhere.yaml"],
         None,
@@ -172,14 +173,14 @@ WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
     ),
     "nothing": (["-f", "-"], "", "standard input: expected a manifest, found nothing"),
     "an unknown output": (
-        ["-f", "-", "-o", "yaml"],
+        ["-f", "-", "-o", "table"],
         "",
-        "'yaml' is not one of 'json', 'diff', 'patch', 'pod'",
+        "'table' is not one of 'json', 'yaml', 'patch', 'pod', 'name', 'wide'",
     ),
     "an unknown profile": (
         ["-f", TORCHX, "--profile", "x"],
         None,
-        "--profile x: no profile is named so; use one of: rdma-shared, none",
+        "--profile x: no profile has this name; use one of: rdma-shared, none",
     ),
     "server and profiles": (
         ["-f", "-", "--server"],
@@ -241,13 +242,10 @@ def test_takes_every_option_from_the_environment(folder: Path) -> None:
 
 def test_shows_examples_in_its_help() -> None:
     result = call("--help")
-    assert "fabric-injector dry-run -f job.yaml --server" in result.stdout
-    assert "FABRIC_INJECTOR_DRY_RUN_NAMESPACE" in result.stdout
+    assert "fabric-injector dry-run -f job.yaml -n research" in result.stdout
     told = " ".join(result.stdout.split())
-    assert "Exit status: 0 all pods are allowed, 1 some pod is denied, 2" in told
-    assert (
-        "3 a workload is half injected or cannot meet; of several, 2 counts first, then 1" in told
-    )
+    assert "Exit status: 0 all pods allowed, 1 a pod is denied, 2 the input is wrong" in told
+    assert "3 a workload is half injected or cannot meet. 2 goes before 1, and 1 before 3." in told
 
 
 HALF_INJECTED = """
@@ -270,7 +268,7 @@ def test_a_job_that_cannot_meet_ends_with_status_3_unless_something_is_worse(fol
         return offline(folder, "-f", "-", "-n", "research", *options, stdin=text).exit_code
 
     result = offline(folder, "-f", "-", "-n", "research", stdin=HALF_INJECTED)
-    assert "Job/b: 2 pods: 1 injected, 1 worker; cannot meet" in result.stdout
+    assert "profile rdma-shared: 2 pods: 1 injected, 1 worker; cannot meet" in result.stdout
     assert status() == 3
     denied = json.dumps({**POD, "metadata": {"name": "p", "labels": {names.PROFILE: "absent"}}})
     assert [status(denied), status(denied, "7"), status("7")] == [1, 2, 2]
@@ -302,19 +300,19 @@ def test_says_the_next_step_where_nothing_is_injected(folder: Path) -> None:
     space(folder)
     step = "next: kubectl label namespace research fabric-injector.io/profile="
     result = offline(folder, *JOB)
-    assert (result.exit_code, result.stderr) == (0, f"{step}rdma-shared\n")
+    assert (result.exit_code, result.stdout.endswith(f"{step}rdma-shared\n")) == (0, True)
     assert offline(folder, *JOB, "--require-injection").exit_code == 1
     rdma = "rdma: {networks: [{network: default/rdma-net, resource: rdma/hca}]}"
     two = as_text(f"{rdma}\ntypo: {{networks: [{{network: a/b}}]}}")
     (folder / "profiles.yaml").write_text(two)
-    assert offline(folder, *JOB).stderr == f"{step}PROFILE; PROFILE is one of: rdma, typo\n"
+    assert f"{step}PROFILE; PROFILE is one of: rdma, typo\n" in offline(folder, *JOB).stdout
 
 
 def test_says_the_next_step_where_a_namespace_only_observes(folder: Path) -> None:
     space(folder, **{names.PROFILE: "rdma-shared", names.MODE: "observe"})
     result = offline(folder, *JOB, "--require-injection")
     step = "next: kubectl label namespace research fabric-injector.io/mode-\n"
-    assert (result.exit_code, result.stderr) == (1, step)
+    assert (result.exit_code, result.stdout.endswith(step)) == (1, True)
 
 
 def test_requires_an_injection(folder: Path) -> None:

@@ -16,9 +16,10 @@ def admit(exchange: Exchange) -> None:
     """Answer a create as an API server with our webhook does."""
     pod = json.loads(exchange.request.body)
     pod["metadata"] |= {"uid": "u", "creationTimestamp": "t", "managedFields": [{}]}
-    pod["metadata"].setdefault("labels", {})[names.JOB] = "job-1"
-    pod["metadata"]["labels"][names.RENDEZVOUS] = "worker"
-    pod["metadata"].setdefault("annotations", {})[names.STATUS] = '{"profile":"rdma-shared"}'
+    labels = pod["metadata"].setdefault("labels", {})
+    if labels.get(names.PROFILE) != names.PROFILE_NONE:
+        labels |= {names.JOB: "job-1", names.RENDEZVOUS: "worker"}
+        pod["metadata"].setdefault("annotations", {})[names.STATUS] = '{"profile":"rdma-shared"}'
     pod["spec"] |= {
         "dnsPolicy": "ClusterFirst",
         "schedulerName": pod["spec"].get("schedulerName", "default-scheduler"),
@@ -29,7 +30,7 @@ def admit(exchange: Exchange) -> None:
 
 
 def test_sends_each_pod_to_the_cluster(folder: Path, server: FakeApiServer) -> None:
-    server.misbehave("POST", "/api/v1/namespaces/research/pods", admit, admit)
+    server.misbehave("POST", "/api/v1/namespaces/research/pods", *[admit] * 4)
     job = ("-f", TORCHX, "-n", "research", "--server", "-o", "json")
     result = call(*job, env=kubeconfig(folder, server))
     assert result.exit_code == 0, result.output
@@ -43,10 +44,10 @@ def test_sends_each_pod_to_the_cluster(folder: Path, server: FakeApiServer) -> N
         "labels",
         "annotations",
     }
-    assert "dnsPolicy" not in first["pod"]["spec"]
+    assert first["pod"]["spec"]["dnsPolicy"] == "ClusterFirst", "a default changes no path"
     assert [(request.method, request.query) for request in server.requests] == [
         ("POST", {"dryRun": "All"})
-    ] * 2
+    ] * 4
     assert json.loads(server.requests[0].body)["metadata"]["name"] == "train-t4rcs9x6sv1m-train-0-0"
 
 
@@ -56,7 +57,7 @@ def test_sends_a_saved_pod_as_a_new_one(folder: Path, server: FakeApiServer) -> 
         "metadata": {"name": "p", "uid": "u", "resourceVersion": "5", "managedFields": []},
         "status": {"phase": "Running"},
     }
-    server.misbehave("POST", "/api/v1/namespaces/default/pods", admit)
+    server.misbehave("POST", "/api/v1/namespaces/default/pods", admit, admit)
     result = call("-f", "-", "--server", stdin=json.dumps(saved), env=kubeconfig(folder, server))
     assert result.exit_code == 0, result.output
     sent = json.loads(server.requests[0].body)
@@ -97,7 +98,7 @@ FORBIDDEN = (
         (
             403,
             FORBIDDEN,
-            f"{FORBIDDEN}; --server creates pods in a dry run, which needs the right to create them",
+            f"{FORBIDDEN}; --server needs the right to create pods",
         ),
     ],
     ids=["401", "500", "no right to create"],

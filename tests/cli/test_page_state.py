@@ -1,94 +1,21 @@
-"""What the server says that it knows."""
+"""What the page's form is given."""
 
-from __future__ import annotations
-
-import json
-from typing import Any
-
-import yaml
-
-from tests.pods import member_pod
 from tests.profiles import profiles
-from tests.worlds import namespace, network, snapshot
+from webhook import __version__
 from webhook.core import names
-from webhook.core.model import Object
+from webhook.core.model import Namespace
 from webhook.page.state import state_document
 
 
-def pod(name: str, addr: str = "", **metadata: str) -> Object:
-    annotations = {names.MASTER_ADDR: addr} if addr else {}
-    metadata["creationTimestamp"] = "2026-01-01T00:00:00Z"
-    return member_pod(name, "master", "j", annotations=annotations, **metadata)
-
-
-def document(*objects: Object, problems: tuple[str, ...] = (), text: str = "{}") -> Any:
-    known = profiles(text)
-    found = state_document(known, snapshot(objects), problems)
-    return json.loads(json.dumps(found))
-
-
-def test_knows_nothing_of_an_empty_cluster() -> None:
-    parts = ("problems", "namespaces", "profiles", "networks", "jobs")
-    found = document()
-    assert found.pop("version")
-    assert found == {part: [] for part in parts}
-
-
-RAILS = """
-rails:
-  networks: [{network: rails/rail-0, count: 2}, {network: here@net7, resource: "a.io/x,a.io/y"}]
-  rendezvous: {network: rails/rail-0, timeout: 10m}
-  sharedMemory: {sizeLimit: 16Gi}
-  container: {env: [{name: NCCL_IB_HCA, value: mlx5}]}
-  allowedNamespaces: [b, a]
-bare: {}
-"""
-SHOWN = """
-- {name: bare, networks: [], spec: {}}
-- name: rails
-  networks:
-  - {network: rails/rail-0, resources: [], count: 2}
-  - {network: here@net7, resources: [a.io/x, a.io/y], count: 1}
-  spec:
-    sharedMemory: {sizeLimit: 16Gi}
-    rendezvous: {network: rails/rail-0, timeout: 600s}
-    allowedNamespaces: [a, b]
-    container: {env: [{name: NCCL_IB_HCA, value: mlx5}]}
-"""
-
-
-def test_describes_profiles_in_the_words_of_their_file_without_defaults() -> None:
-    found = document(text=RAILS)["profiles"]
-    for profile in found:
-        profile["spec"] = yaml.safe_load(profile["spec"] or "{}")
-    assert found == yaml.safe_load(SHOWN)
-
-
-def test_describes_namespaces_by_name() -> None:
-    found = document(namespace("b", mode="observe"), namespace("a", None))["namespaces"]
-    assert found == [
-        {"name": "a", "profile": "", "observed": False, "podSecurity": ""},
-        {"name": "b", "profile": "shared", "observed": True, "podSecurity": ""},
-    ]
-
-
-def test_describes_networks() -> None:
-    both = {"namespace": "x", "nodeSelector": {}, "problem": ""}
-    assert document(network("x/b", "a.io/x"), network("x/a", ipam={}))["networks"] == [
-        {**both, "name": "a", "resources": [], "givesAddresses": False},
-        {**both, "name": "b", "resources": ["a.io/x"], "givesAddresses": True},
-    ]
-
-
-def test_describes_jobs_by_their_live_ranks_0() -> None:
-    made = [pod("new"), pod("old", "10.0.0.1")]
-    made.append(pod("gone", deletionTimestamp="2026-01-01T00:00:00Z"))
-    both = {"namespace": "ml", "job": "j", "created": "2026-01-01T00:00:00Z"}
-    assert document(*({"kind": "Pod", **each} for each in made))["jobs"] == [
-        {**both, "pod": "new", "address": ""},
-        {**both, "pod": "old", "address": "10.0.0.1"},
-    ]
-
-
-def test_tells_what_is_not_to_be_trusted() -> None:
-    assert document(problems=("pods: not listed yet",))["problems"] == ["pods: not listed yet"]
+def test_names_profiles_and_namespaces() -> None:
+    watched = {names.PROFILE: "rails", names.MODE: names.MODE_OBSERVE}
+    spaces = [Namespace("b", watched), Namespace("a", {})]
+    assert state_document(profiles("{rails: {}, bare: {}}"), spaces, ["pods: not listed yet"]) == {
+        "version": __version__,
+        "problems": ["pods: not listed yet"],
+        "namespaces": [
+            {"name": "a", "profile": "", "observed": False},
+            {"name": "b", "profile": "rails", "observed": True},
+        ],
+        "profiles": [{"name": "bare"}, {"name": "rails"}],
+    }

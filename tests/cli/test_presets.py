@@ -20,7 +20,7 @@ def out(*arguments: str) -> str:
 
 
 def test_lists_each_with_source_date_images_and_what_verified_means() -> None:
-    listed = out()
+    listed = out("-o", "wide")
     for preset in read_presets():
         line = next(line for line in listed.splitlines() if line.startswith(f"{preset.name} "))
         assert preset.about["verified"] in line
@@ -28,7 +28,8 @@ def test_lists_each_with_source_date_images_and_what_verified_means() -> None:
         source = preset.about["sources"][0]
         assert f"{source['url']} ({source['date']})" in listed
         assert all(image in listed for image in preset.images)
-        assert f"{preset.about['verified']}: {VERIFIED[preset.about['verified']]}." in listed
+        told = f"{preset.about['verified']}: {VERIFIED[preset.about['verified']]}.\n"
+        assert told in CliRunner().invoke(main, ["presets"]).stderr
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

@@ -32,7 +32,7 @@ def test_every_label_and_annotation_of_ours_is_listed() -> None:
 def test_every_command_is_listed_with_its_options() -> None:
     text = reference.flags()
     assert "\n## certs rotate\n" not in text, "a command of a command stands below it"
-    for shown in ("\n## dry-run\n", "\n### certs rotate\n", "`-f, --file PATH`"):
+    for shown in ("\n## dry-run\n", "\n### certs rotate\n", "`-f, --file FILE`"):
         assert shown in text
 
 

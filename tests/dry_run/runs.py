@@ -8,6 +8,7 @@ from tests.pods import FIXTURES
 from tests.profiles import profiles
 from webhook.core import names
 from webhook.dry_run import DryRun, dry_run
+from webhook.dry_run.screen import screen, text_of
 from webhook.world.objects import ObjectsWorld
 
 PROFILES = profiles("""
@@ -49,3 +50,8 @@ def document(
     text: str = TORCHX, namespace: str | None = "research", profile: str | None = None
 ) -> Any:
     return run(text, namespace, profile).as_json()
+
+
+def shown(result: DryRun, **options: bool) -> str:
+    """Return the screen as a text."""
+    return text_of(screen(result, PROFILES.profiles, **options))

@@ -10,7 +10,7 @@ import jsonpatch
 import pytest
 import yaml
 
-from tests.dry_run.runs import PROFILES, TORCHX, WORLD, document, run
+from tests.dry_run.runs import PROFILES, TORCHX, WORLD, document, run, shown
 from tests.dry_run.templates.test_kinds import IGNORED, SHOWN
 from tests.pods import FIXTURES
 from tests.profiles import profiles
@@ -18,7 +18,7 @@ from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Namespace, NetworkDefinition, Outcome, Reason
 from webhook.core.review import decide
-from webhook.dry_run import DryRun, dry_run, render_diff
+from webhook.dry_run import DryRun, dry_run
 
 
 def test_answers_the_document_of_the_interface() -> None:
@@ -142,9 +142,8 @@ def test_tells_of_an_observed_namespace_without_changing_the_pod() -> None:
     assert pod.patch == ()
     assert pod.after == pod.before
     assert any("would be" in warning for warning in pod.warnings)
-    text = render_diff(DryRun((pod,), ()))
-    label = "label fabric-injector.io/mode of the namespace"
-    assert f"nothing is changed or denied, as {label} says; this would be:\n" in text
+    text = shown(DryRun((pod,), ()), verbose=True)
+    assert "observed only, would be injected by profile rdma-shared" in text
     assert re.search(r"^  networks +injected  ", text, re.MULTILINE)
     assert "warning: " not in text
 
@@ -194,7 +193,7 @@ def test_tells_that_the_webhook_may_never_see_the_pod(
     pod = {**SHOWN["Pod"][0], "metadata": {"name": "p", "labels": labels}}
     [found] = run(json.dumps(pod), namespace, profile).pods
     assert found.profile == "rdma-shared"
-    seldom = "the webhook is called only if component pod-opt-in"
+    seldom = "the webhook gets this pod only if component pod-opt-in"
     assert any(seldom in warning for warning in found.warnings) is is_told
 
 

@@ -1,28 +1,40 @@
-"""A dry run says of each workload who is in it, where they meet and train, and who waits."""
+"""A dry run says of each workload who is in it, where they meet and train, and who waits.
+
+What it says of each of the cases is in summaries.txt; `python -m tests.dry_run.test_summary` rewrites
+the file, to be read before it is kept.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
-from tests.dry_run.runs import OBJECTS, TORCHX, run
+from tests.dry_run.runs import OBJECTS, TORCHX, run, shown
 from tests.dry_run.templates.cases import workload
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.pods import FIXTURES
 from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.model import Decision, Object, Outcome, Reason
-from webhook.dry_run import DryRun, PodResult, dry_run, render_diff, render_page
+from webhook.dry_run import DryRun, PodResult, dry_run
 from webhook.dry_run.summary import Summary
 from webhook.world.objects import ObjectsWorld
 
-NET1 = "net1 of default/rdma-net"
+GOLDEN = Path(__file__).with_name("summaries.txt")
 GPUS = {"limits": {"nvidia.com/gpu": "8"}}
+LEADER = "--master_addr=$(LWS_LEADER_ADDRESS)"
+C10D, ENDPOINT = "--rdzv_backend=c10d", "--rdzv_endpoint=$(MASTER_ADDR):29500"
+ABSENT = {"annotations": {names.CONTAINER: "absent"}}
+"""Metadata of a pod that is denied."""
+SCRIPT: Object = {"command": ["/scripts/start.sh"], "env": {}}
+NONE = {"labels": {names.PROFILE: names.PROFILE_NONE}}
+NCCL = "NCCL_SOCKET_IFNAME"
+Summaries = tuple[Summary, ...]
 
 
 def template(
@@ -39,11 +51,18 @@ def template(
 def pytorch_job(
     master: Object | None = None, worker: Object | None = None, namespace: str = "train"
 ) -> Object:
-    """Return a PyTorchJob of a master and three workers; what is given replaces their templates."""
+    """Return a PyTorchJob of a master and three workers of these templates."""
     roles = {"Master": (1, master or template()), "Worker": (3, worker or template())}
     specs = {name: {"replicas": count, "template": each} for name, (count, each) in roles.items()}
     spec = {"pytorchReplicaSpecs": specs}
     return workload("kubeflow.org/v1", "PyTorchJob", "bert", spec, namespace)
+
+
+def alike(env: Mapping[str, str] | None = None, *command: str) -> Object:
+    """Return a PyTorchJob all of whose pods have these variables and this command."""
+    fields: Object = {"command": [*command]} if command else {}
+    own = template(env=env, **fields)
+    return pytorch_job(own, own)
 
 
 def lws(own: Object, size: int = 2, **spec: Any) -> Object:
@@ -65,287 +84,8 @@ def mpi_job(launcher: Object) -> Object:
     return workload("kubeflow.org/v2beta1", "MPIJob", "hvd", {"mpiReplicaSpecs": roles})
 
 
-def summaries(*manifests: Object, **options: Any) -> tuple[Summary, ...]:
-    return run(yaml.safe_dump_all(manifests), **{"profile": "rdma-shared", **options}).workloads
-
-
-def with_profiles(specs: str, profile: str) -> Summary:
-    """Return what becomes of a PyTorchJob with one of these profiles."""
-    known, job = profiles(specs), yaml.safe_dump(pytorch_job())
-    world = ObjectsWorld(OBJECTS)
-    [found] = dry_run(
-        job, namespace="research", profile=profile, profiles=known, world=world
-    ).workloads
-    return found
-
-
-def torchx(replicas: int) -> Object:
-    job: Object = yaml.safe_load(TORCHX)
-    first, second = job["spec"]["tasks"]
-    job["spec"]["tasks"] = [first] + [second] * (replicas - 1)
-    return job
-
-
-def test_an_absurd_number_of_replicas_is_written_all_the_same() -> None:
-    many = {"replicas": 10**9, "inner": {"replicas": 10**9, "podSpec": template()["spec"]}}
-    [summary] = summaries(workload("x.io/v1", "Set", "g", many))
-    assert summary.text.startswith("2147483647 pods")
-
-
-def test_tells_roles_with_their_replicas_and_where_the_job_meets_and_trains() -> None:
-    [summary] = summaries(pytorch_job())
-    assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets and trains on {NET1}"
-    assert summary.as_json() == {
-        "source": "PyTorchJob/bert",
-        "namespace": "train",
-        "pods": 4,
-        "roles": {"rank 0": 1, "worker": 3},
-        "jobs": 1,
-        "agents": "",
-        "meets": NET1,
-        "trains": NET1,
-        "problem": "",
-        "summary": summary.text,
-        "warnings": [],
-    }
-
-
-def test_tells_a_job_that_meets_on_the_pod_network_and_trains_on_the_fabric() -> None:
-    told = {names.CONTAINER: "m", names.STATUS: "{}"}
-    own = {"name": "m", "env": [{"name": "NCCL_SOCKET_IFNAME", "value": "=net1"}]}
-    spec = {"containers": [own]}
-    network = {names.RENDEZVOUS_NETWORK: "default/rdma-net@net1/any"}
-    after = {"metadata": {"name": "p", "annotations": {**told, **network}}, "spec": spec}
-    before = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "m"}]}}
-    role = {"rendezvous": "master", "profile": "p", "workload": "Job/j"}
-    pod = PodResult("Job/j spec.template", "ml", before, after, True, **role)  # type: ignore[arg-type]  # texts all
-    after = {"metadata": {"annotations": told}, "spec": spec}
-    worker = replace(pod, rendezvous="", system="volcano", after=after, replicas=3)
-    meets = f"meets on the pod network, trains on {NET1}"
-    for pods, text in (
-        ((pod,), "1 pod: 1 rank 0"),
-        ((pod, worker), "4 pods: 1 rank 0, 3 workers"),
-        ((pod, replace(pod, job="another")), "2 pods: 2 candidates for rank 0"),
-    ):
-        [summary] = DryRun(pods, ()).workloads
-        assert summary.text == f"{text}; {meets}"
-
-
-def test_tells_where_a_job_meets_whose_profile_names_another_source() -> None:
-    interfaces = [
-        {"interfaceName": "eth0", "network": "default"},
-        {"interfaceName": "eth1", "network": "rdma-0"},
-    ]
-    asked = {
-        "networking.gke.io/interfaces": json.dumps(interfaces),
-        "networking.gke.io/default-interface": "eth0",
-    }
-    gke = {"pod": {"metadata": {"annotations": asked}}, "rendezvous": {"addressSource": "gke"}}
-    specs = json.dumps({"gke": gke, "efa": {"rendezvous": {"addressSource": "none"}}})
-    found = [with_profiles(specs, name) for name in ("gke", "efa")]
-    assert [(each.meets, each.trains) for each in found] == [
-        ("eth1 of rdma-0", "eth1 of rdma-0"),
-        ("the pod network", ""),
-    ]
-
-
-LEADER = "--master_addr=$(LWS_LEADER_ADDRESS)"
-
-
-@pytest.mark.parametrize(
-    ("command", "meets"),
-    [
-        (["torchrun", "--nnodes=2", LEADER, "--node_rank=$(LWS_WORKER_INDEX)", "t.py"], NET1),
-        (
-            ["bash", "-c", f"while true; do torchrun --nnodes=2 {LEADER} t.py; done"],
-            "the pod network",
-        ),
-    ],
-    ids=["command", "script"],
-)
-def test_an_address_of_rank_zeros_own_moves_no_meeting(command: list[str], meets: str) -> None:
-    """Rank 0 waits for what torchrun is told as its own address; all find it by a name."""
-    [found] = summaries(lws(template(command=command)))
-    assert (found.meets, found.trains) == (meets, NET1)
-
-
-def test_tells_pods_that_are_injected_or_left_alone() -> None:
-    ray_cluster, web = summaries(ray(), SHOWN["Deployment"][0])
-    assert ray_cluster.text == "5 pods, all injected; trains on net1"
-    assert web.text == "5 pods, all left alone"
-
-
-ABSENT = {"annotations": {names.CONTAINER: "absent"}}
-"""Metadata of a pod that is denied."""
-
-
-def test_tells_what_an_observed_namespace_would_get() -> None:
-    [observed], [injected] = run(namespace="watched").workloads, run().workloads
-    assert observed == replace(injected, namespace="watched")
-    [summary] = summaries(pytorch_job(template(ABSENT), namespace="watched"), profile=None)
-    assert summary.roles == {"denied": 1, "worker": 3}
-    [summary] = summaries(ray(), profile=None, namespace="watched")
-    assert summary.roles == {"denied": 5}
-
-
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        *((value, "net1") for value in ("=net1", "net1", "net", "net7,net1", "^=lo,eth0")),
-        *((value, "") for value in ("", "eth0", "=eth0", "=net7")),
-    ],
-)
-def test_tells_where_a_container_that_chooses_itself_trains(value: str, told: str) -> None:
-    [summary] = summaries(ray(env={"NCCL_SOCKET_IFNAME": value}))
-    assert (summary.trains, summary.warnings) == (told, ())
-
-
-@pytest.mark.parametrize(
-    ("value", "among"),
-    [("^lo", "eth0 and net1"), ("^docker", "lo, eth0 and net1"), ("net,eth", "eth0 and net1")],
-)
-def test_a_pattern_is_no_place_and_nccl_may_choose_another_interface(
-    value: str, among: str
-) -> None:
-    own = template(env={"NCCL_SOCKET_IFNAME": value})
-    [summary] = summaries(pytorch_job(own, own))
-    assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1}"
-    assert summary.warnings == (
-        f"NCCL_SOCKET_IFNAME={value} lets NCCL choose among {among} in 4 pods from bert-master-0 on: "
-        "it may not use net1; name one interface, or remove the variable",
-    )
-
-
-def test_a_pattern_that_leaves_one_interface_needs_no_warning() -> None:
-    env = "[{name: NCCL_SOCKET_IFNAME, value: '^lo,veth'}]"
-    efa = f"efa: {{container: {{env: {env}}}, rendezvous: {{addressSource: none}}}}"
-    found = with_profiles(efa, "efa")
-    assert (found.trains, found.warnings) == ("", ())
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("export NCCL_SOCKET_IFNAME=eth0; torchrun t.py", ""),
-        ("mpirun -x NCCL_SOCKET_IFNAME=^lo,docker -np 16 all_reduce_perf", ""),
-        ("echo $NCCL_SOCKET_IFNAME ${NCCL_SOCKET_IFNAME}; torchrun t.py", NET1),
-    ],
-)
-def test_names_no_place_to_train_where_a_command_sets_the_interface_itself(
-    text: str, told: str
-) -> None:
-    [summary] = summaries(pytorch_job(worker=template(command=["sh", "-c", text])))
-    assert (summary.trains, summary.warnings) == (told, ())
-
-
-def test_the_launcher_of_mpi_sets_the_interface_for_the_workers() -> None:
-    command = ["mpirun", "-x", "NCCL_SOCKET_IFNAME=eth0", "all_reduce_perf"]
-    plain, setting = template(), template(command=command, resources={})
-    assert [summaries(mpi_job(each))[0].trains for each in (plain, setting)] == ["net1", ""]
-
-
-def test_names_no_place_to_train_where_pods_name_different_interfaces() -> None:
-    [summary] = summaries(pytorch_job(template(env={"NCCL_SOCKET_IFNAME": "eth0"})))
-    assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1}"
-    assert summary.warnings == (
-        "NCCL uses different interfaces: eth0 in bert-master-0, net1 in 3 pods from bert-worker-0 on; "
-        "set NCCL_SOCKET_IFNAME alike in all pods, or remove it",
-    )
-
-
-C10D, ENDPOINT = "--rdzv_backend=c10d", "--rdzv_endpoint=$(MASTER_ADDR):29500"
-AGENTS = "torchrun meets on the pod network, its ranks"
-
-
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        (["torchrun", "--nnodes=4", C10D, ENDPOINT, "t.py"], f"{AGENTS} meet and train on {NET1}"),
-        (
-            ["torchrun", "--nnodes=4", C10D, ENDPOINT, "--local_addr=10.1.2.3", "t.py"],
-            f"{AGENTS} train on {NET1}",
-        ),
-        (["torchrun", "--nnodes=4", "--rdzv_backend=etcd", ENDPOINT, "t.py"], f"trains on {NET1}"),
-        (
-            ["torchrun", "--rdzv_endpoint=bert-master-0:29500", "t.py"],
-            f"meets on the pod network, trains on {NET1}",
-        ),
-        (["torchrun", ENDPOINT, "t.py"], f"meets and trains on {NET1}"),
-        (["python", "t.py"], f"meets and trains on {NET1}"),
-        (["/start.sh"], f"{AGENTS} meet and train on {NET1}"),
-    ],
-)
-def test_tells_where_agents_and_ranks_meet_by_the_backend_of_the_command(
-    command: list[str], told: str
-) -> None:
-    """With c10d the store is at the name of rank 0, which tells the ranks its address."""
-    env = {"PET_RDZV_BACKEND": "c10d"} if command == ["/start.sh"] else {}
-    own = template(command=command, env=env)
-    [summary] = summaries(pytorch_job(own, own))
-    assert summary.text == f"4 pods: 1 rank 0, 3 workers; {told}"
-
-
-def test_tells_of_torchx_that_its_agents_meet_at_a_name() -> None:
-    [summary] = summaries(torchx(3))
-    assert summary.text == f"3 pods: 1 rank 0, 2 workers; {AGENTS} meet and train on {NET1}"
-    [worker] = run(json.dumps(run().pods[1].before)).workloads
-    assert worker.text == f"1 pod: 1 worker; {AGENTS} train on {NET1}"
-
-
-def test_tells_of_torchx_where_a_static_endpoint_is() -> None:
-    job = yaml.safe_load((FIXTURES / "torchx/nightly-volcano-static.yaml").read_text())
-    [summary] = summaries(job)
-    assert summary.text == f"2 pods: 1 rank 0, 1 worker; meets on the pod network, trains on {NET1}"
-
-
-def test_tells_that_pods_on_the_nodes_network_train_there() -> None:
-    [summary] = summaries(ray(hostNetwork=True))
-    assert summary.text == "5 pods, all injected; trains on the node's network"
-
-
-def test_counts_each_group_of_a_leader_worker_set_as_a_job() -> None:
-    command = ["torchrun", "--nnodes=4", LEADER, "t.py"]
-    own = template(command=command, env={"MASTER_ADDR": "$(LWS_LEADER_ADDRESS)"})
-    [summary] = summaries(lws(own, size=4, replicas=2))
-    assert summary.text.startswith("8 pods in 2 jobs: 2 rank 0, 6 workers; ")
-
-
-def test_takes_the_pods_of_one_job_together() -> None:
-    [summary] = summaries(*(pod.before for pod in run().pods))
-    assert summary.source.startswith("Pods of job train-t4rcs9x6sv1m-")
-    assert summary.roles == {"rank 0": 1, "worker": 1}
-
-
-def test_warns_of_members_that_wait_for_a_rank_zero_that_no_pod_is() -> None:
-    result = run(json.dumps(run().pods[1].before))
-    [summary] = result.workloads
-    expected = (
-        f"1 pod waits for the address of role 0 replica 0, rank 0 of job {result.pods[0].job}, "
-        "which is not in this input"
-    )
-    assert summary.warnings == (expected,)
-    assert f"warning: {expected}" in render_diff(result)
-    [entry] = json.loads(render_page(result))["workloads"]
-    assert (entry["summary"], entry["warnings"]) == (summary.text, [expected])
-
-
-def test_warns_of_members_whose_rank_zero_is_denied() -> None:
-    [summary] = summaries(pytorch_job(template(ABSENT)))
-    assert summary.text == f"4 pods: 1 denied, 3 workers; meets and trains on {NET1}"
-    [warning] = summary.warnings
-    assert warning.startswith("3 pods wait for the address of bert-master-0, rank 0 of job bert-")
-    assert warning.endswith(", which is denied")
-
-
-def test_warns_of_members_whose_rank_zero_has_no_name_and_may_be_denied() -> None:
-    job = torchx(2)
-    job["spec"]["tasks"][0]["template"]["metadata"].update(ABSENT)
-    [warning] = summaries(job)[0].warnings
-    assert warning.endswith(", which may be a denied pod")
-
-
 def half(namespace: str = "train", **leader: Any) -> Object:
-    """Return a Volcano Job whose two workers name their master; its master has these fields."""
+    """Return a Volcano Job whose two workers name their master, which has these fields."""
     command = ["torchrun", "--nnodes=3", "--master_addr=$(HEAD)", "t.py"]
     worker: Object = {"command": command, "env": {"HEAD": "bert-master-0.bert"}}
     tasks = [{"name": "master", "replicas": 1, "template": template(**{**worker, **leader})}]
@@ -353,126 +93,227 @@ def half(namespace: str = "train", **leader: Any) -> Object:
     return workload("batch.volcano.sh/v1alpha1", "Job", "bert", {"tasks": tasks}, namespace)
 
 
-SCRIPT: Object = {"command": ["/scripts/start.sh"], "env": {}}
-NONE = {"labels": {names.PROFILE: names.PROFILE_NONE}}
-SAME = "pods that ask for the same accelerators"
-ALIKE = "if they train together, make them alike"
+def one_host(command: str) -> Object:
+    """Return such a Job whose master meets itself, with workers of this command."""
+    job = half(command=["torchrun", "--nnodes=3", "--master_addr=localhost", "t.py"])
+    job["spec"]["tasks"][0]["template"]["spec"]["hostNetwork"] = True
+    worker = job["spec"]["tasks"][1]["template"]["spec"]["containers"][0]
+    worker["command"] = ["torchrun", "--nnodes=3", command, "t.py"]
+    return job
 
 
-def test_a_job_whose_rank_zero_is_left_alone_cannot_meet() -> None:
-    [summary] = summaries(half(**SCRIPT))
-    assert summary.text == "3 pods: 1 left alone, 2 workers; cannot meet"
-    lonely, alone = summary.warnings
-    assert lonely.startswith("2 pods wait for the address of bert-master-0, rank 0 of job bert-")
-    assert (
-        ", which publishes none: this pod of Volcano Job bert asks for an accelerator, but shows no "
-        "launcher" in lonely
-    )
-    assert alone == (
-        f"{SAME} are injected (2 pods from bert-worker-0 on) and left alone (bert-master-0): if they "
-        "train together, give all of them the label fabric-injector.io/profile, or all "
-        "fabric-injector.io/profile=none"
-    )
+def torchx(replicas: int, **metadata: Any) -> Object:
+    job: Object = yaml.safe_load(TORCHX)
+    first, second = job["spec"]["tasks"]
+    first["template"]["metadata"].update(metadata)
+    job["spec"]["tasks"] = [first] + [second] * (replicas - 1)
+    return job
 
 
-def test_a_job_of_which_a_pod_says_that_it_never_meets_cannot_meet() -> None:
+def indexed(**spec: Any) -> Object:
+    own = template(command=["python", "t.py"], env={"MASTER_ADDR": "localhost"})
+    spec |= {"completionMode": "Indexed", "completions": 4, "parallelism": 4, "template": own}
+    return workload("batch/v1", "Job", "sweep", spec)
+
+
+def of(*manifests: Object, **options: Any) -> Summaries:
+    return run(yaml.safe_dump_all(manifests), **{"profile": "rdma-shared", **options}).workloads
+
+
+def labelled(*manifests: Object) -> Summaries:
+    """Judge by the labels of the namespace."""
+    return of(*manifests, profile=None)
+
+
+def by_profile(spec: Object) -> Summaries:
+    world = ObjectsWorld(OBJECTS)
+    return dry_run(
+        yaml.safe_dump(pytorch_job()),
+        namespace="research",
+        profile="p",
+        profiles=profiles(json.dumps({"p": spec})),
+        world=world,
+    ).workloads
+
+
+def on_gke() -> Summaries:
+    interfaces = [{"interfaceName": f"eth{n}", "network": f"rdma-{n}"} for n in range(2)]
+    asked = {"interfaces": json.dumps(interfaces), "default-interface": "eth0"}
+    annotations = {f"networking.gke.io/{key}": value for key, value in asked.items()}
+    pod = {"metadata": {"annotations": annotations}}
+    return by_profile({"pod": pod, "rendezvous": {"addressSource": "gke"}})
+
+
+def made(name: str, **changes: Any) -> PodResult:
+    """Return a result that the cluster would send, of a pod that publishes on net1."""
+    own = {"name": "m", "env": [{"name": NCCL, "value": "=net1"}]}
+    annotations = {names.CONTAINER: "m", names.STATUS: "{}"}
+    if changes.get("rendezvous", "master") == "master":
+        annotations[names.RENDEZVOUS_NETWORK] = "default/rdma-net@net1/any"
+    after = {"metadata": {"name": name, "annotations": annotations}, "spec": {"containers": [own]}}
+    before = {"metadata": {"name": name}, "spec": {"containers": [{"name": "m"}]}}
+    fixed = {"rendezvous": "master", "profile": "p", "workload": "Job/j", "system": "volcano"}
+    return PodResult("Job/j spec", "ml", before, after, True, **{**fixed, **changes})
+
+
+def never_meets() -> Summaries:
     first, second = run().pods
     told = Decision("rendezvous", Outcome.WARNED, Reason.DISAGREES, "never")
-    second = replace(second, decisions=(*second.decisions, told))
-    [summary] = DryRun((first, second), ()).workloads
-    assert summary.text == "2 pods: 1 rank 0, 1 worker; cannot meet"
+    return DryRun((first, replace(second, decisions=(*second.decisions, told))), ()).workloads
 
 
-def test_a_job_whose_rank_zero_is_on_the_nodes_network_cannot_meet() -> None:
-    [summary] = summaries(half(hostNetwork=True))
-    assert summary.text == "3 pods: 1 injected, 2 workers; cannot meet"
-    lonely, differing = summary.warnings
-    assert lonely.endswith(
-        ", which publishes none: the pod uses the node's network: Multus gives it no secondary address"
-    )
-    assert differing == (
-        f"{SAME} differ in networks: none (bert-master-0) and default/rdma-net (bert-worker-0); {ALIKE}"
-    )
+def limits(**own: str) -> Object:
+    found = {"nvidia.com/gpu": "8"}
+    keys = {"amd": "amd.com/gpu", "hca": "rdma/hca", "licence": "example.com/licence"}
+    return {"limits": {**found, **{keys[key]: value for key, value in own.items()}}}
 
 
-def test_workers_on_the_nodes_network_look_for_rank_zero_by_its_name() -> None:
-    [summary] = summaries(pytorch_job(worker=template(hostNetwork=True, resources={})))
-    assert summary.text == f"4 pods: 1 rank 0, 3 workers; meets on {NET1} and the pod network"
+def script(text: str) -> Object:
+    return template(command=["sh", "-c", text])
 
 
-def test_a_job_that_waits_for_nobody_may_still_be_half_injected() -> None:
-    command = ["torchrun", "--nnodes=3", "--master_addr=localhost", "t.py"]
-    job = half(command=command, hostNetwork=True)
-    worker = job["spec"]["tasks"][1]["template"]["spec"]["containers"][0]
-    worker["command"] = ["torchrun", "--nnodes=3", "--master_addr=bert-master-0.bert", "t.py"]
-    [summary] = summaries(job)
-    assert summary.text.endswith("; half injected")
-    assert summary.as_json()["problem"] == "half injected"
+MANY = {"replicas": 10**9, "inner": {"replicas": 10**9, "podSpec": template()["spec"]}}
+SET = {"replicas": 4, "serviceName": "d", "template": template(env={"MASTER_ADDR": "ddp-3.d"})}
+RANK = "--node_rank=$(LWS_WORKER_INDEX)"
+LOOP = f"while true; do torchrun --nnodes=2 {LEADER} t.py; done"
+EFA = {"rendezvous": {"addressSource": "none"}}
+SURE = {"container": {"env": [{"name": NCCL, "value": "^lo,veth"}]}, **EFA}
+VALUES = ("=net1", "net1", "net", "net7,net1", "^=lo,eth0", "", "eth0", "=eth0", "=net7")
 
 
-def test_tells_in_what_pods_of_the_same_accelerators_differ() -> None:
-    own = {"nvidia.com/gpu": "8", "amd.com/gpu": "0", "rdma/hca": "2", "example.com/licence": "1"}
-    [summary] = summaries(half(resources={"limits": own}))
-    assert summary.problem == "half injected"
-    assert summary.warnings[-1] == (
-        "pods that ask for the same accelerators differ in devices: rdma/hca: 2 (bert-master-0) and "
-        "rdma/hca: 1 (bert-worker-0); if they train together, make them alike"
-    )
+def cases() -> dict[str, Summaries]:
+    """Return what is said of each input."""
+    return {
+        "a PyTorchJob": of(pytorch_job()),
+        "an absurd number of replicas": of(workload("x.io/v1", "Set", "g", MANY)),
+        "rank 0 only, trains on the fabric": DryRun((made("p"),), ()).workloads,
+        "members of a system": (
+            DryRun((made("p"), made("q", rendezvous="", replicas=3)), ()).workloads
+        ),
+        "two ranks 0": DryRun((made("p"), made("q", job="another")), ()).workloads,
+        "addresses of GKE": on_gke(),
+        "no source of addresses": by_profile(EFA),
+        "an own address in a command": of(
+            lws(template(command=["torchrun", "--nnodes=2", LEADER, RANK, "t.py"]))
+        ),
+        "an own address in a script": of(lws(script(LOOP))),
+        "each group of a LeaderWorkerSet is a job": of(
+            lws(
+                template(
+                    command=["torchrun", "--nnodes=4", LEADER, "t.py"],
+                    env={"MASTER_ADDR": "$(LWS_LEADER_ADDRESS)"},
+                ),
+                size=4,
+                replicas=2,
+            )
+        ),
+        "injected, or left alone": of(ray(), SHOWN["Deployment"][0]),
+        "no profile is for it": run(json.dumps(SHOWN["Pod"][0]), namespace="plain").workloads,
+        "a namespace that observes": labelled(pytorch_job(template(ABSENT), namespace="watched")),
+        "one that observes a RayCluster": of(ray(), profile=None, namespace="watched"),
+        **{f"NCCL's interface is {value!r}": of(ray(env={NCCL: value})) for value in VALUES},
+        **{
+            f"NCCL may choose by {value!r}": of(alike({NCCL: value}))
+            for value in ("^lo", "^docker", "net,eth")
+        },
+        "a pattern that leaves one interface": by_profile(SURE),
+        "pods name different interfaces": of(pytorch_job(template(env={NCCL: "eth0"}))),
+        **{
+            f"a worker runs {text!r}": of(pytorch_job(worker=script(text)))
+            for text in (
+                "export NCCL_SOCKET_IFNAME=eth0; torchrun t.py",
+                "mpirun -x NCCL_SOCKET_IFNAME=^lo,docker -np 16 all_reduce_perf",
+                "echo $NCCL_SOCKET_IFNAME ${NCCL_SOCKET_IFNAME}; torchrun t.py",
+            )
+        },
+        "an MPIJob": of(mpi_job(template())),
+        "an MPIJob whose launcher sets the interface": of(
+            mpi_job(template(command=["mpirun", "-x", f"{NCCL}=eth0", "a"], resources={}))
+        ),
+        **{
+            f"all run {' '.join(command)}": of(alike(None, *command))
+            for command in (
+                ("torchrun", "--nnodes=4", C10D, ENDPOINT, "t.py"),
+                ("torchrun", "--nnodes=4", C10D, ENDPOINT, "--local_addr=10.1.2.3", "t.py"),
+                ("torchrun", "--nnodes=4", "--rdzv_backend=etcd", ENDPOINT, "t.py"),
+                ("torchrun", "--rdzv_endpoint=bert-master-0:29500", "t.py"),
+                ("torchrun", ENDPOINT, "t.py"),
+                ("python", "t.py"),
+            )
+        },
+        "c10d by a variable": of(alike({"PET_RDZV_BACKEND": "c10d"}, "/start.sh")),
+        "TorchX": of(torchx(3)),
+        "a worker of TorchX": run(json.dumps(run().pods[1].before)).workloads,
+        "the pods of one job": of(*(pod.before for pod in run().pods)),
+        "TorchX with a static endpoint": of(
+            yaml.safe_load((FIXTURES / "torchx/nightly-volcano-static.yaml").read_text())
+        ),
+        "the node's network": of(ray(hostNetwork=True)),
+        "workers on the node's network": of(
+            pytorch_job(worker=template(hostNetwork=True, resources={}))
+        ),
+        "rank 0 is denied": of(pytorch_job(template(ABSENT))),
+        "rank 0 has no name and may be denied": of(torchx(2, **ABSENT)),
+        "rank 0 may be a pod that is not shown": of(workload("apps/v1", "StatefulSet", "ddp", SET)),
+        "rank 0 is left alone": of(half(**SCRIPT)),
+        "rank 0 is on the node's network": of(half(hostNetwork=True)),
+        "a pod says that it never meets": never_meets(),
+        "waits for nobody, yet half injected": of(one_host("--master_addr=bert-master-0.bert")),
+        "devices differ": of(half(resources=limits(amd="0", hca="2", licence="1"))),
+        "a licence differs": of(half(resources=limits(licence="1"))),
+        "accelerators differ": of(half(**SCRIPT, resources={"limits": {"nvidia.com/gpu": "1"}})),
+        "injected as one": of(half(command=["torchrun", "--nnodes=3", "t.py"])),
+        "a label leaves rank 0 alone": labelled(half("research", metadata=NONE, **SCRIPT)),
+        "a label leaves workers alone": labelled(pytorch_job(None, template(NONE), "research")),
+        "a label leaves workers without GPUs alone": labelled(
+            pytorch_job(None, template(NONE, resources={}), "research")
+        ),
+        "pods of one template that meet nobody": of(indexed()),
+    }
 
 
-def test_what_a_role_asks_for_besides_the_fabric_makes_no_job_half_injected() -> None:
-    own = {"nvidia.com/gpu": "8", "example.com/licence": "1"}
-    [summary] = summaries(half(resources={"limits": own}))
-    assert summary.problem == ""
+def golden() -> str:
+    """Return what the dry run says now."""
+    parts = []
+    for title, found in cases().items():
+        lines = [f"{each.source}: {each.text}" for each in found]
+        warnings = [f"  {short(warning)}" for each in found for warning in each.warnings]
+        parts.append("\n".join([f"# {title}", *lines, *warnings]))
+    return "\n\n".join(parts) + "\n"
 
 
-def test_pods_of_other_accelerators_may_differ() -> None:
-    [summary] = summaries(half(**SCRIPT, resources={"limits": {"nvidia.com/gpu": "1"}}))
-    assert len(summary.warnings) == 1  # that bert-master-0 publishes no address
+def short(warning: str) -> str:
+    """Leave out what admission says."""
+    first, publishes, _ = warning.partition("which publishes none: ")
+    return f"{first}{publishes}…" if publishes else warning
 
 
-def test_does_not_warn_of_a_job_that_is_injected_as_one() -> None:
-    [summary] = summaries(half(command=["torchrun", "--nnodes=3", "t.py"]))
-    assert (summary.problem, summary.warnings) == ("", ())
+def test_says_of_each_workload_what_it_is_together() -> None:
+    assert golden() == GOLDEN.read_text()
 
 
-def test_a_pod_whose_label_says_none_makes_no_job_half_injected_but_publishes_no_address() -> None:
-    [summary] = summaries(half("research", metadata=NONE, **SCRIPT), profile=None)
-    assert summary.text == "3 pods: 1 left alone, 2 workers; cannot meet"
-    [lonely] = summary.warnings
-    assert lonely.endswith(
-        f", which publishes none: pod bert-master-0: label {names.PROFILE} is none"
-    )
+def test_writes_the_entry_of_the_document() -> None:
+    [summary] = of(pytorch_job())
+    assert summary.as_json() == {
+        "source": "PyTorchJob/bert",
+        "namespace": "train",
+        "pods": 4,
+        "roles": {"rank 0": 1, "worker": 3},
+        "jobs": 1,
+        "agents": "",
+        "meets": "net1 of default/rdma-net",
+        "trains": "net1 of default/rdma-net",
+        "problem": "",
+        "summary": summary.text,
+        "warnings": [],
+    }
 
 
-def test_names_no_place_where_a_label_leaves_pods_of_the_same_accelerators_alone() -> None:
-    [summary] = summaries(pytorch_job(None, template(NONE), "research"), profile=None)
-    assert summary.text == "4 pods: 1 rank 0, 3 left alone"
-    assert summary.warnings == (
-        f"label {names.PROFILE}={names.PROFILE_NONE} leaves 3 pods from bert-worker-0 on alone beside "
-        "injected pods that ask for the same accelerators: if they train together, label all of them "
-        "alike",
-    )
-    worker = template(NONE, resources={})
-    [summary] = summaries(pytorch_job(None, worker, "research"), profile=None)
-    assert summary.text == f"4 pods: 1 rank 0, 3 left alone; meets and trains on {NET1}"
+def test_shows_the_warnings_of_a_workload() -> None:
+    result = run(json.dumps(run().pods[1].before))
+    [warning] = result.workloads[0].warnings
+    assert f"warning: {warning}" in shown(result)
 
 
-def test_pods_of_one_template_that_meet_nobody_are_no_half_of_a_job() -> None:
-    """With MASTER_ADDR=localhost each pod is a group of its own; the first one publishes anyhow."""
-    own = template(command=["python", "t.py"], env={"MASTER_ADDR": "localhost"})
-    spec = {"completionMode": "Indexed", "completions": 4, "parallelism": 4, "template": own}
-    [summary] = summaries(workload("batch/v1", "Job", "sweep", spec))
-    assert summary.text == f"4 pods: 1 rank 0, 3 workers; trains on {NET1}"
-    assert summary.warnings == ()
-
-
-def test_does_not_warn_where_a_pod_that_is_not_shown_may_be_rank_zero() -> None:
-    own = template(env={"MASTER_ADDR": "ddp-3.ddp"})
-    spec = {"replicas": 4, "serviceName": "ddp", "template": own}
-    [summary] = summaries(workload("apps/v1", "StatefulSet", "ddp", spec))
-    assert summary.warnings == ()
-
-
-def test_says_nothing_of_workloads_that_no_profile_is_for() -> None:
-    assert run(json.dumps(SHOWN["Pod"][0]), namespace="plain").workloads == ()
+if __name__ == "__main__":
+    GOLDEN.write_text(golden())

@@ -24,7 +24,10 @@ def pod(**changes: Any) -> dict[str, Any]:
 def paste(page: Page, text: str) -> None:
     """Put text into the editor at once: to type a long one would take Chromium minutes."""
     page.get_by_label("Manifest", exact=True).evaluate(
-        "(area, text) => { area.value = text; area.dispatchEvent(new Event('input', { bubbles: true })) }",
+        """(area, text) => {
+            area.value = text;
+            area.dispatchEvent(new Event("input", { bubbles: true }));
+        }""",
         text,
     )
 

@@ -1,7 +1,7 @@
 """Fixtures for tests of the page in a real Chromium.
 
-Each test's `page` fails it for what must never happen: a script error, a breach of the Content-Security-Policy, or a request to
-anything but the server.
+Each test's `page` fails it for what must never happen: a script error, a breach of the
+Content-Security-Policy, or a request to anything but the server.
 """
 
 import os
@@ -22,20 +22,12 @@ from tests.tiers import mark_tier
 FOLDER = Path(__file__).parent
 PROFILES = ROOT / "webhook/demo/profiles.yaml"
 NETWORKS = ROOT / "webhook/demo/networks.yaml"
-TABLET = 800
-VIEWS: dict[str, dict[str, Any]] = {
-    "desk": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
-    "desk in the dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}},
-    "tablet": {"viewport": {"width": TABLET, "height": 1100}},
-}
-"""How people see the page. A tablet has nothing of its own but its width."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 expect.set_options(timeout=60_000)  # a busy machine is no fault
 WATCH_POLICY = """
 window.breaches = [];
-addEventListener("securitypolicyviolation", (event) =>
-  window.breaches.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI, sourceFile }) =>
+  window.breaches.push(`${effectiveDirective} ${blockedURI} ${sourceFile}`));
 """
 
 
@@ -65,7 +57,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
-    """Serve the page beside the demo's cluster and some jobs, for all tests that do not change it."""
+    """Serve the page beside the demo's cluster, for all tests that do not change it."""
     log = tmp_path_factory.mktemp("page") / "log"
     with ServedPage(log, PROFILES, NETWORKS, FOLDER / "objects.yaml") as running:
         yield running
@@ -75,12 +67,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPage]:
 def url(served: ServedPage) -> str:
     """Give the address that `page` opens; a test may override it by another server's."""
     return served.url
-
-
-@pytest.fixture(params=VIEWS)
-def view(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Give the options of each of VIEWS in turn."""
-    return VIEWS[request.param]
 
 
 @pytest.fixture
@@ -110,7 +96,7 @@ def page(context: BrowserContext, url: str) -> Iterator[Page]:
 
 @contextmanager
 def watched(context: BrowserContext, address: str, origin: str) -> Iterator[Page]:
-    """Open the address; afterwards hold that no script failed, nothing was asked of another *origin*, and nothing is kept."""
+    """Open the address; at the end no script failed, nothing was kept or sent elsewhere."""
     opened = context.new_page()
     faults: list[str] = []
     requested: list[str] = []
@@ -133,5 +119,5 @@ def watched(context: BrowserContext, address: str, origin: str) -> Iterator[Page
 
 
 def is_fault(kind: str, text: str) -> bool:
-    """Tell a message of the console that nobody should cause; answers other than 200 are told there by the browser itself."""
+    """Tell a message of the console that nobody should cause; browsers write other answers there."""
     return kind in ("error", "warning") and not text.startswith("Failed to load resource")

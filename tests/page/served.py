@@ -1,4 +1,4 @@
-"""Serve the page beside files that stand for a cluster: ``python -m tests.page.served PROFILES OBJECTS...``."""
+"""Serve the page beside files that stand for a cluster: their paths are the arguments."""
 
 import sys
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import Self
 import waitress
 
 from tests.sockets.server import Program, Reply, ask_at
-from tests.worlds import snapshot
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import DryRun, dry_run
 from webhook.page.app import make_app
 from webhook.page.state import state_document
 from webhook.world.objects import ObjectsWorld, load_objects
+from webhook.world.view import read_namespace
 
 
 class ServedPage(Program):
@@ -53,7 +53,8 @@ def main(profiles_file: Path, *objects: Path) -> None:
         return dry_run(text, namespace=namespace, profile=profile, profiles=profiles, world=world)
 
     def state() -> Object:
-        return state_document(profiles, snapshot(known), ())
+        spaces = [read_namespace(each) for each in known if each["kind"] == "Namespace"]
+        return state_document(profiles, filter(None, spaces))
 
     server = waitress.create_server(make_app(judge, state), listen="127.0.0.1:0")
     print(f"http://127.0.0.1:{server.effective_port}", flush=True)

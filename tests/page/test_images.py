@@ -1,4 +1,4 @@
-"""The pictures of the page in the documentation: taken anew by each run, and put into docs/images by `make page-images`."""
+"""Take the pictures of the page that `make page-images` puts into docs/images."""
 
 from pathlib import Path
 from typing import Any
@@ -47,9 +47,9 @@ class TestDenial:
     def context_options(self) -> dict[str, Any]:
         return {"viewport": {"width": 1280, "height": 700}}
 
-    def test_shows_the_line_for_which_a_pod_is_denied(self, page: Page) -> None:
+    def test_shows_why_a_pod_is_denied(self, page: Page) -> None:
         judge(page, (SAMPLES / "refused.yaml").read_text())
-        expect(page.locator(".line.marked")).to_be_visible()
+        expect(page.locator(".callout.denied").first).to_be_visible()
         take(page, "page-denial")
 
 

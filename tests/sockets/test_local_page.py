@@ -206,8 +206,7 @@ class TestAnswers:
             server.misbehave("list", path, *[FORBIDDEN] * 3)
         state = page.get("/state")
         assert [each["name"] for each in state["namespaces"]] == [SPACE], "its own"
-        assert [each["namespace"] for each in state["jobs"]] == [SPACE]
-        assert any("you may not list those of all namespaces" in each for each in state["problems"])
+        assert any("you may not list all of them" in each for each in state["problems"])
         assert [each["what"] for each in page.get("/status")["unread"]] == ["nodes"]
         reply = page.ask("/status?namespace=", key=page.key)
         assert reply.status == 400
@@ -216,8 +215,7 @@ class TestAnswers:
     def test_answers_though_all_is_forbidden(self, page: LocalPage, server: FakeApiServer) -> None:
         server.refusal = FORBIDDEN
         state = page.get("/state")
-        assert (state["namespaces"], state["jobs"], state["networks"]) == ([], [], [])
-        assert len(state["problems"]) >= 3
+        assert (state["namespaces"], len(state["problems"])) == ([], 2)
         for path in ("/status", "/explain?job=bert"):
             reply = page.ask(path, key=page.key)
             assert (reply.status, "answered 403" in reply.json()["message"]) == (400, True)

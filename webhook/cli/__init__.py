@@ -1,4 +1,4 @@
-"""Define the command line: each command is a module of this folder, imported when it is called."""
+"""Define the command line: each command is a module of this folder, imported when it runs."""
 
 from __future__ import annotations
 
@@ -10,34 +10,48 @@ import click
 
 from webhook import __version__
 
-_COMMANDS = {
-    "serve": "Answer admission reviews over HTTPS.",
-    "control": "Publish rank-0 addresses, and keep the certificates.",
-    "dry-run": "Show what would be injected into any workload, and why.",
-    "check": "Look at the cluster and the installation, and say what to do.",
-    "status": "Show all jobs, and what is wrong with each.",
-    "explain": "Say why a job trains slowly or does not start.",
-    "page": "Show dry run, status and check in a browser, on this machine.",
-    "certs": "Show, issue or rotate the webhook's certificates.",
-    "presets": "List or print ready-made profiles for clouds and NVIDIA's operator.",
-    "profiles": "Validate profiles: all faults at once, each with its line.",
-    "demo": "Show on sample data what a TorchX job becomes, then serve.",
+GROUPS: dict[str, dict[str, str]] = {
+    "Ask": {
+        "dry-run": "Show what would be injected into a workload, and why.",
+        "status": "Show all jobs, and what is wrong with each.",
+        "explain": "Say why a job trains slowly or does not start.",
+        "page": "Show dry run, status and check in a browser.",
+        "demo": "Show what a TorchX job becomes, on sample data.",
+    },
+    "Install": {
+        "check": "Check cluster and installation, and say what to do.",
+        "presets": "List or print profiles for clouds and fabrics.",
+        "profiles": "Validate profiles before you apply them.",
+        "certs": "Show, issue or rotate the webhook's certificates.",
+        "version": "Print the version here and in the cluster.",
+        "completion": "Print shell completion for bash, zsh or fish.",
+    },
+    "Run in the cluster": {
+        "serve": "Answer admission reviews over HTTPS.",
+        "control": "Publish rank-0 addresses, keep certificates.",
+    },
 }
 _UNLISTED = ("wait",)
-"""Run by the wait containers."""
+"""The wait containers run it."""
 _FAILED = 2
 _INTERRUPTED = 130
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
 
 class _Commands(click.Group):
-    """Import a command's module only when that command is meant: ``serve`` must stay small, help and completion quick."""
+    """Import a command's module only to run it: ``serve`` must stay small, help quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each group of commands."""
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([*commands.items()])
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Ctrl-C ends it with the status that shells know, for 1 says that a command found a failure."""
+        """Run the command; Ctrl-C ends it with the status that shells know."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -58,16 +72,16 @@ class _Commands(click.Group):
 
 def imported(name: str) -> click.Command:
     """Return the command of this name, from the module of that name."""
-    command: click.Command = import_module(f"webhook.cli.{name.replace('-', '_')}").command
+    module = import_module(f"webhook.cli.{name.replace('-', '_')}")
+    command: click.Command = module.command
     return command
 
 
 def _listed() -> dict[str, click.Command]:
-    """Return what help, completion and "did you mean" need of each command: its name and its line."""
-    lines = {**_COMMANDS, **dict.fromkeys(_UNLISTED, "")}
-    return {
-        name: click.Command(name, short_help=text, hidden=not text) for name, text in lines.items()
-    }
+    """Return what help, completion and "did you mean" need of each command."""
+    lines = {name: text for group in GROUPS.values() for name, text in group.items()}
+    shown = {name: click.Command(name, short_help=text) for name, text in lines.items()}
+    return shown | {name: click.Command(name, hidden=True) for name in _UNLISTED}
 
 
 @click.group(
@@ -80,10 +94,9 @@ def _listed() -> dict[str, click.Command]:
 )
 @click.version_option(__version__, prog_name="fabric-injector")
 def main() -> None:
-    """Join distributed-training pods to a cluster's RDMA fabric, without a change to the job.
+    """Join training pods to a cluster's RDMA fabric, without a change to the job.
 
-    Start with demo: it needs no cluster. Every option is also an environment variable: serve's --profiles is
-    FABRIC_INJECTOR_SERVE_PROFILES.
+    Start with demo: it needs no cluster.
     """
 
 

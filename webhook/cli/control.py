@@ -13,6 +13,7 @@ from webhook.cli.options import (
     listen_option,
     option,
     webhook_configuration_option,
+    workload_namespace_option,
 )
 from webhook.core import names
 
@@ -22,64 +23,33 @@ if TYPE_CHECKING:
 
 
 @click.command("control")
-@option(
-    "--profiles",
-    type=FILE,
-    help="YAML file of the profiles, read once; its faults are logged. The status of FabricProfiles is judged by its multus section "
-    "where there is no Configuration; all else that the controller needs is on the pods.",
-)
-@option(
-    "--config",
-    type=FILE,
-    help="YAML file of the Configuration, by which the status of FabricProfiles is judged: how this cluster's Multus is configured; "
-    "read again when it has changed. Where there is no such file, the defaults hold until there is; a faulty one is logged, and the "
-    "last good one stays in force.",
-)
-@option(
-    "-n",
-    "--namespace",
-    default="",
-    help="Namespace of the Lease and of the certificates. Default: the service account's own, else fabric-injector.",
-)
+@option("--profiles", type=FILE, help="File of the profiles; gives the Configuration if any.")
+@option("--config", type=FILE, help="File of the Configuration; read again when it changes.")
+@workload_namespace_option("Namespace of the Lease. Default: the service account's own.")
 @option(
     "--certificates",
     type=click.Choice(["self", "none"]),
     default="self",
-    help="self: keep a CA and a serving certificate in Secret fabric-injector-tls, and the CA in the configuration's caBundle. "
-    "none: leave both alone. What carries an annotation of cert-manager is always left alone.",
+    help="self: keep a CA and a certificate in Secret fabric-injector-tls. none: leave both alone.",
 )
-@option(
-    "--service",
-    default=names.SERVICE,
-    help="Service that the certificate is for, beside those that the configuration names.",
-)
+@option("--service", default=names.SERVICE, help="Service that the certificate is for.")
 @webhook_configuration_option
-@option(
-    "--pod-opt-in",
-    is_flag=True,
-    help="Also serve pods that carry label fabric-injector.io/profile themselves in namespaces that do not: component pod-opt-in is "
-    "installed. Without it, pods of unlabelled namespaces are left alone, whatever they carry.",
-)
-@listen_option(
-    "--metrics-listen",
-    "0.0.0.0:8080",
-    "Where to answer /metrics, /livez and /readyz, over HTTP. Port 0 takes a free one.",
-)
+@option("--pod-opt-in", is_flag=True, help="Serve labelled pods in unlabelled namespaces too.")
+@listen_option("--metrics-listen", "0.0.0.0:8080", "Address for metrics and probes, HTTP.")
 def command(
     profiles: Path | None,
     config: Path | None,
-    namespace: str,
+    namespace: str | None,
     certificates: str,
     service: str,
     webhook_configuration: str,
     pod_opt_in: bool,
     metrics_listen: ListenAddress,
 ) -> None:
-    """Publish each job's rank-0 address on its pods, and keep the webhook's certificates, until SIGTERM.
+    """Publish each job's rank-0 address on its pods, and keep the webhook's certificates.
 
-    Watches the pods that the webhook injected, in namespaces that carry label fabric-injector.io/profile, reads the addresses that
-    Multus wrote, and writes them as annotations. Run two: one holds the Lease and writes, the other takes over. Exit status 0 after
-    SIGTERM, 2 where something that was given here cannot be used.
+    Run two: one holds the Lease and writes, the other takes over. cert-manager's certificates stay
+    as they are. Exit status 0 after SIGTERM, 2: an option or a file is unusable.
 
     \b
     Examples:
@@ -94,23 +64,20 @@ def command(
     from webhook.serve.profiles import configuration_file
 
     settings = _settings(profiles) if profiles else ClusterSettings()
-    # its faults are logged, and addresses are published all the same
-    configuration = (
-        configuration_file(config, absent=settings, at_first=settings, verb="read")
-        if config
-        else None
-    )
+    look = lambda: settings  # noqa: E731
+    if config:  # its faults go to the log: addresses must not wait for them
+        look = configuration_file(config, absent=settings, at_first=settings, verb="read").look
     try:
         run(
             ControllerSettings(
                 metrics_listen,
-                namespace,
+                namespace or "",
                 certificates == "self",
                 service,
                 webhook_configuration,
                 pod_opt_in,
             ),
-            configuration.look if configuration else lambda: settings,
+            look,
             connect,
         )
     except InputError as error:
@@ -118,7 +85,7 @@ def command(
 
 
 def _settings(path: Path) -> ClusterSettings:
-    """Read what holds for all profiles. Print what is wrong with the file; addresses are published all the same."""
+    """Read what holds for all profiles; print the file's faults, and go on."""
     from webhook.core.errors import InputError, ProfilesError
     from webhook.core.profiles import ClusterSettings, parse_profiles
     from webhook.world.followed_file import FollowedFile

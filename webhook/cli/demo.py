@@ -1,4 +1,4 @@
-"""Show the webhook at work on sample data: ``fabric-injector demo``."""
+"""Show what a TorchX job becomes, on sample data: ``fabric-injector demo``."""
 
 from __future__ import annotations
 
@@ -6,25 +6,33 @@ import sys
 
 import click
 
+from webhook.cli.options import option
+
 
 @click.command("demo")
-@click.option(
-    "--once",
-    is_flag=True,
-    help="End after the print; exit status 0 only if every pod was injected.",
-)
-def command(once: bool) -> None:
-    """Send the pods of a real TorchX job through a real HTTPS webhook, and show what they become.
+@option("--diff", is_flag=True, help="Show what changes in each pod.")
+@option("-v", "--verbose", is_flag=True, help="Show each step and its reason.")
+def command(diff: bool, verbose: bool) -> None:
+    """Show what the pods of a TorchX job become, with sample profiles and networks.
 
-    The webhook runs on sample profiles and sample networks, with a throw-away CA; no cluster is contacted. It then goes on serving,
-    so that you can try your own manifests.
+    No cluster is contacted. The code is that of the webhook.
 
     \b
     Examples:
       fabric-injector demo
-      fabric-injector demo --once
+      fabric-injector demo --diff
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.cli.demo_webhook import run
+    from importlib.resources import as_file, files
 
-    if not run(once=once):
-        sys.exit(1)
+    from webhook.cli.dry_run_profiles import sample_profiles
+    from webhook.cli.terminal import print_lines
+    from webhook.dry_run import dry_run
+    from webhook.dry_run.screen import screen
+    from webhook.world.objects import ObjectsWorld, load_objects
+
+    with as_file(files("webhook.demo")) as folder:
+        world = ObjectsWorld(load_objects([folder / "networks.yaml"]))
+        text = (folder / "torchx-pods.yaml").read_text(encoding="utf-8")
+    run = dry_run(text, namespace=None, profile=None, profiles=sample_profiles(), world=world)
+    print_lines(screen(run, diff=diff, verbose=verbose))
+    sys.exit(0 if all(pod.is_injected for pod in run.pods) else 1)

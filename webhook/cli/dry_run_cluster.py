@@ -1,4 +1,4 @@
-"""Show what would become of the workloads that stand in a cluster: ``dry-run -A``, or ``-n`` without a file."""
+"""List what would become of a cluster's workloads: ``dry-run -A``, or ``-n`` without a file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-import click
-
-from webhook.cli.dry_run_profiles import note, tell_assumed
-from webhook.cli.findings import print_table, show_progress
+from webhook.cli.dry_run_profiles import assumed_networks, note
+from webhook.cli.findings import show_progress
+from webhook.cli.listing import Listing as PrintedList
+from webhook.cli.listing import print_listing
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.model import Namespace, Object, World
@@ -19,8 +19,9 @@ from webhook.core.profiles import Profiles
 from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.jobs import KINDS as JOB_KINDS
 from webhook.diagnose.jobs import identity
-from webhook.diagnose.listing import Listing, Unread
+from webhook.diagnose.listing import Listing
 from webhook.dry_run import DryRun, judge
+from webhook.dry_run.screen import why_not
 from webhook.dry_run.templates import KINDS, find_templates
 from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection
@@ -30,7 +31,7 @@ from webhook.world.view import REFUSED, PermittedWorld
 MOST_PAGES = 400
 """Two hundred thousand objects of one kind."""
 _RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
-"""They make no pods: TrainJobs are completed by them."""
+"""They make no pods: they complete TrainJobs."""
 _CONDITIONS: Mapping[str, Shape] = {"status": {"conditions": [{"type": str, "status": str}]}}
 _OVER = frozenset(("Complete", "Completed", "Succeeded", "Failed"))
 _DECISIONS = ("denied", "injected", "observed", "left-alone")
@@ -38,7 +39,7 @@ _NO_PROFILE = "no-profile"
 
 
 class _LabelledWorld(PermittedWorld):
-    """Answer as if namespaces that name no profile named *profile*; an empty one changes nothing."""
+    """Answer as if namespaces without a profile had *profile*; an empty one changes nothing."""
 
     def __init__(self, world: World, profile: str) -> None:
         super().__init__(world)
@@ -54,107 +55,107 @@ class _LabelledWorld(PermittedWorld):
 
 
 class Row(NamedTuple):
-    """Say what would become of one workload; *decision*: the worst of its pods'."""
+    """Say what would become of one workload; *would_be*: the worst of its pods' decisions."""
 
     namespace: str
     workload: str
-    decision: str
-    text: str
+    would_be: str
+    why: str
 
 
-def show_workloads(
+def list_workloads(
     connection: Connection,
-    namespace: str,
-    system_namespace: str,
+    where: tuple[str, str, str],
     profiles: Profiles,
     cluster: World,
     profile: str,
-) -> tuple[frozenset[str], bool]:
-    """Print a line for each workload that a profile is for, and a sum. *namespace* empty: all.
+    form: tuple[str | None, bool],
+) -> tuple[Collection[str], bool]:
+    """Print a line for each workload that a profile is for, and a sum.
 
-    Return what was decided, and whether no workload is half injected or cannot meet.
-
-    *profile*: for namespaces that name none. Raises Unavailable.
+    *where*: namespace (empty: all), that of fabric-injector, and a label selector. *profile* is for
+    namespaces without one. *form*: output, and whether to leave out headings. Return what was
+    decided, and whether every workload is whole. Raises Unavailable.
     """
     world = _LabelledWorld(cluster, profile)
     with show_progress() as progress:
-        found = _read(connection, namespace, system_namespace, progress)
-        runs = (
+        found = _read(connection, where, progress)
+        runs = [
             judge(find_templates(each), profile=None, profiles=profiles, world=world)
             for each in found
-        )
-        rows, is_whole = list[Row](), True
-        for run in runs:
-            is_whole = is_whole and run.is_whole
-            if row := _row(run):
-                rows.append(row)
-    shown = [row for row in rows if row.decision != _NO_PROFILE]
-    counted = Counter(row.decision for row in rows)
-    if shown:
-        print_table([("NAMESPACE", "WORKLOAD", "WOULD BE", "WHY"), *shown])
-    each = ", ".join(
-        f"{counted[decision]} {decision}" for decision in _DECISIONS if counted[decision]
+        ]
+    rows = [_row(run) for run in runs if run.pods]
+    shown = [row for row in rows if row.would_be != _NO_PROFILE]
+    print_listing(
+        PrintedList(
+            ("NAMESPACE", "WORKLOAD", "WOULD BE", "WHY"),
+            shown,
+            [row.workload.lower() for row in shown],
+            {"workloads": [row._asdict() for row in shown]},
+        ),
+        form[0],
+        no_headers=form[1],
     )
-    click.echo(f"{len(shown)} workloads for which there is a profile: {each or 'none'}")
-    if counted[_NO_PROFILE]:
-        click.echo(
-            f"{counted[_NO_PROFILE]} more are in namespaces without a profile: try one by --profile NAME"
-        )
-    tell_assumed(world)
-    return frozenset(counted), is_whole
+    counted = Counter(row.would_be for row in rows)
+    _sum_up(counted)
+    if assumed := assumed_networks(world):
+        note(assumed)
+    return counted.keys(), all(run.is_whole for run in runs)
 
 
-def _row(run: DryRun) -> Row | None:
-    """Sum up one workload; None for one that makes no pod now."""
-    if not run.pods:
-        return None
+def _sum_up(counted: Counter[str]) -> None:
+    each = ", ".join(f"{counted[name]} {name}" for name in _DECISIONS if counted[name])
+    number = counted.total() - counted[_NO_PROFILE]
+    note(f"{number} workloads for which there is a profile: {each or 'none'}")
+    if without := counted[_NO_PROFILE]:
+        note(f"{without} more are in namespaces without a profile: try one by --profile NAME")
+
+
+def _row(run: DryRun) -> Row:
+    """Sum up one workload."""
     first = run.pods[0]
     workload = run.workloads[0].source if run.workloads else first.workload
     decisions = {"observed" if pod.observed and pod.profile else pod.decision for pod in run.pods}
     decision = next(each for each in _DECISIONS if each in decisions)
     if decision == "denied":
-        text = next(pod.message for pod in run.pods if not pod.allowed)
+        why = next(pod.message for pod in run.pods if not pod.allowed)
     elif not run.workloads:
-        decision, text = _NO_PROFILE, ""
+        decision, why = _NO_PROFILE, ""
     elif decision == "left-alone":
-        text = next((each.message for pod in run.pods for each in pod.decisions), "")
+        why = why_not(run.pods)
     else:
-        text = "; ".join(part for each in run.workloads for part in (each.text, *each.warnings))
-    return Row(first.namespace, workload, decision, text)
+        why = "; ".join(part for each in run.workloads for part in (each.text, *each.warnings))
+    return Row(first.namespace, workload, decision, why)
 
 
 def _read(
-    connection: Connection, namespace: str, system_namespace: str, progress: Callable[[str], None]
+    connection: Connection, where: tuple[str, str, str], progress: Callable[[str], None]
 ) -> list[list[Object]]:
-    """Return what each workload is judged by: its object; or those of its pods, where no listed object owns them."""
+    """Return for each workload its object, or its pods if no listed object owns them."""
+    namespace, system_namespace, selector = where
     with Collector(connection, progress, most_pages=MOST_PAGES) as collector:
-        kinds = [(group, kind) for group, kind in KINDS if kind not in ("Pod", "PodTemplate")]
         begun = [
-            (kind, collector.begin(partial(_read_kind, collector, group, kind, namespace)))
-            for group, kind in kinds
+            collector.begin(partial(_read_kind, collector, kind, namespace, selector))
+            for kind in KINDS
+            if kind[1] not in ("Pod", "PodTemplate")
         ]
-        found = [(kind, future.result()) for kind, future in begun]
-        objects = [obj for _, listing in found for obj in listing.items]
+        objects = [obj for future in begun for obj in future.result().items]
         standing = _Standing(objects, (*NEVER_REACHED, system_namespace))
-        pods = collector.list_part(
-            "pods", PODS.select(fields=UNFINISHED), standing.keep_pod, namespace
-        ).items
-    installed = {kind for kind, listing in found if listing.installed}
-    _tell_unread(collector.notes(), {kind for kind, _ in found} - installed)
+        running = PODS.select(labels=selector, fields=UNFINISHED)
+        pods = collector.list_part("pods", running, standing.keep_pod, namespace).items
+        _tell_unread(collector)
     runtimes = [obj for obj in objects if obj["kind"] in _RUNTIMES]
-    tops = [obj for obj in objects if standing.is_workload(obj)]
     jobs: dict[tuple[str, str], list[Object]] = {}
     for pod in filter(None, pods):
         space, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
         jobs.setdefault((space, identity(pod) or name), []).append(pod)
-    return [
-        *([obj, *(runtimes if obj["kind"] == "TrainJob" else ())] for obj in tops),
-        *jobs.values(),
-    ]
+    tops = [obj for obj in objects if standing.is_workload(obj)]
+    completed = [[obj, *(runtimes if obj["kind"] == "TrainJob" else ())] for obj in tops]
+    return [*completed, *jobs.values()]
 
 
 class _Standing:
-    """Tell which objects are the top ones: those of which no object that was listed is the controller."""
+    """Tell the top objects: no listed object controls them."""
 
     def __init__(self, objects: Iterable[Object], never: Collection[str]) -> None:
         self._never = never
@@ -164,7 +165,7 @@ class _Standing:
         }
 
     def is_workload(self, obj: Object) -> bool:
-        """Tell a workload whose pods are to be shown: not over, and no part of another one."""
+        """Tell a workload to be shown: not over, and no part of another one."""
         conditions = (obj.get("status") or {}).get("conditions") or ()
         is_over = any(
             each.get("type") in _OVER and each.get("status") == "True" for each in conditions
@@ -180,27 +181,25 @@ class _Standing:
 
     def _is_top(self, obj: Object) -> bool:
         space, owner = obj["metadata"].get("namespace"), podspec.controller(obj)
-        is_part = (space, owner.get("kind"), owner.get("name")) in self._known or owner.get(
-            "kind"
-        ) == "Pod"
-        return space not in self._never and not is_part
+        is_known = (space, owner.get("kind"), owner.get("name")) in self._known
+        return space not in self._never and not is_known and owner.get("kind") != "Pod"
 
 
-def _read_kind(collector: Collector, group: str, kind: str, namespace: str) -> Listing[Object]:
-    """List a kind in the most stable version by which it is served, the shortest; *installed* is false where none is."""
+def _read_kind(
+    collector: Collector, of: tuple[str, str], namespace: str, selector: str
+) -> Listing[Object]:
+    """List a kind in the most stable served version, the shortest."""
+    group, kind = of
     prefix = f"/apis/{group}" if group else "/api"
-    versions = (
-        (collector.part(group, partial(collector.reader.versions, prefix)) or ())
-        if group
-        else ("v1",)
-    )
+    served = collector.part(group, partial(collector.reader.versions, prefix)) if group else ("v1",)
     is_of_cluster = kind == "ClusterTrainingRuntime"
-    for version in sorted(versions, key=lambda each: (len(each), each)):
+    for version in sorted(served or (), key=lambda each: (len(each), each)):
         resource = Resource(
             f"{kind.lower()}s",
             f"{prefix}/{version}",
             namespaced=not is_of_cluster,
             shape=_CONDITIONS,
+            label_selector="" if kind in _RUNTIMES else selector,
         )
         keep = partial(_typed, version=f"{group}/{version}".lstrip("/"), kind=kind)
         what = f"{resource.name}.{group}".rstrip(".")
@@ -211,16 +210,14 @@ def _read_kind(collector: Collector, group: str, kind: str, namespace: str) -> L
 
 
 def _typed(obj: Object, version: str, kind: str) -> Object:
-    """Say of an item of a list what it is, as the list does for all of them."""
+    """Give an item of a list its type, which the list has for all of them."""
     return {**obj, "apiVersion": version, "kind": kind}
 
 
-def _tell_unread(unread: Iterable[Unread], absent: Collection[str]) -> None:
-    refused = [each.what for each in unread if REFUSED in each.problem]
-    if refused:
+def _tell_unread(collector: Collector) -> None:
+    unread = collector.notes()
+    if refused := [each.what for each in unread if REFUSED in each.problem]:
         note(f"what you may not list is missing here: {', '.join(refused)}; ask for list of it")
     for each in unread:
         if REFUSED not in each.problem:
             note(f"{each.what}: {each.problem}")
-    if absent:
-        note(f"not installed in this cluster: {', '.join(sorted(absent))}")

@@ -25,6 +25,7 @@ from webhook.world.profiles_read import ProfilesRead, of_file_objects, read_file
 from webhook.world.view import PermittedWorld
 
 LOOKUP_SECONDS = 10.0
+_SAMPLES = "no --profiles: the sample profiles are used, see fabric-injector demo"
 
 
 def note(text: str) -> None:
@@ -41,34 +42,34 @@ def choose_profiles(
     tell: Callable[[str], None] = note,
     elsewhere: str = "give --profiles FILE, or --server to ask the cluster",
 ) -> Profiles:
-    """Return the profiles of the file, else of the *found* objects, else of the cluster, else samples.
+    """Return the profiles of the file, else of the *found* objects, else of the cluster.
 
-    *tell* gets what is left out, or taken to have its defaults. *elsewhere*: what to do where the cluster's cannot be used.
+    *tell* gets what is left out. *elsewhere*: what to do where the cluster's cannot be used.
     """
     if path:
         read = read_file(shown(path), read_text(path))
         if connection:
-            read = beside_installed_settings(
-                Reader(connection, LOOKUP_SECONDS), system_namespace, read
-            )
-        else:
-            read = _beside_settings_of(found, read)
-        return _told(read, tell)
+            reader = Reader(connection, LOOKUP_SECONDS)
+            return _told(beside_installed_settings(reader, system_namespace, read), tell)
+        return _told(_beside_settings_of(found, read), tell)
     if connection:
         return _told(_installed(connection, system_namespace, elsewhere), tell)
     if among := of_file_objects("--objects", found):
         return among.known()
-    click.echo("no --profiles: the sample profiles are used, see fabric-injector demo", err=True)
-    return parse_profiles(
-        files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8")
-    )
+    note(_SAMPLES)
+    return sample_profiles()
+
+
+def sample_profiles() -> Profiles:
+    """Return the profiles of the demo."""
+    text = files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8")
+    return parse_profiles(text)
 
 
 def _beside_settings_of(found: list[Object], read: ProfilesRead) -> ProfilesRead:
-    """Give profiles of a file the Configuration among the *found* objects, unless the file has one itself."""
-    among = of_file_objects(
-        "--objects", [each for each in found if each.get("kind") == SETTINGS_KIND]
-    )
+    """Give profiles without a Configuration the one among the *found* objects."""
+    settings = [each for each in found if each.get("kind") == SETTINGS_KIND]
+    among = of_file_objects("--objects", settings)
     if among is None:
         return read
     if read.known().has_settings:
@@ -85,9 +86,8 @@ def _installed(connection: Connection, system_namespace: str, elsewhere: str) ->
     except RequestFailed as error:
         if not error.is_refusal:
             raise
-        may = (
-            ", or ask for ClusterRole fabric-injector-profile-viewer" if error.status == 403 else ""
-        )
+        role = ", or ask for ClusterRole fabric-injector-profile-viewer"
+        may = role if error.status == 403 else ""
         raise InputError(f"the profiles cannot be read: {error}; {elsewhere}{may}") from None
     except InputError as error:
         raise InputError(f"{error}; {elsewhere}") from None
@@ -95,7 +95,7 @@ def _installed(connection: Connection, system_namespace: str, elsewhere: str) ->
 
 
 def _told(read: ProfilesRead, tell: Callable[[str], None]) -> Profiles:
-    """Return the profiles; say what is left out, and what is taken to have its defaults."""
+    """Return the profiles; say what is left out, and which defaults are taken."""
     profiles = read.known()
     for fault in read.faults:
         left_out = fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable
@@ -106,18 +106,18 @@ def _told(read: ProfilesRead, tell: Callable[[str], None]) -> Profiles:
 
 
 def check_profile(name: str | None, known: Profiles) -> None:
-    """Raise InputError where no profile has the name that is asked for."""
+    """Raise InputError where no profile has this name."""
     if name is not None and name != names.PROFILE_NONE and name not in known.profiles:
         choice = ", ".join([*sorted(known.profiles), names.PROFILE_NONE])
-        raise InputError(f"--profile {name}: no profile is named so; use one of: {choice}")
+        raise InputError(f"--profile {name}: no profile has this name; use one of: {choice}")
 
 
-def tell_assumed(world: PermittedWorld) -> None:
-    """Say which networks may not be read, and what they are taken for."""
-    if world.assumed:
-        named = listed(sorted(map(key_text, world.assumed)))
-        taken = "taken to exist, to give addresses and to name no device of their own"
-        remedy = (
-            "ask for get of network-attachment-definitions there, or let --server ask the cluster"
-        )
-        note(f"networks that you may not read are {taken}: {named}; {remedy}")
+def assumed_networks(world: PermittedWorld) -> str:
+    """Say which networks the caller may not read; empty for none."""
+    if not world.assumed:
+        return ""
+    named = listed(sorted(map(key_text, world.assumed)))
+    return (
+        f"networks you cannot read are assumed to exist: {named}; "
+        "ask for get of network-attachment-definitions there, or use --server"
+    )

@@ -11,6 +11,7 @@ import ipaddress
 import os
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -30,11 +31,23 @@ from webhook.kube.credentials import (
 
 
 def connect(
-    environ: Mapping[str, str] | None = None, *, kubeconfig: Path | None = None, context: str = ""
+    environ: Mapping[str, str] | None = None,
+    *,
+    kubeconfig: Path | None = None,
+    context: str = "",
+    cluster: str = "",
+    impersonate: tuple[str, ...] = (),
+    request_seconds: float = 0.0,
 ) -> Connection:
-    """Prepare a connection by `find_credentials`; raise InputError where there are none."""
+    """Prepare a connection by `find_credentials`; raise InputError where there are none.
+
+    *impersonate*: a user, and groups, in whose name requests are sent. *request_seconds*: the time
+    that each may take, 0 for our own limits.
+    """
     environ = os.environ if environ is None else environ
-    return Connection(find_credentials(environ, kubeconfig=kubeconfig, context=context))
+    found = find_credentials(environ, kubeconfig=kubeconfig, context=context, cluster=cluster)
+    found = replace(found, impersonate=impersonate)
+    return Connection(found, request_seconds=request_seconds)
 
 
 def find_credentials(
@@ -44,20 +57,21 @@ def find_credentials(
     service_account: Path = SERVICE_ACCOUNT,
     kubeconfig: Path | None = None,
     context: str = "",
+    cluster: str = "",
 ) -> Credentials:
     """Find those of the pod's service account, else of ``$KUBECONFIG``, else of ``~/.kube/config``.
 
-    A *kubeconfig*, or the name of a *context* in it, is chosen by hand and goes before the service
-    account. Raises InputError naming what cannot be used, or all places that were looked at.
+    A *kubeconfig*, or the name of a *context* or *cluster* in it, is chosen by hand and goes before
+    the service account. Raises InputError naming what cannot be used, or all places.
     """
-    by_hand = kubeconfig is not None or bool(context)
+    by_hand = kubeconfig is not None or bool(context or cluster)
     if not by_hand and (found := pod_credentials(environ, service_account)):
         return found
     listed = [Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(":") if part]
     files = listed or [(home or Path.home()) / ".kube" / "config"]
     files = [kubeconfig] if kubeconfig is not None else files
     if present := [file for file in files if file.exists()]:
-        return _kubeconfig(present, context)
+        return _kubeconfig(present, context, cluster)
     looked = f"no kubeconfig at {', '.join(map(str, files))}"
     if by_hand:
         raise InputError(f"{looked}; correct --kubeconfig or KUBECONFIG")
@@ -75,7 +89,7 @@ class _Chosen(NamedTuple):
     file: Path
 
 
-def _kubeconfig(files: list[Path], context: str) -> Credentials:
+def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
     documents = {file: _document(file) for file in files}
     # Among several files the library takes the last current-context, kubectl the first.
     current = (document.get("current-context") for document in documents.values())
@@ -86,7 +100,7 @@ def _kubeconfig(files: list[Path], context: str) -> Credentials:
         raise InputError(f"{title}: current-context: not set; {advice}")
     title += f", context {name}"
     try:
-        chosen = _chosen(documents, name)
+        chosen = _chosen(documents, name, cluster)
         _check(title, chosen)
         return _credentials(title, chosen, _loaded(chosen))
     except InputError:
@@ -112,9 +126,9 @@ def _document(file: Path) -> Object:
     return document
 
 
-def _chosen(documents: Mapping[Path, Object], name: str) -> _Chosen:
+def _chosen(documents: Mapping[Path, Object], name: str, another: str) -> _Chosen:
     _, context = _entry(documents, "context", name)
-    cluster_file, cluster = _entry(documents, "cluster", context.get("cluster"))
+    cluster_file, cluster = _entry(documents, "cluster", another or context.get("cluster"))
     file, user = cluster_file, Object()
     if context.get("user"):
         file, user = _entry(documents, "user", context["user"])

@@ -1,12 +1,14 @@
 """Define the options that commands share, and what follows from them.
 
-Help and completion import this, and the command's own module: what only the command's work needs is imported by the work.
+Help and completion import this, and the command's own module; the work imports what it needs.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,15 +22,13 @@ if TYPE_CHECKING:
     from webhook.kube.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
-_KUBECONFIG, _CONTEXT, _CLUSTER = (
-    f"{__name__}.kubeconfig",
-    f"{__name__}.context",
-    f"{__name__}.cluster",
-)
+_CLUSTER = f"{__name__}.cluster"
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class FileType(click.Path):
-    """Read the path of a file as a Path: pathlib is imported where one is given, and not for help."""
+    """Read the path of a file as a Path; help does without pathlib."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -38,6 +38,7 @@ class FileType(click.Path):
 
 
 FILE = FileType()
+MANIFEST = FileType(allow_dash=True)
 
 
 class AddressType(click.ParamType["ListenAddress"]):
@@ -57,64 +58,93 @@ class AddressType(click.ParamType["ListenAddress"]):
             self.fail(str(error), param, ctx)
 
 
+class TimeType(click.ParamType[float]):
+    """Read a time as kubectl does: ``30``, ``30s``, ``2m``."""
+
+    name = "TIME"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds."""
+        found = _TIME.fullmatch(str(value))
+        if found is None:
+            self.fail(f"{value!r} is no time; write 30s or 2m", param, ctx)  # raises
+        return float(found[1]) * _SECONDS[found[2] or "s"]
+
+
 def option(*spellings: str, **settings: Any) -> Callable[[F], F]:
-    """Make an option that is an environment variable too; its help names that, and the default where there is one."""
-    return click.option(
-        *spellings, show_envvar=True, show_default=bool(settings.get("default")), **settings
-    )
+    """Make an option; its help shows the default where there is one."""
+    return click.option(*spellings, show_default=bool(settings.get("default")), **settings)
 
 
 webhook_configuration_option = option(
     "--webhook-configuration",
+    metavar="NAME",
     default=names.WEBHOOK_CONFIGURATION,
-    help="MutatingWebhookConfiguration whose caBundle clients of the webhook trust.",
+    help="MutatingWebhookConfiguration of the webhook.",
 )
 system_namespace_option = option(
     "--system-namespace",
     metavar="NS",
     default="fabric-injector",
-    help="Namespace in which fabric-injector is installed.",
+    help="Namespace of fabric-injector.",
 )
-
-
 profiles_in_place_option = option(
-    "--profiles",
-    type=FILE,
-    help="YAML file of the profiles, in place of those that the webhook uses.",
+    "--profiles", type=FILE, help="Use the profiles of this file, not the webhook's."
 )
+all_namespaces_option = option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
 
 
 def workload_namespace_option(text: str) -> Callable[[F], F]:
-    """Make kubectl's ``-n`` and ``--namespace``, of what the command looks at; *text* says what that is."""
+    """Make kubectl's ``-n`` and ``--namespace``; *text* says what is in the namespace."""
     return option("-n", "--namespace", metavar="NS", help=text)
 
 
+def selector_option(text: str) -> Callable[[F], F]:
+    """Make kubectl's ``-l``; *text* says what it chooses."""
+    return option("-l", "--selector", default="", metavar="SELECTOR", help=text)
+
+
 def namespace_option(command: str, text: str) -> Callable[[F], F]:
-    """Make ``--system-namespace`` for a *command* that looks at the installation alone, with ``-n`` for it; *text*: what is in it."""
-    help_text = f"{text} Here -n and --namespace mean the same; in explain and dry-run, the workload's namespace."
+    """Make ``--system-namespace``, also as ``-n``, for a *command* about the installation."""
     return option(
         *("--system-namespace", "-n", "--namespace", "namespace"),
         metavar="NS",
         default="fabric-injector",
-        help=help_text,
+        help=text,
         envvar=f"FABRIC_INJECTOR_{command}_SYSTEM_NAMESPACE",
     )
 
 
+def manifest_options(command: F) -> F:
+    """Give a command kubectl's ``-f`` and ``-R``; the function gets *file*, *recursive*, *more*."""
+    file = option(
+        *("-f", "--file"),
+        type=MANIFEST,
+        multiple=True,
+        metavar="FILE",
+        help="File or folder; - is standard input.",
+    )
+    folders = option("-R", "--recursive", is_flag=True, help="Read folders inside a folder too.")
+    more = click.argument("more", type=MANIFEST, nargs=-1, metavar="[FILE]...")
+    return file(folders(more(command)))
+
+
 def objects_option(file: click.Path) -> Callable[[F], F]:
     """Make ``--objects``; *file* says whether it may be standard input."""
+    text = "File of objects in place of a cluster."
+    return option("--objects", type=file, multiple=True, help=text)
+
+
+def output_option(*forms: str, default: str | None, text: str) -> Callable[[F], F]:
+    """Make ``--output`` with *forms* to choose from."""
     return option(
-        "--objects",
-        type=file,
-        multiple=True,
-        help="YAML or JSON file of Namespaces and NetworkAttachmentDefinitions in place of a cluster, which is then not "
-        "contacted. Repeatable; in the environment variable, separate files with ':'.",
+        "-o", "--output", type=click.Choice(forms), metavar="FORM", default=default, help=text
     )
 
 
-def output_option(*forms: str, default: str, text: str) -> Callable[[F], F]:
-    """Make ``--output`` with *forms* to choose from."""
-    return option("-o", "--output", type=click.Choice(forms), default=default, help=text)
+no_headers_option = option("--no-headers", is_flag=True, help="Print no line of headings.")
 
 
 def listen_option(spelling: str, default: str, text: str) -> Callable[[F], F]:
@@ -122,48 +152,56 @@ def listen_option(spelling: str, default: str, text: str) -> Callable[[F], F]:
     return option(spelling, type=AddressType(), default=default, help=text)
 
 
-def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def callback(context: click.Context, _parameter: click.Parameter, value: Any) -> None:
-        context.meta[key] = value
+def _cluster_option(spelling: str, **settings: Any) -> Callable[[F], F]:
+    def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+        context.meta[f"{__name__}{parameter.opts[0]}"] = value
 
-    return callback
+    return option(spelling, expose_value=False, hidden=True, callback=keep, **settings)
+
+
+CLUSTER_OPTIONS: tuple[Callable[[F], F], ...] = (
+    _cluster_option("--kubeconfig", type=FILE, help="Kubeconfig file."),
+    _cluster_option("--context", metavar="NAME", default="", help="Context of the kubeconfig."),
+    _cluster_option("--cluster", metavar="NAME", default="", help="Cluster of the kubeconfig."),
+    _cluster_option("--as", metavar="USER", default="", help="Act as this user."),
+    _cluster_option("--as-group", metavar="GROUP", multiple=True, help="Act as this group too."),
+    _cluster_option("--request-timeout", type=TimeType(), help="Limit of each request, 30s."),
+)
+CLUSTER_HELP = (
+    "As in kubectl: --kubeconfig, --context, --cluster, --as, --as-group, --request-timeout."
+)
 
 
 def cluster_options(command: F) -> F:
-    """Give a command kubectl's ``--kubeconfig`` and ``--context``; `connect_to_cluster` follows them."""
-    for add in (
-        option(
-            "--context",
-            metavar="NAME",
-            default="",
-            expose_value=False,
-            callback=_keep(_CONTEXT),
-            help="Context of the kubeconfig, in place of its current one.",
-        ),
-        option(
-            "--kubeconfig",
-            type=FILE,
-            expose_value=False,
-            callback=_keep(_KUBECONFIG),
-            help="Kubeconfig file, in place of the service account, KUBECONFIG and ~/.kube/config.",
-        ),
-    ):
-        command = add(command)
-    return command
+    """Give a command kubectl's options; `connect_to_cluster` follows them.
+
+    They are the same in all commands: help names them in one line.
+    """
+    return reduce(lambda made, add: add(made), reversed(CLUSTER_OPTIONS), command)
 
 
 def connect_to_cluster() -> Connection:
-    """Return a connection as the `cluster_options` of the running command say. Raises InputError where there are no credentials."""
+    """Return a connection by the `cluster_options`; raise InputError without credentials."""
     from webhook.cli.kubeconfig import connect
     from webhook.core.errors import InputError
     from webhook.kube.credentials import NoCredentials
 
     context = click.get_current_context()
+
+    def given(spelling: str) -> Any:
+        return context.meta.get(f"{__name__}{spelling}")
+
+    user, groups = given("--as"), given("--as-group") or ()
+    if groups and not user:
+        raise InputError("--as-group needs --as: name the user too")
+    kubeconfig = given("--kubeconfig")
     try:
-        kubeconfig = context.meta.get(_KUBECONFIG)
         connection = connect(
             kubeconfig=kubeconfig and kubeconfig.expanduser(),
-            context=context.meta.get(_CONTEXT) or "",
+            context=given("--context") or "",
+            cluster=given("--cluster") or "",
+            impersonate=(user, *groups) if user else (),
+            request_seconds=given("--request-timeout") or 0.0,
         )
     except NoCredentials as error:
         if "objects" in context.params:
@@ -182,20 +220,19 @@ def unusable(source: str, error: ProfilesError) -> InputError:
 
 
 class Failure(click.ClickException):
-    """End with status 2: the command or its input is wrong, or the cluster grants no request that it needs."""
+    """End with status 2: the command or its input is wrong, or the cluster refuses a request."""
 
     exit_code = 2
 
     def __init__(self, message: str) -> None:
-        """Hold the *message*; where a request had no success, with the cluster that was asked, and what to do.
+        """Hold the *message*; for a failed request, with the cluster and what to do.
 
-        It may name objects of tenants, whose names a terminal must not obey; each of its lines stays one.
+        It may name objects of tenants, whose names a terminal must not obey: no line can break.
         """
         context = click.get_current_context(silent=True)
         if context and (title := context.meta.get(_CLUSTER)):
             from webhook.cli.unanswered import with_cluster
 
             message = with_cluster(message, title)
-        super().__init__(
-            "\n".join(printable(line, limit=LONGEST_TEXT) for line in message.split("\n"))
-        )
+        lines = [printable(line, limit=LONGEST_TEXT) for line in message.split("\n")]
+        super().__init__("\n".join(lines))

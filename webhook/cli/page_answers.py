@@ -1,23 +1,20 @@
-"""Answer for the page what dry-run, status, explain and check answer, by the same functions and with the caller's rights."""
+"""Answer for the page what dry-run, status, explain and check answer, with the caller's rights."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
 
-from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, choose_profiles
+from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, choose_profiles
 from webhook.cli.explain import unread_at_once
 from webhook.cli.input_files import read_profiles_option, read_text
 from webhook.cli.unanswered import with_cluster
-from webhook.core import names
 from webhook.core.errors import InputError, Unavailable, WebhookError
-from webhook.core.model import Object
-from webhook.core.networks import define_network
+from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 from webhook.diagnose.check import check, open_snapshot
@@ -28,36 +25,31 @@ from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.status.status import JobStatus, look_at_all
-from webhook.diagnose.wording import listed
 from webhook.dry_run import DryRun, dry_run
-from webhook.kube.catalogue import NAMESPACES, NETWORKS, PODS, UNFINISHED
+from webhook.dry_run.page import fit
+from webhook.kube.catalogue import NAMESPACES
 from webhook.kube.connection import Connection
-from webhook.kube.resource import Key, Resource, key_text, object_key
-from webhook.page.state import Snapshot, read_rank_zero, state_document
+from webhook.page.state import state_document
 from webhook.world.cluster import Cluster
 from webhook.world.profiles_read import ProfilesRead, read_file
 from webhook.world.view import REFUSED, PermittedWorld, read_namespace
 
-T = TypeVar("T")
-
 MOST_PAGES = 40
-_RANKS_ZERO = PODS.metadata.select(labels=f"{names.RENDEZVOUS}=master", fields=UNFINISHED)
 MOST_ROWS = 1_000
-"""Jobs, or pods of one job, that an answer holds: nobody reads more. Those in trouble come first."""
-_LONGEST = 4_000
-"""Letters of a line: an annotation or a message may have 250,000."""
+"""Jobs, or pods of one job, of an answer: nobody reads more. Those with problems come first."""
 _PATIENCE_SECONDS = 60.0
-_BUSY = "the page still looks at the cluster for an earlier question: ask again in a moment"
+_BUSY = "the page still reads the cluster for an earlier question: ask again in a moment"
 _ELSEWHERE = "start fabric-injector page with --profiles FILE"
 
 
 class PageAnswers:
-    """Answer by the cluster of *connection*; *namespace*: the one that is meant where none is named, None for the kubeconfig's.
+    """Answer by the cluster of *connection*.
 
-    *profiles*: a file in place of the webhook's own. *system_namespace*: where fabric-injector is installed, None where nobody says.
+    *namespace* is the default one, None for the kubeconfig's. *profiles*: a file in place of the
+    webhook's own. *system_namespace*: where fabric-injector is installed, None if nobody says.
 
-    All methods may be called from any thread. One of them lists objects at a time; those that come meanwhile wait. Each raises
-    InputError or Unavailable, with what to do, and Unavailable too where it had to wait too long.
+    Any thread may call any method; one at a time lists objects, others wait. Each raises InputError
+    or Unavailable, with what to do, and Unavailable after too long a wait.
     """
 
     def __init__(
@@ -75,7 +67,7 @@ class PageAnswers:
         self._one_look = threading.Lock()
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
-        """Judge a manifest as `fabric-injector dry-run` does: by the profiles and objects of this moment."""
+        """Judge a manifest as `fabric-injector dry-run` does, by the profiles of this moment."""
         with self._told():
             known = choose_profiles(
                 self._profiles,
@@ -86,56 +78,43 @@ class PageAnswers:
                 elsewhere=_ELSEWHERE,
             )
             world = PermittedWorld(Cluster(self._connection, lookup_seconds=LOOKUP_SECONDS))
-            run = dry_run(
-                text,
-                namespace=namespace or self.namespace,
-                profile=profile,
-                profiles=known,
-                world=world,
-            )
-        if not world.assumed:
+            space = namespace or self.namespace
+            run = dry_run(text, namespace=space, profile=profile, profiles=known, world=world)
+        if not (warning := assumed_networks(world)):
             return run
-        named = printable(listed(sorted(map(key_text, world.assumed))), limit=None)
-        warning = f"networks that you may not read are taken to exist, to give addresses and to name no device: {named}"
-        pods = (
-            replace(pod, warnings=(*pod.warnings, warning)) if pod.profile else pod
+        pods = [
+            replace(pod, warnings=(*pod.warnings, printable(warning))) if pod.profile else pod
             for pod in run.pods
-        )
+        ]
         return replace(run, pods=tuple(pods))
 
     def state(self) -> Object:
-        """Return what can be read of profiles, namespaces, networks and jobs, as ``state_document`` does.
+        """Return what the caller may read of profiles and namespaces, for the form.
 
-        ``local`` names namespace and cluster: ``{"namespace": "research", "cluster": "server … of kubeconfig …"}``.
+        ``local``: ``{"namespace": "research", "cluster": "server …"}``.
         """
-        with (
-            self._told(),
-            self._look(),
-            Collector(self._connection, most_pages=MOST_PAGES) as collector,
-        ):
-            spaces = collector.begin(lambda: self._held(collector, NAMESPACES, read_namespace))
-            networks = collector.begin(lambda: self._held(collector, NETWORKS, define_network))
-            masters = collector.begin(lambda: self._held(collector, _RANKS_ZERO, read_rank_zero))
+        with self._reading(), Collector(self._connection, most_pages=MOST_PAGES) as collector:
+            spaces = collector.begin(lambda: self._namespaces(collector))
             read = read_profiles(collector, self._system_namespace, self._given())
-            held = Snapshot(spaces.result(), networks.result(), masters.result())
             profiles = read.profiles if read and read.profiles else Profiles()
-            notes = collector.notes()
-        document = state_document(
-            profiles, held, [f"{each.what}: {each.problem}" for each in notes]
-        )
-        return fit({**document, "local": {"namespace": self.namespace, "cluster": self.title}})
+            known = spaces.result()
+            problems = [f"{each.what}: {each.problem}" for each in collector.notes()]
+        local = {"namespace": self.namespace, "cluster": self.title}
+        answer: Object = fit({**state_document(profiles, known, problems), "local": local})
+        return answer
 
     def status(self, namespace: str | None) -> Object:
         """Return what `fabric-injector status` finds; *namespace* empty: in all of them.
 
-        Shape: ``{"namespace", "jobs": [{"namespace", "name", "phase", "members", "waits", "address", "first": {…} or None}], "total",
-        "failing", "unread": [{"what", "problem"}], "at": time}``.
+        Shape: ``{"namespace", "jobs": [{"namespace", "name", "phase", "members", "waits",
+        "address", "first": {…} or None}], "total", "failing", "unread": [{"what", "problem"}],
+        "at": time}``.
         """
         space = self.namespace if namespace is None else namespace
-        with self._told(), self._look():
+        with self._reading():
             snapshot, jobs = read_all(self._connection, self._asked(space))
             found = look_at_all(snapshot, jobs)
-        return fit(
+        return fitted(
             {
                 "namespace": space,
                 "jobs": [_job(each) for each in found[:MOST_ROWS]],
@@ -145,58 +124,45 @@ class PageAnswers:
                     {"what": each.subject, "problem": each.message}
                     for each in _unread(snapshot.unread)
                 ],
-                "at": _now(),
             }
         )
 
     def explain(self, namespace: str | None, name: str) -> Object:
-        """Return what `fabric-injector explain job/NAME` finds.
+        """Return what `fabric-injector explain job NAME` finds.
 
-        Shape: ``{"target", "namespace", "jobs": [key], "findings": [{"level", "code", "subject", "message", "action"}],
-        "members": [row], "total", "at"}``; a row as ``explain -o json`` has it.
+        Shape: that of ``explain -o json``, with ``"findings"``, ``"total"`` and ``"at"``.
         """
         if not name:
             raise InputError("name a job: job=NAME")
-        with self._told(), self._look():
+        with self._reading():
             asked = self._asked(namespace or self.namespace)
             found = explain(*read_job(self._connection, Target("job", name), asked))
         told = found.as_json()
-        return fit(
+        return fitted(
             {
                 **told,
                 "findings": [each.as_json() for each in unread_at_once(found.findings)],
                 "members": told["members"][:MOST_ROWS],
                 "total": len(told["members"]),
-                "at": _now(),
             }
         )
 
     def check(self) -> Object:
-        """Return what `fabric-injector check` finds, alike findings joined.
+        """Return what `fabric-injector check` finds, similar findings joined.
 
-        Shape: ``{"systemNamespace", "findings": [{"level", "code", "topic", "subject", "message", "action", "means"}], "summary":
-        {"fail": 0, …}, "at"}``.
+        Shape: ``{"systemNamespace", "findings": [{"level", "code", "topic", "subject", "message",
+        "action", "means"}], "summary": {"fail": 0, …}, "at"}``.
         """
-        with self._told(), self._look():
-            given = (
-                read_file(str(self._profiles), read_text(self._profiles))
-                if self._profiles
-                else None
-            )
-            snapshot = open_snapshot(
-                self._connection, system_namespace=self._given_namespace, given=given
-            )
+        path = self._profiles
+        with self._reading():
+            given = read_file(str(path), read_text(path)) if path else None
+            space = self._given_namespace
+            snapshot = open_snapshot(self._connection, system_namespace=space, given=given)
             found = check(snapshot)
-        return fit(
-            {
-                "systemNamespace": snapshot.system_namespace,
-                "findings": [
-                    {**each.as_json(), "means": each.code.means} for each in grouped(found)
-                ],
-                "summary": count(found),
-                "at": _now(),
-            }
-        )
+        findings = [{**each.as_json(), "means": each.code.means} for each in grouped(found)]
+        space = snapshot.system_namespace
+        told = {"systemNamespace": space, "findings": findings, "summary": count(found)}
+        return fitted(told)
 
     def _asked(self, namespace: str) -> Asked:
         return Asked(namespace, self._system_namespace, self._given())
@@ -204,86 +170,54 @@ class PageAnswers:
     def _given(self) -> ProfilesRead | None:
         return read_profiles_option(self._profiles)
 
-    def _held(
-        self, collector: Collector, resource: Resource, read: Callable[[Object], T | None]
-    ) -> dict[Key, T]:
-        """Return what may be listed, by key: of all namespaces, else of the caller's own; what may not be is noted."""
-
-        def keyed(obj: Object) -> tuple[Key, T] | None:
-            value = read(obj)
-            return None if value is None else (object_key(obj), value)
-
+    def _namespaces(self, collector: Collector) -> list[Namespace]:
+        """Return all namespaces, else the own one, if the caller may read no others."""
         try:
-            return dict(collector.read_list(resource, keyed).items)
+            return [*collector.read_list(NAMESPACES, read_namespace).items]
         except Unavailable as error:
             if REFUSED not in str(error):
-                collector.note(resource.name, error)
-                return {}
-        if resource.namespaced:
-            found = collector.list_part(resource.name, resource, keyed, self.namespace)
-            items: Iterable[tuple[Key, T]] = found.items
-            problem = found.problem
-        else:
-            one = collector.find_part(resource.name, resource, ("", self.namespace), keyed)
-            items, problem = [one.value] if one.value else [], one.problem
-        if not problem:
-            told = f"you may not list those of all namespaces; those of {self.namespace} are shown"
-            collector.unread.append(Unread(resource.name, told))
-        return dict(items)
+                collector.note("namespaces", error)
+                return []
+        own = collector.find_part("namespaces", NAMESPACES, ("", self.namespace), read_namespace)
+        if not own.problem:
+            told = f"you may not list all of them; {self.namespace} is shown"
+            collector.unread.append(Unread("namespaces", told))
+        return [own.value] if own.value else []
 
     @contextmanager
-    def _look(self) -> Iterator[None]:
-        if not self._one_look.acquire(timeout=_PATIENCE_SECONDS):
-            raise Unavailable(_BUSY)
-        try:
-            yield
-        finally:
-            self._one_look.release()
+    def _reading(self) -> Iterator[None]:
+        """Wait until no other thread lists objects."""
+        with self._told():
+            if not self._one_look.acquire(timeout=_PATIENCE_SECONDS):
+                raise Unavailable(_BUSY)
+            try:
+                yield
+            finally:
+                self._one_look.release()
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Say of a request without success which cluster was asked, and what to do."""
+        """Add to the error of a failed request which cluster that was, and what to do."""
         try:
             yield
         except WebhookError as error:
             kind = Unavailable if isinstance(error, Unavailable) else InputError
-            raise kind(_fit(with_cluster(str(error), self._connection.title))) from None
+            raise kind(fit(with_cluster(str(error), self._connection.title))) from None
 
 
-def fit(document: Object) -> Object:
-    """Return a document whose texts have neither control characters nor what reorders others beside them."""
-    found: Object = _fit(document)
-    return found
-
-
-def _fit(value: Any) -> Any:
-    if isinstance(value, str):
-        return "\n".join(printable(line, limit=_LONGEST) for line in value.split("\n"))
-    if isinstance(value, dict):
-        return {_fit(key): _fit(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_fit(each) for each in value]
-    return value
+def fitted(document: Object) -> Object:
+    """Return the document as the page may show it, with the time."""
+    found: Object = fit(document)
+    return {**found, "at": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
 def _job(job: JobStatus) -> Object:
-    namespace, name, phase, members, waits, address = job.cells()
-    told = {
-        "namespace": namespace,
-        "name": name,
-        "phase": phase,
-        "members": members,
-        "waits": waits,
-    }
-    return {**told, "address": address, "first": job.first and job.first.as_json()}
+    keys = ("namespace", "name", "phase", "members", "waits", "address")
+    cells = dict(zip(keys, job.cells(), strict=True))
+    return {**cells, "first": job.first and job.first.as_json()}
 
 
 def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
-    """Return what could not be read as `explain` tells it: all that the caller may not read in one."""
-    return unread_at_once(
-        [Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread]
-    )
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    """Return what could not be read as `explain` does: all that is forbidden in one."""
+    found = (Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread)
+    return unread_at_once([*found])

@@ -1,9 +1,10 @@
-"""Serve the page on a loopback port to the browser of the one person who runs the command, and to nobody else.
+"""Serve the page on a loopback port to the browser of the one person who runs the command.
 
-Every user of this machine can connect to the port, and every web site in the browser can send requests to it. The guard of the page
-refuses the web sites, by Host and Origin. Other users are refused for they have no key: the address that is printed holds one after its
-``#``, which no browser sends anywhere. The page exchanges it, once, for a key of its own, which it sends with each question. A cookie
-would not do: browsers send it to every port of this machine.
+Every user of this machine can connect to the port, and every web site in the browser can send
+requests to it. `make_loopback_app` refuses the web sites, by Host and Origin. Other users have no
+key: the printed address holds one after its ``#``, which no browser sends anywhere. The page
+exchanges it, once, for a key of its own. Browsers would send a cookie to every port of this
+machine.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import secrets
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from typing import NoReturn
 
 import click
@@ -26,34 +26,34 @@ from webhook.http.refusal import Refused
 from webhook.page.app import json_response, make_app
 
 _THREADS = 4
-"""A dry run is answered while the cluster is being listed."""
+"""So that a dry run gets its answer while another thread lists the cluster."""
 _READ_BYTES = 16 << 20
-"""What is longer than the application takes, and not longer than this, is read to its end: else browsers would not see the answer."""
-_STRANGER = (
-    "this page is for the one who runs fabric-injector page: open the address that it printed last"
-)
+"""Up to this, a body that is too long is read to its end: else browsers would not see why."""
+_STRANGER = "this page is for whoever runs fabric-injector page: open the address that it printed"
 
 
 class Keys:
-    """Hold the key of the printed address, which is good once, and those of the pages that were opened by one."""
+    """Hold the key of the printed address, which works once, and those of the opened pages."""
 
-    def __init__(self) -> None:
+    def __init__(self, url: str) -> None:
+        self._url = url
         self._lock = threading.Lock()
-        self._printed = secrets.token_urlsafe(32)
         self._given_out: set[str] = set()
+        self._printed = ""
 
-    @property
-    def printed(self) -> str:
-        """Return the key that the next page is opened by."""
-        return self._printed
+    def print_next(self, text: str) -> None:
+        """Print *text* and the address of the next page."""
+        self._printed = secrets.token_urlsafe(32)
+        click.echo(f"{text}\n\n  {self._url}/#key={self._printed}\n")
 
     def exchange(self, key: str) -> str:
-        """Return a page's own key for the printed one, which is replaced; an empty text for any other."""
+        """Return a page's own key for the printed one, which is replaced; empty for any other."""
         with self._lock:
             if not _is_same(key, self._printed):
                 return ""
-            own, self._printed = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+            own = secrets.token_urlsafe(32)
             self._given_out.add(own)
+            self.print_next("The page was opened. Another browser or tab takes a new address:")
             return own
 
     def opens(self, key: str) -> bool:
@@ -66,11 +66,8 @@ def _is_same(one: str, other: str) -> bool:
     return secrets.compare_digest(one.encode(), other.encode())
 
 
-def make_page_app(answers: PageAnswers, keys: Keys, on_opened: Callable[[], None]) -> Flask:
-    """Make the application: the dry run's page, with ``/status``, ``/explain`` and ``/check``, for those who have a key.
-
-    The files of the page are for everybody: they hold nothing of the cluster. *on_opened* is called when the printed key was used.
-    """
+def make_page_app(answers: PageAnswers, keys: Keys) -> Flask:
+    """Make the application; without a key, only the files of the page are to be had."""
     app = make_app(answers.judge, answers.state)
 
     @app.before_request
@@ -81,11 +78,9 @@ def make_page_app(answers: PageAnswers, keys: Keys, on_opened: Callable[[], None
 
     @app.post("/session")
     def session() -> Response:
-        own = keys.exchange(_sent_key())
-        if not own:
-            raise Refused(403, "key", _STRANGER)
-        on_opened()
-        return json_response({"key": own})
+        if own := keys.exchange(_sent_key()):
+            return json_response({"key": own})
+        raise Refused(403, "key", _STRANGER)
 
     @app.get("/status")
     def status() -> Response:
@@ -93,9 +88,8 @@ def make_page_app(answers: PageAnswers, keys: Keys, on_opened: Callable[[], None
 
     @app.get("/explain")
     def explain() -> Response:
-        return json_response(
-            answers.explain(request.args.get("namespace"), request.args.get("job") or "")
-        )
+        asked = request.args
+        return json_response(answers.explain(asked.get("namespace"), asked.get("job") or ""))
 
     @app.get("/check")
     def check() -> Response:
@@ -110,27 +104,19 @@ def _sent_key() -> str:
 
 
 def serve(answers: PageAnswers, port: int) -> NoReturn:
-    """Serve until SIGINT or SIGTERM, and end the process. Raises InputError where the port is taken."""
+    """Serve until SIGINT or SIGTERM, and end the process. Raises InputError for a taken port."""
     sock = bind(ListenAddress("127.0.0.1", port))
-    keys = Keys()
-    url = f"http://{ListenAddress(*sock.getsockname()[:2])}/#key="
-
-    def tell_next() -> None:
-        click.echo(
-            f"The page was opened. Another browser, or a new tab, takes a new address:\n\n  {url}{keys.printed}\n"
-        )
-
+    keys = Keys(f"http://{ListenAddress(*sock.getsockname()[:2])}")
     server = waitress.create_server(
-        make_page_app(answers, keys, tell_next),
+        make_page_app(answers, keys),
         sockets=[sock],
         threads=_THREADS,
         max_request_body_size=_READ_BYTES,
     )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
-    click.echo(
-        f"{answers.title}; namespace {answers.namespace}\nOpen in your browser, until Ctrl-C:\n\n  {url}{keys.printed}\n"
-    )
+    where = f"{answers.title}; namespace {answers.namespace}"
+    keys.print_next(f"{where}\nOpen in your browser, until Ctrl-C:")
     server.run()
     raise AssertionError("the server ended by itself")
 
@@ -138,4 +124,4 @@ def serve(answers: PageAnswers, port: int) -> NoReturn:
 def _end(*_: object) -> NoReturn:
     click.echo("ended")
     sys.stdout.flush()
-    os._exit(0)  # a thread may still wait for the cluster's answer, half a minute long
+    os._exit(0)  # a thread may wait half a minute for the cluster's answer

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.cli.options import (
+    CLUSTER_HELP,
     Failure,
-    FileType,
     cluster_options,
     connect_to_cluster,
+    manifest_options,
     option,
     workload_namespace_option,
 )
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
 
     from webhook.validate.text import Found
 
-_FILE = FileType(allow_dash=True)
 _EXTRA = "libraries are missing: in the source's folder, pipx install --force '.[validate]'"
 
 
 @click.group("profiles")
 def command() -> None:
-    """Validate profiles before they are applied.
+    """Validate profiles before you apply them.
 
     \b
     Examples:
@@ -36,24 +36,10 @@ def command() -> None:
     """  # noqa: D301  # \\b is click's own mark
 
 
-@command.command()
-@option(
-    "-f",
-    "--file",
-    type=_FILE,
-    multiple=True,
-    help="FabricProfiles, YAML or JSON, or a folder of them; - reads standard input. Repeatable; "
-    "further FILEs may follow. In the environment variable, separate files with ':'.",
-)
-@option("-R", "--recursive", is_flag=True, help="Read the folders inside a folder too.")
-@click.argument("more", type=_FILE, nargs=-1, metavar="[FILE]...")
-@option(
-    "--server",
-    is_flag=True,
-    help="Ask the cluster too, with your own rights: by a dry-run create of each profile and of "
-    "the pod that it makes.",
-)
-@workload_namespace_option("With --server: namespace of the pods. Default: that of the kubeconfig.")
+@command.command(epilog=CLUSTER_HELP)
+@manifest_options
+@option("--server", is_flag=True, help="Ask the cluster too, by dry-run creates.")
+@workload_namespace_option("With --server: namespace of the pods.")
 @cluster_options
 def validate(
     file: tuple[Path, ...],
@@ -64,19 +50,17 @@ def validate(
 ) -> None:
     """Find all faults of profiles at once, each with file, line and field.
 
-    The rules and their messages are those of the API server. Objects of other kinds are left out.
-    Exit status 0: no fault, 1: some, 2: the command or a file cannot be used, or the cluster gives
-    no answer.
+    The rules and their messages are those of the API server. Exit status 0: no fault, 1: some,
+    2: a file is unusable, or the cluster gives no answer.
 
     \b
     Examples:
-      fabric-injector profiles validate -f profile.yaml
       fabric-injector profiles validate -R -f clusters/
       kustomize build | fabric-injector profiles validate -f -
       fabric-injector profiles validate -f profile.yaml --server -n research
     """  # noqa: D301  # \\b is click's own mark
     from webhook.cli.input_files import list_files, read_text, shown
-    from webhook.core.errors import InputError, Unavailable
+    from webhook.core.errors import WebhookError
 
     if not (file or more):
         raise click.UsageError("Missing option '-f' / '--file'.")
@@ -96,16 +80,15 @@ def validate(
             from webhook.cli.profiles_server import ask_about
 
             lines += ask_about(connect_to_cluster(), namespace, checked)
-    except (InputError, Unavailable) as error:
+    except WebhookError as error:
         raise Failure(str(error)) from None
-    _print(lines, checked.values())
+    _print(lines, [*checked.values()])
     raise SystemExit(1 if lines else 0)
 
 
-def _print(lines: list[str], checked: Iterable[Found]) -> None:
+def _print(lines: list[str], found: Iterable[Found]) -> None:
     from webhook.diagnose.wording import counted
 
-    found = [*checked]
     for line in lines:
         click.echo(printable(line, limit=None))
     profiles = sum(len(each.profiles) for each in found)

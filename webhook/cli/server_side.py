@@ -1,11 +1,12 @@
-"""Ask the cluster itself what it would make of each pod: it is created with ``dryRun=All``, in the caller's name."""
+"""Ask the cluster what it makes of each pod: create it with ``dryRun=All``, in the caller's name.
+
+The same pod with the label that opts it out shows what the API server and other webhooks do anyway.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import jsonpatch
 
@@ -14,106 +15,108 @@ from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.workloads import recognise
 from webhook.dry_run import DryRun, PodResult
-from webhook.dry_run.returned import comparable
 from webhook.dry_run.templates import Template, Templates
 from webhook.kube.connection import Connection, RequestFailed, Response
 
 _SERVER_FIELDS = frozenset(
     (
-        "uid",
-        "resourceVersion",
-        "creationTimestamp",
-        "generation",
-        "managedFields",
-        "selfLink",
-        "deletionTimestamp",
+        *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"),
+        *("selfLink", "deletionTimestamp"),
     )
 )
+_TOKEN = re.compile(r"kube-api-access-\w{5}")
+"""The volume whose name the API server invents for each request."""
 _LACKS_RIGHT = re.compile(r'is forbidden: User ".*" cannot create resource "pods" ')
-"""How the API server refuses before admission. Source: kubernetes apiserver endpoints/handlers/responsewriters/errors.go."""
+"""How the API server refuses before admission. Source: kubernetes responsewriters/errors.go."""
 _UNAUTHORIZED = 401
 _CONFLICT = 409
 
 
 def ask_server(connection: Connection, templates: Templates) -> DryRun:
-    """Send each pod. Raises Unavailable where no usable answer comes, InputError where the caller may not create pods."""
-    return DryRun(
-        tuple(_ask(connection, template) for template in templates.pods), templates.ignored
-    )
+    """Send each pod; raise Unavailable for no answer, InputError if the caller has no right."""
+    pods = tuple(_ask(connection, template) for template in templates.pods)
+    return DryRun(pods, templates.ignored)
 
 
 def _ask(connection: Connection, template: Template) -> PodResult:
     sent = _as_new(template.pod)
-    response = connection.request(
-        "POST",
-        f"/api/v1/namespaces/{template.namespace}/pods",
-        query={"dryRun": "All"},
-        body=sent,
-        timeout=30.0,
-    )
-    if response.status == _UNAUTHORIZED:
-        raise InputError(f"{response.problem}; log in to the cluster again")
-    warnings = (*template.notes, *response.warnings)
-    if response.status >= 300:
-        message = _message(response)
-        if _LACKS_RIGHT.search(message):
-            raise InputError(
-                f"{message}; --server creates pods in a dry run, which needs the right to create them"
-            )
-        return PodResult(
-            template.source,
-            template.namespace,
-            sent,
-            sent,
-            False,
-            message,
-            warnings=warnings,
-            workload=template.workload,
-            replicas=template.replicas,
-        )
-    returned = comparable(_as_new(response.json()), sent)
+    response = _create(connection, template.namespace, sent)
+    problem = "" if response.status < 300 else _problem(response)
+    returned = sent if problem else _returned(response, sent)
+    before = sent if problem else _without_us(connection, template.namespace, sent)
     labels = podspec.labels(returned)
     return PodResult(
-        template.source,
-        template.namespace,
-        sent,
-        returned,
-        True,
-        system=recognise(sent).system,
+        source=template.source,
+        namespace=template.namespace,
+        before=before,
+        after=before if problem else returned,
+        allowed=not problem,
+        message=problem,
+        system="" if problem else recognise(sent).system,
         job=labels.get(names.JOB, ""),
         rendezvous=labels.get(names.RENDEZVOUS, ""),
-        profile=_profile(podspec.annotations(returned)),
-        warnings=warnings,
-        patch=tuple(jsonpatch.make_patch(sent, returned).patch),
+        profile=_profile(returned),
+        warnings=(*template.notes, *response.warnings),
+        patch=tuple(jsonpatch.make_patch(before, returned).patch),
         workload=template.workload,
         replicas=template.replicas,
     )
 
 
+def _without_us(connection: Connection, namespace: str, sent: Object) -> Object:
+    """Return the pod as it is without our webhook; as it was *sent*, if nothing can tell."""
+    metadata = sent["metadata"]
+    labels = {**(metadata.get("labels") or {}), names.PROFILE: names.PROFILE_NONE}
+    without = {**sent, "metadata": {**metadata, "labels": labels}}
+    response = _create(connection, namespace, without)
+    if response.status >= 300:
+        return sent
+    returned = _returned(response, sent)
+    found = podspec.labels(returned)
+    own = {names.PROFILE: podspec.labels(sent).get(names.PROFILE)}
+    labels = {key: value for key, value in {**found, **own}.items() if value is not None}
+    metadata = {key: value for key, value in returned["metadata"].items() if key != "labels"}
+    return {**returned, "metadata": {**metadata, **({"labels": labels} if labels else {})}}
+
+
+def _create(connection: Connection, namespace: str, pod: Object) -> Response:
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    response = connection.request("POST", path, query={"dryRun": "All"}, body=pod, timeout=30.0)
+    if response.status == _UNAUTHORIZED:
+        raise InputError(f"{response.problem}; log in to the cluster again")
+    return response
+
+
 def _as_new(pod: Object) -> Object:
     """Return the pod without the fields that an API server sets, so that it can be created."""
-    metadata = {
-        key: value
-        for key, value in (pod.get("metadata") or {}).items()
-        if key not in _SERVER_FIELDS
-    }
-    return {**{key: value for key, value in pod.items() if key != "status"}, "metadata": metadata}
+    metadata = pod.get("metadata") or {}
+    kept = {key: value for key, value in metadata.items() if key not in _SERVER_FIELDS}
+    return {**{key: value for key, value in pod.items() if key != "status"}, "metadata": kept}
 
 
-def _message(response: Response) -> str:
-    """Return the API server's own reason, and what to do where a pod of that name exists."""
+def _returned(response: Response, sent: Object) -> Object:
+    """Return the created pod, without the names that the API server invents."""
+    pod = _as_new(json.loads(_TOKEN.sub("kube-api-access", json.dumps(response.json()))))
+    if not sent["metadata"].get("name"):
+        pod["metadata"].pop("name", None)
+    return pod
+
+
+def _problem(response: Response) -> str:
+    """Return the API server's own reason; raise InputError if the caller lacks the right."""
     try:
         message = str(response.json()["message"])
     except (RequestFailed, KeyError):
         message = response.problem
+    if _LACKS_RIGHT.search(message):
+        raise InputError(f"{message}; --server needs the right to create pods")
     if response.status == _CONFLICT:
-        return f"{message}; a pod of this name runs: delete it, or change the workload's name, and ask again"
+        return f"{message}; a pod of this name runs: delete it, or change the workload's name"
     return message
 
 
-def _profile(annotations: Mapping[str, str]) -> str:
+def _profile(pod: Object) -> str:
     try:
-        status: Any = json.loads(annotations.get(names.STATUS, ""))
-        return str(status["profile"])
+        return str(json.loads(podspec.annotations(pod).get(names.STATUS, ""))["profile"])
     except (ValueError, KeyError, TypeError):
         return ""

@@ -1,4 +1,4 @@
-"""Wait for published addresses: ``fabric-injector wait``, what wait.sh does, for pods whose image has no shell.
+"""Wait for published addresses: ``fabric-injector wait`` does what wait.sh does, without a shell.
 
 Imports little: it starts in each member of a job.
 """
@@ -19,16 +19,17 @@ import click
 _PAUSE_SECONDS = 0.2
 _TIME_IS_UP = 75
 _DEVICE_FILES = ("nccl-ib-hca", "ucx-net-devices")
-"""What is not an address; the injection's names of them are not imported, for they cost time at each start."""
+"""What is not an address; the injection's own names of them would cost time at each start."""
+_CONTROLLER = "and at the fabric-injector controller"
 
 
 @click.command("wait", hidden=True)
 @click.argument("needs", metavar="FILE[:own]...", nargs=-1)
 def command(needs: tuple[str, ...]) -> None:
-    """Wait until each file holds an address, or device names; an :own address counts only once it is on an interface here.
+    """Wait until each file holds an address or device names; an :own address must be here.
 
-    The injected wait container runs it, with rendezvous.waitImage: installed. Exit status 75: the time is up, or file wait-ends says
-    why no address will come.
+    The wait container runs it, with rendezvous.waitImage: installed. Exit status 75: the time is
+    up, or file wait-ends says why no address will come.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(143))
@@ -57,17 +58,14 @@ def _hold_back(waiting: _Wait, needs: tuple[str, ...], *, end: float, limit: int
 
 def _time_is_up(file: str, why: str, limit: int) -> str:
     if file in _DEVICE_FILES:
-        return (
-            f"annotation fabric-injector.io/{file}, the names of this pod's RDMA devices, {why} after {limit} s. "
-            "Look at this pod's annotation k8s.v1.cni.cncf.io/network-status, at its Events, and at the fabric-injector controller."
-        )
-    rank_zero = os.environ.get("FABRIC_INJECTOR_RANK_ZERO") or ""
-    told_in = os.environ.get("FABRIC_INJECTOR_ADDRESS_ANNOTATION") or "network-status"
-    where = told_in if " " in told_in else f"that pod's {told_in} annotation"
-    return (
-        f"{file} of job {_job()} {why} after {limit} s. Look at the Events of its rank-0 pod {rank_zero}, "
-        f"at {where}, and at the fabric-injector controller."
-    )
+        devices = f"annotation fabric-injector.io/{file}, the names of this pod's RDMA devices"
+        where = "this pod's annotation k8s.v1.cni.cncf.io/network-status, at its Events"
+        return f"{devices}, {why} after {limit} s. Look at {where}, {_CONTROLLER}."
+    zero = os.environ.get("FABRIC_INJECTOR_RANK_ZERO") or ""
+    place = os.environ.get("FABRIC_INJECTOR_ADDRESS_ANNOTATION") or "network-status"
+    annotation = place if " " in place else f"that pod's {place} annotation"
+    where = f"the Events of its rank-0 pod {zero}, at {annotation}"
+    return f"{file} of job {_job()} {why} after {limit} s. Look at {where}, {_CONTROLLER}."
 
 
 def _job() -> str:
@@ -85,17 +83,13 @@ class _Wait:
     def line(self, file: str) -> str:
         """Return the first line of a file; empty where there is none."""
         try:
-            return (
-                (self._folder / file)
-                .read_text(encoding="utf-8", errors="replace")
-                .partition("\n")[0]
-                .strip()
-            )
+            text = (self._folder / file).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
+        return text.partition("\n")[0].strip()
 
     def first_missing(self, needs: tuple[str, ...]) -> tuple[str, str] | None:
-        """Return the first file without an address that counts, and why it does not; None where all are there."""
+        """Return the first file without an address that counts, and why; None if all are there."""
         for need in needs:
             file, _, own = need.partition(":")
             address = self.line(file)
@@ -111,8 +105,9 @@ class _Wait:
             table = (self._net / name).read_text(encoding="ascii")
         except OSError:
             if not self._told:
-                message = f"cannot read {self._net / name}: not checked that the address is on an interface here"
-                click.echo(f"fabric-injector-wait: {message}", err=True)
+                problem = f"cannot read {self._net / name}"
+                unknown = "not checked that the address is on an interface here"
+                click.echo(f"fabric-injector-wait: {problem}: {unknown}", err=True)
             self._told = True
             return True
         if ":" in address:
@@ -127,7 +122,7 @@ class _Wait:
 
 
 def _hexadecimal(address: str) -> str:
-    """Write an IPv6 address as /proc/net/if_inet6 does; what is not an address stands there nowhere."""
+    """Write an IPv6 address as /proc/net/if_inet6 does; anything else stays as it is."""
     try:
         return ipaddress.IPv6Address(address).packed.hex()
     except ValueError:
@@ -143,7 +138,6 @@ def _give_up(why: str) -> NoReturn:
 
 def _leave(text: str) -> None:
     """Write the last words, which the pod's status shows."""
-    with contextlib.suppress(OSError):  # the kubelet then takes the end of the log for them
-        Path(
-            os.environ.get("FABRIC_INJECTOR_TERMINATION_LOG") or "/dev/termination-log"
-        ).write_text(f"{text}\n")
+    path = os.environ.get("FABRIC_INJECTOR_TERMINATION_LOG") or "/dev/termination-log"
+    with contextlib.suppress(OSError):  # else the kubelet takes the end of the log
+        Path(path).write_text(f"{text}\n")

@@ -1,8 +1,8 @@
-"""Decide about the pods of workload manifests as admission would, and render the result, for the command line and HTTP."""
+"""Decide about the pods of manifests as admission would, and show the result."""
 
 from webhook.dry_run.judge import DryRun, PodResult, dry_run, judge
 from webhook.dry_run.page import render_page
-from webhook.dry_run.render import RENDERERS, render_diff, render_json, render_patch, render_pod
+from webhook.dry_run.render import RENDERERS, render_json
 
 __all__ = [
     "RENDERERS",
@@ -10,9 +10,6 @@ __all__ = [
     "PodResult",
     "dry_run",
     "judge",
-    "render_diff",
     "render_json",
     "render_page",
-    "render_patch",
-    "render_pod",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from webhook.core import names, podspec
 from webhook.core.model import Decision, Namespace, Object, World
@@ -12,14 +12,20 @@ from webhook.core.review import Verdict, decide
 from webhook.dry_run.summary import Summary, summarise
 from webhook.dry_run.templates import Ignored, Template, Templates, find_templates, parse_documents
 
+_TOLD = (
+    *("source", "namespace", "name", "replicas", "system", "job", "rendezvous", "profile"),
+    *("allowed", "message"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PodResult:
-    """Hold the answer about one pod: *before* as it reaches admission, *after* as it leaves, *patch* from one to the other.
+    """Hold the answer about one pod.
 
-    *rendezvous*: ``master``, ``worker`` or empty. *observed*: the namespace only observes; the decisions are what would be done, and
-    *would_be* is the pod that would leave admission. *workload*: the object of the input, ``Job/train``. *replicas*: for how many of
-    its pods this one stands.
+    *before* reaches admission, *after* leaves it, and *patch* leads from one to the other.
+    *rendezvous* is ``master``, ``worker`` or empty. *observed*: the namespace only observes; then
+    the decisions and *would_be* say what would happen. *workload* is the object of the input,
+    ``Job/train``; *replicas* counts the pods of it that this one stands for.
     """
 
     source: str
@@ -53,9 +59,8 @@ class PodResult:
     @property
     def is_injected(self) -> bool:
         """Tell whether the pod leaves admission with what its profile says."""
-        return (
-            self.allowed and not self.observed and names.STATUS in podspec.annotations(self.after)
-        )
+        marked = names.STATUS in podspec.annotations(self.after)
+        return self.allowed and not self.observed and marked
 
     @property
     def decision(self) -> str:
@@ -64,26 +69,13 @@ class PodResult:
 
     def as_json(self) -> Object:
         """Return the entry of the document."""
-        return {
-            "source": self.source,
-            "namespace": self.namespace,
-            "name": self.name,
-            "replicas": self.replicas,
-            "system": self.system,
-            "job": self.job,
-            "rendezvous": self.rendezvous,
-            "profile": self.profile,
-            "allowed": self.allowed,
-            "message": self.message,
-            "decisions": [
-                {
-                    "step": decision.step,
-                    "outcome": str(decision.outcome),
-                    "reason": str(decision.reason),
-                    "message": decision.message,
-                }
-                for decision in self.decisions
-            ],
+        steps = [
+            {"step": each.step, "outcome": str(each.outcome), "reason": str(each.reason)}
+            | {"message": each.message}
+            for each in self.decisions
+        ]
+        return {key: getattr(self, key) for key in _TOLD} | {
+            "decisions": steps,
             "warnings": list(self.warnings),
             "patch": list(self.patch),
             "pod": self.after,
@@ -92,11 +84,10 @@ class PodResult:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Hold the answers about all pods of an input, in its order. *text*: the manifest; empty where it came in several parts."""
+    """Hold the answers about all pods of an input, in its order."""
 
     pods: tuple[PodResult, ...]
     ignored: tuple[Ignored, ...]
-    text: str = ""
 
     @property
     def workloads(self) -> tuple[Summary, ...]:
@@ -105,17 +96,17 @@ class DryRun:
 
     @property
     def is_broken(self) -> bool:
-        """Return whether some part of the input has a structure that no cluster would accept."""
+        """Tell whether some part of the input has a structure that no cluster would accept."""
         return any(part.broken for part in self.ignored)
 
     @property
     def is_allowed(self) -> bool:
-        """Return whether every pod is allowed."""
+        """Tell whether every pod is allowed."""
         return all(pod.allowed for pod in self.pods)
 
     @property
     def is_whole(self) -> bool:
-        """Return whether no workload is half injected, and none cannot meet."""
+        """Tell whether no workload is half injected, and every one can meet."""
         return not any(workload.problem for workload in self.workloads)
 
     def as_json(self) -> Object:
@@ -132,16 +123,17 @@ def dry_run(
 ) -> DryRun:
     """Judge every pod that the manifest *text* would make.
 
-    *namespace*: of objects that name none, else ``default``. *profile*: in place of the labels. Raises InputError with line and
-    column for text that does not parse, Unavailable where the cluster cannot be asked.
+    *namespace* is for objects that name none, else ``default``; *profile* replaces the labels.
+    Raises InputError with line and column for text that does not parse, Unavailable where the
+    cluster gives no answer.
     """
     warnings: dict[int, Sequence[str]] = {}
     templates = find_templates(parse_documents(text, warnings=warnings), namespace, warnings)
-    return replace(judge(templates, profile=profile, profiles=profiles, world=world), text=text)
+    return judge(templates, profile=profile, profiles=profiles, world=world)
 
 
 def judge(templates: Templates, *, profile: str | None, profiles: Profiles, world: World) -> DryRun:
-    """Judge the pods that were found in an input. Raises Unavailable where the cluster cannot be asked."""
+    """Judge the pods that an input holds. Raises Unavailable where the cluster gives no answer."""
     present = {
         name: None if profile is not None else world.namespace(name) or world.fresh_namespace(name)
         for name in dict.fromkeys(template.namespace for template in templates.pods)
@@ -151,61 +143,49 @@ def judge(templates: Templates, *, profile: str | None, profiles: Profiles, worl
         namespace = present[template.namespace]
         if profile is None and namespace is None:
             results.append(_in_no_namespace(template))
-        else:
-            results.append(_judge(template, namespace, profile, profiles, world))
+            continue
+        verdict = decide(template.pod, template.namespace, profiles, world, profile=profile)
+        results.append(_result(template, verdict, _unsent(namespace, verdict)))
     return DryRun(tuple(results), templates.ignored)
 
 
-def _judge(
-    template: Template,
-    namespace: Namespace | None,
-    profile: str | None,
-    profiles: Profiles,
-    world: World,
-) -> PodResult:
-    verdict = decide(template.pod, template.namespace, profiles, world, profile=profile)
+def _result(template: Template, verdict: Verdict, unsent: tuple[str, ...]) -> PodResult:
     return PodResult(
-        template.source,
-        template.namespace,
-        template.pod,
-        verdict.pod,
-        verdict.allowed,
-        verdict.message,
-        verdict.system,
-        verdict.job,
-        verdict.role,
-        verdict.profile,
-        verdict.decisions,
-        (*template.notes, *verdict.warnings, *_unsent(namespace, verdict)),
-        tuple(verdict.operations),
-        verdict.observed,
-        template.workload,
-        template.replicas,
-        verdict.would_be,
+        source=template.source,
+        namespace=template.namespace,
+        before=template.pod,
+        after=verdict.pod,
+        allowed=verdict.allowed,
+        message=verdict.message,
+        system=verdict.system,
+        job=verdict.job,
+        rendezvous=verdict.role,
+        profile=verdict.profile,
+        decisions=verdict.decisions,
+        warnings=(*template.notes, *verdict.warnings, *unsent),
+        patch=tuple(verdict.operations),
+        observed=verdict.observed,
+        workload=template.workload,
+        replicas=template.replicas,
+        would_be=verdict.would_be,
     )
 
 
 def _unsent(namespace: Namespace | None, verdict: Verdict) -> tuple[str, ...]:
-    """Return a warning where the webhook may never be called for the pod."""
+    """Return a warning where the API server may never call the webhook for the pod."""
     if namespace is None or not verdict.profile or names.PROFILE in namespace.labels:
         return ()
     return (
-        f"namespace {namespace.name} carries no label {names.PROFILE}: the webhook is called only if component pod-opt-in is "
-        "installed, and only for pods that carry the label",
+        f"namespace {namespace.name} has no label {names.PROFILE}: the webhook gets this pod "
+        "only if component pod-opt-in is installed and the pod carries the label",
     )
 
 
 def _in_no_namespace(template: Template) -> PodResult:
-    name = podspec.display_name(template.pod)
-    remedy = "create it, or name yours: metadata.namespace, or the dry run's namespace"
-    message = f"pod {name}: namespace {template.namespace} does not exist; {remedy}"
-    return PodResult(
-        template.source,
-        template.namespace,
-        template.pod,
-        template.pod,
-        False,
-        message,
-        workload=template.workload,
-        replicas=template.replicas,
+    pod = template.pod
+    message = (
+        f"pod {podspec.display_name(pod)}: namespace {template.namespace} does not exist; "
+        "create it, or name yours: metadata.namespace, or the dry run's namespace"
     )
+    verdict = Verdict(False, pod, [], (), "", message=message)
+    return _result(template, verdict, ())

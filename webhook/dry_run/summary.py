@@ -1,10 +1,10 @@
-"""Say of each workload what its pods are together: how many of each role, where they meet and train, and what keeps them from it."""
+"""Say what the pods of each workload are together: roles, where they meet and train, problems."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ from webhook.core.accelerators import is_accelerator
 from webhook.core.injection.environment import nccl_may_use
 from webhook.core.injection.fixed_settings import INTERFACES
 from webhook.core.injection.wait import needs
-from webhook.core.model import Object, Outcome, Reason
+from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks.annotation import parse_networks
 from webhook.core.printable import printable
 from webhook.core.workloads.launchers import given_variables, meets_by
@@ -24,30 +24,28 @@ if TYPE_CHECKING:
 
 HALF_INJECTED = "half injected"
 CANNOT_MEET = "cannot meet"
-_RANK_ZERO = "rank 0"
-_CANDIDATE = "candidate for rank 0"
-_WORKER = "worker"
-_INJECTED = "injected"
+INJECTED = "injected"
 _ALONE = "left alone"
 _DENIED = "denied"
-_PLURALS = {_WORKER: "workers", _CANDIDATE: "candidates for rank 0"}
+_PLURALS = {"worker": "workers", "candidate for rank 0": "candidates for rank 0"}
 _POD_NETWORK = "the pod network"
 _NODE_NETWORK = "the node's network"
 _MOST_SHOWN = 60
 _NUMBER = re.compile(r"\d+")
-_SETS_INTERFACE = re.compile(rf"(?<![\w${{]){names.ENV_NCCL_SOCKET_IFNAME}\b")
-"""In a command: ``export NCCL_SOCKET_IFNAME=eth0``, ``mpirun -x NCCL_SOCKET_IFNAME``, not ``$NCCL_SOCKET_IFNAME``."""
+_IFNAME = names.ENV_NCCL_SOCKET_IFNAME
+_SETS_INTERFACE = re.compile(rf"(?<![\w${{]){_IFNAME}\b")
+"""In a command: ``export NCCL_SOCKET_IFNAME=eth0``, not ``$NCCL_SOCKET_IFNAME``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Hold what the pods of one workload of the input are together.
 
-    *source*: the object of the input, ``Job/train``; for pods that the input itself holds, their job. *roles*: pods of each role,
-    ``{"rank 0": 1, "worker": 3}``, the pods that are not shown among them. *jobs*: process groups, each with a rank 0 of its own.
-    *agents*: where torchrun's agents meet, where their ranks meet elsewhere. *meets* and *trains*: of the ranks,
-    ``net1 of default/rdma-net``. Each is empty where nothing is known, and where there is a *problem*: ``half injected`` or
-    ``cannot meet``.
+    *source* is the object of the input, ``Job/train``; for plain pods, their job. *roles* counts
+    all pods of each role, ``{"rank 0": 1, "worker": 3}``. *jobs* counts process groups. *agents* is
+    where torchrun's agents meet, if their ranks meet elsewhere. *meets* and *trains* are of the
+    ranks, ``net1 of default/rdma-net``. Each is empty if unknown, and if there is a *problem*:
+    ``half injected`` or ``cannot meet``.
     """
 
     source: str
@@ -62,58 +60,48 @@ class Summary:
 
     @property
     def text(self) -> str:
-        """Return one line: ``4 pods: 1 rank 0, 3 workers; meets and trains on net1 of default/rdma-net``."""
+        """Return one line: ``4 pods: 1 rank 0, 3 workers; meets and trains on net1 of …``."""
         number = sum(self.roles.values())
         text = f"{number} pods" if number > 1 else "1 pod"
         if len(self.roles) == 1 and not (self.meets or self.agents):
-            text += (
-                f", all {next(iter(self.roles))}" if number > 1 else f", {next(iter(self.roles))}"
-            )
+            text += f", {'all ' if number > 1 else ''}{next(iter(self.roles))}"
         else:
             jobs = f" in {self.jobs} jobs" if self.jobs > 1 else ""
-            counted = [
-                f"{count} {_PLURALS.get(role, role) if count > 1 else role}"
-                for role, count in self.roles.items()
-            ]
+            roles = self.roles.items()
+            counted = [f"{n} {_PLURALS.get(role, role) if n > 1 else role}" for role, n in roles]
             text += f"{jobs}: {', '.join(counted)}"
         places = self.problem or self._places()
         return f"{text}; {places}" if places else text
 
     def _places(self) -> str:
-        if self.agents:
-            ranks = _on((("meet", self.meets), ("train", self.trains)))
-            return f"torchrun meets on {self.agents}{f', its ranks {ranks}' if ranks else ''}"
-        return _on((("meets", self.meets), ("trains", self.trains)))
+        if not self.agents:
+            return _on(meets=self.meets, trains=self.trains)
+        ranks = _on(meet=self.meets, train=self.trains)
+        return f"torchrun meets on {self.agents}{f', its ranks {ranks}' if ranks else ''}"
 
     def as_json(self) -> Object:
         """Return the entry of the document."""
         return {
-            "source": self.source,
-            "namespace": self.namespace,
+            **{key: getattr(self, key) for key in ("source", "namespace", "roles", "jobs")},
             "pods": sum(self.roles.values()),
-            "roles": self.roles,
-            "jobs": self.jobs,
-            "agents": self.agents,
-            "meets": self.meets,
-            "trains": self.trains,
-            "problem": self.problem,
+            **{key: getattr(self, key) for key in ("agents", "meets", "trains", "problem")},
             "summary": self.text,
             "warnings": list(self.warnings),
         }
 
 
-def _on(done: Iterable[tuple[str, str]]) -> str:
-    """Write what is done where, ``meets and trains on net1``."""
+def _on(**places: str) -> str:
+    """Write what happens where, ``meets and trains on net1``."""
     verbs: dict[str, list[str]] = {}
-    for verb, place in done:
+    for verb, place in places.items():
         if place:
             verbs.setdefault(place, []).append(verb)
     return ", ".join(f"{' and '.join(each)} on {place}" for place, each in verbs.items())
 
 
 def summarise(pods: Sequence[PodResult]) -> tuple[Summary, ...]:
-    """Return a summary of each workload, in the input's order; none for workloads that no profile is for."""
-    members = {id(pod): _member(pod) for pod in pods}
+    """Return a summary of each workload that a profile is for, in the input's order."""
+    members = {id(pod): _Member(pod) for pod in pods}
     everyone = _Everyone(
         {(each.pod.namespace, each.pod.job) for each in members.values() if each.publishes},
         {
@@ -138,97 +126,83 @@ def group(pods: Sequence[PodResult]) -> dict[tuple[str, str], list[PodResult]]:
     return workloads
 
 
-class _Member(NamedTuple):
+class _Member:
     """Hold what was decided about one pod, as far as its workload is concerned.
 
-    *training*: its training container. *network*: where its address is, ``net1 of default/rdma-net``. *interfaces*: all that it has.
-    *needs*: what its wait step waits for. *accelerators*: what it asks for. *facts*: what is the same in all pods that train
-    together, by its name. *asked*: all that it asks for, and *given*: what of that injection asks for.
+    *network* is where its address is, ``net1 of default/rdma-net``; *attached* maps its networks to
+    interfaces. *needs*: what its wait step waits for. *asked*: all that its containers ask for.
     """
 
-    pod: PodResult
-    state: str
-    training: Object
-    network: str
-    interfaces: Sequence[str]
-    needs: Sequence[str]
-    accelerators: str
-    facts: Mapping[str, str]
-    asked: Mapping[str, str]
-    given: Collection[str]
+    def __init__(self, pod: PodResult) -> None:
+        made, self.pod = pod.planned, pod
+        annotations = podspec.annotations(made)
+        is_denied = not pod.allowed or self.decided(outcome=Outcome.DENIED) is not None
+        self.state = _DENIED if is_denied else INJECTED if names.STATUS in annotations else _ALONE
+        own = annotations.get(names.CONTAINER)
+        containers = podspec.containers(made)
+        self.training: Object = next((each for each in containers if each.get("name") == own), {})
+        network, _, rest = annotations.get(names.RENDEZVOUS_NETWORK, "").partition("@")
+        self.interface = rest.rpartition("/")[0]
+        self.network = f"{self.interface} of {network}" if self.interface else network
+        self.attached = attached(made, pod.namespace)
+        self.needs = needs(made)
+        self.asked = asked(made)
+        self.accelerators = _asks(self.asked, filter(is_accelerator, self.asked))
 
-    def facts_with(self, devices: Collection[str]) -> Mapping[str, str]:
-        """Return the facts, with how many of these devices the pod asks for."""
-        asks = [f"{name}: {self.asked[name]}" for name in sorted(devices) if name in self.asked]
-        return {**self.facts, "devices": ", ".join(asks)}
+    def decided(
+        self, *reasons: Reason, step: str = "", outcome: Outcome | None = None
+    ) -> Decision | None:
+        """Return the first decision of such a reason, step and outcome; empty ones do not count."""
+        found = (
+            each
+            for each in self.pod.decisions
+            if (not reasons or each.reason in reasons)
+            and (not step or each.step == step)
+            and (outcome is None or each.outcome is outcome)
+        )
+        return next(found, None)
+
+    @property
+    def is_injected(self) -> bool:
+        """Tell whether injection changes the pod, or would where the namespace only observes."""
+        return self.state == INJECTED
 
     @property
     def publishes(self) -> bool:
         """Tell whether the controller publishes the pod's address to the members of its job."""
-        return self.pod.rendezvous == "master" and self.state == _INJECTED
+        return self.pod.rendezvous == "master" and self.is_injected
+
+    @property
+    def is_out(self) -> bool:
+        """Tell a pod whose own label asks for no profile."""
+        return podspec.labels(self.pod.before).get(names.PROFILE) == names.PROFILE_NONE
+
+    def interfaces(self) -> list[str]:
+        """Return all interfaces that the pod has."""
+        own = (self.interface, *(each for _, each in self.attached))
+        return [*INTERFACES, *dict.fromkeys(filter(None, own))]
 
 
 class _Everyone(NamedTuple):
-    """Hold the pods of the whole input: the jobs for which one of them publishes, and each by its name; both by namespace."""
+    """Hold the jobs of the whole input that publish an address, and its pods by name."""
 
     published: set[tuple[str, str]]
     named: Mapping[tuple[str, str], _Member]
 
 
-def _member(pod: PodResult) -> _Member:
-    made = pod.planned
-    annotations = podspec.annotations(made)
-    is_denied = not pod.allowed or any(each.outcome is Outcome.DENIED for each in pod.decisions)
-    state = _DENIED if is_denied else _INJECTED if names.STATUS in annotations else _ALONE
-    own = annotations.get(names.CONTAINER)
-    network, interface = _network(made)
-    attached = _attached(made, pod.namespace)
-    asked = _asked(made)
-    accelerators = [f"{name}: {number}" for name, number in asked.items() if is_accelerator(name)]
-    before = _asked(pod.before)
-    return _Member(
-        pod,
-        state,
-        next((each for each in podspec.containers(made) if each.get("name") == own), {}),
-        f"{interface} of {network}" if interface else network,
-        [*INTERFACES, *dict.fromkeys(filter(None, (interface, *(each for _, each in attached))))],
-        needs(made),
-        ", ".join(sorted(accelerators)),
-        {
-            "training system": pod.system,
-            "number of nodes": "one" if _is_one_node(pod) else "several",
-            "networks": ", ".join(sorted(key for key, _ in attached)),
-        },
-        asked,
-        {name for name, number in asked.items() if before.get(name) != number},
-    )
-
-
-def _is_one_node(pod: PodResult) -> bool:
-    """Tell a pod that meets nobody, by its decisions."""
-    return any(each.reason is Reason.SINGLE_NODE for each in pod.decisions)
-
-
-def _network(pod: Object) -> tuple[str, str]:
-    """Read network and interface from the annotation of the rendezvous network, ``default/rdma-net@net1/any``."""
-    network, _, rest = podspec.annotations(pod).get(names.RENDEZVOUS_NETWORK, "").partition("@")
-    return network, rest.rpartition("/")[0]
-
-
-def _attached(pod: Object, namespace: str) -> list[tuple[str, str]]:
-    """Return the networks that Multus attaches, each with its interface: ``[("default/rdma-net", "net1")]``."""
+def attached(pod: Object, namespace: str) -> list[tuple[str, str]]:
+    """Return the networks that Multus attaches, with interfaces: ``[("default/net", "net1")]``."""
     value = "" if podspec.is_host_network(pod) else podspec.annotations(pod).get(names.NETWORKS, "")
     with suppress(ValueError):
         elements = enumerate(parse_networks(value, namespace).elements, 1)
         return [
-            (f"{each.namespace}/{each.name}", each.interface or f"net{number}")
-            for number, each in elements
+            (f"{each.namespace}/{each.name}", each.interface or f"net{n}") for n, each in elements
         ]
     return []
 
 
-def _asked(pod: Object) -> dict[str, str]:
-    """Return what the containers of a pod ask for together, ``{"nvidia.com/gpu": "8"}``; the numbers of several are listed."""
+def asked(pod: Object) -> dict[str, str]:
+    """Return what the containers of a pod ask for together, ``{"nvidia.com/gpu": "8 + 8"}``."""
     found: dict[str, str] = {}
     for container in podspec.running_containers(pod):
         for name, quantity in {**podspec.requests(container), **podspec.limits(container)}.items():
@@ -237,8 +211,13 @@ def _asked(pod: Object) -> dict[str, str]:
     return found
 
 
+def _asks(asked_for: Mapping[str, str], resources: Iterable[str]) -> str:
+    return ", ".join(
+        sorted(f"{name}: {asked_for[name]}" for name in resources if name in asked_for)
+    )
+
+
 def _summary(namespace: str, source: str, members: list[_Member], everyone: _Everyone) -> Summary:
-    """Put together what was decided about each pod of one workload."""
     first = [each for each in members if each.publishes]
     keys = {each.pod.job for each in first}
     roles: Counter[str] = Counter()
@@ -246,8 +225,8 @@ def _summary(namespace: str, source: str, members: list[_Member], everyone: _Eve
         roles[_role(each, has_first=bool(first), several=len(keys) > 1)] += each.pod.replicas
     (never, unseen), half = _waiting(members, everyone), [*_half_injected(members)]
     (agents, meets), (trains, unsure) = _meets(members), _trains(members)
-    cannot_meet = bool(never) or any(map(_never_meets, members))
-    if problem := CANNOT_MEET if cannot_meet else HALF_INJECTED if half else "":
+    disagree = [each.decided(Reason.DISAGREES, step="rendezvous") for each in members]
+    if problem := CANNOT_MEET if never or any(disagree) else HALF_INJECTED if half else "":
         agents, meets, trains, unsure = "", "", "", []
     warnings = tuple(map(printable, (*never, *unseen, *half, *unsure)))
     jobs = sum(each.pod.replicas for each in first) if len(keys) == 1 else 1
@@ -255,138 +234,104 @@ def _summary(namespace: str, source: str, members: list[_Member], everyone: _Eve
 
 
 def _role(member: _Member, *, has_first: bool, several: bool) -> str:
-    if member.state != _INJECTED:
+    if not member.is_injected:
         return member.state
+    if member.pod.rendezvous == "worker":
+        return "worker"
     if member.pod.rendezvous:
-        return (
-            _WORKER if member.pod.rendezvous == "worker" else _CANDIDATE if several else _RANK_ZERO
-        )
-    return _WORKER if has_first and member.pod.system else _INJECTED
+        return "candidate for rank 0" if several else "rank 0"
+    return "worker" if has_first and member.pod.system else INJECTED
 
 
 def _meets(members: Sequence[_Member]) -> tuple[str, str]:
-    """Say where torchrun's agents meet, empty where the ranks meet there too, and where the ranks do: where they look for rank 0.
+    """Return where torchrun's agents meet, empty if the ranks meet there too, and where ranks do.
 
-    With c10d the agents meet at the name of the endpoint, and rank 0 tells the ranks its own address.
+    With c10d the agents meet at the endpoint's name, and rank 0 sends the ranks its own address.
     """
     if _left_out(members):
         return "", ""
-    apart = {
-        each.pod.source for each in members if _is_one_node(each.pod)
-    }  # templates of pods that meet nobody
-    joined = [
-        each
-        for each in members
-        if each.state == _INJECTED and each.pod.rendezvous and each.pod.source not in apart
-    ]
+    # templates of which some pod meets nobody
+    apart = {each.pod.source for each in members if each.decided(Reason.SINGLE_NODE)}
+    injected = [each for each in members if each.is_injected]
+    joined = [each for each in injected if each.pod.rendezvous and each.pod.source not in apart]
     if not joined:
-        return "", _POD_NETWORK if any(map(_keeps_name, members)) else ""
-    agents: dict[str, None] = {}
-    places: dict[str, None] = {}
+        keep = [each.decided(Reason.KEEPS_NAME, outcome=Outcome.SKIPPED) for each in members]
+        return "", _POD_NETWORK if any(keep) else ""
+    agents, places = "", dict[str, None]()
     for each in [each for each in joined if each.pod.rendezvous == "worker"] or joined:
         match meets_by(each.training):
             case "c10d":
-                agents[_POD_NETWORK] = None
-                places.update((_told_by(zero), None) for zero in joined if zero.publishes)
+                agents = _POD_NETWORK
+                places.update((_sent_by(zero), None) for zero in joined if zero.publishes)
             case "static":
                 given = given_variables(each.training)
-                is_moved = any(
-                    podspec.is_published(one) and one["name"] in given
-                    for one in podspec.env(each.training)
-                )
+                published = filter(podspec.is_published, podspec.env(each.training))
+                is_moved = any(one["name"] in given for one in published)
                 places[each.network if is_moved else _POD_NETWORK] = None
             case "":
                 is_moved = any(need.startswith("master-addr") for need in each.needs)
                 places[each.network if is_moved else _POD_NETWORK] = None
-    if any(map(_looks_from_the_node, members)):
+    if any(each.decided(Reason.HOST_NETWORK, step="rendezvous") for each in injected):
         places[_POD_NETWORK] = None
     meets = " and ".join(filter(None, places))
-    return "" if meets in agents else "".join(agents), meets
+    return "" if meets == agents else agents, meets
 
 
-def _told_by(zero: _Member) -> str:
-    """Return where the ranks of a c10d job find rank 0; empty where its user says it."""
+def _sent_by(zero: _Member) -> str:
+    """Return where the ranks of a c10d job find rank 0; empty where its user decides that."""
     if "local-addr:own" in zero.needs:
         return zero.network
-    is_said = podspec.has_env(zero.training, "PET_LOCAL_ADDR") or podspec.mentions(
+    is_given = podspec.has_env(zero.training, "PET_LOCAL_ADDR") or podspec.mentions(
         zero.training, "--local-addr", "--local_addr"
     )
-    return "" if is_said else _POD_NETWORK
-
-
-def _never_meets(member: _Member) -> bool:
-    """Tell a member of which a decision says that its own command can never meet rank 0."""
-    return any(
-        each.step == "rendezvous" and each.reason is Reason.DISAGREES
-        for each in member.pod.decisions
-    )
-
-
-def _looks_from_the_node(member: _Member) -> bool:
-    """Tell a member that is given no address, since it is on the node's network."""
-    skipped = any(
-        each.step == "rendezvous" and each.reason is Reason.HOST_NETWORK
-        for each in member.pod.decisions
-    )
-    return skipped and member.state == _INJECTED
-
-
-def _keeps_name(member: _Member) -> bool:
-    """Tell a member that the profile leaves on the pod network."""
-    return any(
-        each.outcome is Outcome.SKIPPED and each.reason is Reason.KEEPS_NAME
-        for each in member.pod.decisions
-    )
+    return "" if is_given else _POD_NETWORK
 
 
 def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
-    """Say on which interfaces NCCL connects in all injected pods, empty where that is not known of each, and warn where it differs.
+    """Return where NCCL connects in all injected pods, empty if unknown; warn where it differs.
 
-    ``eth0`` is where NCCL connects, and not where it trains: devices such as EFA's, which have no interface, carry the data.
+    NCCL connects on ``eth0`` but does not train there: devices without an interface, such as EFA's,
+    carry the data.
     """
     if any(map(_sets_interface, members)):
         return "", []
-    found: dict[tuple[str, ...], list[_Member]] = {}
     warnings = []
     if out := _left_out(members):
         warnings.append(
-            f"label {names.PROFILE}={names.PROFILE_NONE} leaves {_named(out)} alone beside injected pods that ask for the same "
-            "accelerators: if they train together, label all of them alike"
+            f"label {names.PROFILE}={names.PROFILE_NONE} leaves {_named(out)} alone beside "
+            "injected pods that ask for the same accelerators: "
+            "if they train together, label all of them alike"
         )
+    found: dict[tuple[str, ...], list[_Member]] = {}
     for each in members:
-        if each.state == _INJECTED:
+        if each.is_injected:
             found.setdefault(_nccl_interfaces(each), []).append(each)
     for choice, those in found.items():
-        if (
-            len(choice) > 1
-            and (lacking := [one for one in choice if one not in INTERFACES])
-            and lacking != [*choice]
-        ):
-            value = podspec.env_value(those[0].training, names.ENV_NCCL_SOCKET_IFNAME) or ""
-            warnings.append(
-                f"{names.ENV_NCCL_SOCKET_IFNAME}={value[:_MOST_SHOWN]} lets NCCL choose among {_listed(choice)} in {_named(those)}: "
-                f"it may not use {_listed(lacking)}; name one interface, or remove the variable"
-            )
-    if len(found) > 1 and not warnings and () not in found:
-        differing = ", ".join(
-            f"{_listed(choice)} in {_named(those)}" for choice, those in found.items()
-        )
+        if not set(choice) - {*INTERFACES} or not (unwanted := {*choice} & {*INTERFACES}):
+            continue
+        value = podspec.env_value(those[0].training, _IFNAME) or ""
+        wanted = _listed([each for each in choice if each not in unwanted])
         warnings.append(
-            f"NCCL uses different interfaces: {differing}; set {names.ENV_NCCL_SOCKET_IFNAME} alike in all pods, or remove it"
+            f"{_IFNAME}={value[:_MOST_SHOWN]} lets NCCL choose among {_listed(choice)} in "
+            f"{_named(those)}: it may not use {wanted}; name one interface, or remove the variable"
         )
+    if len(found) > 1 and not warnings and () not in found:
+        each_in = ", ".join(f"{_listed(of)} in {_named(those)}" for of, those in found.items())
+        remedy = f"set {_IFNAME} alike in all pods, or remove it"
+        warnings.append(f"NCCL uses different interfaces: {each_in}; {remedy}")
     if len(found) != 1 or warnings:
         return "", warnings
     networks: dict[str, set[str]] = {}
-    for each in members:
-        networks.setdefault(_network(each.pod.planned)[1], set()).add(each.network)
+    for member in members:
+        networks.setdefault(member.interface, set()).add(member.network)
     taken = [one for one in next(iter(found)) if one not in INTERFACES]
-    return _listed(
-        [next(iter(networks[one])) if len(networks.get(one, ())) == 1 else one for one in taken]
-    ), warnings
+    places = [networks.get(one, set()) for one in taken]
+    named = [min(of) if len(of) == 1 else one for one, of in zip(taken, places, strict=True)]
+    return _listed(named), []
 
 
 def _sets_interface(member: _Member) -> bool:
-    """Tell whether a command sets NCCL's interface after the variables of its container, for its own ranks or mpirun's."""
+    """Tell whether a command sets NCCL's interface, over the variable of its container."""
     return any(
         _SETS_INTERFACE.search(text)
         for container in podspec.containers(member.pod.before)
@@ -395,32 +340,29 @@ def _sets_interface(member: _Member) -> bool:
 
 
 def _nccl_interfaces(member: _Member) -> tuple[str, ...]:
-    """Return the interfaces among which NCCL chooses in a pod; empty where nothing there says it."""
+    """Return the interfaces among which NCCL chooses in a pod; empty where nothing there says."""
     if podspec.is_host_network(member.pod.planned):
         return (_NODE_NETWORK,)
-    value = podspec.env_value(member.training, names.ENV_NCCL_SOCKET_IFNAME) or ""
+    value = podspec.env_value(member.training, _IFNAME) or ""
     if len(value) < 2 or "$(" in value:
         return ()
-    if found := tuple(each for each in member.interfaces if nccl_may_use(value, each)):
+    if found := tuple(each for each in member.interfaces() if nccl_may_use(value, each)):
         return found
-    own = [
-        each
-        for each in podspec.containers(member.pod.before)
-        if each.get("name") == member.training.get("name")
-    ]
-    is_ours = not any(podspec.has_env(each, names.ENV_NCCL_SOCKET_IFNAME) for each in own)
-    # The annotation says nothing of interfaces that GKE or a DRA driver makes: one that the webhook names is there.
+    name = member.training.get("name")
+    own = [each for each in podspec.containers(member.pod.before) if each.get("name") == name]
+    is_ours = not any(podspec.has_env(each, _IFNAME) for each in own)
+    # The annotation names no interface that GKE or a DRA driver makes: trust the webhook's value.
     return (value[1:],) if is_ours and value.startswith("=") else ()
 
 
 def _waiting(members: Sequence[_Member], everyone: _Everyone) -> tuple[list[str], list[str]]:
-    """Warn of pods that wait for the address of one that never publishes it, and of those whose rank 0 is not among the admitted."""
+    """Warn of pods whose rank 0 never publishes its address, and whose rank 0 is not admitted."""
     never: list[str] = []
     unseen: list[str] = []
     waiting: dict[tuple[str, str], list[_Member]] = {}
     for each in members:
-        if each.state == _INJECTED and "master-addr" in each.needs:
-            waiting.setdefault((each.pod.job, _rank_zero(each.pod.planned)), []).append(each)
+        if each.is_injected and "master-addr" in each.needs:
+            waiting.setdefault((each.pod.job, rank_zero(each.pod.planned)), []).append(each)
     for (job, name), those in waiting.items():
         namespace = those[0].pod.namespace
         if (namespace, job) in everyone.published or any(_may_be(each, name) for each in members):
@@ -441,72 +383,86 @@ def _waiting(members: Sequence[_Member], everyone: _Everyone) -> tuple[list[str]
 
 
 def _why_none(member: _Member) -> str:
-    """Give the reason of the decision that a pod takes no part in a rendezvous, or in anything."""
-    steps, outcomes = ("rendezvous", "profile"), (Outcome.SKIPPED, Outcome.WARNED)
-    found = [
-        each
+    """Return why a pod takes no part in a rendezvous, or in anything."""
+    found = (
+        each.message
         for each in member.pod.decisions
-        if each.step in steps and each.outcome in outcomes and each.reason is not Reason.NO_SIZE
-    ]
-    return f": {found[0].message}" if found else ""
-
-
-def _rank_zero(pod: Object) -> str:
-    """Read whom the wait step waits for, as it tells it to people."""
-    waits = [
-        each for each in podspec.init_containers(pod) if each.get("name") == names.WAIT_CONTAINER
-    ]
-    return next(
-        filter(None, (podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") for wait in waits)), ""
+        if each.step in ("rendezvous", "profile")
+        and each.outcome in (Outcome.SKIPPED, Outcome.WARNED)
+        and each.reason is not Reason.NO_SIZE
     )
+    return "".join(f": {message}" for message in [*found][:1])
+
+
+def rank_zero(pod: Object) -> str:
+    """Return whom the wait step waits for, as it writes it for people; empty if for nobody."""
+    waits = [each for each in podspec.init_containers(pod) if each["name"] == names.WAIT_CONTAINER]
+    values = [podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") for wait in waits]
+    return next(filter(None, values), "")
 
 
 def _may_be(member: _Member, rank_zero: str) -> bool:
-    """Tell whether a pod that is not shown, but for which this one stands, may have this name: it differs in numbers alone."""
+    """Tell whether this pod stands for one of this name: the two differ only in numbers."""
     if member.pod.replicas == 1 or member.state == _DENIED:
         return False
     own = podspec.own_name(member.pod.before)
     return own != rank_zero and _NUMBER.sub("0", own) == _NUMBER.sub("0", rank_zero)
 
 
-def _is_out(member: _Member) -> bool:
-    return podspec.labels(member.pod.before).get(names.PROFILE) == names.PROFILE_NONE
-
-
 def _left_out(members: Sequence[_Member]) -> list[_Member]:
-    """Return the pods that their label leaves alone, though injected ones ask for the same accelerators."""
-    injected = {each.accelerators for each in members if each.state == _INJECTED}
-    return [each for each in members if each.accelerators in injected - {""} and _is_out(each)]
+    """Return the pods that their label leaves alone beside injected ones of equal accelerators."""
+    injected = {each.accelerators for each in members if each.is_injected}
+    return [each for each in members if each.accelerators in injected - {""} and each.is_out]
 
 
 def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
-    """Warn of pods that ask for the same accelerators and do not get the same; of those whose label says ``none``, nobody asks it."""
+    """Warn of pods that ask for the same accelerators and do not get the same."""
     alike: dict[str, list[_Member]] = {}
     for each in members:
-        if each.accelerators and each.state != _DENIED and not _is_out(each):
+        if each.accelerators and each.state != _DENIED and not each.is_out:
             alike.setdefault(each.accelerators, []).append(each)
     for those in alike.values():
         alone = [each for each in those if each.state == _ALONE]
-        injected = [each for each in those if each.state == _INJECTED]
+        injected = [each for each in those if each.is_injected]
         if alone and injected:
             yield (
-                f"pods that ask for the same accelerators are injected ({_named(injected)}) and left alone ({_named(alone)}): "
-                f"if they train together, give all of them the label {names.PROFILE}, or all {names.PROFILE}={names.PROFILE_NONE}"
+                f"{_named(injected)} and {_named(alone)} ask for the same accelerators, and only "
+                f"the first get the profile: give all of them the same label {names.PROFILE}"
             )
-        # what users ask for besides is no half injection: a role may need a licence or a fuse
-        devices = {name for each in injected for name in each.given}
-        for other in injected[1:]:
-            first, second = injected[0].facts_with(devices), other.facts_with(devices)
-            fact = next((fact for fact, value in first.items() if second[fact] != value), "")
-            if (
-                fact and other.pod.source != injected[0].pod.source
-            ):  # pods of one template are what their user made alike
-                told = " and ".join(
-                    f"{facts[fact] or 'none'} ({each.pod.name})"
-                    for facts, each in ((first, injected[0]), (second, other))
-                )
-                yield f"pods that ask for the same accelerators differ in {fact}: {told}; if they train together, make them alike"
-                break
+        yield from _differing(injected)
+
+
+def _differing(injected: Sequence[_Member]) -> Iterator[str]:
+    """Warn of the first two templates that differ in a fact that must be the same.
+
+    Only resources that injection asks for count: a role may need a licence of its own.
+    """
+    devices = {
+        name
+        for each in injected
+        for name, number in each.asked.items()
+        if asked(each.pod.before).get(name) != number
+    }
+    for other in injected[1:]:
+        first, second = _facts(injected[0], devices), _facts(other, devices)
+        fact = next((fact for fact, value in first.items() if second[fact] != value), "")
+        if fact and other.pod.source != injected[0].pod.source:
+            one = f"{first[fact] or 'none'} ({injected[0].pod.name})"
+            yield (
+                f"pods that ask for the same accelerators differ in {fact}: {one} and "
+                f"{second[fact] or 'none'} ({other.pod.name}): make them alike if they train together"
+            )
+            return
+
+
+def _facts(member: _Member, devices: Iterable[str]) -> dict[str, str]:
+    """Return what is the same in all pods that train together."""
+    return {
+        "training system": member.pod.system,
+        "number of nodes": "one" if member.decided(Reason.SINGLE_NODE) else "several",
+        "networks": ", ".join(sorted(key for key, _ in member.attached)),
+        "devices": _asks(member.asked, devices),
+    }
 
 
 def _named(members: Sequence[_Member]) -> str:

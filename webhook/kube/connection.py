@@ -148,12 +148,18 @@ class Connection:
     """Send requests as one user to one API server. Safe to share between threads.
 
     *namespace* is meant where none is named; empty where nothing says. *title* names the server for
-    messages. Raises InputError where certificates or keys cannot be used; contacts nothing yet.
+    messages. *request_seconds*: how long each request may take, in place of what it asks for; 0:
+    that. Raises InputError where certificates or keys cannot be used; contacts nothing yet.
     """
 
     def __init__(
-        self, credentials: Credentials, *, monotonic: Callable[[], float] = time.monotonic
+        self,
+        credentials: Credentials,
+        *,
+        request_seconds: float = 0.0,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._request_seconds = request_seconds
         self.namespace = credentials.namespace
         self.title = f"server {credentials.server} of {credentials.source}"
         self.credentials = credentials
@@ -179,6 +185,7 @@ class Connection:
         *body* is sent as JSON; a PATCH names its Content-Type in *headers*. Raises AnswerTooLong
         after *most_bytes*, RequestFailed for 429, 5xx and no answer; other statuses are answers.
         """
+        timeout = self._request_seconds or timeout
         deadline = self._monotonic() + timeout
         limits = urllib3.Timeout(connect=min(CONNECT_SECONDS, timeout), read=timeout, total=timeout)
         with self._sent(method, path, query, body, headers, limits) as (name, response):
@@ -252,16 +259,21 @@ class Connection:
             finally:
                 response.close()  # one that was read to its end has given its connection back
 
-    def _headers(self, name: str, has_body: bool, given: Mapping[str, str]) -> dict[str, str]:
-        sent = {"User-Agent": f"fabric-injector/{__version__}", "Accept": "application/json"}
+    def _headers(
+        self, name: str, has_body: bool, given: Mapping[str, str]
+    ) -> urllib3.HTTPHeaderDict:
+        own = {"User-Agent": f"fabric-injector/{__version__}", "Accept": "application/json"}
         if has_body:
-            sent["Content-Type"] = "application/json"
+            own["Content-Type"] = "application/json"
+        sent = urllib3.HTTPHeaderDict({**own, **given})
+        for number, who in enumerate(self.credentials.impersonate):
+            sent.add("Impersonate-Group" if number else "Impersonate-User", who)
         if authorization := self.credentials.authorization():
             if not (authorization.isascii() and authorization.isprintable()):
                 problem = f"the token of the {self.credentials.source} holds odd characters"
                 raise RequestFailed(f"{name}: not sent: {problem}")
             sent["Authorization"] = authorization
-        return {**sent, **given}
+        return sent
 
     def _current_pool(self) -> urllib3.PoolManager:
         """Give the pool to send through; the former one where replaced files are no good."""

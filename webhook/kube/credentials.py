@@ -23,6 +23,7 @@ class Credentials:
     *authorization* gives the header's value for the next request, ``"Bearer …"`` or nothing. *ca*
     None trusts the system's authorities; files may be replaced while we run. *server_name* is what
     the certificate must name, where that is not the host. *namespace* is meant where none is named.
+    *impersonate*: the user, then groups, in whose name requests are sent.
     """
 
     source: str
@@ -35,6 +36,7 @@ class Credentials:
     server_name: str = ""
     proxy: str = ""
     namespace: str = ""
+    impersonate: tuple[str, ...] = ()
 
     def file_state(self) -> object:
         """Give a value that changes when a certificate file, or a link on the way, is replaced."""

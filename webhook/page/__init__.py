@@ -1,8 +1,8 @@
-"""Serve the page of ``fabric-injector page``. Its files are read once at start, and load nothing from elsewhere."""
+"""Hold the files of ``fabric-injector page``; they load nothing from elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Asset(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Describe a manifest to start from. *namespace*: the one that it names itself, which the server must know."""
+    """Describe a manifest to start from. *namespace*: the one that it names itself."""
 
     path: str
     title: str
@@ -34,41 +34,26 @@ class Sample(NamedTuple):
 
 
 SAMPLES = (
-    Sample(
-        "samples/torchx.yaml", "TorchX job", "dist.ddp on Volcano: two ranks that meet through c10d"
-    ),
+    Sample("samples/torchx.yaml", "TorchX job", "dist.ddp on Volcano: two ranks, c10d"),
     Sample("samples/pytorchjob.yaml", "PyTorchJob", "a Kubeflow master and three workers"),
     Sample("samples/jobset.yaml", "JobSet", "an indexed Job that names its own rank 0"),
-    Sample(
-        "samples/web.yaml", "A Deployment that does not train", "and is therefore left as it is"
-    ),
-    Sample(
-        "samples/refused.yaml",
-        "A pod that could never start",
-        "its network does not exist: denied, with the reason",
-    ),
-    Sample(
-        "demo/torchx-pods.yaml",
-        "The demo's pods",
-        "as Volcano creates them for namespace research",
-        namespace="research",
-    ),
+    Sample("samples/web.yaml", "A Deployment that does not train", "and stays as it is"),
+    Sample("samples/refused.yaml", "A pod that could never start", "its network does not exist"),
+    Sample("demo/torchx-pods.yaml", "The demo's pods", "as Volcano creates them", "research"),
 )
 
 
 def read_page() -> Mapping[str, Asset]:
-    """Read every file of the page, by its path below ``/page/``; raises OSError where the installation lacks them."""
-    found = dict(_assets(files(__name__), ""))
+    """Read every file of the page, by its path below ``/page/``; raises OSError if one lacks."""
     demo = files("webhook.demo") / "torchx-pods.yaml"
+    found = dict(_assets(files(__name__), ""))
     return {**found, "demo/torchx-pods.yaml": Asset(CONTENT_TYPES[".yaml"], demo.read_bytes())}
 
 
-def _assets(folder: Traversable, below: str) -> list[tuple[str, Asset]]:
-    assets = []
+def _assets(folder: Traversable, below: str) -> Iterator[tuple[str, Asset]]:
     for entry in folder.iterdir():
         suffix = entry.name[entry.name.rfind(".") :]
         if entry.is_dir():
-            assets += _assets(entry, f"{below}{entry.name}/")
+            yield from _assets(entry, f"{below}{entry.name}/")
         elif suffix in CONTENT_TYPES:
-            assets.append((below + entry.name, Asset(CONTENT_TYPES[suffix], entry.read_bytes())))
-    return assets
+            yield below + entry.name, Asset(CONTENT_TYPES[suffix], entry.read_bytes())

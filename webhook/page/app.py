@@ -11,30 +11,31 @@ from webhook.core.model import Object
 from webhook.dry_run import DryRun, render_json, render_page
 from webhook.http.loopback_app import body_text, make_loopback_app
 from webhook.http.refusal import Refused
-from webhook.page import INDEX, SAMPLES, read_page
+from webhook.page import INDEX, SAMPLES, Asset, read_page
 
 MOST_BYTES = 3 << 20
-"""Longest manifest that is taken."""
+"""Of a manifest."""
 OUTPUTS = {"json": render_json, "page": render_page}
+_EMPTY = "expected a manifest, found nothing; paste it, drop a file, or start from a sample"
 
 
 def make_app(
     judge: Callable[[str, str | None, str | None], DryRun], state: Callable[[], Object]
 ) -> Flask:
-    """Make the application: *judge* takes a manifest, a namespace and a profile; *state* returns what is known."""
+    """Make the application: *judge* takes a manifest, a namespace and a profile."""
     app = make_loopback_app(__name__)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
     page = read_page()
 
     @app.get("/")
     def index() -> Response:
-        return Response(page[INDEX].content, content_type=page[INDEX].content_type)
+        return _file(page[INDEX])
 
     @app.get("/page/<path:path>")
     def asset(path: str) -> Response:
         if path not in page:
             raise Refused(404, "not-found", f"/page/{path} is not a file of the page")
-        return Response(page[path].content, content_type=page[path].content_type)
+        return _file(page[path])
 
     @app.get("/state")
     def known() -> Response:
@@ -47,14 +48,14 @@ def make_app(
             raise Refused(400, "output", f"output: choose one of {', '.join(OUTPUTS)}")
         run = judge(body_text(), request.args.get("namespace"), request.args.get("profile"))
         if not (run.pods or run.ignored):
-            raise Refused(
-                400,
-                "empty",
-                "expected a manifest, found nothing; paste it, drop a file, or start from a sample",
-            )
+            raise Refused(400, "empty", _EMPTY)
         return Response(render(run), content_type="application/json")
 
     return app
+
+
+def _file(asset: Asset) -> Response:
+    return Response(asset.content, content_type=asset.content_type)
 
 
 def json_response(document: Object) -> Response:

@@ -20,7 +20,6 @@ export class Editor {
     this.left = 0; // characters of the part's first line before it
     this.lines = 1;
     this.fault = 0;
-    this.denied = new Set(); // lines that the answer speaks of
     this.area.addEventListener("input", () => this.changed());
     this.area.addEventListener("paste", (event) => this.paste(event));
     this.area.addEventListener("scroll", () => this.draw());
@@ -46,7 +45,6 @@ export class Editor {
 
   changed() {
     this.lines = countLines(this.text);
-    this.denied.clear();
     if (this.whole === null) this.above = this.left = 0;
     $("long").textContent = this.whole === null ? "" : `${megabytes(this.whole)} in ${count(this.lines, "line")}: shown in part and not to be edited here, judged in full.`;
     this.tell("");
@@ -92,12 +90,6 @@ export class Editor {
     this.draw();
   }
 
-  /** Mark the lines for which pods are denied. */
-  mark(lines) {
-    this.denied = new Set(lines);
-    this.draw();
-  }
-
   goTo(line, column = 1) {
     if (this.whole !== null) this.showPart(line, column);
     const shown = this.area.value;
@@ -117,7 +109,7 @@ export class Editor {
     const numbers = Array.from({ length: Math.max(shown, 1) }, (_, index) => {
       const number = document.createElement("span");
       number.textContent = String(first + index + 1);
-      if (first + index + 1 === this.fault || this.denied.has(first + index + 1)) number.className = "fault";
+      if (first + index + 1 === this.fault) number.className = "fault";
       return number;
     });
     this.gutter.replaceChildren(...numbers);

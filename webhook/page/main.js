@@ -3,16 +3,15 @@
 import { Problem, askSample, askState, judge } from "./api.js";
 import { $, count, h, say } from "./dom.js";
 import { Editor } from "./editor.js";
-import { labelledFirst, point, showKnown } from "./known.js";
 import { addLocalViews } from "./local.js";
 import { headline, showResults } from "./results.js";
 
-const VIEWS = ["dry-run", "profiles", "networks", "namespaces", "jobs"];
+const VIEWS = ["dry-run"];
 const STALE = 5000; // milliseconds after which a look at the page asks the server anew
 const EXAMPLE = "research"; // the namespace in which the README runs its example
 const LONG = 10_000; // milliseconds without an answer after which the page says what may be wrong
 const WAITING = "No answer for 10 seconds. A manifest of many pods takes long; else see whether fabric-injector page still runs.";
-let state = { namespaces: [], profiles: [], networks: [], jobs: [], samples: [], problems: [] };
+let state = { namespaces: [], profiles: [], samples: [], problems: [] };
 let told = ""; // the last state as text: what has not changed is not drawn anew
 let isDrawn = false;
 let askedAt = 0;
@@ -59,7 +58,7 @@ function draw() {
   $("troubles").hidden = !state.problems.length;
   $("troubles").replaceChildren(...state.problems.map((problem) => h("p", {}, problem)));
   const described = ({ name, profile }) => h("option", { value: name, label: profile ? `${name}, profile ${profile}` : name });
-  const byLabel = [...state.namespaces].sort(labelledFirst);
+  const byLabel = [...state.namespaces].sort((one, other) => Boolean(other.profile) - Boolean(one.profile));
   $("known-namespaces").replaceChildren(...byLabel.map(described));
   const chosen = $("profile").value;
   const options = state.profiles.map(({ name }) => h("option", { value: name }, name));
@@ -68,7 +67,6 @@ function draw() {
   const samples = state.samples.filter(({ namespace }) => !namespace || held(namespace));
   $("samples").replaceChildren(...samples.map((sample) => h("li", {}, sampleButton(sample))));
   hint();
-  showKnown(state);
   if (!isDrawn) showView(false); // to what the address names, which is there only now
   isDrawn = true;
 }
@@ -131,8 +129,7 @@ async function run() {
     $("results").hidden = false;
     $("clear").hidden = false;
     $("results").classList.remove("old");
-    editor.mark(answer.pods.flatMap((pod) => pod.faults.map(({ manifestLine }) => manifestLine)));
-    showResults($("results"), answer, { ...state, text: editor.text, goToLine: (line) => editor.goTo(line), runIn, runWith });
+    showResults($("results"), answer, { ...state, text: editor.text, runIn, runWith });
     say(`${headline(answer)}. ${count(answer.ignored.filter((part) => !part.broken).length, "object")} without pods.`);
     const { top } = $("results").getBoundingClientRect();
     if (top < 0 || top > innerHeight * 0.8) $("results").scrollIntoView();
@@ -187,7 +184,7 @@ function startOver() {
 // --- views
 
 function showView(isMove) {
-  const [asked, ...names] = location.hash.slice(1).split("/");
+  const asked = location.hash.slice(1);
   if (asked && !VIEWS.includes(asked)) return;
   const view = asked || VIEWS[0];
   for (const name of VIEWS) {
@@ -196,21 +193,12 @@ function showView(isMove) {
     if (name === view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  point(view, decoded(names.join("/")));
   const title = $(`${view}-title`);
   document.title = `${view === VIEWS[0] ? "Dry run" : title.textContent} · fabric-injector`;
   if (isMove) {
     title.focus({ preventScroll: true });
-    if (!names.length) scrollTo(0, 0);
+    scrollTo(0, 0);
     refreshIfStale();
-  }
-}
-
-function decoded(name) {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
   }
 }
 

@@ -1,7 +1,7 @@
 // Show a dry run: a headline, a line for each workload, and a card for each pod.
 
-import { decisions, faults } from "./decisions.js";
-import { parseDiff, splitDiff, unifiedDiff, yamlText } from "./diff.js";
+import { decisions } from "./decisions.js";
+import { diffText, yamlText } from "./diff.js";
 import { UNSEEN, appendLazily, copyButton, count, h } from "./dom.js";
 import { nextSteps } from "./next.js";
 import { tabs } from "./tabs.js";
@@ -13,9 +13,6 @@ const VERDICTS = {
   observed: "Observed only",
   left: "Left as it is",
 };
-const GAINS = { network: "Network", device: "Devices", memory: "Memory", rendezvous: "Rendezvous" };
-let isSplit = false; // how the reader last chose to see diffs; not kept
-let goToLine = () => {}; // shows a line of the manifest
 
 export function verdict(pod) {
   if (!pod.allowed) return "denied";
@@ -45,7 +42,6 @@ const numberOf = (pods) => pods.reduce((sum, pod) => sum + pod.replicas, 0);
 
 /** `asked`: what the form and the server know, and what the answer's links and buttons do; main.js has it. */
 export function showResults(target, answer, asked) {
-  goToLine = asked.goToLine;
   const cards = h("div", { class: "cards" });
   target.replaceChildren(h("h2", { id: "results-title", tabindex: "-1" }, headline(answer)));
   target.append(h("p", { class: "stale" }, "This answers what you asked before your last change."));
@@ -70,14 +66,19 @@ function overview(workloads) {
   return h("section", { "aria-label": "Workloads" }, list);
 }
 
-function workload({ source, namespace, summary, added }) {
-  const gains = Object.entries(GAINS).filter(([key]) => added[key]);
+function workload({ source, namespace, summary, kinds }) {
   return h(
     "li",
     {},
     h("p", { class: "who" }, h("code", {}, source), ` ${summary}`, h("span", { class: "muted" }, ` · namespace ${namespace}`)),
-    gains.length ? h("dl", { class: "gains" }, gains.map(([key, title]) => h("div", {}, h("dt", {}, title), h("dd", {}, h("code", {}, added[key]))))) : "",
+    kinds.filter(({ gets }) => Object.keys(gets).length).map(gains),
   );
+}
+
+/** Say what one kind of pod gets, as `fabric-injector dry-run` does. */
+function gains({ heading, gets }) {
+  const rows = Object.entries(gets).map(([title, text]) => h("div", {}, h("dt", {}, title), h("dd", {}, h("code", {}, text))));
+  return h("div", {}, h("p", { class: "kind" }, heading), h("dl", { class: "gains" }, rows));
 }
 
 function fill(cards, pods) {
@@ -140,35 +141,21 @@ function facts(pod) {
 }
 
 function details(pod) {
-  const { box, show } = panels(pod);
-  const go = { toManifest: goToLine, toYaml: (line) => showLine(show("YAML"), line) };
-  const told = faults(pod.faults, go);
+  const told = pod.faults.map((text) => h("div", { class: "callout denied" }, h("p", {}, text)));
   if (pod.observed)
     told.push(h("p", { class: "callout observed" }, "The namespace only observes: nothing is changed or denied. This is what would be."));
-  told.push(...decisions(pod.decisions, go));
+  told.push(...decisions(pod.decisions));
   if (pod.warnings.length)
     told.push(h("ul", { class: "callout warned", "aria-label": "Warnings" }, pod.warnings.map((text) => h("li", {}, text))));
-  if (!pod.allowed && pod.faults.some(({ line }) => line)) show("YAML");
-  return [...told, box];
-}
-
-/** Show a line of the YAML, which takes the focus. */
-function showLine(panel, number) {
-  const line = panel.querySelector(`[data-line="${number}"]`) ?? panel;
-  for (const other of panel.querySelectorAll(".pointed")) other.classList.remove("pointed");
-  line.classList.add("pointed");
-  line.tabIndex = line === panel ? 0 : -1;
-  line.focus({ preventScroll: true });
-  line.scrollIntoView({ block: "center" });
+  return [...told, panels(pod)];
 }
 
 function panels(pod) {
   const patch = pod.patch.length ? `[\n${pod.patch.map(operationText).join(",\n")}\n]\n` : "";
-  const marks = [...pod.faults, ...pod.decisions].filter(({ line }) => line);
   return tabs(
     [
-      pod.diff && { title: "Diff", tool: splitSwitch, copy: copyButton("the diff", () => `${pod.diff}\n`), make: () => diff(pod) },
-      { title: "YAML", copy: copyButton("the YAML", () => pod.yaml), make: () => yamlText(pod.yaml, marks) },
+      pod.diff && { title: "Diff", copy: copyButton("the diff", () => `${pod.diff}\n`), make: () => diffText(pod.diff) },
+      { title: "YAML", copy: copyButton("the YAML", () => pod.yaml), make: () => yamlText(pod.yaml) },
       patch && { title: "JSON Patch", copy: copyButton("the JSON Patch", () => patch), make: () => yamlText(patch) },
     ].filter(Boolean),
     `Result for pod ${pod.namespace}/${pod.name}`,
@@ -182,21 +169,6 @@ function operationText(operation) {
 }
 
 const escaped = (text) => text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-
-function diff({ diff: text, yaml, own }) {
-  const rows = parseDiff(text, yaml, own);
-  return (isSplit ? splitDiff : unifiedDiff)(rows);
-}
-
-function splitSwitch(redraw) {
-  const button = h("button", { type: "button", class: "plain wide-only", "aria-pressed": String(isSplit), onclick: flip }, "Side by side");
-  return button;
-  function flip() {
-    isSplit = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(isSplit));
-    redraw();
-  }
-}
 
 function listed(title, parts, look = "") {
   const list = h("ul", { class: `listed ${look}` });

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 
 let made = 0;
 
-/** `items`: title, `make()` for the content, a copy button, and optionally `tool(redraw)` for one more button. `show` takes a title and returns its panel. */
+/** `items`: title, `make()` for the content, and a copy button. */
 export function tabs(items, label) {
   const id = `tabs-${(made += 1)}`;
   const buttons = items.map((item, index) =>
@@ -14,15 +14,13 @@ export function tabs(items, label) {
       item.title,
     ),
   );
-  const redraws = items.map((item, index) => () => panels[index].replaceChildren(item.make()));
-  const tools = items.map((item, index) => h("span", { class: "tools" }, item.tool?.(redraws[index]), item.copy));
+  const tools = items.map((item, index) => h("span", { class: "tools" }, item.copy));
   const panels = items.map((item, index) =>
     h("div", { role: "tabpanel", id: `${id}-panel-${index}`, "aria-labelledby": `${id}-tab-${index}`, tabindex: "0", class: "panel" }),
   );
   const list = h("div", { role: "tablist", "aria-label": label, onkeydown: move }, buttons);
   show(0);
-  const box = h("div", { class: "tabs" }, h("div", { class: "tab-bar" }, list, tools), panels);
-  return { box, show: (title) => panels[show(items.findIndex((item) => item.title === title))] };
+  return h("div", { class: "tabs" }, h("div", { class: "tab-bar" }, list, tools), panels);
 
   function show(chosen) {
     for (const [index, button] of buttons.entries()) {
@@ -31,8 +29,7 @@ export function tabs(items, label) {
       button.tabIndex = isChosen ? 0 : -1;
       tools[index].hidden = panels[index].hidden = !isChosen;
     }
-    if (!panels[chosen].childNodes.length) redraws[chosen]();
-    return chosen;
+    if (!panels[chosen].childNodes.length) panels[chosen].append(items[chosen].make());
   }
 
   function move(event) {

@@ -131,14 +131,15 @@ def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     cases("""
-nothing | | name what to explain: pod/NAME, job/NAME, KIND/NAME, or -l SELECTOR
+nothing | | name what to explain: job NAME, pod NAME, or -l SELECTOR
 bare | bert | or -l SELECTOR, found 'bert'
-other kind | deployment/x | found 'deployment/x'; any kind of job is asked for as job/x, and one alone by its kind: pytorchjob,
-other group | vcjob.v1.batch/x | found 'vcjob.v1.batch/x'; any kind
+other kind | deployment x | 'deployment' is no kind of job: write job x, or one of: pytorchjob,
+other group | vcjob.v1.batch/x | 'vcjob.v1.batch' is no kind of job
+three words | job bert x | found 'job bert x'
 no name | job/ | found 'job/'
 both | job/bert -l a=b | not both
 profiles | job/bert --profiles /absent | /absent
-no server | job/bert | GET /api/v1/namespaces/ml/pods
+no server | job bert | GET /api/v1/namespaces/ml/pods
 """),
 )
 def test_says_what_is_wrong_with_the_command(tmp_path: Path, arguments: str, told: str) -> None:

@@ -1,7 +1,8 @@
 """Make a pod that an API server returned comparable with the pod that was sent.
 
-What the API server does to every pod (defaults, its own order of fields and form of quantities) would hide what webhooks did.
-Source: kubernetes pkg/apis/core/v1/defaults.go; admission plugins ServiceAccount, Priority, DefaultTolerationSeconds.
+What the API server does to every pod (defaults, its own order of fields and form of quantities)
+would hide what webhooks did. Source: kubernetes pkg/apis/core/v1/defaults.go; admission plugins
+ServiceAccount, Priority, DefaultTolerationSeconds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from webhook.core.model import Object
 from webhook.core.quantity import parse_quantity
 
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_TOKEN = "kube-api-access-"  # noqa: S105  # the start of a volume's name
+_TOKEN = "kube-api-access-"  # the start of a volume's name
 _SPEC: Mapping[str, Any] = {
     "restartPolicy": "Always",
     "terminationGracePeriodSeconds": 30,
@@ -37,7 +38,7 @@ _ANYWHERE: Mapping[str, Any] = {"apiVersion": "v1", "protocol": "TCP", "defaultM
 
 
 def comparable(returned: Object, sent: Object) -> Object:
-    """Return *returned* in the order of *sent*, without the defaults that *sent* lacks; neither argument is changed."""
+    """Return *returned* in the order of *sent*, without the defaults that *sent* lacks."""
     spec, sent_spec = returned.get("spec") or {}, sent.get("spec") or {}
     account = sent_spec.get("serviceAccountName")
     kept = _drop(spec, sent_spec, {**_SPEC, "serviceAccount": account} if account else _SPEC)
@@ -80,7 +81,7 @@ def _filter(holder: Object, sent: Object, key: str, is_default: Callable[[Object
 
 
 def _drop(holder: Object, sent: Object, defaults: Mapping[str, Any]) -> Object:
-    """Return *holder* without the entries that are defaults (None: whatever the value) and were not sent."""
+    """Return *holder* without the defaults (None: whatever the value) that were not sent."""
     return {
         key: value
         for key, value in holder.items()
@@ -91,7 +92,7 @@ def _drop(holder: Object, sent: Object, defaults: Mapping[str, Any]) -> Object:
 
 
 def _align(value: Any, sent: Any, *, is_quantity: bool = False) -> Any:
-    """Return *value* with its keys in the order in which they were sent, empty values that were sent, and quantities as written."""
+    """Return *value* in the order of *sent*, with its empty values and its form of quantities."""
     if isinstance(value, dict):
         known = sent if isinstance(sent, dict) else {}
         aligned = {}

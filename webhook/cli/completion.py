@@ -1,0 +1,26 @@
+"""Print the script that makes a shell complete commands and options."""
+
+from __future__ import annotations
+
+import click
+
+_PROGRAM = "fabric-injector"
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the completion script of a shell.
+
+    \b
+    Examples:
+      source <(fabric-injector completion bash)
+      fabric-injector completion fish > ~/.config/fish/completions/fabric-injector.fish
+    """  # noqa: D301  # \\b is click's own mark
+    from click.shell_completion import get_completion_class
+
+    from webhook.cli import main
+
+    made = get_completion_class(shell)
+    assert made is not None  # noqa: S101  # the choice above is click's own
+    click.echo(made(main, {}, _PROGRAM, "_FABRIC_INJECTOR_COMPLETE").source())

@@ -1,0 +1,61 @@
+"""Print the version of this program and of the webhook in the cluster."""
+
+from __future__ import annotations
+
+import click
+
+from webhook import __version__
+from webhook.cli.options import (
+    CLUSTER_HELP,
+    cluster_options,
+    connect_to_cluster,
+    option,
+    output_option,
+    system_namespace_option,
+)
+
+_SECONDS = 5.0
+
+
+@click.command("version", epilog=CLUSTER_HELP)
+@option("--client", is_flag=True, help="Print the version of this program only.")
+@system_namespace_option
+@output_option("json", default=None, text="Print one JSON document.")
+@cluster_options
+def command(client: bool, system_namespace: str, output: str | None) -> None:
+    """Print the version of this program, and the image of the webhook in the cluster.
+
+    \b
+    Examples:
+      fabric-injector version
+      fabric-injector version --client -o json
+    """  # noqa: D301  # \\b is click's own mark
+    import json
+
+    from webhook.core.printable import printable
+
+    found = {"client": __version__}
+    if not client:
+        found["server"] = _server(system_namespace)
+    if output == "json":
+        click.echo(json.dumps(found, indent=2))
+    else:
+        click.echo("".join(f"{key}: {printable(text)}\n" for key, text in found.items()), nl=False)
+
+
+def _server(namespace: str) -> str:
+    """Return the webhook's image, or why it is unknown."""
+    from webhook.core.errors import WebhookError
+    from webhook.kube.catalogue import DEPLOYMENTS
+    from webhook.kube.reader import Reader, whole
+    from webhook.world.installed_profiles import DEPLOYMENT
+
+    try:
+        reader = Reader(connect_to_cluster(), _SECONDS)
+        found = reader.find(DEPLOYMENTS, (namespace, DEPLOYMENT), whole)
+    except WebhookError as error:
+        return f"unknown: {error}"
+    if found is None:
+        return f"unknown: there is no Deployment {namespace}/{DEPLOYMENT}"
+    containers = found["spec"]["template"]["spec"]["containers"]
+    return ", ".join(str(each.get("image")) for each in containers)
