@@ -72,7 +72,7 @@ def test_sends_method_query_headers_and_body(server: FakeApiServer, connection: 
     ids=["order", "unicode", "escaped", "half of a pair"],
 )
 def test_writes_json_as_go_does(body: dict[str, object], written: str) -> None:
-    """The API server compares the bytes of a claim's opaque parameters with those that it writes itself."""
+    """The API server compares a claim's opaque parameters with the bytes that it writes."""
     assert encode(body) == written.encode()
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -251,7 +251,8 @@ def test_goes_on_past_broken_objects(
         "watch",
         NAMESPACES,
         lines(
-            b'{"type":"ADDED","object":{"metadata":{}}}\n{"type":"STRANGE","object":{"metadata":{}}}\n'
+            b'{"type":"ADDED","object":{"metadata":{}}}\n'
+            b'{"type":"STRANGE","object":{"metadata":{}}}\n'
         ),
     )
     with watching(server, transform=picky) as watcher, caplog.at_level(logging.WARNING):
@@ -454,7 +455,9 @@ def test_stops_at_once_while_it_waits(server: FakeApiServer, kind: str) -> None:
 
 
 def test_forgets_an_object_of_which_nothing_is_to_be_kept(server: FakeApiServer) -> None:
-    keep: Callable[[Object], dict[str, str] | None] = lambda obj: labels_of(obj) or None  # noqa: E731
+    def keep(obj: Object) -> dict[str, str] | None:
+        return labels_of(obj) or None
+
     server.put(NAMESPACES, "a", labels={"n": "1"})
     server.put(NAMESPACES, "never")
     with watching(server, transform=keep) as watcher:

@@ -1,4 +1,4 @@
-"""One leader at a time, in simulated time: clocks that differ, requests that get lost, processes that stand still."""
+"""One leader at a time, in simulated time: clocks differ, requests get lost, processes stop."""
 
 import logging
 import random

@@ -1,4 +1,4 @@
-"""The profiles that a cluster's webhook uses, as commands read them: objects, or the file that its Deployment mounts."""
+"""The profiles that a cluster's webhook uses: objects, or the file that its Deployment mounts."""
 
 from typing import Any
 
@@ -30,7 +30,17 @@ from webhook.world.profiles_read import (
 
 DEPLOYMENT = "/apis/apps/v1/namespaces/sys/deployments/fabric-injector-webhook"
 CONFIG = "/api/v1/namespaces/sys/configmaps/fabric-injector-config"
-CONFIGURATION = "apiVersion: config.fabric-injector.io/v1alpha1\nkind: Configuration\nmultus: {namespaceIsolation: true}\n"
+CONFIGURATION = """\
+apiVersion: config.fabric-injector.io/v1alpha1
+kind: Configuration
+multus: {namespaceIsolation: true}
+"""
+OBJECT = """\
+apiVersion: fabric-injector.io/v1alpha1
+kind: FabricProfile
+metadata: {name: a}
+spec: {}
+"""
 
 
 def read(server: FakeApiServer, place: ProfilesPlace | None = FROM_OBJECTS) -> ProfilesRead:
@@ -262,7 +272,7 @@ def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: Fake
     [
         ("multus: {defaultNetworks: 1}", "write FabricProfile or Configuration"),
         (
-            f"{CONFIGURATION}---\napiVersion: fabric-injector.io/v1alpha1\nkind: FabricProfile\nmetadata: {{name: a}}\nspec: {{}}",
+            f"{CONFIGURATION}---\n{OBJECT}",
             "write others elsewhere",
         ),
     ],
@@ -294,16 +304,14 @@ def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) ->
 def test_profiles_of_a_file_without_a_configuration_get_the_clusters(
     server: FakeApiServer,
 ) -> None:
-    objects = "{apiVersion: fabric-injector.io/v1alpha1, kind: FabricProfile, metadata: {name: a}, spec: {}}"
-    listed = f"{{kind: List, items: [{objects}]}}"
     reader = Reader(server.connection())
-    for content in (objects, listed):
+    for content in (OBJECT, as_text("a: {}")):
         server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
         found = beside_installed_settings(
             reader, "sys", read_file("f", content), FROM_OBJECTS
         ).known()
         assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
-    own = read_file("f", f"{CONFIGURATION.replace('true', 'false')}---\n{objects}")
+    own = read_file("f", f"{CONFIGURATION.replace('true', 'false')}---\n{OBJECT}")
     server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
     found = beside_installed_settings(reader, "sys", own, FROM_OBJECTS).known()
     assert found.multus == Multus()

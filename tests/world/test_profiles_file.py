@@ -1,4 +1,4 @@
-"""The profiles file on a real file system: symlink swaps as the kubelet makes them, renames, rewrites in place."""
+"""The profiles file on a real file system: symlink swaps, renames, rewrites in place."""
 
 import os
 import threading
