@@ -14,7 +14,7 @@ from webhook.control.claims import ClaimWatch
 from webhook.control.controller import Controller
 from webhook.control.events import PodRef
 from webhook.core import names
-from webhook.core.reconcile import Jobs
+from webhook.core.reconcile import Jobs, Unit
 from webhook.kube.catalogue import CLAIMS
 from webhook.kube.resource import Key
 
@@ -123,13 +123,14 @@ def test_a_sweep_that_fails_is_not_the_last(world: World, monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "SWEEP_SECONDS", 0.01)
     sweeps: list[int] = []
 
-    def broken(_jobs: Jobs) -> None:
+    def broken(_jobs: Jobs) -> list[Unit]:
         sweeps.append(1)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Jobs, "sweep", broken)
     with running(world):
-        wait_until(lambda: len(sweeps) > 2, "more sweeps")
+        wait_until(lambda: world.controller.checks()["pods"] == "", "the list")
+        monkeypatch.setattr(Jobs, "units", broken)
+        wait_until(lambda: len(sweeps) > 2, "more sweeps", 20)
 
 
 def test_counts_who_waits_and_for_how_long(world: World) -> None:
@@ -260,7 +261,7 @@ def test_keeps_nothing_of_claims_without_address(
     server: FakeApiServer,
 ) -> None:
     told: list[Key] = []
-    watch = ClaimWatch(server.connection(), told.extend)
+    watch = ClaimWatch(server.connection(), told.append)
     server.groups[CLAIMS] = ["v1"]
     world = World(server)
     put_claim(world, "gpu")

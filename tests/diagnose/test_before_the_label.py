@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.scenes import NOW, Scene, ago
+from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
 from webhook.core.reconcile import Suspect, read_member
 from webhook.core.reconcile.rank_zero import Survey
@@ -27,7 +27,7 @@ def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(
     scene.bind(master)
     member = read_member(worker)
     assert member is not None
-    survey = Survey([Suspect(member, None, "bert-master-0")], lambda: NOW)
+    survey = Survey([Suspect(member, None, "bert-master-0")])
     for pod in (master, worker):
         survey.add(pod)
     ruling = survey.rule(Suspect(member, None, "bert-master-0"), 12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from webhook.kube.connection import RequestFailed
 
@@ -68,6 +68,24 @@ class LeaderLoop:
     def may_write(self) -> bool:
         """Tell whether a write may begin now."""
         return not self._stopped.is_set() and self._leads()
+
+    def do_each(self, writes: Iterable[Callable[[], None]]) -> None:
+        """Do each of the writes while this replica leads; one that fails keeps no other from it.
+
+        Raises RequestFailed, the last one, once all are done or no connection is to be had.
+        """
+        failed: RequestFailed | None = None
+        for write in writes:
+            if not self.may_write():
+                break
+            try:
+                write()
+            except RequestFailed as error:
+                failed = error
+                if error.is_unconnected:
+                    break
+        if failed is not None:
+            raise failed
 
     def _run(self) -> None:
         seconds = 0.0

@@ -38,11 +38,13 @@ class ControllerMetrics(Metrics):
         )
         self.excessive = self.gauge(
             "fabric_injector_pods_excessive",
-            "Live pods that are not written to: more than 1,000 annotations, labels, finalizers or owners.",
+            "Live pods that are not written to: more than 1,000 annotations, labels, finalizers or "
+            "owners.",
         )
         self.passed_over = self.gauge(
             "fabric_injector_namespaces_passed_over",
-            "Namespaces without the profile's label in which pods carry the job label: nothing is done there.",
+            "Namespaces without the profile's label in which pods carry the job label: nothing is "
+            "done there.",
         )
         self.leader = self.gauge(
             "fabric_injector_leader", "1 on the replica that holds the Lease, else 0."

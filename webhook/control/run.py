@@ -42,8 +42,9 @@ _SERVICE_ACCOUNT_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount
 class ControllerSettings:
     """Hold the settings of ``fabric-injector control``.
 
-    *namespace* holds the Lease and the certificates, empty for the service account's own. *certificates*: keep those of *service*,
-    and publish their CA in *webhook_configuration*. *pod_opt_in*: see Controller.
+    *namespace* holds the Lease and the certificates, empty for the service account's own.
+    *certificates*: keep those of *service*, and publish their CA in *webhook_configuration*.
+    *pod_opt_in*: see Controller.
     """
 
     metrics_listen: ListenAddress
@@ -71,7 +72,8 @@ def run(
 ) -> None:
     """Run until SIGTERM or SIGINT.
 
-    *cluster_settings* gives what the Configuration says at present. *connect* gives the connection to the API server. Raises InputError for anything that keeps the controller from starting.
+    *cluster_settings* gives what the Configuration says at present, *connect* the connection to the
+    API server. Raises InputError for anything that keeps the controller from starting.
     """
     logs.configure()
     metrics = ControllerMetrics()
@@ -80,15 +82,8 @@ def run(
         contextlib.closing(connect()) as connection,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        runner.run(
-            _run(
-                connection,
-                replace(settings, namespace=settings.namespace or own_namespace()),
-                cluster_settings,
-                sock,
-                metrics,
-            )
-        )
+        own = replace(settings, namespace=settings.namespace or own_namespace())
+        runner.run(_run(connection, own, cluster_settings, sock, metrics))
 
 
 def own_namespace() -> str:
@@ -112,7 +107,6 @@ async def _run(
     metrics: ControllerMetrics,
 ) -> None:
     me, namespace = identity(), settings.namespace
-    recorder = EventRecorder(connection, host=me)
     leader: Leader
     controller: Controller
 
@@ -125,6 +119,7 @@ async def _run(
         claim_templates.wake()
 
     leader = Leader(connection, namespace, LEASE, me, on_change=changed)
+    recorder = EventRecorder(connection, leader.may_write, host=me)
     controller = Controller(
         connection,
         recorder.record,
@@ -159,12 +154,8 @@ async def _run(
     listener = Listener(sock, health, connections=100)
     stop = StopSignals().asked
     await listener.start()
-    log_fields(
-        log,
-        logging.INFO,
-        "controlling",
-        {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me},
-    )
+    told = {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
+    log_fields(log, logging.INFO, "controlling", told)
     writers: list[_Part] = [controller, profile_status, claim_templates]
     if settings.certificates:
         writers.append(_certificates(connection, settings, leader, metrics))

@@ -1,4 +1,4 @@
-"""Who is told which address, whatever the order in which things are seen; and that nothing is written twice."""
+"""Who is told which address, whatever the order in which things are seen."""
 
 import json
 import random
@@ -36,12 +36,11 @@ class Cluster:
         """Write what the units lack; return the names of the pods written to."""
         written = []
         for unit in units:
-            lacking = self.jobs.begin(unit)
+            lacking = self.jobs.publication(unit)
             if lacking is not None:
                 self.writes.append(lacking)
                 written.append(lacking.name)
                 self.pods[lacking.name]["metadata"]["annotations"].update(lacking.annotations)
-                self.jobs.wrote(lacking)
                 if shown:
                     assert self.show(self.pods[lacking.name]) == []
         return written
@@ -65,26 +64,12 @@ def test_a_job_is_told_once_rank_zero_has_an_address() -> None:
     assert cluster.jobs.units() == []
 
 
-def test_what_was_written_is_not_written_again_before_the_watch_shows_it() -> None:
+def test_what_another_hand_undid_is_written_again_at_once() -> None:
     cluster = Cluster()
-    worker, master = member_pod("w1"), member_pod("m", "master", address="10.0.0.1")
-    cluster.show(worker)
-    units = cluster.show(master)
-    stale = json.loads(json.dumps(worker))
-    assert cluster.carry_out(units, shown=False) == ["m", "w1"]
-    assert cluster.jobs.update(("ml", "w1"), read_member(stale)) == []
-    assert cluster.jobs.units() == []
-
-
-def test_what_another_hand_undid_is_written_again_after_two_sweeps() -> None:
-    cluster = Cluster()
-    cluster.show(member_pod("w1"))
-    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
-    cluster.carry_out(units, shown=False)
-    undone = member_pod("w1")
-    assert cluster.show(undone) == []
-    assert cluster.jobs.sweep() == []
-    assert [unit.name for unit in cluster.jobs.sweep()] == ["m", "w1"]
+    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
+    for undone in ({}, {names.MASTER_ADDR: "10.66.6.6"}):
+        assert cluster.carry_out(cluster.show(member_pod("w1", annotations=undone))) == ["w1"]
+        assert cluster.told("w1") == ("10.0.0.1", "10.0.0.1", None)
 
 
 @pytest.mark.parametrize("deleted_first", [True, False])
@@ -202,39 +187,6 @@ def test_rank_zeros_host_is_its_address_in_brackets_where_it_has_colons(
     assert cluster.told("w1") == (master, host, None)
 
 
-def test_what_another_hand_undid_while_it_was_written_is_written_again_at_once() -> None:
-    """The watch is at times faster than the answer to the write."""
-    cluster = Cluster()
-    worker = member_pod("w1")
-    cluster.show(worker)
-    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))[:1])
-    unit = Unit("ml", "j-1", "w1")
-    done = cluster.jobs.begin(unit)
-    assert done is not None
-    worker["metadata"]["annotations"] |= done.annotations
-    assert cluster.show(worker) == []
-    worker["metadata"]["annotations"] |= {names.MASTER_ADDR: "10.66.6.6"}
-    assert cluster.show(worker) == [unit]
-    cluster.jobs.wrote(done)
-    assert cluster.carry_out([unit]) == ["w1"]
-    assert cluster.told("w1") == ("10.0.0.1", "10.0.0.1", None)
-    assert cluster.jobs.begin(unit) is None
-
-
-def test_a_write_under_way_to_a_pod_that_is_gone_is_not_its_namesakes() -> None:
-    cluster = Cluster()
-    cluster.show(member_pod("w1"))
-    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))[:1])
-    unit = Unit("ml", "j-1", "w1")
-    done = cluster.jobs.begin(unit)
-    assert done is not None
-    cluster.hide("w1")
-    told = {names.MASTER_ADDR: "10.0.0.1", names.MASTER_HOST: "10.0.0.1"}
-    cluster.show(member_pod("w1", uid="again", annotations=told))
-    cluster.jobs.wrote(done)
-    assert cluster.show(member_pod("w1", uid="again")) == [unit]
-
-
 def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
     cluster = Cluster()
     cluster.show(member_pod("w1"))
@@ -244,24 +196,6 @@ def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
     lacking = cluster.jobs.publication(again[0])
     assert lacking is not None
     assert lacking.uid == "again"
-
-
-@pytest.mark.parametrize("gone_by_then", [True, False])
-def test_a_write_to_a_pod_that_is_gone_does_not_keep_its_namesake_waiting(
-    gone_by_then: bool,
-) -> None:
-    cluster = Cluster()
-    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
-    done = cluster.jobs.publication(units[0])
-    assert done is not None
-    if gone_by_then:
-        cluster.hide("m")
-    cluster.jobs.wrote(done)
-    if not gone_by_then:
-        cluster.hide("m")
-    assert [unit.name for unit in cluster.show(member_pod("m", "master", address="10.0.0.1"))] == [
-        "m"
-    ]
 
 
 def test_suspects_are_members_that_lack_an_address_each_with_its_rank_zero_and_its_name() -> None:
@@ -291,9 +225,7 @@ def test_labels_without_the_webhooks_annotation_publish_nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written_twice(
-    seed: int,
-) -> None:
+def test_whatever_happens_in_whatever_order_all_ends_well(seed: int) -> None:
     chance = random.Random(seed)
     cluster = Cluster()
     pending: list[Unit] = []
@@ -338,10 +270,6 @@ def test_whatever_happens_in_whatever_order_all_ends_well_and_nothing_is_written
     )
     assert {cluster.told(name)[0] for name in cluster.pods} == {told}
     assert cluster.jobs.units() == []
-    repeated = [
-        one for one, two in zip(cluster.writes, cluster.writes[1:], strict=False) if one == two
-    ]
-    assert repeated == []
 
 
 def test_waits() -> None:

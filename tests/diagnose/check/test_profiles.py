@@ -89,13 +89,13 @@ def test_tells_what_the_controller_found() -> None:
             ("NetworksFound", "False", "no default/x"),
             ("Ready", "False", "no default/x"),
         ),
-        profile("doubtful", 1, 1, ("DevicesOffered", "Unknown", ""), ("Ready", "True", "")),
+        profile("doubtful", 1, 1, ("ClaimsUsable", "Unknown", ""), ("Ready", "True", "")),
     ]
     assert told(read_objects("FabricProfiles", objects))[1:] == [
         "warn FabricProfile late: the controller has seen generation 2, and the object is at 3",
         "fail FabricProfile wrong: generation 4: Ready is False (no network); NetworksFound is False (default/x does not exist)",
         "fail FabricProfile once: generation 1: Ready is False; NetworksFound is False (no default/x)",
-        "warn FabricProfile doubtful: generation 1: DevicesOffered is Unknown (R)",
+        "warn FabricProfile doubtful: generation 1: ClaimsUsable is Unknown (R)",
         "ok FabricProfiles: 1 profile ready, says the controller: fine",
     ]
 

@@ -1,21 +1,22 @@
-"""Write what ``certs.rotation`` decides into the Secret and the caBundle, every few seconds while this process leads."""
+"""Write what ``certs.rotation`` decides, every few seconds while this process leads."""
 
 from __future__ import annotations
 
+import base64
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from certs.bundle import Bundle, read_bundle
 from certs.issue import CLOCK_SKEW
-from certs.pem import fingerprint
+from certs.pem import fingerprint, read_authorities
 from certs.rotation import Kind, Policy, Rotation, View, advance
-from webhook.control.certificates.ca_bundle import ca_bundle_patch, publish, trusted_everywhere
-from webhook.control.certificates.secret import SecretStore
+from webhook.control.certificates.secret import SecretStore, was_written
 from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names
+from webhook.core.model import Object
 from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.lease import WRITE_SECONDS
@@ -23,6 +24,7 @@ from webhook.kube.reader import Reader
 from webhook.kube.tls_secret import TlsSecret
 from webhook.kube.webhook_configuration import (
     WebhookConfiguration,
+    WebhookEntry,
     read_webhook_configuration,
     service_host,
 )
@@ -36,7 +38,7 @@ SOON_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class CertificateSettings:
-    """Hold where the certificates are kept; they are for *service* and for those that the configuration names."""
+    """Hold where certificates are kept; they are for *service* and the configuration's hosts."""
 
     namespace: str
     service: str = names.SERVICE
@@ -48,7 +50,8 @@ class CertificateSettings:
 class CertificateSync:
     """Renew and publish certificates in a thread of its own; nothing is written unless *may_write*.
 
-    *on_end* gets the kind and the end of what is in use, *on_write* the object and ``success``, ``conflict`` or ``error``.
+    *on_end* gets the kind and the end of what is in use, *on_write* the object and ``success``,
+    ``conflict`` or ``error``.
     """
 
     def __init__(
@@ -90,7 +93,8 @@ class CertificateSync:
     def turn(self) -> float:
         """Read, decide and write once; return the seconds until the next time.
 
-        The configuration is read before the Secret: whoever publishes another state in between makes our patch a conflict.
+        The configuration is read before the Secret: whoever publishes another state in between
+        makes our patch a conflict.
         """
         configuration = self._reader.find(
             WEBHOOK_CONFIGURATIONS, ("", self._settings.configuration), read_webhook_configuration
@@ -104,13 +108,9 @@ class CertificateSync:
             return self._leave(self._secret.title, secret.keeper)
         now = self._now()
         if (answered := self._secret.answered) and abs(wrong := now - answered) > CLOCK_SKEW:
-            minutes, way = (
-                abs(wrong).total_seconds() // 60,
-                "ahead of" if wrong > timedelta(0) else "behind",
-            )
-            self._log_once(
-                f"this clock is {minutes:.0f} min {way} the API server's: nothing is issued until it is right"
-            )
+            way = "ahead of" if wrong > timedelta(0) else "behind"
+            by = f"{abs(wrong).total_seconds() // 60:.0f} min {way} the API server's"
+            self._log_once(f"this clock is {by}: nothing is issued until it is right")
             return self._period
         step = self._decide(configuration, secret, now)
         changed = self._write_secret(secret, step)
@@ -125,23 +125,21 @@ class CertificateSync:
         entries = configuration.entries if configuration else ()
         ca_bundle = b"\n".join(entry.ca_bundle for entry in entries)
         bundle = read_bundle(secret.data, ca_bundle)
-        trusted = trusted_everywhere(entries)
+        trusted = _trusted_everywhere(entries)
         if configuration is None:
             # no API server calls the webhook, so that none would refuse a certificate of a new CA
             trusted = set(map(fingerprint, bundle.authorities))
         at = self._monotonic()
         self._published = {key: self._published.get(key, at) for key in trusted}
         age = {key: timedelta(seconds=at - since) for key, since in self._published.items()}
-        called = {
-            service_host(self._settings.service, self._settings.namespace),
-            *(entry.host for entry in entries),
-        }
+        own = service_host(self._settings.service, self._settings.namespace)
+        called = {own, *(entry.host for entry in entries)} - {""}
         asked = next((kind for kind in Kind if kind == secret.asked), None)
         return advance(
             bundle,
             View(ca_bundle, age),
             now,
-            names=frozenset(called - {""}),
+            names=frozenset(called),
             policy=self._settings.policy,
             asked=asked,
         )
@@ -159,19 +157,27 @@ class CertificateSync:
         return True if done else None
 
     def _publish(self, configuration: WebhookConfiguration, bundle: Bundle) -> bool:
-        """Write the CAs into every entry that has others; return False where they could not be written now."""
-        patch = ca_bundle_patch(configuration, bundle.ca_bundle)
+        """Write the CAs into every entry that has others; return False where that was not done."""
+        patch = _ca_bundle_patch(configuration, bundle.ca_bundle)
         if not patch:
             return True
         if not self._loop.may_write():
             return False
-        done = self._count("configuration", lambda: publish(self._connection, configuration, patch))
-        if done:
-            log.info(
-                "certificates: caBundle of %s holds %d CA",
-                configuration.name,
-                len(bundle.authorities),
+
+        def send() -> bool:
+            response = self._connection.request(
+                "PATCH",
+                WEBHOOK_CONFIGURATIONS.object_path(("", configuration.name)),
+                body=patch,
+                headers={"Content-Type": "application/json-patch+json"},
+                timeout=WRITE_SECONDS,
             )
+            return was_written(response)
+
+        done = self._count("configuration", send)
+        if done:
+            count, name = len(bundle.authorities), configuration.name
+            log.info("certificates: caBundle of %s holds %d CA", name, count)
         return done
 
     def _count(self, what: str, write: Callable[[], bool]) -> bool:
@@ -189,17 +195,14 @@ class CertificateSync:
             self._on_end(Kind.AUTHORITY, signing.not_valid_after_utc)
         if leaf:
             self._on_end(Kind.SERVING, leaf.not_valid_after_utc)
-        absent = (
-            ""
-            if configuration
-            else f"there is no MutatingWebhookConfiguration {self._settings.configuration} yet"
-        )
-        self._log_once("; ".join(filter(None, (absent, step.waiting))), level=logging.INFO)
+        name = self._settings.configuration
+        absent = f"there is no MutatingWebhookConfiguration {name} yet"
+        told = ("" if configuration else absent, step.waiting)
+        self._log_once("; ".join(filter(None, told)), level=logging.INFO)
 
     def _leave(self, what: str, keeper: str) -> float:
-        self._log_once(
-            f"{what} is left to {keeper}, whose annotation it carries", level=logging.INFO
-        )
+        told = f"{what} is left to {keeper}, whose annotation it carries"
+        self._log_once(told, level=logging.INFO)
         return self._period
 
     def _log_once(self, text: str, *, level: int = logging.ERROR) -> None:
@@ -207,3 +210,25 @@ class CertificateSync:
         if text and text != self._told:
             log.log(level, "certificates: %s", text)
         self._told = text
+
+
+def _trusted_everywhere(entries: Iterable[WebhookEntry]) -> set[str]:
+    """Return the fingerprints of the authorities that every entry trusts."""
+    trusted = [{fingerprint(each) for each in read_authorities(one.ca_bundle)} for one in entries]
+    return set.intersection(*trusted) if trusted else set()
+
+
+def _ca_bundle_patch(configuration: WebhookConfiguration, ca_bundle: bytes) -> list[Object]:
+    """Return the JSON patch for the entries that trust something else; empty if none does.
+
+    It fits this version of the object only.
+    """
+    value = base64.b64encode(ca_bundle).decode()
+    changes: list[Object] = [
+        {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": value}
+        for index, entry in enumerate(configuration.entries)
+        if entry.ca_bundle != ca_bundle
+    ]
+    version = configuration.resource_version
+    fits = {"op": "add", "path": "/metadata/resourceVersion", "value": version}
+    return [fits, *changes] if changes else []

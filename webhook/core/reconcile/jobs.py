@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from webhook.core import names
-from webhook.core.reconcile.member import Fate, Member, host_form
+from webhook.core.reconcile.member import Fate, Member, Unit, host_form
 from webhook.core.reconcile.rank_zero import Suspect
 
 PodKey: TypeAlias = tuple[str, str]
@@ -23,7 +24,7 @@ class Publication(NamedTuple):
 
 
 def newest_master(members: Iterable[Member]) -> Member | None:
-    """Return the rank 0 that counts: of several live ones the newest, by (creationTimestamp, uid)."""
+    """Return the rank 0 that counts: of several live ones the newest, by creation and uid."""
     masters = [member for member in members if member.is_master]
     return max(masters, key=lambda member: (member.created, member.uid), default=None)
 
@@ -33,9 +34,10 @@ def publication(
 ) -> Publication | None:
     """Return the write that a live member lacks; None where all is published.
 
-    Published values are replaced, never emptied: while a new rank 0 has no address yet, its members keep the former one's. *fate*: what
-    was decided about a member that waits for an address that is not there, None where nothing was: what it was told then stays.
-    *name*: rank 0's, for a member that was given none of its own.
+    Published values are replaced, never emptied: while a new rank 0 has no address yet, its members
+    keep the former one's. *fate*: what was decided about a member that waits for an address that is
+    not there, None where nothing was: what it was told then stays. *name*: rank 0's, for a member
+    that was given none of its own.
     """
     told, own = member.published, member.secondary.address
     annotations = {}
@@ -61,123 +63,83 @@ def publication(
     return Publication(member.namespace, member.name, member.uid, annotations)
 
 
-class Unit(NamedTuple):
-    """Name one pod that may lack an address."""
-
-    namespace: str
-    job: str
-    name: str
-
-
+@dataclass(slots=True)
 class _Job:
-    __slots__ = ("fates", "masters", "members", "rank_zero")
+    """Hold live members by name, their rank 0, and what was decided about them, by uid."""
 
-    def __init__(self) -> None:
-        self.members: dict[str, Member] = {}
-        self.masters: set[str] = set()
-        self.rank_zero: Member | None = None
-        self.fates: dict[str, Fate] = {}
+    members: dict[str, Member] = field(default_factory=dict)
+    rank_zero: Member | None = None
+    fates: Mapping[str, Fate] = field(default_factory=dict)
 
     @property
     def address(self) -> str:
         return self.rank_zero.secondary.address if self.rank_zero is not None else ""
 
-    def units(self, key: JobKey) -> list[Unit]:
-        """Return its pods, rank 0 first."""
-        return [Unit(*key, name) for name in (*self.masters, *self.members)]
-
     @property
     def name(self) -> str:
         return next((one.master_name for one in self.members.values() if one.master_name), "")
 
+    def lacks(self, member: Member) -> Publication | None:
+        """Return what a member lacks."""
+        if member.is_excessive:
+            return None
+        fate = self.fates.get(member.uid)
+        name = self.name if fate is not None and fate.by_name else ""
+        return publication(member, self.address, fate, name)
+
+    def lacking(self, members: Iterable[Member] | None = None) -> list[Unit]:
+        """Return those of the *members*, or of all, that lack something, rank 0 first."""
+        among = self.members.values() if members is None else members
+        first = sorted(among, key=lambda member: not member.is_master)
+        return [member.unit for member in first if self.lacks(member) is not None]
+
 
 class Jobs:
-    """Index live members by (namespace, job). Not safe to share between threads.
-
-    What was written stays remembered until the watch shows it, so that nothing is written twice.
-    """
+    """Index live members by (namespace, job). Not safe to share between threads."""
 
     def __init__(self) -> None:
         self._jobs: dict[JobKey, _Job] = {}
-        self._member_of: dict[PodKey, Member] = {}
-        self._written: dict[PodKey, Publication] = {}
-        self._overdue: dict[PodKey, Publication] = {}
-        self._under_way: dict[PodKey, Publication | None] = {}
+        self._members: dict[PodKey, Member] = {}
 
     def update(self, pod: PodKey, member: Member | None) -> list[Unit]:
-        """Put the *pod* (namespace, name) in, or take it out; return the pods to look at, rank 0 first.
+        """Put the *pod* (namespace, name) in, or take it out; return the pods that lack something.
 
-        A change of rank 0's address concerns all members, any other change the pod itself.
+        A change of rank 0's address concerns all members, rank 0 first, any other change the pod
+        itself.
         """
-        former = self._member_of.pop(pod, None)
-        if former is not None:
-            self._remove(pod, former, member)
-        concerned: list[Unit] = []
+        former = self._members.pop(pod, None)
         if member is not None:
-            self._member_of[pod] = member
-            job = self._jobs.setdefault((member.namespace, member.job), _Job())
-            job.members[member.name] = member
-            if member.is_master:
-                job.masters.add(member.name)
-            self._forget_written(pod, member)
-            concerned.append(Unit(member.namespace, member.job, member.name))
+            self._members[pod] = member
+            key = member.namespace, member.job
+            self._jobs.setdefault(key, _Job()).members[member.name] = member
+        if former is not None and (member is None or member.job != former.job):
+            self._leave(former)
+        lacking: list[Unit] = []
         masters = [one for one in (former, member) if one is not None and one.is_master]
         for key in {(one.namespace, one.job) for one in masters}:
-            concerned += self._refresh(key)
-        return self._lacking(concerned)
+            lacking += self._refresh(key)
+        if member is not None and member.unit not in lacking:
+            lacking += self._jobs[member.namespace, member.job].lacking([member])
+        return lacking
 
     def publication(self, unit: Unit) -> Publication | None:
-        """Return what the pod lacks and has not been written; None where that is nothing, or the pod is no longer a member."""
-        member = self._member_of.get((unit.namespace, unit.name))
-        if member is None or member.job != unit.job or member.is_excessive:
+        """Return what a pod lacks now; None where that is nothing, or it is no longer a member."""
+        member = self._members.get((unit.namespace, unit.name))
+        if member is None or member.job != unit.job:
             return None
-        job = self._jobs[unit.namespace, unit.job]
-        fate = job.fates.get(member.uid)
-        name = job.name if fate is not None and fate.by_name else ""
-        wanted = publication(member, job.address, fate, name)
-        written = self._written.get((unit.namespace, unit.name))
-        if wanted is None or written is None or written.uid != wanted.uid:
-            return wanted
-        done, all_wanted = written.annotations, wanted.annotations.items()
-        rest = {key: value for key, value in all_wanted if done.get(key) != value}
-        return wanted._replace(annotations=rest) if rest else None
-
-    def begin(self, unit: Unit) -> Publication | None:
-        """Return what is written to the pod now; the watch may show that, and what another hand makes of it, before ``wrote``."""
-        wanted = self.publication(unit)
-        if wanted is not None:
-            self._under_way[unit.namespace, unit.name] = wanted
-        return wanted
-
-    def wrote(self, done: Publication) -> None:
-        """Remember a write that the watch has not shown yet."""
-        key = (done.namespace, done.name)
-        if self._under_way.pop(key, done) is None:
-            return
-        member = self._member_of.get(key)
-        if member is None or member.uid != done.uid:
-            return
-        before = self._written.get(key)
-        earlier = before.annotations if before is not None and before.uid == done.uid else {}
-        self._written[key] = done._replace(annotations={**earlier, **done.annotations})
-        self._forget_written(key, member)
-
-    def sweep(self) -> list[Unit]:
-        """Forget what was written before the last sweep and never shown: another hand has undone it. Return those pods."""
-        overdue = [key for key, done in self._overdue.items() if self._written.get(key) is done]
-        for key in overdue:
-            del self._written[key]
-        self._overdue = dict(self._written)
-        there = [self._member_of[key] for key in overdue if key in self._member_of]
-        return self._lacking(Unit(one.namespace, one.job, one.name) for one in there)
+        return self._jobs[unit.namespace, unit.job].lacks(member)
 
     def units(self) -> list[Unit]:
-        """Return all pods that lack an address now: what a new leader begins with."""
-        return self._lacking(unit for key, job in self._jobs.items() for unit in job.units(key))
+        """Return all pods that lack something now: what a new leader begins with."""
+        return [unit for job in self._jobs.values() for unit in job.lacking()]
 
-    def members(self) -> Iterator[Member]:
-        """Yield every live member."""
-        return iter(self._member_of.values())
+    def member(self, pod: PodKey) -> Member | None:
+        """Return the live member of this namespace and name."""
+        return self._members.get(pod)
+
+    def members(self) -> list[Member]:
+        """Return every live member."""
+        return list(self._members.values())
 
     def suspects(self) -> list[Suspect]:
         """Return the members that lack an address, or whose network-status is faulty."""
@@ -194,58 +156,36 @@ class Jobs:
     ) -> list[Unit]:
         """Take what was decided about the members of a job, by uid; return the pods to write to.
 
-        *rank_zero*: the one that the decision is about. Where the job has another by now, or none, nothing is taken.
+        *rank_zero*: the one that the decision is about. Where the job has another by now, or none,
+        nothing is taken.
         """
         job = self._jobs.get(key)
         if job is None or (job.rank_zero and job.rank_zero.uid) != (rank_zero and rank_zero.uid):
             return []
         job.fates = dict(fates)
-        concerned = [one for one in job.members.values() if one.uid in job.fates]
-        return self._lacking(Unit(*key, one.name) for one in concerned)
+        return job.lacking(one for one in job.members.values() if one.uid in fates)
 
-    def _lacking(self, units: Iterable[Unit]) -> list[Unit]:
-        return [unit for unit in dict.fromkeys(units) if self.publication(unit) is not None]
-
-    def _remove(self, pod: PodKey, former: Member, member: Member | None) -> None:
-        key = (former.namespace, former.job)
-        job = self._jobs[key]
-        del job.members[former.name]
-        job.masters.discard(former.name)
-        if not job.members and (member is None or (member.namespace, member.job) != key):
+    def _leave(self, former: Member) -> None:
+        key = former.namespace, former.job
+        del self._jobs[key].members[former.name]
+        if not self._jobs[key].members:
             del self._jobs[key]
-        if member is None or member.uid != former.uid:
-            self._written.pop(pod, None)
-            self._under_way.pop(pod, None)
 
     def _refresh(self, key: JobKey) -> list[Unit]:
-        """Find rank 0 anew; return the members to look at where its address is another. One that is unknown changes nothing."""
+        """Find rank 0 again; return the members that lack something where it is another.
+
+        One whose address is unknown changes nothing.
+        """
         job = self._jobs.get(key)
         if job is None:
             return []
-        before = job.rank_zero
-        job.rank_zero = newest_master(job.members[name] for name in job.masters)
+        before, job.rank_zero = job.rank_zero, newest_master(job.members.values())
         if _known_of(before) == _known_of(job.rank_zero):
             return []
         # what was decided held for the former one; of a new one nothing is known to be wrong
         ended = [one.uid for one in job.members.values() if one.published.wait_ends]
         job.fates = dict.fromkeys(ended, Fate()) if job.rank_zero is not None else {}
-        return job.units(key) if job.address or job.fates else []
-
-    def _forget_written(self, pod: PodKey, member: Member) -> None:
-        """Forget what the watch shows by now."""
-        shown = member.published.annotations()
-        under_way = self._under_way.get(pod)
-        if under_way is not None and _is_shown(under_way, member, shown):
-            self._under_way[pod] = None
-        written = self._written.get(pod)
-        if written is None:
-            return
-        if written.uid != member.uid or _is_shown(written, member, shown):
-            del self._written[pod]
-
-
-def _is_shown(done: Publication, member: Member, shown: Mapping[str, str]) -> bool:
-    return done.uid == member.uid and done.annotations.items() <= shown.items()
+        return job.lacking() if job.address or job.fates else []
 
 
 def _known_of(rank_zero: Member | None) -> object:

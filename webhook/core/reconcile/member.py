@@ -18,11 +18,11 @@ _MASTER_ADDR = names.MASTER_ADDR.removeprefix(names.PREFIX)
 _LOCAL_ADDR = names.LOCAL_ADDR.removeprefix(names.PREFIX)
 _DEVICES = {key.removeprefix(names.PREFIX) for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES)}
 MOST_ENTRIES = 1000
-"""How many annotations, labels, finalizers or owners a pod may have to be written to: a write of 20,000 costs the API server a second,
-and the policy as much again. The policy refuses it too."""
+"""How many annotations, labels, finalizers or owners a pod may have to be written to: a write of
+20,000 costs the API server a second. The admission policy refuses it too."""
 _COUNTED = ("annotations", "labels", "finalizers", "ownerReferences")
 MAX_NAME = 255
-"""Longest address or name, in brackets, that is kept. What is longer was not written by us, and is kept as OTHER."""
+"""Longest address or name, in brackets, that is kept; what is longer is not ours, and is OTHER."""
 MAX_CAUSE = 2048
 _HOST = re.compile(r"[0-9A-Za-z_][-0-9A-Za-z_.]*|\[?[0-9A-Fa-f:.]+\]?")
 """An address or a DNS name, as policy fabric-injector-addresses has it."""
@@ -35,8 +35,19 @@ _WRITTEN = {
 """The annotations that the controller writes, and how much of each is kept."""
 
 
+class Unit(NamedTuple):
+    """Name one pod that may lack an address."""
+
+    namespace: str
+    job: str
+    name: str
+
+
 class Fate(NamedTuple):
-    """Say what becomes of a member that waits for rank 0. *cause*: why its wait ends. *by_name*: it gets rank 0's name instead."""
+    """Say what becomes of a member that waits for rank 0.
+
+    *cause*: why its wait ends. *by_name*: it gets rank 0's name instead.
+    """
 
     cause: str = ""
     by_name: bool = False
@@ -60,13 +71,14 @@ class Published(NamedTuple):
 class Member(NamedTuple):
     """Describe a live pod that carries the job label.
 
-    *secondary*: its address on the rendezvous network, as its *source* tells, Multus' network-status or another. *reported*: that tells
-    something. *wanted*: ``namespace/name@interface``, empty where the annotation that says so is missing or unreadable.
-    *takes_master_address*, *takes_local_address*: the pod waits for rank 0's address, and for its own. *master_name*: rank 0's name, as
-    its variables held it. *fails_without_rank_zero*: its wait ends, where others would get that name. *is_excessive*: it has more
-    annotations, labels, finalizers or owners than are written to. *devices*: the annotations of its RDMA devices that it waits for, and
-    what is to stand there, which is empty until network-status is there; most pods wait for none. *rendezvous_network*: the
-    annotation from which *wanted* was read, of a pod whose address its claims tell.
+    *secondary*: its address on the rendezvous network, as its *source* tells; *reported*: that
+    tells something. *wanted*: ``namespace/name@interface``, empty where the annotation that says so
+    is missing or unreadable. *takes_master_address*, *takes_local_address*: it waits for rank 0's
+    address, for its own. *master_name*: rank 0's, as its variables held it.
+    *fails_without_rank_zero*: its wait ends, where others would get that name. *is_excessive*: it
+    has more than MOST_ENTRIES of something. *devices*: the annotations of its RDMA devices that it
+    waits for, and what is to stand there, empty until network-status is there.
+    *rendezvous_network*: the annotation that *wanted* is read from, where claims tell the address.
     """
 
     namespace: str
@@ -89,45 +101,54 @@ class Member(NamedTuple):
     rendezvous_network: str = ""
 
     @property
+    def unit(self) -> Unit:
+        """Return what the pod is queued as."""
+        return Unit(self.namespace, self.job, self.name)
+
+    @property
     def source(self) -> Source:
         """Return where its address is told."""
         return source_named(self.source_name)
 
     @property
     def has_claims(self) -> bool:
-        """Tell whether its address is told by its ResourceClaims, which `beside_claims` then adds."""
+        """Tell whether its ResourceClaims tell its address, which `beside_claims` adds."""
         return self.source_name == claim.NAME
-
-    @property
-    def waits(self) -> bool:
-        """Tell whether an address that the pod's wait step needs, or the names of its devices, are still missing.
-
-        A pod without the webhook's annotation has no wait step: somebody else gave it the label.
-        """
-        lacks_own = self.takes_local_address and not self.published.local_addr
-        told = self.published.annotations() if self.devices else {}
-        lacks_devices = any(not told[key] for key, _ in self.devices)
-        return self.waits_for_rank_zero or (bool(self.wanted) and (lacks_own or lacks_devices))
-
-    @property
-    def lacks_own_address(self) -> bool:
-        """Tell a pod that waits for its own address, and has none."""
-        waits = self.takes_local_address and not self.published.local_addr
-        return bool(self.wanted) and waits and not self.secondary.address
-
-    @property
-    def is_suspicious(self) -> bool:
-        """Tell a pod that has no usable address on the network that its variables name, or has it elsewhere."""
-        return bool(self.wanted) and (not self.secondary.address or bool(self.secondary.interface))
 
     @property
     def waits_for_rank_zero(self) -> bool:
         """Tell whether rank 0's address is what is missing; rank 0 itself waits for it too."""
         return bool(self.wanted) and self.takes_master_address and not self.published.master_addr
 
+    @property
+    def waits(self) -> bool:
+        """Tell whether an address or the devices that the pod's wait step needs are missing.
+
+        A pod without the webhook's annotation has no wait step: somebody else gave it the label.
+        """
+        told = self.published.annotations() if self.devices else {}
+        lacks_devices = any(not told[key] for key, _ in self.devices)
+        return self.waits_for_rank_zero or (
+            bool(self.wanted) and (self._waits_for_own_address or lacks_devices)
+        )
+
+    @property
+    def lacks_own_address(self) -> bool:
+        """Tell a pod that waits for its own address, and has none."""
+        return bool(self.wanted) and self._waits_for_own_address and not self.secondary.address
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Tell a pod without a usable address on the wanted network, or with it elsewhere."""
+        return bool(self.wanted) and (not self.secondary.address or bool(self.secondary.interface))
+
+    @property
+    def _waits_for_own_address(self) -> bool:
+        return self.takes_local_address and not self.published.local_addr
+
 
 def read_member(obj: Object) -> Member | None:
-    """Read a pod's metadata; None for a pod without the job label and for one that is being deleted.
+    """Read a pod's metadata; None for one without the job label, or that is being deleted.
 
     Finished pods never come here: the watch's field selector leaves them out.
     """
@@ -171,8 +192,9 @@ def read_member(obj: Object) -> Member | None:
 def beside_claims(member: Member, told: str) -> Member:
     """Return the member with what its claims tell, as `claim.tell` has written it.
 
-    An address that is published stays while it is one of the pod's: of two devices, the second may be told first. While nothing is told
-    of the wanted one, it counts as unreported: the driver may still write it.
+    An address that is published stays while it is one of the pod's: of two devices, the second may
+    be told first. While nothing is told of the wanted one, it counts as unreported: the driver may
+    still write it.
     """
     wanted = claim.parse_wanted(member.rendezvous_network)
     if wanted is None or not told:
@@ -186,7 +208,7 @@ def beside_claims(member: Member, told: str) -> Member:
 
 
 def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], ...]:
-    """Return what is to be published of the pod's RDMA devices; nothing where network-status is not there yet."""
+    """Return what is to be published of the pod's RDMA devices, empty before network-status."""
     status = multus.WORDS.read(annotations)
     found = rdma_devices(status)
     written = {names.NCCL_IB_HCA: nccl_ib_hca, names.UCX_NET_DEVICES: ucx_net_devices}
