@@ -268,7 +268,7 @@ HOSTS = ["localhost", "api.example"]
 def test_shows_its_client_certificate(tmp_path: Path) -> None:
     folder = Authority("test").write(tmp_path / "server")
     client = Authority("clients").write_client(tmp_path / "client", "me")
-    pair = {"certificate": client / "tls.crt", "key": client / "tls.key"}
+    pair: Any = {"certificate": client / "tls.crt", "key": client / "tls.key"}
     with FakeApiServer(_serving(folder, client / "ca.crt")) as server:
         credentials = Credentials("t", server.url, ca=folder / "ca.crt")
         assert Connection(replace(credentials, **pair)).request("GET", NAMESPACES).status == 200
