@@ -1,4 +1,4 @@
-"""What rotation decides, one situation at a time; tests/certs/test_simulation.py lets years pass."""
+"""What rotation decides, one situation at a time; test_simulation.py lets years pass."""
 
 from datetime import timedelta
 

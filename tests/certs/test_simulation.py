@@ -1,4 +1,4 @@
-"""Rotation over simulated years: each certificate that may be served chains to each caBundle that may be seen."""
+"""Rotation over simulated years: each leaf that may be served chains to each caBundle."""
 
 import random
 from collections.abc import Mapping

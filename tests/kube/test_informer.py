@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -171,34 +171,40 @@ def test_resumes_from_the_last_bookmark(server: FakeApiServer) -> None:
         assert watcher.restarts == [Restart.ENDED]
 
 
-def test_resumes_without_a_list_after_a_cut_in_the_middle_of_a_line(server: FakeApiServer) -> None:
-    server.misbehave(
-        "watch", NAMESPACES, lines(b'{"type":"ADDED","object":{"metadata":{"na', then="cut")
-    )
-    with watching(server) as watcher:
-        wait_until(lambda: watches(server) >= 2, "the second watch")
-        server.put(NAMESPACES, "a")
-        wait_until(lambda: "a" in watcher.items, "the change")
-        assert len(server.asked("list")) == 1
-        assert watcher.restarts == [Restart.BROKEN]
-
-
-def test_ends_a_half_open_connection(
-    server: FakeApiServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    server.misbehave("watch", NAMESPACES, lines(then="hang"))
-    with watching(server, uniform=lambda low, high: 0.0, silence_seconds=0.2) as watcher:
-        wait_until(lambda: watches(server) >= 2, "the second watch")
-        assert watcher.restarts[0] == Restart.BROKEN
-        assert "GET /api/v1/namespaces: Read timed out" in caplog.text
-        assert len(server.asked("list")) == 1
-
-
-@pytest.mark.parametrize(
-    "behaviour", [expired, status(410, "too old resource version")], ids=["in the stream", "status"]
+@table(
+    "behaviour, restart, lists",
+    {
+        "cut within a line": (
+            lines(b'{"type":"ADDED","object":{"metadata":{"na', then="cut"),
+            Restart.BROKEN,
+            1,
+        ),
+        "silence": (lines(then="hang"), Restart.BROKEN, 1),
+        "410": (status(410, "too old resource version"), Restart.EXPIRED, 2),
+        "410 in the stream": (expired, Restart.EXPIRED, 2),
+        "no JSON": (lines(b"<html>\n", then="hang"), Restart.INVALID, 2),
+        "no object": (lines(b"[]\n", then="hang"), Restart.INVALID, 2),
+        "no object in it": (lines(b'{"type":"ADDED"}\n', then="hang"), Restart.INVALID, 2),
+        "no metadata": (
+            lines(b'{"type":"ADDED","object":{"metadata":7}}\n', then="hang"),
+            Restart.INVALID,
+            2,
+        ),
+        "deep": (lines(b"[" * 100_000 + b"\n", then="hang"), Restart.INVALID, 2),
+        "error": (
+            lines(b'{"type":"ERROR","object":{"code":500,"message":"etcd"}}\n', then="hang"),
+            Restart.REFUSED,
+            2,
+        ),
+        "empty error": (
+            lines(b'{"type":"ERROR","object":null}\n', then="hang"),
+            Restart.INVALID,
+            2,
+        ),
+    },
 )
-def test_lists_again_and_reports_what_is_gone_where_the_version_expired(
-    server: FakeApiServer, behaviour: Any
+def test_misses_nothing_where_a_watch_ends_by(
+    server: FakeApiServer, behaviour: Any, restart: Restart, lists: int
 ) -> None:
     server.put(NAMESPACES, "gone")
     server.put(NAMESPACES, "stays", labels={"n": "1"})
@@ -210,31 +216,12 @@ def test_lists_again_and_reports_what_is_gone_where_the_version_expired(
         behaviour(exchange)
 
     server.misbehave("watch", NAMESPACES, change_meanwhile)
-    with watching(server) as watcher:
-        wait_until(lambda: watches(server) >= 2, "the second watch")
+    with watching(server, uniform=lambda low, high: 0.0, silence_seconds=0.2) as watcher:
+        wait_until(lambda: "new" in watcher.items, "what happened meanwhile")
         assert watcher.items == {"stays": {"n": "2"}, "new": {}}
         assert watcher.changes[2:] == [("gone", None), ("stays", {"n": "2"}), ("new", {})]
-        assert watcher.restarts == [Restart.EXPIRED]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        pytest.param(b"<html>\n", id="no JSON"),
-        pytest.param(b"[]\n", id="no object"),
-        pytest.param(b'{"type":"ADDED"}\n', id="no object in it"),
-        pytest.param(b'{"type":"ADDED","object":{"metadata":7}}\n', id="no metadata"),
-        pytest.param(b"[" * 100_000 + b"\n", id="deep"),
-        pytest.param(b'{"type":"ERROR","object":{"code":500,"message":"etcd"}}\n', id="error"),
-        pytest.param(b'{"type":"ERROR","object":null}\n', id="empty error"),
-    ],
-)
-def test_lists_again_after_a_line_that_is_no_event(server: FakeApiServer, line: bytes) -> None:
-    server.misbehave("watch", NAMESPACES, lines(line, then="hang"))
-    with watching(server) as watcher:
-        wait_until(lambda: watches(server) >= 2, "the second watch")
-        assert len(server.asked("list")) == 2
-        assert len(watcher.restarts) == len(watcher.pauses) == 1
+        assert watcher.restarts[0] == restart
+        assert len(server.asked("list")) == lists
 
 
 def test_goes_on_past_broken_objects(
@@ -251,7 +238,8 @@ def test_goes_on_past_broken_objects(
         "watch",
         NAMESPACES,
         lines(
-            b'{"type":"ADDED","object":{"metadata":{}}}\n{"type":"STRANGE","object":{"metadata":{}}}\n'
+            b'{"type":"ADDED","object":{"metadata":{}}}\n'
+            b'{"type":"STRANGE","object":{"metadata":{}}}\n'
         ),
     )
     with watching(server, transform=picky) as watcher, caplog.at_level(logging.WARNING):
@@ -274,19 +262,6 @@ def test_fills_no_log_where_no_object_is_readable(
     with watching(server, transform=fail), caplog.at_level(logging.WARNING):
         wait_until(lambda: watches(server), "the watch")
     assert caplog.text.count("cannot be read") == 5
-
-
-def test_survives_a_listener_that_fails(server: FakeApiServer) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("listener")
-
-    server.put(NAMESPACES, "a")
-    watcher = Watcher(server)
-    watcher.informer._on_change = fail
-    watcher.informer.start()
-    wait_until(lambda: watches(server), "the watch")
-    assert watcher.items == {"a": {}}
-    watcher.informer.stop()
 
 
 def test_waits_as_long_as_429_says(server: FakeApiServer) -> None:
@@ -426,6 +401,7 @@ def test_does_not_take_a_strange_page_for_an_empty_list(server: FakeApiServer, b
 def test_survives_what_nobody_thought_of(
     server: FakeApiServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Neither a failure of its own nor one of its listener ends the thread."""
     failures = [MemoryError("no room")]
     list_objects = Informer._list
 
@@ -434,11 +410,17 @@ def test_survives_what_nobody_thought_of(
             raise failures.pop()
         return list_objects(informer)
 
+    def fail(*_: object) -> None:
+        raise RuntimeError("listener")
+
+    server.put(NAMESPACES, "a")
     monkeypatch.setattr(Informer, "_list", fail_first)
-    with watching(server) as watcher:
-        wait_until(lambda: watcher.informer.synced, "the list")
+    with watching(server, on_listed=fail) as watcher:
+        wait_until(lambda: watches(server), "the watch")
         assert watcher.restarts == [Restart.INVALID]
+        assert watcher.items == {"a": {}}
     assert "watch of namespaces: unexpected failure" in caplog.text
+    assert "namespaces list: change not handled" in caplog.text
 
 
 @pytest.mark.parametrize("kind", ["list", "watch"])
@@ -454,7 +436,9 @@ def test_stops_at_once_while_it_waits(server: FakeApiServer, kind: str) -> None:
 
 
 def test_forgets_an_object_of_which_nothing_is_to_be_kept(server: FakeApiServer) -> None:
-    keep: Callable[[Object], dict[str, str] | None] = lambda obj: labels_of(obj) or None  # noqa: E731
+    def keep(obj: Object) -> dict[str, str] | None:
+        return labels_of(obj) or None
+
     server.put(NAMESPACES, "a", labels={"n": "1"})
     server.put(NAMESPACES, "never")
     with watching(server, transform=keep) as watcher:

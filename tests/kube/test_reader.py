@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -209,7 +210,8 @@ def test_a_name_cannot_leave_its_place_in_the_path(server: FakeApiServer, reader
 def test_takes_the_time_from_the_api_server(server: FakeApiServer, reader: Reader) -> None:
     def timed(date: str) -> Behaviour:
         def behave(exchange: Exchange) -> None:
-            exchange._handler.date_time_string = lambda timestamp=None: date  # type: ignore[method-assign]
+            handler: Any = exchange._handler
+            handler.date_time_string = lambda timestamp=None: date
             page()(exchange)
 
         return behave

@@ -86,7 +86,8 @@ def _write(file: Path, text: str) -> Path:
 
 
 def test_reads_scalars_as_kubernetes_tools_do(tmp_path: Path) -> None:
-    text = "{kind: Namespace, metadata: {name: ml, labels: {istio.io/rev: 12:30, istio-injection: 2026-11-21}}}"
+    labels = "{istio.io/rev: 12:30, istio-injection: 2026-11-21}"
+    text = f"{{kind: Namespace, metadata: {{name: ml, labels: {labels}}}}}"
     assert world(tmp_path, text).namespace("ml") == Namespace(
         "ml", {"istio.io/rev": "12:30", "istio-injection": "2026-11-21"}
     )
@@ -103,8 +104,8 @@ list      | [a] | line 1: expected an object with a kind, found a list; correct 
 no kind   | metadata: {name: x} | line 1: expected an object with a kind, found an object without
 in a List | {kind: List, items: [7]} | line 1, items[0]: expected an object with a kind, found a
 bare      | kind: Namespace | line 1: Namespace: metadata is missing; correct it
-metadata  | {kind: Namespace, metadata: x} | line 1: Namespace: metadata is not an object; correct it
-number    | {kind: Namespace, metadata: {name: ml, labels: {a: 1}}} | line 1: Namespace ml: metadata.
+metadata  | {kind: Namespace, metadata: x} | line 1: Namespace: metadata is not an object;
+number    | {kind: Namespace, metadata: {name: ml, labels: {a: 1}}} | line 1: Namespace ml: metadata
 null      | {kind: Namespace, metadata: {name: ml, labels: {a: }}} | line 1: Namespace ml: metadata.
 labels    | {kind: Namespace, metadata: {name: ml, labels: [a]}} | line 1: Namespace ml: metadata.
 """
@@ -124,7 +125,7 @@ def test_names_the_place_that_is_wrong(tmp_path: Path, text: str, message: str) 
         "no YAML": ("a: b\n c: d\n", ": line 2, column 3: not valid YAML: "),
         "an object in place of text": (
             "kind: NetworkAttachmentDefinition\nmetadata: {name: n}\nspec: {config: {}}",
-            ", line 1: NetworkAttachmentDefinition n: spec.config is not a string; put it in quotes",
+            ", line 1: NetworkAttachmentDefinition n: spec.config is not a string; put it in",
         ),
     },
 )
