@@ -95,6 +95,17 @@ def test_compares_profiles_of_one_file() -> None:
     ]
 
 
+def test_a_profile_gives_no_pod_anothers_pod_labels() -> None:
+    text = f"""{HEAD}metadata: {{name: a}}
+spec: {{podLabels: {{a: b}}}}
+---
+{HEAD}metadata: {{name: b}}
+spec: {{pod: {{metadata: {{labels: {{a: b}}}}}}}}
+"""
+    (clash,) = told(text)
+    assert clash.startswith("6: spec.pod.metadata.labels[a]: profile a has it in podLabels")
+
+
 def test_null_is_absent_and_json_is_read() -> None:
     text = f"{HEAD}metadata: {{name: a}}\nspec: {{pods: null, rendezvous: null}}"
     assert told(text) == []

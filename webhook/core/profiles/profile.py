@@ -2,7 +2,8 @@
 
 What Kubernetes has words for stands under ``container`` and ``pod``, as plain values: `template`
 says which of its fields a profile may write. The rules that `kubectl apply` tells stand in the
-CustomResourceDefinition; these types hold what the program relies on.
+CustomResourceDefinition, and so does what each field means; these types hold what the program
+relies on.
 """
 
 from __future__ import annotations
@@ -46,11 +47,8 @@ class ProfileNetwork(Section, frozen=True):
     """A network that each pod gets."""
 
     network: NetworkName
-    """``[namespace/]name[@interface]`` of a NetworkAttachmentDefinition."""
     resources: ResourceNames = written_as(name="resource", default=ResourceNames())
-    """Device resources of one attachment. Empty: what the network's own annotation names."""
     count: Count = 1
-    """How many of the resource one attachment takes."""
 
     @property
     def namespace(self) -> str | None:
@@ -75,9 +73,7 @@ class SharedMemory(Section, frozen=True):
     """The tmpfs at /dev/shm."""
 
     enabled: bool = True
-    """Mount a tmpfs at /dev/shm where the container mounts nothing there."""
     size_limit: Size = Size()
-    """Its size; empty: as large as the pod's memory limit, else the node's memory."""
 
 
 class RendezvousSettings(Section, frozen=True):
@@ -85,19 +81,12 @@ class RendezvousSettings(Section, frozen=True):
 
     enabled: bool = True
     network: NetworkName | None = None
-    """Network whose address counts. None: the first with IPAM."""
     ip_family: Literal["any", "IPv4", "IPv6"] = "any"
-    """Family of the address; any: IPv4 first."""
     timeout_seconds: Seconds = written_as(name="timeout", default=Seconds(1800))
-    """How long a pod waits for rank 0's address."""
     wait_image: WaitImage = WaitImage()
-    """Image of the wait container; empty: the training container's."""
     rank_zero: Literal["address", "name"] = "address"
-    """What rank 0's own address variables hold."""
     unreachable: Literal["podNetwork", "fail"] = "podNetwork"
-    """What a member does where rank 0 has no pod 30 s after it was put on its node."""
     address_source: Literal["multus", "gke", "claim", "none"] = "multus"
-    """Where the addresses are written; none: the job meets on the pod network."""
 
 
 class ProfileQuantity(Section, frozen=True):
@@ -105,11 +94,8 @@ class ProfileQuantity(Section, frozen=True):
 
     resource: str
     per_accelerator: Count | None = None
-    """How many for each accelerator of the training container, where no node type decides."""
     by_node_type: dict[str, Count] = {}
-    """How many on each type of node; of a type that is not listed: none."""
     node_label: str = names.INSTANCE_TYPE
-    """Label of a node that holds its type."""
 
 
 class ClaimRequest(Section, frozen=True):
@@ -120,7 +106,6 @@ class ClaimRequest(Section, frozen=True):
     count: DeviceCount | None = None
     allocation_mode: Literal["ExactCount", "All"] = "ExactCount"
     selectors: tuple[str, ...] = ()
-    """Expressions in CEL about `device`, all of which must hold."""
 
 
 class ClaimConstraint(Section, frozen=True):
@@ -128,7 +113,6 @@ class ClaimConstraint(Section, frozen=True):
 
     match_attribute: str
     requests: tuple[str, ...] = ()
-    """Requests whose devices are meant. Empty: all."""
 
 
 class ClaimConfig(Section, frozen=True):
@@ -140,10 +124,9 @@ class ClaimConfig(Section, frozen=True):
 
 
 class ProfileClaim(Section, frozen=True):
-    """A claim of each pod of a job of several pods."""
+    """A claim of each pod of a job of several pods; in the pod it is ``fabric-`` and its name."""
 
     name: str
-    """The pod's claim is ``fabric-`` and this."""
     requests: Annotated[tuple[ClaimRequest, ...], Meta(min_length=1)]
     constraints: tuple[ClaimConstraint, ...] = ()
     config: tuple[ClaimConfig, ...] = ()
@@ -154,28 +137,19 @@ class ProfileSpec(Section, frozen=True):
 
     pods: Literal["training", "all"] = "training"
     pod_labels: dict[str, str] = {}
-    """Pods that carry all of these take this profile in place of their namespace's."""
     accelerators: Annotated[int, Meta(ge=1, le=64)] | None = None
-    """Only pods whose training container asks for this number of accelerators get the profile."""
     networks: tuple[ProfileNetwork, ...] = ()
     quantities: tuple[ProfileQuantity, ...] = ()
     claims: tuple[ProfileClaim, ...] = ()
     existing_devices: Literal["complete", "keep", "add"] = "complete"
-    """Devices that the pod asks for itself: they count, stay as they are, or the networks' come
-    on top."""
     ipc_lock: bool = True
     pod_security: Literal["deny", "skip", "ignore"] = "deny"
-    """Where PodSecurity would refuse what the profile gives."""
     shared_memory: SharedMemory = SharedMemory()
     device_variables: tuple[Literal["NCCL_IB_HCA", "UCX_NET_DEVICES"], ...] = ()
-    """Variables that take the names of the pod's own RDMA devices."""
     nccl_conf: bool = False
     training_container: str | None = None
-    """Name of the training container; absent: the one with the GPU, else the system's own."""
     container: dict[str, Any] = {}
-    """What is merged into the training container."""
     pod: dict[str, Any] = {}
-    """What is merged into the pod."""
     rendezvous: RendezvousSettings = RendezvousSettings()
     allowed_namespaces: frozenset[str] | Literal["all"] = "all"
 
@@ -261,16 +235,17 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
 
 
 class Multus(Section, frozen=True):
-    """How this cluster's Multus is configured."""
+    """How this cluster's Multus is configured.
+
+    *namespace_isolation*, *global_namespaces*: its options of these names. *default_networks*: how
+    many of its defaultNetworks it attaches before the pod's own. *resource_name_keys*: annotations
+    of a NetworkAttachmentDefinition that name its device resources.
+    """
 
     namespace_isolation: bool = False
-    """Multus' namespaceIsolation: networks of another namespace are forbidden."""
     global_namespaces: tuple[str, ...] = ("default",)
-    """Multus' globalNamespaces: their networks are for every namespace."""
     default_networks: Annotated[int, Meta(ge=0, le=100)] = 0
-    """How many networks Multus' defaultNetworks attaches before the pod's own."""
     resource_name_keys: Annotated[tuple[str, ...], Meta(min_length=1)] = (names.RESOURCE_NAME,)
-    """Annotations of a NetworkAttachmentDefinition that name its device resources."""
 
 
 class ClusterSettings(Section, frozen=True):
