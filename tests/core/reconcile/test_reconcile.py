@@ -41,6 +41,7 @@ class Cluster:
                 self.writes.append(lacking)
                 written.append(lacking.name)
                 self.pods[lacking.name]["metadata"]["annotations"].update(lacking.annotations)
+                self.jobs.written(lacking)
                 if shown:
                     assert self.show(self.pods[lacking.name]) == []
         return written
@@ -62,6 +63,27 @@ def test_a_job_is_told_once_rank_zero_has_an_address() -> None:
     assert cluster.told("w1") == ("10.0.0.1", "10.0.0.1", None)
     assert cluster.carry_out(cluster.show(member_pod("w2"))) == ["w2"]
     assert cluster.jobs.units() == []
+
+
+def test_what_was_written_is_not_written_again_before_the_watch_shows_it() -> None:
+    cluster = Cluster()
+    cluster.show(member_pod("w1"))
+    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
+    assert cluster.carry_out(units, shown=False) == ["m", "w1"]
+    assert cluster.jobs.units() == []
+    assert [unit.name for unit in cluster.show(member_pod("w1"))] == ["w1"], "the watch counts"
+
+
+def test_a_pod_that_changed_while_it_was_written_is_as_the_watch_shows_it() -> None:
+    """The watch is at times faster than the answer to the write."""
+    cluster = Cluster()
+    [unit] = cluster.show(member_pod("m", "master", address="10.0.0.1"))
+    done = cluster.jobs.publication(unit)
+    assert done is not None
+    for uid in ("", "again"):
+        cluster.show(member_pod("m", "master", uid=uid or "uid-m", address="10.0.0.1"))
+        cluster.jobs.written(done)
+        assert cluster.jobs.units() == [unit]
 
 
 def test_what_another_hand_undid_is_written_again_at_once() -> None:
@@ -270,6 +292,8 @@ def test_whatever_happens_in_whatever_order_all_ends_well(seed: int) -> None:
     )
     assert {cluster.told(name)[0] for name in cluster.pods} == {told}
     assert cluster.jobs.units() == []
+    pairs = zip(cluster.writes, cluster.writes[1:], strict=False)
+    assert not any(one[:4] == two[:4] for one, two in pairs), "nothing is written twice"
 
 
 def test_waits() -> None:
