@@ -39,9 +39,6 @@ class World:
         self.server, self.clock = server, Clock()
         self.leads = True
         self.named: dict[str, str] | None = {}
-        self.versions = ["v1"]
-        self.templates = CLAIM_TEMPLATES
-        self.serve("v1")
         self.keeper = ClaimTemplates(
             server.connection(),
             lambda: self.leads,
@@ -50,21 +47,11 @@ class World:
             monotonic=self.clock,
         )
 
-    def serve(self, *versions: str) -> None:
-        listed = [
-            {"groupVersion": f"resource.k8s.io/{version}", "version": version}
-            for version in versions
-        ]
-        answer = (
-            text(200, json.dumps({"versions": listed})) if versions else text(404, NOT_INSTALLED)
-        )
-        self.server.misbehave("get", GROUP, *[answer] * 50)
-
     def profiles(self, **found: Profile | None) -> None:
         self.keeper.put(found)
 
     def there(self) -> set[tuple[str, str]]:
-        return set(self.server._collections[self.templates].objects)
+        return set(self.server._collections[CLAIM_TEMPLATES].objects)
 
     def pod(self, name: str, namespace: str, template: str = NAME) -> None:
         claim = {"name": "fabric-nic", "resourceClaimTemplateName": template}
@@ -89,7 +76,7 @@ class World:
     ) -> None:
         labels = LABELS if labels is None else labels
         self.server.put(
-            self.templates,
+            CLAIM_TEMPLATES,
             name,
             namespace,
             uid=uid,
@@ -329,34 +316,13 @@ def test_only_who_leads_asks_or_writes(world: World) -> None:
         wait_until(lambda: world.there() == {("ml", NAME)}, "the template")
 
 
-def test_tells_of_no_claims_once(server: FakeApiServer, caplog: pytest.LogCaptureFixture) -> None:
-    server.misbehave("get", GROUP, *[text(404, NOT_INSTALLED)] * 9)
-    world = World(server)
+def test_tells_of_no_claims_once(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world.server.misbehave("list", CLAIM_TEMPLATES, *[text(404, NOT_INSTALLED)] * 9)
     world.profiles(cards=cards())
     world.named = {"ml": "cards"}
     with running(world.keeper):
-        wait_until(
-            lambda: "the cluster serves neither resource.k8s.io/v1 nor v1beta2" in caplog.text,
-            "the word",
-        )
+        wait_until(lambda: "does not serve resource.k8s.io/v1" in caplog.text, "the word")
         world.keeper.wake()
-    assert not server.asked("list")
-    assert not server.asked("watch")
-    assert caplog.text.count("serves neither") == 1
-
-
-def test_writes_in_the_version_that_is_served(world: World, server: FakeApiServer) -> None:
-    server._next["get", GROUP].clear()
-    world.serve("v1beta2", "v1beta1")
-    older = CLAIM_TEMPLATES.replace("/v1/", "/v1beta2/")
-    answer = {"metadata": {"resourceVersion": "1"}, "items": []}
-    server.misbehave("get", older, lambda exchange: exchange.answer(200, answer))
-    world.profiles(cards=cards())
-    world.named = {"ml": "cards"}
-    with running(world.keeper):
-        wait_until(
-            lambda: bool(server.asked("PATCH", f"{GROUP}/v1beta2/namespaces/ml")), "the template"
-        )
-    made = json.loads(server.asked("PATCH")[0].body)
-    assert made["apiVersion"] == "resource.k8s.io/v1beta2"
-    assert made["spec"] == template_spec(NIC)
+        wait_until(lambda: len(world.server.asked("list", CLAIM_TEMPLATES)) > 1, "another look", 20)
+    assert not world.server.asked("PATCH")
+    assert caplog.text.count("does not serve") == 1
