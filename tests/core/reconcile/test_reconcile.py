@@ -218,8 +218,9 @@ def test_whatever_happens_in_whatever_order_all_ends_well(seed: int) -> None:
             masters += 1
             address = f"10.0.0.{masters % 250 + 1}"
             stamp = f"2026-01-01T{masters // 60:02d}:{masters % 60:02d}:00Z"
-            made = {"uid": f"m{masters}", "creationTimestamp": stamp}
-            pending += cluster.show(member_pod("m", "master", address=address, **made))
+            pod = member_pod("m", "master", address=address, creationTimestamp=stamp)
+            pod["metadata"]["uid"] = f"m{masters}"
+            pending += cluster.show(pod)
         elif action < 0.55 and "m" in cluster.pods:
             cluster.hide("m")
         elif pending:
