@@ -1,4 +1,4 @@
-"""Find what is wrong with a serving certificate, its key and the CAs that clients trust; reads PEM, knows no cluster."""
+"""Find what is wrong with a serving certificate, its key and the CAs that clients trust."""
 
 from __future__ import annotations
 
@@ -41,18 +41,16 @@ def leaf_of(data: Mapping[str, bytes]) -> x509.Certificate | None:
 
 
 def pair_faults(data: Mapping[str, bytes], now: datetime) -> Iterator[Fault]:
-    """Yield what is wrong with ``tls.crt``, ``tls.key`` and ``ca.crt``, as a Secret or a directory holds them."""
+    """Yield what is wrong with the files of a Secret or a directory."""
     leaf = leaf_of(data)
     if leaf is None:
-        yield Fault(
-            CERTIFICATE, "holds no certificate", "the controller issues one, or `certs issue` does"
-        )
+        action = "the controller issues one, or `certs issue` does"
+        yield Fault(CERTIFICATE, "holds no certificate", action)
         return
     key = read_key(data.get(KEY, b""))
     if key is None or not is_pair(leaf, key):
-        yield Fault(
-            KEY, f"is not the key of {CERTIFICATE}", "ask for a new pair with `certs rotate`"
-        )
+        action = "ask for a new pair with `certs rotate`"
+        yield Fault(KEY, f"is not the key of {CERTIFICATE}", action)
     if not is_valid(leaf, now):
         yield Fault(CERTIFICATE, "is not valid now", "is the controller running?")
     elif now >= renewal_due(leaf) + LATE:
@@ -60,15 +58,14 @@ def pair_faults(data: Mapping[str, bytes], now: datetime) -> Iterator[Fault]:
         yield Fault(CERTIFICATE, f"should have been renewed at {due}", "is the controller running?")
     authorities = read_authorities(data.get(AUTHORITY, b""))
     if authorities and not any(is_signed_by(leaf, each) for each in authorities):
-        yield Fault(
-            CERTIFICATE, f"no CA of {AUTHORITY} signed it", "ask for a new one with `certs rotate`"
-        )
+        action = "ask for a new one with `certs rotate`"
+        yield Fault(CERTIFICATE, f"no CA of {AUTHORITY} signed it", action)
 
 
 def trust_faults(
     leaf: x509.Certificate | None, client: str, ca_bundle: bytes, host: str, now: datetime
 ) -> Iterator[Fault]:
-    """Yield why *client* (``pods.fabric-injector.io``), which trusts *ca_bundle* and calls *host*, would refuse the certificate."""
+    """Yield why *client*, which calls *host* and trusts *ca_bundle*, would refuse the *leaf*."""
     if leaf is None:
         return
     if not any(is_signed_by(leaf, each) for each in valid_authorities(ca_bundle, now)):

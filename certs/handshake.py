@@ -1,4 +1,4 @@
-"""Make TLS contexts that demand what an administrator requires of clients, and try them in memory."""
+"""Make TLS contexts that demand what an administrator requires of clients; try them in memory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class CertificateError(Exception):
 class Requirements:
     """Hold what is required of clients.
 
-    *ciphers*: OpenSSL's list for TLS 1.2, empty for OpenSSL's own choice; those of TLS 1.3 are fixed. *client_ca*: PEM file of
-    authorities, one of which must have signed the certificate that every client must then show.
+    *ciphers*: OpenSSL's list for TLS 1.2, empty for OpenSSL's own choice; those of TLS 1.3 are
+    fixed. *client_ca*: PEM file of authorities; every client must show a certificate of one.
     """
 
     minimum_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
@@ -29,22 +29,20 @@ class Requirements:
 
 
 def make_context(certificate: Path, key: Path, requirements: Requirements) -> ssl.SSLContext:
-    """Make a server's context. Raises CertificateError where the files or the ciphers cannot be used."""
+    """Make a server's context; raise CertificateError where files or ciphers cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = requirements.minimum_version
     context.set_alpn_protocols(["http/1.1"])
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
     context.num_tickets = 0
     try:
-        context.load_cert_chain(
-            certificate, key, password=""
-        )  # an encrypted key is refused, not asked for
+        # an encrypted key is refused, not asked for
+        context.load_cert_chain(certificate, key, password="")
     except OSError as error:
         mismatch = getattr(error, "reason", None) == "KEY_VALUES_MISMATCH"
         found = "the key belongs to another certificate" if mismatch else error
-        raise CertificateError(
-            f"{certificate}, {key}: {found}; give a PEM pair without passphrase"
-        ) from None
+        problem = f"{certificate}, {key}: {found}; give a PEM pair without passphrase"
+        raise CertificateError(problem) from None
     if requirements.ciphers:
         _choose(context, requirements.ciphers)
     if requirements.client_ca:
@@ -56,28 +54,22 @@ def _choose(context: ssl.SSLContext, ciphers: str) -> None:
     try:
         context.set_ciphers(ciphers)
     except ssl.SSLError:
-        raise CertificateError(
-            f"ciphers {ciphers!r}: OpenSSL knows none of them; give names as 'openssl ciphers -tls1_2' prints them, "
-            "with ':' between them"
-        ) from None
+        advice = "give names as 'openssl ciphers -tls1_2' prints them, with ':' between them"
+        problem = f"ciphers {ciphers!r}: OpenSSL knows none of them; {advice}"
+        raise CertificateError(problem) from None
 
 
 def _verify_clients(context: ssl.SSLContext, authorities: Path) -> None:
     context.verify_mode = ssl.CERT_REQUIRED
-    context.verify_flags |= (
-        ssl.VERIFY_X509_PARTIAL_CHAIN
-    )  # an intermediate authority may be trusted alone, as in Go
+    # an intermediate authority may be trusted without its root, as in Go
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(authorities)
     except OSError as error:
-        found = (
-            error.strerror
-            if error.filename or not isinstance(error, ssl.SSLError)
-            else "no certificate in it"
-        )
-        raise CertificateError(
-            f"{authorities}: {found}; give a PEM file of the authorities of clients"
-        ) from None
+        is_file = error.filename or not isinstance(error, ssl.SSLError)
+        found = error.strerror if is_file else "no certificate in it"
+        advice = "give a PEM file of the authorities of clients"
+        raise CertificateError(f"{authorities}: {found}; {advice}") from None
 
 
 def shake_hands(
@@ -86,9 +78,10 @@ def shake_hands(
     host: str = "",
     version: ssl.TLSVersion = ssl.TLSVersion.MAXIMUM_SUPPORTED,
 ) -> Mapping[str, object] | None:
-    """Shake hands in memory, with a client that trusts what *trust* loads; return the certificate that it was shown.
+    """Shake hands with a client that trusts what *trust* loads; return what certificate it saw.
 
-    The clock is not asked, and without *host* no name. Raises OSError or ValueError where a client would refuse.
+    The clock is not asked, and without *host* no name. Raises OSError or ValueError where a client
+    would refuse.
     """
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.maximum_version = version

@@ -25,7 +25,7 @@ class KeyPair:
 
 
 def issue_authority(common_name: str, *, now: datetime, lifetime: timedelta) -> KeyPair:
-    """Issue a self-signed certificate authority that may sign leaves only; *common_name* has at most 64 characters."""
+    """Issue a self-signed authority that may sign leaves; *common_name*: at most 64 characters."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(common_name)
     builder = (
@@ -51,19 +51,18 @@ def issue_serving(
     now: datetime,
     lifetime: timedelta,
 ) -> KeyPair:
-    """Issue a serving certificate for the names and addresses, which ends no later than its authority.
+    """Issue a serving certificate for the names and addresses; it ends with its authority at last.
 
-    Clients compare the names and addresses only: *common_name* is for people. Raises ValueError where the authority has
-    expired at *now*, or where a name or an address cannot be parsed.
+    Clients compare the names and addresses only: *common_name* is for people. Raises ValueError
+    where the authority has expired, or where a name or an address cannot be parsed.
     """
     issuer = x509.load_pem_x509_certificate(authority.certificate)
     issuer_key = serialization.load_pem_private_key(authority.key, None)
     if not isinstance(issuer_key, ec.EllipticCurvePrivateKey):
         raise ValueError(f"the authority's key is a {type(issuer_key).__name__}; give an EC key")
     if issuer.not_valid_after_utc <= now:
-        raise ValueError(
-            f"the authority expired at {issuer.not_valid_after_utc.isoformat()}; issue a new one first"
-        )
+        ended = issuer.not_valid_after_utc.isoformat()
+        raise ValueError(f"the authority expired at {ended}; issue a new one first")
     alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in dns_names]
     alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in ip_addresses]
     key = ec.generate_private_key(ec.SECP256R1())
@@ -84,7 +83,7 @@ def issue_serving(
 def _authority_identifier(
     issuer: x509.Certificate, key: ec.EllipticCurvePublicKey
 ) -> x509.AuthorityKeyIdentifier:
-    """Return the issuer's own identifier; an authority that somebody else made may lack one, which is then computed."""
+    """Return the issuer's own identifier; compute it where somebody else's authority has none."""
     try:
         own = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     except x509.ExtensionNotFound:

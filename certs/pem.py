@@ -1,4 +1,4 @@
-"""Read PEM that anybody may have written: what is not a certificate or not a key is left out, and never raises."""
+"""Read PEM that anybody may have written: what is no certificate or no key is left out."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]{1,100000}-----END C
 
 
 def read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
-    """Return each certificate that can be parsed, in order and once; between and after them there may be anything."""
+    """Return each certificate that can be parsed, in order and once, whatever is around them."""
     found: dict[str, x509.Certificate] = {}
     for match in _CERTIFICATE.finditer(pem[:MOST_BYTES]):
         try:
-            with warnings.catch_warnings(
-                action="ignore"
-            ):  # of odd serial numbers and the like: they do no harm
+            # odd serial numbers and the like do no harm
+            with warnings.catch_warnings(action="ignore"):
                 certificate = x509.load_pem_x509_certificate(match[0])
                 _ = certificate.extensions, certificate.subject, certificate.public_key()
         except (ValueError, TypeError, x509.DuplicateExtension, UnsupportedAlgorithm):
@@ -37,9 +36,7 @@ def read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
 
 def read_authorities(pem: bytes) -> tuple[x509.Certificate, ...]:
     """Return the certificates that may sign others."""
-    return tuple(
-        certificate for certificate in read_certificates(pem) if _is_authority(certificate)
-    )
+    return tuple(filter(_is_authority, read_certificates(pem)))
 
 
 def read_key(pem: bytes) -> ec.EllipticCurvePrivateKey | None:
@@ -89,10 +86,15 @@ def is_valid(certificate: x509.Certificate, now: datetime) -> bool:
     return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
+def issued(certificate: x509.Certificate) -> datetime:
+    """Return when a certificate of ours was issued."""
+    return certificate.not_valid_before_utc + CLOCK_SKEW
+
+
 def renewal_due(certificate: x509.Certificate) -> datetime:
     """Return when two thirds of the certificate's life are over, counted from its issue."""
-    issued = certificate.not_valid_before_utc + CLOCK_SKEW
-    return issued + max(timedelta(0), certificate.not_valid_after_utc - issued) * 2 / 3
+    life = max(timedelta(0), certificate.not_valid_after_utc - issued(certificate))
+    return issued(certificate) + life * 2 / 3
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
@@ -102,9 +104,7 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 def write_certificates(certificates: Iterable[x509.Certificate]) -> bytes:
     """Return the certificates as PEM, one below the other."""
-    return b"".join(
-        certificate.public_bytes(serialization.Encoding.PEM) for certificate in certificates
-    )
+    return b"".join(each.public_bytes(serialization.Encoding.PEM) for each in certificates)
 
 
 def _is_authority(certificate: x509.Certificate) -> bool:

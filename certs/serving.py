@@ -1,14 +1,15 @@
 """Serve TLS from certificate files that may be replaced at any moment.
 
-A changed pair is built into a fresh context, tried in memory, and only then handed to new connections. A context in
-use is never reconfigured: that loses handshakes, and has crashed interpreters. Nor is it exchanged by ``sni_callback``, which would
-not carry whether a client must show a certificate, and would resume sessions of clients that are no longer trusted.
+A changed pair is built into a fresh context, tried in memory, and only then given to new
+connections. A context in use is never reconfigured: that loses handshakes, and has crashed
+interpreters. Nor is it exchanged by ``sni_callback``, which would not carry whether a client must
+show a certificate, and would resume sessions of clients that are no longer trusted.
 """
 
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,98 +19,97 @@ from certs.handshake import CertificateError, Requirements, make_context, reason
 _NO_REQUIREMENTS = Requirements()
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """Hold a pair that works: its context, the same without a demand for clients' certificates, and when the leaf ends."""
-
-    context: ssl.SSLContext
-    open_context: ssl.SSLContext
-    not_after: datetime
-
-
 class ServingCertificate:
-    """Keep the newest usable pair of a directory, in :attr:`context`.
+    """Keep the newest usable pair of a directory.
 
-    The directory holds ``tls.crt`` and ``tls.key`` (PEM, leaf first) and may hold ``ca.crt``, which must then have signed the
-    leaf. It may be a mounted Secret, whose files change together behind its ``..data`` link.
+    It holds ``tls.crt`` and ``tls.key`` (PEM, leaf first) and may hold ``ca.crt``, which must then
+    have signed the leaf. It may be a mounted Secret, whose files change together behind its
+    ``..data`` link. The clients' authorities that *requirements* names are followed too.
+    ``context`` serves a new connection: it is only ever replaced, ask for it each time.
+    ``not_after``: when the leaf ends.
+
+    Raises CertificateError; an expired pair is loaded, and :meth:`problem` then says so.
     """
 
     def __init__(self, directory: Path, requirements: Requirements = _NO_REQUIREMENTS) -> None:
-        """Load the pair, and the clients' authorities that *requirements* names: they are followed as the pair is.
-
-        Raises CertificateError; an expired pair is loaded, and :meth:`problem` then says so.
-        """
         self._directory, self._requirements = directory, requirements
         self._seen = self._read()
-        self._current = _load(_resolve(directory), requirements)
-
-    @property
-    def context(self) -> ssl.SSLContext:
-        """Return what to serve a new connection with. It is never changed, only replaced: ask anew for each connection."""
-        return self._current.context
-
-    @property
-    def not_after(self) -> datetime:
-        """Return when the served certificate ends."""
-        return self._current.not_after
+        self.context, self._open_context, self.not_after = self._load()
 
     def problem(self, now: datetime) -> str:
         """Return why the certificate cannot be served at *now*; empty if it can."""
-        if self.not_after <= now:
-            return f"{self._directory / CERTIFICATE} expired at {self.not_after.isoformat()}; replace it"
-        return ""
+        return "" if now < self.not_after else f"{self._expired(self.not_after)}; replace it"
 
     def distrust(self, ca_bundle: bytes, host: str) -> str:
-        """Return why a client that trusts only *ca_bundle* (PEM) refuses this server as *host*; empty if it does not.
+        """Return why a client that trusts only *ca_bundle* (PEM) refuses this server as *host*.
 
-        An empty *ca_bundle* means the client's own authorities: refused only where ``ca.crt`` says that another one signed.
+        Empty if it does not. An empty *ca_bundle* means the client's own authorities: refused only
+        where ``ca.crt`` says that another one signed.
         """
         if not ca_bundle.strip():
             private = (_resolve(self._directory) / AUTHORITY).exists()
             return "caBundle is empty; put ca.crt into it" if private else ""
+        # ssl takes ASCII only, and people write names between certificates
+        trusted = ca_bundle.decode("ascii", "replace").replace("\ufffd", "?")
         try:
             shake_hands(
-                self._current.open_context,
-                lambda client: client.load_verify_locations(cadata=_text(ca_bundle)),
+                self._open_context,
+                lambda client: client.load_verify_locations(cadata=trusted),
                 host,
             )
         except (OSError, ValueError) as error:
-            return f"the certificate is not what caBundle trusts ({reason(error)}); is another CA in caBundle?"
+            problem = f"the certificate is not what caBundle trusts ({reason(error)})"
+            return f"{problem}; is another CA in caBundle?"
         return ""
 
     def poll(self, now: datetime) -> bool:
         """Load the pair in the files if it has changed; return whether it has.
 
-        Raises CertificateError where it cannot be used (half written, foreign key, expired): the old pair is then kept, and the
-        next call looks again.
+        Raises CertificateError where it cannot be used (half written, foreign key, expired): the
+        old pair is then kept, and the next call looks again.
         """
         found = self._read()
         if found == self._seen:
             return False
-        loaded = _load(_resolve(self._directory), self._requirements)
-        if loaded.not_after <= now:
-            raise CertificateError(
-                f"{self._directory / CERTIFICATE}: expired at {loaded.not_after.isoformat()}; the old pair is kept"
-            )
-        self._current, self._seen = loaded, found
+        context, open_context, not_after = self._load()
+        if not_after <= now:
+            raise CertificateError(f"{self._expired(not_after)}; the old pair is kept")
+        self.context, self._open_context, self.not_after = context, open_context, not_after
+        self._seen = found
         return True
 
-    def _read(self) -> tuple[bytes, ...]:
+    def _expired(self, not_after: datetime) -> str:
+        return f"{self._directory / CERTIFICATE}: expired at {not_after.isoformat()}"
+
+    def _read(self) -> list[bytes]:
         directory, client_ca = _resolve(self._directory), self._requirements.client_ca
+        paths = [directory / CERTIFICATE, directory / KEY]
+        if (authority := directory / AUTHORITY).exists():
+            paths.append(authority)
+        if client_ca:
+            paths.append(client_ca)
+        return list(map(_read_bytes, paths))
+
+    def _load(self) -> tuple[ssl.SSLContext, ssl.SSLContext, datetime]:
+        """Return the context, the same without a demand for clients' certificates, and the end."""
+        directory, required = _resolve(self._directory), self._requirements
+        certificate, key = directory / CERTIFICATE, directory / KEY
+        context = open_context = make_context(certificate, key, required)
+        if required.client_ca:
+            open_context = make_context(certificate, key, replace(required, client_ca=None))
         authority = directory / AUTHORITY
-        optional = [
-            *([authority] if authority.exists() else []),
-            *([client_ca] if client_ca else []),
-        ]
-        contents = []
-        for path in (directory / CERTIFICATE, directory / KEY, *optional):
-            try:
-                contents.append(path.read_bytes())
-            except OSError as error:
-                raise CertificateError(
-                    f"{path}: {error.strerror or error}; give a readable PEM file"
-                ) from None
-        return tuple(contents)
+        not_after = _try(open_context, certificate, authority if authority.exists() else None)
+        if required.ciphers and required.minimum_version < ssl.TLSVersion.TLSv1_3:
+            _try_ciphers(open_context, certificate, required.ciphers)
+        return context, open_context, not_after
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        problem = f"{path}: {error.strerror or error}; give a readable PEM file"
+        raise CertificateError(problem) from None
 
 
 def _resolve(directory: Path) -> Path:
@@ -118,51 +118,29 @@ def _resolve(directory: Path) -> Path:
     return data.resolve() if data.is_symlink() else directory
 
 
-def _load(directory: Path, requirements: Requirements) -> Loaded:
-    certificate, key, authority = directory / CERTIFICATE, directory / KEY, directory / AUTHORITY
-    context = open_context = make_context(certificate, key, requirements)
-    if requirements.client_ca:
-        open_context = make_context(certificate, key, replace(requirements, client_ca=None))
-    not_after = _try(open_context, certificate, authority if authority.exists() else None)
-    if requirements.ciphers and requirements.minimum_version < ssl.TLSVersion.TLSv1_3:
-        _try_ciphers(open_context, certificate, requirements.ciphers)
-    return Loaded(context, open_context, not_after)
-
-
 def _try(context: ssl.SSLContext, certificate: Path, authority: Path | None) -> datetime:
-    """Shake hands with *context* in memory as a client of *authority* would; return when the leaf ends.
+    """Shake hands with *context* as a client of *authority* would; return when the leaf ends.
 
     Raises CertificateError where a client would refuse.
     """
+    trusted = authority or certificate
     try:
-        peer = shake_hands(
-            context, lambda client: client.load_verify_locations(authority or certificate)
-        )
+        peer = shake_hands(context, lambda client: client.load_verify_locations(trusted))
     except (OSError, ValueError) as error:
         signer = f" with {authority}" if authority else ""
-        raise CertificateError(
-            f"{certificate}: a client{signer} refuses it: {reason(error)}; issue it again"
-        ) from None
+        problem = f"{certificate}: a client{signer} refuses it: {reason(error)}; issue it again"
+        raise CertificateError(problem) from None
     if not peer:
-        raise CertificateError(
-            f"{certificate}: holds no certificate that a client accepts; issue it again"
-        )
+        problem = f"{certificate}: holds no certificate that a client accepts; issue it again"
+        raise CertificateError(problem)
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(peer["notAfter"])), UTC)
 
 
 def _try_ciphers(context: ssl.SSLContext, certificate: Path, ciphers: str) -> None:
+    trust, version = certificate, ssl.TLSVersion.TLSv1_2
     try:
-        shake_hands(
-            context,
-            lambda client: client.load_verify_locations(certificate),
-            version=ssl.TLSVersion.TLSv1_2,
-        )
+        shake_hands(context, lambda client: client.load_verify_locations(trust), version=version)
     except OSError:
-        raise CertificateError(
-            f"ciphers {ciphers!r}: none fits the kind of key of {certificate}; add one, such as ECDHE-ECDSA-AES128-GCM-SHA256"
-        ) from None
-
-
-def _text(pem: bytes) -> str:
-    """Return the PEM as text: ssl takes ASCII only, and people write names between certificates."""
-    return pem.decode("ascii", "replace").replace("\ufffd", "?")
+        problem = f"ciphers {ciphers!r}: none fits the kind of key of {certificate}"
+        advice = "add one, such as ECDHE-ECDSA-AES128-GCM-SHA256"
+        raise CertificateError(f"{problem}; {advice}") from None

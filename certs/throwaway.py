@@ -1,7 +1,7 @@
 """Make a throw-away authority and a serving certificate for this machine, for demos and tests.
 
-``python -m certs.throwaway DIRECTORY`` does it in a process of its own: the cryptography library, which costs 8 MB, then never
-loads into a server.
+``python -m certs.throwaway DIRECTORY`` does it in a process of its own: the cryptography library,
+which costs 8 MB, then never loads into a server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ def make_throwaway(
     ip_addresses: Iterable[str] = IP_ADDRESSES,
     lifetime: timedelta = LIFETIME,
 ) -> Path:
-    """Write ``ca.crt``, ``tls.crt`` and ``tls.key`` into *directory*; return the path of ``ca.crt``. The CA's key is not kept."""
+    """Write ``ca.crt``, ``tls.crt`` and ``tls.key`` into *directory*, the CA's key nowhere.
+
+    Returns the path of ``ca.crt``.
+    """
     authority = issue_authority("fabric-injector throw-away CA", now=now, lifetime=lifetime)
     serving = issue_serving(
         authority,

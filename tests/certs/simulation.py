@@ -1,4 +1,4 @@
-"""A Secret and a caBundle with their history, seen as late as replicas and API servers may see them."""
+"""A Secret and a caBundle with their history, seen as late as anybody may see them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,8 +18,7 @@ from certs.pem import (
     read_certificates,
     read_key,
 )
-from certs.rotation import Kind, Policy, Rotation, advance
-from certs.trust import View
+from certs.rotation import Kind, Policy, Rotation, View, advance
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY, MINUTE, SECOND = timedelta(days=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -118,7 +117,7 @@ class Simulation:
 def visible(
     history: list[tuple[datetime, T]], now: datetime, late: timedelta, usable: Callable[[T], bool]
 ) -> list[T]:
-    """Return the versions that a reader may hold who sees each one up to *late* after it was written."""
+    """Return the versions that a reader may hold who sees each one up to *late* afterwards."""
     held = []
     for at, value in reversed(history):
         if usable(value):

@@ -1,11 +1,10 @@
-"""What rotation decides, one situation at a time; tests/certs/test_simulation.py lets years pass."""
+"""What rotation decides, one situation at a time; test_simulation.py lets years pass."""
 
 from datetime import timedelta
 
 import pytest
 from cryptography import x509
 
-from certs.bundle import read_bundle
 from certs.issue import KeyPair, issue_authority, issue_serving
 from certs.pem import hosts, is_signed_by, read_authorities
 from certs.rotation import MOST_AUTHORITIES, Kind, Policy
@@ -74,7 +73,7 @@ def test_drops_an_authority_when_its_last_leaf_has_ended(settled: Simulation) ->
     (old,) = authorities(settled)
     settled.turn(Kind.AUTHORITY)
     settled.run(SETTLE + MINUTE)
-    settled.now = NOW + 30 * DAY + 4 * MINUTE  # a clock may be five minutes late
+    settled.now = NOW + 40 * DAY + 4 * MINUTE  # a clock may be five minutes late
     settled.turn()
     assert old in authorities(settled)
     settled.now += 2 * MINUTE
@@ -176,12 +175,6 @@ def test_ends_a_leaf_before_its_authority_without_turning_in_circles() -> None:
     simulation = Simulation(policy=Policy(authority_lifetime=DAY, leaf_lifetime=365 * DAY))
     simulation.run(16 * timedelta(hours=1) - MINUTE, MINUTE)
     assert len(simulation.changes) == 2
-
-
-def test_reads_back_what_it_writes(settled: Simulation) -> None:
-    settled.turn(Kind.AUTHORITY)
-    step = settled.step()
-    assert read_bundle(step.bundle.data()) == step.bundle
 
 
 def test_takes_no_certificate_of_another_authority_of_the_same_name(

@@ -141,27 +141,17 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("damage", "message"), BROKEN)
-def test_refuses_to_start_with(
+def test_does_not_start_with_and_serves_on_after(
     directory: Path, damage: Callable[[Path], None], message: str
 ) -> None:
-    damage(directory)
-    with pytest.raises(CertificateError, match=message):
-        ServingCertificate(directory)
-
-
-@pytest.mark.parametrize(("damage", "message"), BROKEN)
-def test_serves_on_after(directory: Path, damage: Callable[[Path], None], message: str) -> None:
     certificate = ServingCertificate(directory)
     old = leaf(directory)
     damage(directory)
     with pytest.raises(CertificateError, match=message):
+        ServingCertificate(directory)
+    with pytest.raises(CertificateError, match=message):
         certificate.poll(NOW)
     assert served(certificate) == old
-
-
-def test_needs_no_authority_file(directory: Path) -> None:
-    (directory / "ca.crt").unlink()
-    assert ServingCertificate(directory).not_after == NOW + LIFETIME
 
 
 def test_tells_of_an_expired_pair_but_holds_it(directory: Path) -> None:
@@ -215,9 +205,11 @@ def test_tells_why_it_is_not_trusted(
     assert message in ServingCertificate(directory).distrust(content, host)
 
 
-def test_trusts_an_empty_bundle_where_no_authority_is_named(directory: Path) -> None:
+def test_needs_no_authority_file_and_trusts_an_empty_bundle_then(directory: Path) -> None:
     (directory / "ca.crt").unlink()
-    assert ServingCertificate(directory).distrust(b"", "localhost") == ""
+    certificate = ServingCertificate(directory)
+    assert certificate.not_after == NOW + LIFETIME
+    assert certificate.distrust(b"", "localhost") == ""
 
 
 def test_judges_the_pair_that_is_served_and_not_the_files(directory: Path, renewed: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 from click.testing import CliRunner
@@ -141,3 +142,11 @@ def test_the_wait_step_imports_little() -> None:
         if name.startswith(("webhook", "certs", "flask", "msgspec", "urllib3"))
     }
     assert ours == {"webhook", "webhook.cli", "webhook.cli.wait"}
+
+
+def test_says_that_the_disk_is_full() -> None:
+    command = [sys.executable, "-m", "webhook", "presets"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    told = "Error: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, told)

@@ -130,15 +130,13 @@ def test_repairs_a_ca_bundle(cluster: Cluster, replica: Replica, ca_bundle: byte
     assert cluster.ca_bundles == [cluster.secret["ca.crt"]] * 2
 
 
-@pytest.mark.parametrize("key", ["tls_crt", "tls_key", "ca_crt", "ca_key", "rotation_json"])
+@pytest.mark.parametrize("key", ["tls_crt", "tls_key", "ca_crt", "ca_key"])
 @pytest.mark.parametrize("value", [None, b"", b"garbage"], ids=["missing", "empty", "garbage"])
 def test_repairs_a_key(cluster: Cluster, replica: Replica, key: str, value: bytes | None) -> None:
     cluster.change_secret(**{key: value})
     replica.run(4 * MINUTE)
     assert signer_is_trusted(cluster)
-    assert all(
-        cluster.secret[name] for name in ("tls.crt", "tls.key", "ca.crt", "ca.key", "rotation.json")
-    )
+    assert all(cluster.secret[name] for name in ("tls.crt", "tls.key", "ca.crt", "ca.key"))
     before = writes(cluster)
     replica.run(MINUTE)
     assert writes(cluster) == before

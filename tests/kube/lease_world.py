@@ -1,4 +1,4 @@
-"""Leaders and writers in simulated time: real code in threads of which one runs at a time, and a network that errs."""
+"""Leaders and writers in simulated time: one thread at a time runs, and the network errs."""
 
 import copy
 import heapq
@@ -112,7 +112,7 @@ class Store:
 
 
 class Link(Connection):
-    """One process' way to the store. `delays` gives the seconds to it and back; None: that way leads nowhere."""
+    """One process' way to the store. `delays`: seconds to it and back; None: it leads nowhere."""
 
     def __init__(self, clock: Clock, store: Store) -> None:
         self._clock = clock
@@ -147,7 +147,7 @@ class Link(Connection):
 
 
 class Process:
-    """A Leader with a clock of its own, and a writer: `writes` are the times at which each write began and ended."""
+    """A Leader with a clock of its own, and a writer: `writes`: when each began and ended."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Answers that are nested deeper than decoders follow: what is too deep is left out, and everything beside it is read."""
+"""Answers that are nested deeper than decoders follow: what is too deep is left out."""
 
 import json
 from typing import Any
@@ -25,7 +25,8 @@ def nested(depth: int, opening: str = '{"a":', closing: str = "}") -> str:
 
 def claim(name: str, depth: int) -> str:
     opaque = f'{{"driver":"x","parameters":{nested(depth)}}}'
-    return f'{{"metadata":{{"name":"{name}","namespace":"ml"}},"spec":{{"devices":{{"config":[{{"opaque":{opaque}}}]}}}}}}'
+    metadata = f'{{"name":"{name}","namespace":"ml"}}'
+    return f'{{"metadata":{metadata},"spec":{{"devices":{{"config":[{{"opaque":{opaque}}}]}}}}}}'
 
 
 def depth_of(value: Any) -> int:
@@ -64,7 +65,8 @@ def test_what_is_no_json_stays_refused(broken: str) -> None:
 
 
 def test_a_claim_of_deep_parameters_hides_no_other(server: FakeApiServer) -> None:
-    listed = f'{{"metadata":{{"resourceVersion":"1"}},"items":[{claim("deep", DEEPEST)},{claim("other", 1)}]}}'
+    items = f"{claim('deep', DEEPEST)},{claim('other', 1)}"
+    listed = f'{{"metadata":{{"resourceVersion":"1"}},"items":[{items}]}}'
     connection = server.connection()
     server.misbehave("list", CLAIMS.path, text(200, listed))
     [page] = Reader(connection).pages(CLAIMS, whole, most=1)

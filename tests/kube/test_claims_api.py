@@ -1,4 +1,4 @@
-"""In which version claims can be asked for: found once, remembered, found anew, and never guessed."""
+"""In which version claims can be asked for: found, remembered, found again, never guessed."""
 
 import json
 

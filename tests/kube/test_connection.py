@@ -1,17 +1,16 @@
 """Requests to an API server over real sockets: what is sent, and how each failure is told."""
 
-import datetime
 import socket
 import ssl
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.hazmat.primitives import serialization
 
 from tests.cluster.pki import Authority
 from tests.fake_apiserver import (
@@ -72,7 +71,7 @@ def test_sends_method_query_headers_and_body(server: FakeApiServer, connection: 
     ids=["order", "unicode", "escaped", "half of a pair"],
 )
 def test_writes_json_as_go_does(body: dict[str, object], written: str) -> None:
-    """The API server compares the bytes of a claim's opaque parameters with those that it writes itself."""
+    """The API server compares a claim's opaque parameters with the bytes that it writes."""
     assert encode(body) == written.encode()
 
 
@@ -187,22 +186,6 @@ def test_never_sends_a_change_twice(server: FakeApiServer, connection: Connectio
     assert len(server.requests) == 1
 
 
-def test_serves_many_threads(server: FakeApiServer, connection: Connection) -> None:
-    server.put(NAMESPACES, "ml")
-    codes: list[int] = []
-
-    def ask() -> None:
-        codes.extend(connection.request("GET", f"{NAMESPACES}/ml").status for _ in range(10))
-
-    threads = [threading.Thread(target=ask) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert codes == [200] * 120
-    assert server.connections <= 12
-
-
 def test_streams_lines_as_they_come(server: FakeApiServer, connection: Connection) -> None:
     server.misbehave("list", NAMESPACES, lines(b"on", b"e\ntwo\n\nthr", b"ee\nrest"))
     with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as stream:
@@ -253,68 +236,44 @@ def _serving(folder: Path, client_ca: Path | None = None) -> ssl.SSLContext:
     return context
 
 
-def test_trusts_the_given_authority_only(tmp_path: Path) -> None:
-    ours, other = (Authority(name).write(tmp_path / name) for name in ("ours", "other"))
+@table(
+    "settings, refused",
+    {
+        "its authority": ({"ca": "ours/ca.crt"}, ""),
+        "another authority": ({"ca": "other/ca.crt"}, "CERTIFICATE_VERIFY_FAILED"),
+        "the system's authorities": ({}, "CERTIFICATE_VERIFY_FAILED"),
+        "the name that it is told": ({"ca": "ours/ca.crt", "server_name": "api.example"}, ""),
+        "another name": (
+            {"ca": "ours/ca.crt", "server_name": "wrong.example"},
+            r"'wrong\.example'",
+        ),
+        "nothing, if told so": ({"verify": False}, ""),
+    },
+)
+def test_checks(
+    tmp_path: Path, settings: dict[str, Any], refused: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours, _ = (Authority(name).write(tmp_path / name, HOSTS) for name in ("ours", "other"))
+    given = {key: tmp_path / value if key == "ca" else value for key, value in settings.items()}
     with FakeApiServer(_serving(ours)) as server:
-        right = Connection(Credentials("test", server.url, ca=ours / "ca.crt"))
-        assert right.request("GET", NAMESPACES).status == 200
-        for wrong in (other / "ca.crt", None):
-            with pytest.raises(RequestFailed, match="CERTIFICATE_VERIFY_FAILED"):
-                Connection(Credentials("test", server.url, ca=wrong)).request("GET", NAMESPACES)
+        connection = Connection(Credentials("me", server.url, **given))
+        with pytest.raises(RequestFailed, match=refused) if refused else nullcontext():
+            assert connection.request("GET", NAMESPACES).status == 200
+    assert ("me: insecure-skip-tls-verify" in caplog.text) is ("verify" in settings)
 
 
-def test_checks_the_name_that_it_is_told_to(tmp_path: Path) -> None:
-    folder = Authority("test").write(tmp_path, ["api.example"])
-    with FakeApiServer(_serving(folder)) as server:
-        ca = folder / "ca.crt"
-        right = Connection(Credentials("test", server.url, ca=ca, server_name="api.example"))
-        assert right.request("GET", NAMESPACES).status == 200
-        with pytest.raises(RequestFailed, match=r"'wrong\.example'"):
-            Connection(Credentials("test", server.url, ca=ca, server_name="wrong.example")).request(
-                "GET", NAMESPACES
-            )
-
-
-def test_checks_nothing_if_told_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    folder = Authority("test").write(tmp_path)
-    with FakeApiServer(_serving(folder)) as server:
-        assert (
-            Connection(Credentials("me", server.url, verify=False))
-            .request("GET", NAMESPACES)
-            .status
-            == 200
-        )
-    assert "me: insecure-skip-tls-verify" in caplog.text
-
-
-def _client_pair(folder: Path) -> tuple[Path, Path]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "client")])
-    now = datetime.datetime.now(datetime.UTC)
-    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    builder = builder.not_valid_before(now - datetime.timedelta(hours=1))
-    certificate = builder.not_valid_after(now + datetime.timedelta(hours=1)).sign(
-        key, hashes.SHA256()
-    )
-    (folder / "client.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    form = serialization.PrivateFormat.PKCS8
-    pem = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-    (folder / "client.key").write_bytes(pem)
-    return folder / "client.crt", folder / "client.key"
+HOSTS = ["localhost", "api.example"]
 
 
 def test_shows_its_client_certificate(tmp_path: Path) -> None:
-    folder = Authority("test").write(tmp_path)
-    certificate, key = _client_pair(tmp_path)
-    with FakeApiServer(_serving(folder, tmp_path / "client.crt")) as server:
-        shown = Connection(
-            Credentials("t", server.url, ca=folder / "ca.crt", certificate=certificate, key=key)
-        )
-        assert shown.request("GET", NAMESPACES).status == 200
+    folder = Authority("test").write(tmp_path / "server")
+    client = Authority("clients").write_client(tmp_path / "client", "me")
+    pair: Any = {"certificate": client / "tls.crt", "key": client / "tls.key"}
+    with FakeApiServer(_serving(folder, client / "ca.crt")) as server:
+        credentials = Credentials("t", server.url, ca=folder / "ca.crt")
+        assert Connection(replace(credentials, **pair)).request("GET", NAMESPACES).status == 200
         with pytest.raises(RequestFailed):
-            Connection(Credentials("t", server.url, ca=folder / "ca.crt")).request(
-                "GET", NAMESPACES
-            )
+            Connection(credentials).request("GET", NAMESPACES)
 
 
 def test_sends_the_token_as_it_is_at_each_request(tmp_path: Path) -> None:
@@ -357,6 +316,9 @@ def test_takes_replaced_certificate_files(tmp_path: Path, caplog: pytest.LogCapt
         assert connection.request("GET", NAMESPACES).status == 200
 
 
+FILES = {"ca": "ca.crt", "certificate": "tls.crt", "key": "tls.key"}
+
+
 @pytest.mark.parametrize("wrong", ["ca", "certificate", "key", "empty"])
 def test_refuses_files_that_cannot_be_used(tmp_path: Path, wrong: str) -> None:
     folder = Authority("test").write(tmp_path)
@@ -369,15 +331,13 @@ def test_refuses_files_that_cannot_be_used(tmp_path: Path, wrong: str) -> None:
 
 
 def test_does_not_ask_for_the_passphrase_of_a_key(tmp_path: Path) -> None:
-    certificate, key = _client_pair(tmp_path)
+    folder = Authority("clients").write_client(tmp_path, "me")
+    certificate, key = folder / "tls.crt", folder / "tls.key"
     private = serialization.load_pem_private_key(key.read_bytes(), None)
     form, lock = serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"secret")
     key.write_bytes(private.private_bytes(serialization.Encoding.PEM, form, lock))
     with pytest.raises(InputError, match=r"\(the key has a passphrase\); give a matching PEM pair"):
         Connection(Credentials("me", "https://127.0.0.1:1", certificate=certificate, key=key))
-
-
-FILES = {"ca": "ca.crt", "certificate": "tls.crt", "key": "tls.key"}
 
 
 def test_goes_through_a_proxy(server: FakeApiServer) -> None:

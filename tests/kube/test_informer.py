@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,6 @@ from webhook.core.model import Object
 from webhook.kube import connection, informer
 from webhook.kube.catalogue import PODS as POD_RESOURCE
 from webhook.kube.informer import Informer, Restart
-from webhook.kube.reader import MOST_PAGE_BYTES
 from webhook.kube.resource import Resource, key_text
 
 RESOURCE = Resource("namespaces", "/api/v1", metadata_only=True)
@@ -93,15 +92,6 @@ def test_lists_then_follows_changes_and_deletions(server: FakeApiServer) -> None
         assert watcher.restarts == []
 
 
-def test_lists_in_pages(server: FakeApiServer) -> None:
-    for number in range(1101):
-        server.put(NAMESPACES, f"n{number}")
-    with watching(server) as watcher:
-        wait_until(lambda: watcher.informer.synced, "the list")
-        assert len(watcher.items) == 1101
-        assert [request.query["limit"] for request in server.asked("list")] == ["500", "500", "500"]
-
-
 def test_lists_again_where_a_page_has_expired(server: FakeApiServer) -> None:
     for number in range(700):
         server.put(NAMESPACES, f"n{number}")
@@ -117,16 +107,6 @@ def test_lists_again_where_a_page_has_expired(server: FakeApiServer) -> None:
         wait_until(lambda: watcher.informer.synced, "the list")
         assert len(watcher.items) == 700
         assert watcher.restarts == [Restart.EXPIRED]
-
-
-def test_asks_for_smaller_pages_where_one_weighs_too_much(server: FakeApiServer) -> None:
-    for number in range(20):
-        server.put(NAMESPACES, f"n{number}", annotations={"filler": "x" * (MOST_PAGE_BYTES // 8)})
-    with watching(server) as watcher:
-        wait_until(lambda: watcher.informer.synced, "the list")
-        assert len(watcher.items) == 20
-        limits = [request.query.get("limit") for request in server.asked("list")]
-        assert limits[:3] == ["500", "125", "31"]
 
 
 def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_have(
@@ -191,34 +171,40 @@ def test_resumes_from_the_last_bookmark(server: FakeApiServer) -> None:
         assert watcher.restarts == [Restart.ENDED]
 
 
-def test_resumes_without_a_list_after_a_cut_in_the_middle_of_a_line(server: FakeApiServer) -> None:
-    server.misbehave(
-        "watch", NAMESPACES, lines(b'{"type":"ADDED","object":{"metadata":{"na', then="cut")
-    )
-    with watching(server) as watcher:
-        wait_until(lambda: watches(server) >= 2, "the second watch")
-        server.put(NAMESPACES, "a")
-        wait_until(lambda: "a" in watcher.items, "the change")
-        assert len(server.asked("list")) == 1
-        assert watcher.restarts == [Restart.BROKEN]
-
-
-def test_ends_a_half_open_connection(
-    server: FakeApiServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    server.misbehave("watch", NAMESPACES, lines(then="hang"))
-    with watching(server, uniform=lambda low, high: 0.0, silence_seconds=0.2) as watcher:
-        wait_until(lambda: watches(server) >= 2, "the second watch")
-        assert watcher.restarts[0] == Restart.BROKEN
-        assert "GET /api/v1/namespaces: Read timed out" in caplog.text
-        assert len(server.asked("list")) == 1
-
-
-@pytest.mark.parametrize(
-    "behaviour", [expired, status(410, "too old resource version")], ids=["in the stream", "status"]
+@table(
+    "behaviour, restart, lists",
+    {
+        "cut within a line": (
+            lines(b'{"type":"ADDED","object":{"metadata":{"na', then="cut"),
+            Restart.BROKEN,
+            1,
+        ),
+        "silence": (lines(then="hang"), Restart.BROKEN, 1),
+        "410": (status(410, "too old resource version"), Restart.EXPIRED, 2),
+        "410 in the stream": (expired, Restart.EXPIRED, 2),
+        "no JSON": (lines(b"<html>\n", then="hang"), Restart.INVALID, 2),
+        "no object": (lines(b"[]\n", then="hang"), Restart.INVALID, 2),
+        "no object in it": (lines(b'{"type":"ADDED"}\n', then="hang"), Restart.INVALID, 2),
+        "no metadata": (
+            lines(b'{"type":"ADDED","object":{"metadata":7}}\n', then="hang"),
+            Restart.INVALID,
+            2,
+        ),
+        "deep": (lines(b"[" * 100_000 + b"\n", then="hang"), Restart.INVALID, 2),
+        "error": (
+            lines(b'{"type":"ERROR","object":{"code":500,"message":"etcd"}}\n', then="hang"),
+            Restart.REFUSED,
+            2,
+        ),
+        "empty error": (
+            lines(b'{"type":"ERROR","object":null}\n', then="hang"),
+            Restart.INVALID,
+            2,
+        ),
+    },
 )
-def test_lists_again_and_reports_what_is_gone_where_the_version_expired(
-    server: FakeApiServer, behaviour: Any
+def test_misses_nothing_where_a_watch_ends_by(
+    server: FakeApiServer, behaviour: Any, restart: Restart, lists: int
 ) -> None:
     server.put(NAMESPACES, "gone")
     server.put(NAMESPACES, "stays", labels={"n": "1"})
@@ -230,31 +216,12 @@ def test_lists_again_and_reports_what_is_gone_where_the_version_expired(
         behaviour(exchange)
 
     server.misbehave("watch", NAMESPACES, change_meanwhile)
-    with watching(server) as watcher:
-        wait_until(lambda: watches(server) >= 2, "the second watch")
+    with watching(server, uniform=lambda low, high: 0.0, silence_seconds=0.2) as watcher:
+        wait_until(lambda: "new" in watcher.items, "what happened meanwhile")
         assert watcher.items == {"stays": {"n": "2"}, "new": {}}
         assert watcher.changes[2:] == [("gone", None), ("stays", {"n": "2"}), ("new", {})]
-        assert watcher.restarts == [Restart.EXPIRED]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        pytest.param(b"<html>\n", id="no JSON"),
-        pytest.param(b"[]\n", id="no object"),
-        pytest.param(b'{"type":"ADDED"}\n', id="no object in it"),
-        pytest.param(b'{"type":"ADDED","object":{"metadata":7}}\n', id="no metadata"),
-        pytest.param(b"[" * 100_000 + b"\n", id="deep"),
-        pytest.param(b'{"type":"ERROR","object":{"code":500,"message":"etcd"}}\n', id="error"),
-        pytest.param(b'{"type":"ERROR","object":null}\n', id="empty error"),
-    ],
-)
-def test_lists_again_after_a_line_that_is_no_event(server: FakeApiServer, line: bytes) -> None:
-    server.misbehave("watch", NAMESPACES, lines(line, then="hang"))
-    with watching(server) as watcher:
-        wait_until(lambda: watches(server) >= 2, "the second watch")
-        assert len(server.asked("list")) == 2
-        assert len(watcher.restarts) == len(watcher.pauses) == 1
+        assert watcher.restarts[0] == restart
+        assert len(server.asked("list")) == lists
 
 
 def test_goes_on_past_broken_objects(
@@ -271,7 +238,8 @@ def test_goes_on_past_broken_objects(
         "watch",
         NAMESPACES,
         lines(
-            b'{"type":"ADDED","object":{"metadata":{}}}\n{"type":"STRANGE","object":{"metadata":{}}}\n'
+            b'{"type":"ADDED","object":{"metadata":{}}}\n'
+            b'{"type":"STRANGE","object":{"metadata":{}}}\n'
         ),
     )
     with watching(server, transform=picky) as watcher, caplog.at_level(logging.WARNING):
@@ -294,19 +262,6 @@ def test_fills_no_log_where_no_object_is_readable(
     with watching(server, transform=fail), caplog.at_level(logging.WARNING):
         wait_until(lambda: watches(server), "the watch")
     assert caplog.text.count("cannot be read") == 5
-
-
-def test_survives_a_listener_that_fails(server: FakeApiServer) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("listener")
-
-    server.put(NAMESPACES, "a")
-    watcher = Watcher(server)
-    watcher.informer._on_change = fail
-    watcher.informer.start()
-    wait_until(lambda: watches(server), "the watch")
-    assert watcher.items == {"a": {}}
-    watcher.informer.stop()
 
 
 def test_waits_as_long_as_429_says(server: FakeApiServer) -> None:
@@ -335,8 +290,11 @@ def test_keeps_what_it_knows_while_the_server_fails(server: FakeApiServer) -> No
         assert watcher.restarts == [Restart.ENDED, *[Restart.REFUSED] * 5]
 
 
-def test_is_not_synced_and_says_why_while_it_may_not_list(server: FakeApiServer) -> None:
-    server.misbehave("list", NAMESPACES, *[status(403, "namespaces is forbidden: no role")] * 3)
+@pytest.mark.parametrize(
+    "refusal", [status(403, "namespaces is forbidden: no role"), text(404, NOT_INSTALLED)]
+)
+def test_is_not_synced_while_it_may_not_list(server: FakeApiServer, refusal: Any) -> None:
+    server.misbehave("list", NAMESPACES, *[refusal] * 3)
     with watching(server) as watcher:
         wait_until(lambda: len(watcher.restarts) == 2, "refusals")
         assert not watcher.informer.synced
@@ -344,30 +302,26 @@ def test_is_not_synced_and_says_why_while_it_may_not_list(server: FakeApiServer)
     assert watcher.restarts == [Restart.REFUSED] * 3
 
 
-def test_waits_ever_longer_but_never_more_than_half_a_minute(
-    server: FakeApiServer,
+@table(
+    "kind, behaviours, pauses",
+    {
+        "ever longer": ("list", [status(500)] * 12, [1, 2, 4, 8, 16, *[30] * 7]),
+        "every few seconds without an answer, each asked for twice": (
+            "list",
+            [*[Exchange.cut] * 12, *[status(500)] * 2],
+            [1, 2, 4, 4, 4, 4, 8, 16],
+        ),
+        "after a watch that ended at once": ("watch", [lines()] * 4, [1, 2, 4, 8]),
+    },
+)
+def test_pauses(
+    server: FakeApiServer, kind: str, behaviours: list[Any], pauses: list[float]
 ) -> None:
-    server.misbehave("list", NAMESPACES, *[status(500)] * 12)
+    server.misbehave(kind, NAMESPACES, *behaviours)
     with watching(server, uniform=lambda low, high: high) as watcher:
+        wait_until(lambda: len(watcher.pauses) == len(pauses) and watches(server), "the pauses")
         wait_until(lambda: watcher.informer.synced, "the list")
-        assert watcher.pauses == [1, 2, 4, 8, 16, *[30] * 7]
-
-
-def test_asks_a_server_that_gives_no_answer_every_few_seconds(server: FakeApiServer) -> None:
-    server.misbehave("list", NAMESPACES, *[Exchange.cut] * 12, *[status(500)] * 2)
-    with watching(server, uniform=lambda low, high: high) as watcher:
-        wait_until(lambda: watcher.informer.synced, "the list")
-        assert watcher.pauses == [1, 2, 4, 4, 4, 4, 8, 16], (
-            "each turn asks twice, for the connection may just have been closed"
-        )
-
-
-def test_pauses_before_it_follows_a_watch_that_ended_at_once(server: FakeApiServer) -> None:
-    server.misbehave("watch", NAMESPACES, *[lines()] * 4)
-    with watching(server, uniform=lambda low, high: high) as watcher:
-        wait_until(lambda: watches(server) == 5, "the watch that lasts")
-        assert watcher.pauses == [1, 2, 4, 8]
-        assert watcher.restarts == [Restart.ENDED] * 4
+        assert watcher.pauses == pauses
 
 
 def test_follows_a_watch_that_lasted_without_a_pause(server: FakeApiServer) -> None:
@@ -430,14 +384,6 @@ def test_forgets_all_where_the_resource_is_removed(server: FakeApiServer) -> Non
         wait_until(lambda: ("default/net", None) in watcher.changes, "the deletion")
 
 
-def test_is_not_synced_where_a_resource_that_must_be_there_is_not(server: FakeApiServer) -> None:
-    server.misbehave("list", NAMESPACES, text(404, NOT_INSTALLED))
-    with watching(server) as watcher:
-        wait_until(lambda: watcher.restarts, "the failure")
-        assert watcher.restarts == [Restart.REFUSED]
-        assert "404: 404 page not found" in watcher.informer.problem
-
-
 @pytest.mark.parametrize(
     "body",
     [{}, [], {"metadata": {}, "items": []}, {"metadata": {"resourceVersion": "1"}, "items": 7}],
@@ -455,6 +401,7 @@ def test_does_not_take_a_strange_page_for_an_empty_list(server: FakeApiServer, b
 def test_survives_what_nobody_thought_of(
     server: FakeApiServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Neither a failure of its own nor one of its listener ends the thread."""
     failures = [MemoryError("no room")]
     list_objects = Informer._list
 
@@ -463,11 +410,17 @@ def test_survives_what_nobody_thought_of(
             raise failures.pop()
         return list_objects(informer)
 
+    def fail(*_: object) -> None:
+        raise RuntimeError("listener")
+
+    server.put(NAMESPACES, "a")
     monkeypatch.setattr(Informer, "_list", fail_first)
-    with watching(server) as watcher:
-        wait_until(lambda: watcher.informer.synced, "the list")
+    with watching(server, on_listed=fail) as watcher:
+        wait_until(lambda: watches(server), "the watch")
         assert watcher.restarts == [Restart.INVALID]
+        assert watcher.items == {"a": {}}
     assert "watch of namespaces: unexpected failure" in caplog.text
+    assert "namespaces list: change not handled" in caplog.text
 
 
 @pytest.mark.parametrize("kind", ["list", "watch"])
@@ -483,7 +436,9 @@ def test_stops_at_once_while_it_waits(server: FakeApiServer, kind: str) -> None:
 
 
 def test_forgets_an_object_of_which_nothing_is_to_be_kept(server: FakeApiServer) -> None:
-    keep: Callable[[Object], dict[str, str] | None] = lambda obj: labels_of(obj) or None  # noqa: E731
+    def keep(obj: Object) -> dict[str, str] | None:
+        return labels_of(obj) or None
+
     server.put(NAMESPACES, "a", labels={"n": "1"})
     server.put(NAMESPACES, "never")
     with watching(server, transform=keep) as watcher:

@@ -112,26 +112,6 @@ def test_asks_once_for_what_no_watch_has_brought(server: FakeApiServer, cluster:
     assert "as=PartialObjectMetadata;" in server.requests[0].headers["Accept"]
 
 
-def test_asks_once_for_a_burst(server: FakeApiServer, cluster: Cluster) -> None:
-    server.misbehave("get", RAIL, slow_absence)
-    answers: list[object] = []
-    threads = [
-        threading.Thread(target=lambda: answers.append(cluster.network("ml", "rail-0")))
-        for _ in range(20)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == [None] * 20
-    assert len(server.requests) == 1
-
-
-def slow_absence(exchange: Exchange) -> None:
-    exchange.server.closing.wait(0.1)
-    status(404, "not found")(exchange)
-
-
 def test_slow_networks_hold_up_no_namespace(server: FakeApiServer, cluster: Cluster) -> None:
     server.put(NAMESPACES, "ml", labels={names.PROFILE: "hostdev"})
     go = threading.Event()
@@ -257,17 +237,6 @@ def test_is_ready_without_multus(server: FakeApiServer, cluster: Cluster) -> Non
     cluster.start()
     wait_until(lambda: set(cluster.checks().values()) == {""}, "readiness")
     assert cluster.network("ml", "rail-0") is None
-
-
-def test_counts_restarts_of_its_watches(server: FakeApiServer) -> None:
-    restarts: list[tuple[str, str]] = []
-    server.misbehave("list", NAMESPACES, status(500))
-    cluster = Cluster(
-        server.connection(),
-        on_restart=lambda *restart: restarts.append(restart),
-    )
-    started(server, cluster).stop()
-    assert restarts == [("namespaces", "refused")]
 
 
 PROFILE = f"{FABRIC_PROFILES}/new"

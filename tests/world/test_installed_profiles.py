@@ -1,4 +1,4 @@
-"""The profiles that a cluster's webhook uses, as commands read them: objects, or the file that its Deployment mounts."""
+"""The profiles that a cluster's webhook uses: objects, or the file that its Deployment mounts."""
 
 from typing import Any
 
@@ -13,6 +13,7 @@ from tests.fake_apiserver import (
     text,
 )
 from tests.profiles import as_text
+from tests.tables import table
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
 from webhook.core.errors import InputError
 from webhook.core.profiles import Multus
@@ -30,7 +31,18 @@ from webhook.world.profiles_read import (
 
 DEPLOYMENT = "/apis/apps/v1/namespaces/sys/deployments/fabric-injector-webhook"
 CONFIG = "/api/v1/namespaces/sys/configmaps/fabric-injector-config"
-CONFIGURATION = "apiVersion: config.fabric-injector.io/v1alpha1\nkind: Configuration\nmultus: {namespaceIsolation: true}\n"
+MINE = "/api/v1/namespaces/sys/configmaps/mine"
+CONFIGURATION = """\
+apiVersion: config.fabric-injector.io/v1alpha1
+kind: Configuration
+multus: {namespaceIsolation: true}
+"""
+OBJECT = """\
+apiVersion: fabric-injector.io/v1alpha1
+kind: FabricProfile
+metadata: {name: a}
+spec: {}
+"""
 
 
 def read(server: FakeApiServer, place: ProfilesPlace | None = FROM_OBJECTS) -> ProfilesRead:
@@ -126,22 +138,32 @@ def test_who_may_list_nothing_learns_that_the_definition_is_missing(
         read(server)
 
 
-@pytest.mark.parametrize(
-    ("answer", "fault", "unread"),
-    [
-        (status(404, "gone"), "", ""),
-        (status(403, "no such right"), "", "Multus is taken to have its defaults"),
-        (
-            config_map({"other": ""}),
-            "ConfigMap sys/fabric-injector-config: holds no config.yaml",
-            "",
-        ),
-        (
+DEFAULTS = "so Multus is taken to have its defaults"
+TITLE = "ConfigMap sys/fabric-injector-config"
+
+
+@table(
+    "answer, fault, unread",
+    {
+        "absent": (status(404, "gone"), "", ""),
+        "refused": (status(403, "no such right"), "", DEFAULTS),
+        "no key": (config_map({"other": ""}), f"{TITLE}: holds no config.yaml", ""),
+        "another object": (
             config_map({"config.yaml": "kind: Other"}),
-            'fabric-injector-config, config.yaml, line 1: kind: found "Other"',
+            f'{TITLE}, config.yaml, line 1: kind: found "Other"; write FabricProfile or',
             "",
         ),
-    ],
+        "no object": (
+            config_map({"config.yaml": "multus: {defaultNetworks: 1}"}),
+            f"{TITLE}, config.yaml, line 1: kind: found nothing; write FabricProfile or",
+            "",
+        ),
+        "with a profile": (
+            config_map({"config.yaml": f"{CONFIGURATION}---\n{OBJECT}"}),
+            f"{TITLE}, config.yaml, line 2: Configuration: kind: the file is to hold one object",
+            "",
+        ),
+    },
 )
 def test_settings_that_are_not_known_have_their_defaults(
     server: FakeApiServer, answer: Behaviour, fault: str, unread: str
@@ -149,27 +171,23 @@ def test_settings_that_are_not_known_have_their_defaults(
     put(server, "a")
     server.misbehave("get", CONFIG, answer)
     found = read(server)
-    assert found.known().multus == Multus()
-    assert list(found.known().profiles) == ["a"]
-    assert fault in "".join(f"{one.where}: {one.message}" for one in found.faults)
-    assert bool(found.faults) is bool(fault)
+    assert (found.known().multus, list(found.known().profiles)) == (Multus(), ["a"])
+    told = "".join(f"{one.where}: {one.message}" for one in found.faults)
+    assert told.startswith(fault)
+    assert (bool(told), bool(found.unread)) == (bool(fault), bool(unread))
     assert unread in found.unread
-    assert bool(found.unread) is bool(unread)
 
 
 def test_reads_the_file_that_the_deployment_mounts(server: FakeApiServer) -> None:
     put(server, "an-object")
     server.misbehave("get", DEPLOYMENT, deployment("--profiles=/p/f.yaml"))
-    server.misbehave(
-        "get",
-        "/api/v1/namespaces/sys/configmaps/mine",
-        config_map({"f.yaml": as_text("in-file: {}")}),
-    )
+    server.misbehave("get", MINE, config_map({"f.yaml": as_text("in-file: {}")}))
     found = read(server, None)
     assert (found.source, list(found.known().profiles)) == (
         "ConfigMap sys/mine, f.yaml",
         ["in-file"],
     )
+    assert found.known().claims_problem == CLAIMS_OF_A_FILE
 
 
 @pytest.mark.parametrize(
@@ -181,36 +199,35 @@ def test_takes_objects_unless_a_file_is_named(server: FakeApiServer, answer: Beh
     assert list(read(server, None).known().profiles) == ["an-object"]
 
 
-@pytest.mark.parametrize(
-    ("place", "answer", "told"),
-    [
-        (
-            ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml")),
-            status(404, ""),
-            "sys/mine, f.yaml: does not exist",
-        ),
-        (
-            ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml")),
-            config_map({}),
-            "sys/mine, f.yaml: does not exist",
-        ),
-        (
-            ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml")),
+PLACE = ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml"))
+
+
+@table(
+    "place, answer, told",
+    {
+        "absent": (PLACE, status(404, ""), "sys/mine, f.yaml: does not exist"),
+        "no key": (PLACE, config_map({}), "sys/mine, f.yaml: does not exist"),
+        "fault": (
+            PLACE,
             config_map({"f.yaml": as_text("a: {nets: 1}")}),
             "ConfigMap sys/mine, f.yaml, line 6: FabricProfile a: spec.nets: is not a field",
         ),
-        (
+        "of the image": (
             ProfilesPlace("/in/the/image.yaml"),
-            None,
+            status(404),
             "file /in/the/image.yaml of the webhook's pods: is out of no ConfigMap",
         ),
-    ],
+        "settings in both": (
+            PLACE,
+            config_map({"f.yaml": as_text("{}", "{defaultNetworks: 1}")}),
+            "mine, f.yaml: multus: is given though there is a configuration file",
+        ),
+    },
 )
 def test_says_why_the_file_of_a_deployment_cannot_be_used(
-    server: FakeApiServer, place: ProfilesPlace, answer: Behaviour | None, told: str
+    server: FakeApiServer, place: ProfilesPlace, answer: Behaviour, told: str
 ) -> None:
-    if answer:
-        server.misbehave("get", "/api/v1/namespaces/sys/configmaps/mine", answer)
+    server.misbehave("get", MINE, answer)
     with pytest.raises(InputError) as raised:
         read(server, place).known()
     assert told in str(raised.value)
@@ -241,47 +258,9 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
         broken.known()
 
 
-def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: FakeApiServer) -> None:
-    place = ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml"))
-    path = "/api/v1/namespaces/sys/configmaps/mine"
-    both = as_text("{}", "{defaultNetworks: 1}")
-    server.misbehave(
-        "get", path, config_map({"f.yaml": as_text("a: {}")}), config_map({"f.yaml": both})
-    )
-    server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
-    found = read(server, place).known()
-    assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
-    with pytest.raises(
-        InputError, match=r"mine, f\.yaml: multus: is given though there is a configuration file"
-    ):
-        read(server, place).known()
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("multus: {defaultNetworks: 1}", "write FabricProfile or Configuration"),
-        (
-            f"{CONFIGURATION}---\napiVersion: fabric-injector.io/v1alpha1\nkind: FabricProfile\nmetadata: {{name: a}}\nspec: {{}}",
-            "write others elsewhere",
-        ),
-    ],
-    ids=["no object", "with a profile"],
-)
-def test_takes_the_webhook_s_configurations(
-    server: FakeApiServer, content: str, message: str
-) -> None:
-    put(server, "a")
-    server.misbehave("get", CONFIG, config_map({"config.yaml": content}))
-    found = read(server)
-    assert found.known().multus == Multus()
-    assert [message in fault.message for fault in found.faults] == [True]
-
-
 def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) -> None:
     put(server, "a")
-    path = "/api/v1/namespaces/sys/configmaps/mine"
-    server.misbehave("get", path, config_map({"c.yaml": CONFIGURATION}))
+    server.misbehave("get", MINE, config_map({"c.yaml": CONFIGURATION}))
     server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
     server.misbehave("get", DEPLOYMENT, deployment("--config=/p/c.yaml"), deployment())
     assert read(server, None).known().multus == Multus(namespace_isolation=True)
@@ -294,16 +273,14 @@ def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) ->
 def test_profiles_of_a_file_without_a_configuration_get_the_clusters(
     server: FakeApiServer,
 ) -> None:
-    objects = "{apiVersion: fabric-injector.io/v1alpha1, kind: FabricProfile, metadata: {name: a}, spec: {}}"
-    listed = f"{{kind: List, items: [{objects}]}}"
     reader = Reader(server.connection())
-    for content in (objects, listed):
+    for content in (OBJECT, as_text("a: {}")):
         server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
         found = beside_installed_settings(
             reader, "sys", read_file("f", content), FROM_OBJECTS
         ).known()
         assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
-    own = read_file("f", f"{CONFIGURATION.replace('true', 'false')}---\n{objects}")
+    own = read_file("f", f"{CONFIGURATION.replace('true', 'false')}---\n{OBJECT}")
     server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
     found = beside_installed_settings(reader, "sys", own, FROM_OBJECTS).known()
     assert found.multus == Multus()
@@ -330,11 +307,3 @@ def test_asks_whether_claims_are_served_only_for_profiles_with_some(
     server.misbehave("get", "/apis/resource.k8s.io", status(403))
     put(server, "cards", claims=CLAIMS)
     assert read(server).known().claims_problem == ""
-
-
-def test_profiles_of_a_file_give_no_claims(server: FakeApiServer) -> None:
-    server.misbehave(
-        "get", "/api/v1/namespaces/sys/configmaps/mine", config_map({"p.yaml": as_text("a: {}")})
-    )
-    found = read(server, ProfilesPlace(config_map=ConfigMapKey("mine", "p.yaml")))
-    assert found.known().claims_problem == CLAIMS_OF_A_FILE

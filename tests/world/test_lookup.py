@@ -16,7 +16,7 @@ KEY = ("ml", "rail-0")
 
 
 class Bench:
-    """A look-up over a dictionary, with a clock set by hand and an API server that is a function."""
+    """A look-up over a dictionary, with a clock and an API server of the test's own."""
 
     def __init__(self, ask: Callable[[Key], str | None], slots: int = 4) -> None:
         self.now = 100.0

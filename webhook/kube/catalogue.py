@@ -1,4 +1,4 @@
-"""Declare each resource of the API that is asked for, once, with the types of the fields that are read."""
+"""Declare each resource that is asked for, with the types of the fields that are read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ _CORE = "/api/v1"
 _APPS = "/apis/apps/v1"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
+
+def _texts(*fields: str) -> dict[str, Shape]:
+    return dict.fromkeys(fields, str)
+
+
 _QUANTITIES: Shape = {"*": (str, int, float)}
 _ENDED: Shape = {
-    **dict.fromkeys(("reason", "message", "startedAt", "finishedAt"), str),
+    **_texts("reason", "message", "startedAt", "finishedAt"),
     "exitCode": int,
 }
 _STATE: Shape = {
@@ -24,9 +29,7 @@ _STATE: Shape = {
     "terminated": _ENDED,
 }
 _CONTAINER_STATUS: Shape = {"name": str, "restartCount": int, "state": _STATE, "lastState": _STATE}
-_CONDITION: Shape = dict.fromkeys(
-    ("type", "status", "reason", "message", "lastTransitionTime"), str
-)
+_CONDITION = _texts("type", "status", "reason", "message", "lastTransitionTime")
 _SELECTOR: Shape = {
     "matchLabels": TEXT_MAP,
     "matchExpressions": [{"key": str, "operator": str, "values": [str]}],
@@ -41,7 +44,7 @@ _WEBHOOK: Shape = {
     "admissionReviewVersions": [str],
     "matchConditions": [{"name": str, "expression": str}],
     "timeoutSeconds": int,
-    **dict.fromkeys(("failurePolicy", "matchPolicy", "sideEffects", "reinvocationPolicy"), str),
+    **_texts("failurePolicy", "matchPolicy", "sideEffects", "reinvocationPolicy"),
 }
 _CONTAINER: Shape = {
     "name": str,
@@ -54,7 +57,7 @@ _CONTAINER: Shape = {
 _CONFIG_MAP_VOLUME: Shape = {"name": str, "items": [{"key": str, "path": str}]}
 _TEMPLATE: Shape = {
     "spec": {
-        **dict.fromkeys(("serviceAccountName", "priorityClassName"), str),
+        **_texts("serviceAccountName", "priorityClassName"),
         "containers": [_CONTAINER],
         "initContainers": [_CONTAINER],
         "volumes": [{"name": str, "configMap": _CONFIG_MAP_VOLUME}],
@@ -71,14 +74,12 @@ PODS = Resource(
             "nodeName": str,
             "schedulerName": str,
             "schedulingGates": [{"name": str}],
-            "tolerations": [dict.fromkeys(("key", "operator", "value", "effect"), str)],
-            "resourceClaims": [
-                dict.fromkeys(("name", "resourceClaimName", "resourceClaimTemplateName"), str)
-            ],
+            "tolerations": [_texts("key", "operator", "value", "effect")],
+            "resourceClaims": [_texts("name", "resourceClaimName", "resourceClaimTemplateName")],
         },
         "status": {
-            "resourceClaimStatuses": [dict.fromkeys(("name", "resourceClaimName"), str)],
-            **dict.fromkeys(("phase", "reason", "message"), str),
+            "resourceClaimStatuses": [_texts("name", "resourceClaimName")],
+            **_texts("phase", "reason", "message"),
             "conditions": [_CONDITION],
             "containerStatuses": [_CONTAINER_STATUS],
             "initContainerStatuses": [_CONTAINER_STATUS],
@@ -90,20 +91,18 @@ EVENTS = Resource(
     "events",
     _CORE,
     shape={
-        "involvedObject": dict.fromkeys(("kind", "name", "namespace", "uid"), str),
+        "involvedObject": _texts("kind", "name", "namespace", "uid"),
         "source": {"component": str},
         "series": {"lastObservedTime": str},
         "count": int,
-        **dict.fromkeys(
-            ("reason", "message", "type", "reportingComponent", "lastTimestamp", "eventTime"), str
-        ),
+        **_texts("reason", "message", "type", "reportingComponent", "lastTimestamp", "eventTime"),
     },
 )
 NODES = Resource(
     "nodes",
     _CORE,
     shape={
-        "spec": {"unschedulable": bool, "taints": [dict.fromkeys(("key", "value", "effect"), str)]},
+        "spec": {"unschedulable": bool, "taints": [_texts("key", "value", "effect")]},
         "status": {"allocatable": _QUANTITIES, "conditions": [_CONDITION]},
     },
 )
@@ -153,10 +152,10 @@ NETWORKS = Resource(
     shape={"spec": {"config": str}},
     optional=True,
 )
-"""Whole objects, since the CNI configuration says whether a network gives addresses. Not there without Multus."""
+"""Whole: the CNI configuration says whether a network gives addresses. None without Multus."""
 
 FABRIC_PROFILES = Resource("fabricprofiles", "/apis/fabric-injector.io/v1alpha1", optional=True)
-"""Their content is checked by whom reads it. Not there until the CustomResourceDefinition is installed."""
+"""Who reads their content checks it. Not there until their definition is installed."""
 CUSTOM_RESOURCE_DEFINITIONS = Resource(
     "customresourcedefinitions",
     "/apis/apiextensions.k8s.io/v1",
@@ -181,14 +180,14 @@ DEVICE_SLICES = Resource(
     CLAIMS,
     shape={
         "spec": {
-            **dict.fromkeys(("driver", "nodeName"), str),
+            **_texts("driver", "nodeName"),
             "pool": {"name": str, "generation": int, "resourceSliceCount": int},
             "devices": [{"name": str, "nodeName": str, "taints": [{}], "consumesCounters": [{}]}],
         }
     },
     optional=True,
 )
-_DEVICE: Mapping[str, Shape] = dict.fromkeys(("driver", "pool", "device"), str)
+_DEVICE: Mapping[str, Shape] = _texts("driver", "pool", "device")
 RESOURCE_CLAIMS = Resource(
     "resourceclaims",
     CLAIMS,
@@ -199,7 +198,7 @@ RESOURCE_CLAIMS = Resource(
             "allocation": {
                 "devices": {"results": [{**_DEVICE, "request": str, "adminAccess": bool}]}
             },
-            "reservedFor": [dict.fromkeys(("resource", "name", "uid"), str)],
+            "reservedFor": [_texts("resource", "name", "uid")],
             "devices": [
                 {
                     **_DEVICE,
@@ -230,7 +229,7 @@ WORKLOADS = Resource(
         "spec": {"queueName": str, "active": bool, "podSets": [{"name": str}]},
         "status": {
             "conditions": [_CONDITION],
-            "admissionChecks": [dict.fromkeys(("name", "state", "message"), str)],
+            "admissionChecks": [_texts("name", "state", "message")],
         },
     },
     optional=True,
@@ -257,6 +256,6 @@ JOBS = (
     ("RayCluster", _jobs("rayclusters", "ray.io/v1")),
     ("Job", _jobs("jobs", "batch/v1")),
 )
-"""Jobs that can be suspended, by kind; their other fields are their systems' own. Each version is asked for, installed or not."""
+"""Jobs that can be suspended, by kind; each version is asked for, installed or not."""
 VOLCANO = "/apis/scheduling.volcano.sh"
 VOLCANO_QUEUES = Resource("queues", VOLCANO, shape={"spec": {"capability": _QUANTITIES}})

@@ -1,4 +1,4 @@
-"""Send requests to the API server over kept-alive connections; say plainly why there is no answer."""
+"""Send requests to the API server over kept-alive connections; say why there is no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold a Lease, so that one process at a time writes: client-go's leader election, bounded by our own clock too."""
+"""Hold a Lease, so that one process at a time writes: client-go's election, by our clock too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DURATION_SECONDS = 6
 RENEW_DEADLINE_SECONDS = 3.0
 """How long a renewal lasts here."""
 WRITE_SECONDS = 2.5
-"""Longest timeout of a write: one that begins before the deadline ends before another process may begin."""
+"""Longest timeout of a write: one that begins before the deadline ends before others may begin."""
 RETRY_SECONDS = 1.0
 MOST_PAUSE_SECONDS = 10.0
 """Longest pause that the API server may ask for."""
@@ -28,20 +28,20 @@ REQUEST_SECONDS = 3.0
 STOP_SECONDS = 1.0
 """How long it may take to give the Lease back."""
 MOST_SECONDS = 60
-"""Longest duration that is believed: a later version may write a longer one, but a wrong one must not last for ever."""
+"""Longest duration that is believed: a wrong one must not last for ever."""
 RELEASED_SECONDS = 1
 MOST_TRANSITIONS = 2**31 - 1
 _ANY_LEASE = replace(LEASES, shape={})
-"""Whatever it says, it can be taken: one that somebody has edited wrongly must not block all writers for ever."""
+"""One that somebody has edited wrongly can be taken: it must not block all writers for ever."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRecord:
-    """Hold the fields of a Lease's spec that matter; times are MicroTime, ``2026-11-21T15:30:35.000001Z``.
+    """Hold a Lease's spec; times are MicroTime, ``2026-11-21T15:30:35.000001Z``.
 
-    Two equal records are one renewal: a holder's renewTime changes each time. A field that is missing or of another type
-    counts as empty.
+    Two equal records are one renewal: a holder's renewTime changes each time. A field that is
+    missing or of another type counts as empty.
     """
 
     holder: str = ""
@@ -68,12 +68,11 @@ class LeaseRecord:
         return min(max(self.duration_seconds, DURATION_SECONDS), MOST_SECONDS)
 
     def held_by(self, identity: str, now: datetime) -> LeaseRecord:
-        """Renew it if it is theirs, else hand it over: then acquireTime and leaseTransitions change too."""
+        """Renew it if it is theirs, else hand it over."""
         at = _micro_time(now)
         if self.holder == identity:
-            return replace(
-                self, duration_seconds=DURATION_SECONDS, acquired=self.acquired or at, renewed=at
-            )
+            acquired = self.acquired or at
+            return LeaseRecord(identity, DURATION_SECONDS, acquired, at, self.transitions)
         transitions = self.transitions + 1 if 0 <= self.transitions < MOST_TRANSITIONS else 0
         return LeaseRecord(identity, DURATION_SECONDS, at, at, transitions)
 
@@ -83,7 +82,7 @@ class LeaseRecord:
         return LeaseRecord("", RELEASED_SECONDS, at, at, self.transitions)
 
     def within(self, lease: Object) -> Object:
-        """Give the object with this record; what else it holds is kept, resourceVersion above all."""
+        """Give the object with this record; the rest is kept, resourceVersion above all."""
         spec = lease.get("spec")
         written = {
             "holderIdentity": self.holder,
@@ -104,7 +103,7 @@ class ObservedLease:
         self._since = 0.0
 
     def see(self, record: LeaseRecord | None, at: float) -> None:
-        """Note what was read at that time; None where the Lease is gone, whose holder may still write and make it again."""
+        """Note what was read; None where it is gone, whose holder may still write and remake it."""
         if (record is not None) != self._is_there or record not in (None, self.record):
             self._since = at
         self._is_there = record is not None
@@ -115,16 +114,10 @@ class ObservedLease:
         return self._is_there and self.record.holder not in ("", identity)
 
     def kept_seconds(self, identity: str, at: float) -> float:
-        """Return how long another may still hold it, also one who took it unseen before it was gone."""
+        """Return how long another may still hold it, also one who took it unseen and it is gone."""
         if self.record.holder in ("", identity) and (self._is_there or not self.record.holder):
             return 0.0
         return max(0.0, self._since + self.record.seconds - at)
-
-
-def new_lease(namespace: str, name: str) -> Object:
-    """Give the object to create, still without a record."""
-    metadata = {"namespace": namespace, "name": name}
-    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
 
 
 def _micro_time(now: datetime) -> str:
@@ -134,11 +127,12 @@ def _micro_time(now: datetime) -> str:
 class Leader:
     """Take the Lease *name* of *namespace* whenever nobody holds it, and keep it until stopped.
 
-    *identity* must be new in each process (pod name and a random part): one that returns would find itself holding.
-    *on_change* is called by the Leader's thread when the Lease is taken, and before it is given back or after it is lost; one that lost
-    it tries to take it again. Nothing here compares this clock with another machine's: the holder counts from before it sent its last
-    renewal, the others from after they first saw it. Who deletes a held Lease must start no process for 6 s: one that never saw it
-    takes the next one at once.
+    *identity* must be new in each process (pod name and a random part): one that returns would find
+    itself holding. *on_change* is called by the Leader's thread when the Lease is taken, and before
+    it is given back or after it is lost; then it tries to take it again. Nothing here compares this
+    clock with another machine's: the holder counts from before it sent its last renewal, the others
+    from after they first saw it. Who deletes a held Lease must start no process for 6 s: one that
+    never saw it takes the next one at once.
     """
 
     def __init__(
@@ -154,21 +148,18 @@ class Leader:
         uniform: Callable[[float, float], float] = random.uniform,
         pause: Callable[[float], object] | None = None,
     ) -> None:
-        self._connection, self._key = connection, (namespace, name)
+        self._connection, self._key, self._identity = connection, (namespace, name), identity
+        self._on_change = on_change
+        self._monotonic, self._now, self._uniform = monotonic, now, uniform
         self._reader = Reader(connection)
         self._title = f"Lease {namespace}/{name}"
-        self._new = new_lease(namespace, name)
-        self._identity = identity
-        self._on_change = on_change
-        self._monotonic = monotonic
-        self._now = now
-        self._uniform = uniform
         self._stopped = threading.Event()
         self._pause = pause or self._stopped.wait
         self._thread = threading.Thread(target=self.run, name="lease", daemon=True)
-        self._held = False
-        self._until = float("-inf")
-        self._lease = self._new
+        metadata = {"namespace": namespace, "name": name}
+        self._new = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
+        self._lease: Object = self._new
+        self._held, self._until = False, float("-inf")
         self._seen = ObservedLease()
         self._asked, self._gives_back = False, True
         self._problem = ""
@@ -178,14 +169,14 @@ class Leader:
         self._thread.start()
 
     def stop(self, *, give_back: bool = True) -> None:
-        """End within seconds. End all writing before: another process begins at once where the Lease is given back."""
+        """End within seconds. End all writing before: if given back, another begins at once."""
         self._gives_back = give_back
         self._stopped.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(STOP_SECONDS)
 
     def may_write(self) -> bool:
-        """Tell whether a write of at most WRITE_SECONDS may begin now; any thread may ask, before each write."""
+        """Tell whether a write of at most WRITE_SECONDS may begin now; ask before each."""
         return not self._stopped.is_set() and self._left() > 0
 
     def run(self) -> None:
@@ -209,7 +200,7 @@ class Leader:
             problem, seconds = "", min(seconds, kept or seconds)
         except RequestFailed as error:
             problem, seconds = str(error), max(seconds, error.retry_after_seconds)
-        except Exception as error:  # whatever it is, the next turn may go better; without this thread nobody renews
+        except Exception as error:  # the next turn may go better; without it nobody renews
             _log.exception("%s: unexpected failure", self._title)
             problem = repr(error)
         if problem and problem != self._problem:
@@ -218,7 +209,7 @@ class Leader:
         return min(seconds, MOST_PAUSE_SECONDS)
 
     def _try(self) -> bool:
-        """Renew what is held without looking at it first, else look and take what is free; tell whether it is held now."""
+        """Renew what is held without a look, else look and take what is free; tell whether held."""
         if self.may_write() and self._write(self._lease, LeaseRecord.of(self._lease)):
             return True
         lease = self._read(REQUEST_SECONDS)
@@ -230,16 +221,16 @@ class Leader:
         if lease is not None:
             return self._write(lease, self._seen.record)
         record = LeaseRecord.of(self._lease) if self._held else LeaseRecord(self._identity)
-        return self._write(self._new, record, new=True)
+        return self._write(self._new, record)
 
-    def _write(self, lease: Object, record: LeaseRecord, *, new: bool = False) -> bool:
-        """Write it as held by us from now on; tell whether that was done, and not another process quicker."""
+    def _write(self, lease: Object, record: LeaseRecord) -> bool:
+        """Write it as held by us; tell whether that was done, and not another process quicker."""
         if self._stopped.is_set():
             return False
         body = record.held_by(self._identity, self._now()).within(lease)
         sent = self._monotonic()
         self._asked = True
-        written = self._send(body, REQUEST_SECONDS, new=new)
+        written = self._send(body, REQUEST_SECONDS, is_new=lease is self._new)
         if written is None:
             return False
         self._lease = written
@@ -254,16 +245,13 @@ class Leader:
     def _read(self, seconds: float) -> Object | None:
         return self._reader.find(_ANY_LEASE, self._key, whole, seconds=seconds)
 
-    def _send(self, lease: Object, seconds: float, *, new: bool = False) -> Object | None:
-        """Create it where it is *new*, else replace it; return it as it was written, None where another was quicker.
+    def _send(self, lease: Object, seconds: float, *, is_new: bool = False) -> Object | None:
+        """Create or replace it; return it as it was written, None where another was quicker.
 
         Raises RequestFailed where nothing is known of what was done.
         """
-        method, path = (
-            ("POST", LEASES.path_in(self._key[0]))
-            if new
-            else ("PUT", LEASES.object_path(self._key))
-        )
+        method = "POST" if is_new else "PUT"
+        path = LEASES.path_in(self._key[0]) if is_new else LEASES.object_path(self._key)
         response = self._connection.request(method, path, body=lease, timeout=seconds)
         if response.status in (404, 409):
             return None
@@ -281,7 +269,7 @@ class Leader:
         self._report(False)
 
     def _release(self) -> None:
-        """Give back what is held, also what a request without an answer may have taken; say where that fails."""
+        """Give back what is held, also what a request without an answer may have taken."""
         lease: Object | None = self._lease if self._held else None
         if self._held:
             self._held = False
@@ -296,15 +284,11 @@ class Leader:
                     _log.info("%s: given back by %s", self._title, self._identity)
                     return
         except RequestFailed as error:
-            _log.warning(
-                "%s: not given back (%s); it ends by itself in %d s",
-                self._title,
-                error,
-                DURATION_SECONDS,
-            )
+            ends = f"it ends by itself in {DURATION_SECONDS} s"
+            _log.warning("%s: not given back (%s); %s", self._title, error, ends)
 
     def _report(self, held: bool) -> None:
         try:
             self._on_change(held)
-        except Exception:  # as above
+        except Exception:  # as in `_turn`
             _log.exception("%s: change not handled", self._title)

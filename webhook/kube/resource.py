@@ -1,4 +1,4 @@
-"""Describe one resource of the API: where it is, which of its objects matter, what each must look like."""
+"""Describe one resource of the API: where it is, and what each of its objects must look like."""
 
 from __future__ import annotations
 

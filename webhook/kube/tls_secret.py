@@ -14,7 +14,7 @@ _CERT_MANAGER = "cert-manager.io/"
 
 @dataclass(frozen=True, slots=True)
 class TlsSecret:
-    """Hold what was read: *asked* as ``certs rotate`` wrote it; *keeper* names who else keeps it, empty if nobody."""
+    """Hold what was read: *asked* by ``certs rotate``; *keeper* names who else keeps it."""
 
     resource_version: str = ""
     data: Mapping[str, bytes] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Read a configuration of mutating webhooks as far as certificates are concerned: whom it calls, and what it trusts."""
+"""Read of a configuration of mutating webhooks whom it calls, and what it trusts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DNS_NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class WebhookEntry:
-    """Hold one webhook of a configuration: *host* as its certificate must name it, empty where it calls nobody."""
+    """Hold one webhook: *host* as its certificate must name it, empty where it calls nobody."""
 
     name: str
     host: str

@@ -97,11 +97,11 @@ class Cluster(View):
         return self._reader.find(WEBHOOK_CONFIGURATIONS, ("", name), read, seconds=seconds)
 
     def serves_claims(self) -> bool:
-        """Tell whether the API server knows claims in a version that we write; may raise as above."""
+        """Tell whether the API server knows claims in a version of ours. Raises Unavailable."""
         return bool(self._claims.version())
 
     def names_profile(self, profile: str) -> bool:
-        """Tell whether the label of a live namespace names *profile*, or may: not all are listed."""
+        """Tell whether a live namespace names *profile*, or may: not all are listed."""
         namespaces = self._namespaces.items.copy().values()
         named = (each.labels.get(names.PROFILE) for each in namespaces if not each.is_ending)
         return profile in named or not self._namespaces.synced

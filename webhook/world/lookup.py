@@ -82,7 +82,7 @@ class Lookup(Generic[T]):
             self._answers.pop(key, None)
 
     def _live(self, key: Key, since: float | None) -> T | None:
-        """Ask, or share another thread's answer that was asked after *since* (None: still stands)."""
+        """Ask, or share an answer that was asked for after *since* (None: that still stands)."""
         deadline = self._monotonic() + self._wait_seconds
         with self._changed:
             while key in self._asking:

@@ -32,7 +32,7 @@ class ConfigMapKey(NamedTuple):
 
 
 class ProfilesPlace(NamedTuple):
-    """Say what a webhook reads: a *file*, of a *config_map* if mounted; without one, FabricProfiles.
+    """Say what a webhook reads: a *file*, of a *config_map* if mounted; without, FabricProfiles.
 
     *settings*: where the Configuration is beside them; None: nowhere, so that the defaults hold.
     """
@@ -71,7 +71,7 @@ class ProfilesRead:
 
     @property
     def unusable(self) -> frozenset[str]:
-        """Return the names of the objects that cannot be used: the webhook may have earlier ones."""
+        """Return the names of what cannot be used: the webhook may have earlier content."""
         return frozenset(each.name for each in self.objects if each.content.profile is None)
 
     @property
@@ -110,7 +110,7 @@ def place_in_deployment(deployment: Object) -> ProfilesPlace:
 
 
 def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> ProfilesPlace:
-    """Follow ``--profiles`` and ``--config`` of the webhook's *container* to where they are from."""
+    """Follow ``--profiles`` and ``--config`` of the webhook's *container* to their ConfigMaps."""
     profiles = option_of(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
     settings = option_of(container, arguments, "--config", "FABRIC_INJECTOR_SERVE_CONFIG")
     return ProfilesPlace(

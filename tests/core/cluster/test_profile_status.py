@@ -149,7 +149,10 @@ def test_names_the_namespaces_whose_networks_all_may_have(allowed: str, shown: s
             ClaimsSeen(CLASSES, {template_name(CLAIM): "bad CEL"}),
             "False ClaimRefused: claim nic is refused by the API server: bad CEL",
         ),
-        "no claims": (ClaimsSeen(is_served=False), "False ClaimsUnserved: the cluster serves"),
+        "no claims": (
+            ClaimsSeen(is_served=False),
+            "False ClaimsUnserved: the cluster does not serve",
+        ),
         "no answer": (ClaimsSeen(problem="x"), "Unknown NotRead: DeviceClasses cannot be read: x"),
     },
 )
@@ -182,7 +185,7 @@ def test_messages_stay_short() -> None:
 
 
 def test_the_reference_explains_every_reason() -> None:
-    reference = (ROOT / "docs/behaviour.md").read_text()
+    reference = (ROOT / "docs/profiles.md").read_text()
     section = reference.partition("### The status of profiles")[2].partition("\n## ")[0]
     for reason in (*ConditionReason, *Obstacle):
         assert re.fullmatch(r"[A-Z][A-Za-z]{1,62}", reason)

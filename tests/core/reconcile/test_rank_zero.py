@@ -87,6 +87,7 @@ def test_a_rank_zero_that_was_not_injected_ends_the_wait_at_once_with_the_cause(
     )
 
 
+LEFT_ALONE = "is left alone, since nothing tells that it trains"
 OPTED_OUT = {"labels": {names.PROFILE: names.PROFILE_NONE}}
 ATTACHED = {"annotations": {names.STATUS: "{}", names.NETWORKS: "default/rdma-net"}}
 
@@ -94,11 +95,11 @@ ATTACHED = {"annotations": {names.STATUS: "{}", names.NETWORKS: "default/rdma-ne
 @table(
     "pod, name, told",
     {
-        "by its name": (driver(gpus=True), NAME, "is left alone, since nothing tells that it trains"),
+        "by its name": (driver(gpus=True), NAME, LEFT_ALONE),
         "by its hostname": (
             driver("x", gpus=True, hostname="bert-master-0", subdomain="bert"),
             NAME,
-            "is left alone, since nothing tells that it trains",
+            LEFT_ALONE,
         ),
         "of another name": (driver(gpus=True), "other.bert", "other, has no live pod"),
         "a hostname below another Service": (

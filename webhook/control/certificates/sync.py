@@ -12,8 +12,7 @@ from datetime import UTC, datetime, timedelta
 from certs.bundle import Bundle, read_bundle
 from certs.issue import CLOCK_SKEW
 from certs.pem import fingerprint, read_authorities
-from certs.rotation import Kind, Policy, Rotation, advance
-from certs.trust import View
+from certs.rotation import Kind, Policy, Rotation, View, advance
 from webhook.control.certificates.secret import SecretStore, was_written
 from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names
@@ -129,7 +128,7 @@ class CertificateSync:
         trusted = _trusted_everywhere(entries)
         if configuration is None:
             # no API server calls the webhook, so that none would refuse a certificate of a new CA
-            trusted = {each.fingerprint for each in bundle.authorities}
+            trusted = set(map(fingerprint, bundle.authorities))
         at = self._monotonic()
         self._published = {key: self._published.get(key, at) for key in trusted}
         age = {key: timedelta(seconds=at - since) for key, since in self._published.items()}
@@ -193,7 +192,7 @@ class CertificateSync:
     def _report(self, configuration: WebhookConfiguration | None, step: Rotation) -> None:
         signing, leaf = step.bundle.signing, step.bundle.leaf
         if signing:
-            self._on_end(Kind.AUTHORITY, signing.certificate.not_valid_after_utc)
+            self._on_end(Kind.AUTHORITY, signing.not_valid_after_utc)
         if leaf:
             self._on_end(Kind.SERVING, leaf.not_valid_after_utc)
         name = self._settings.configuration
