@@ -6,8 +6,18 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.fake_apiserver import NAMESPACES, PODS, RESOURCE_CLAIMS, FakeApiServer, status
+from tests.fake_apiserver import (
+    NAMESPACES,
+    NOT_INSTALLED,
+    PODS,
+    RESOURCE_CLAIMS,
+    Behaviour,
+    FakeApiServer,
+    status,
+    text,
+)
 from tests.pods import member_pod
+from tests.tables import table
 from tests.waiting import wait_until
 from webhook.control import controller as module
 from webhook.control.claims import ClaimWatch
@@ -15,7 +25,6 @@ from webhook.control.controller import Controller
 from webhook.control.events import PodRef
 from webhook.core import names
 from webhook.core.reconcile import Jobs, Unit
-from webhook.kube.catalogue import CLAIMS
 from webhook.kube.resource import Key
 
 
@@ -184,14 +193,7 @@ def put_claim(
     world.server.put(RESOURCE_CLAIMS, name or f"{pod}-nic", namespace, spec=spec, status=status)
 
 
-def asked_for_claims(world: World) -> int:
-    return len(world.server.asked("list", "/apis/resource.k8s.io")) + len(
-        world.server.asked("get", CLAIMS)
-    )
-
-
 def test_publishes_the_address_that_a_claim_tells_early_late_and_again(world: World) -> None:
-    world.server.groups[CLAIMS] = ["v1"]
     put_pod(world, "m")
     put_pod(world, "w")
     put_claim(world, "m", "10.1.0.1/24")
@@ -213,48 +215,25 @@ def test_publishes_the_address_that_a_claim_tells_early_late_and_again(world: Wo
     )
 
 
-def test_follows_the_version_that_the_cluster_serves(world: World) -> None:
-    world.server.groups[CLAIMS] = ["v1beta2", "v1beta1"]
-    put_pod(world, "m")
-    path = RESOURCE_CLAIMS.replace("/v1/", "/v1beta2/")
-    with running(world):
-        wait_until(
-            lambda: any(request.path == path for request in world.server.requests),
-            "a request for them",
-        )
-    assert not world.server.asked("list", RESOURCE_CLAIMS)
-
-
 def test_nobody_asks_for_claims_while_no_pod_needs_them(world: World) -> None:
-    world.server.groups[CLAIMS] = ["v1"]
     world.put("m", "10.0.0.1")
     put_claim(world, "m", "10.1.0.1")
     with running(world):
         wait_until(lambda: world.told() == {"m": "10.0.0.1"}, "the address")
-        assert asked_for_claims(world) == 0
+        assert not world.server.asked("list", RESOURCE_CLAIMS)
 
 
-def test_no_claims_api_harms_nothing(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    put_pod(world, "m-claim", job="j-2")
-    world.put("m", "10.0.0.1")
-    with running(world):
-        wait_until(lambda: world.told().get("m") == "10.0.0.1", "the address of the other")
-        wait_until(
-            lambda: "no address meanwhile: the cluster serves neither" in caplog.text, "the warning"
-        )
-        assert world.controller.checks() == {"namespaces": "", "pods": ""}
-
-
-def test_forbidden_claims_are_told_and_harm_nothing(
-    world: World, caplog: pytest.LogCaptureFixture
+@table("answer", {"not served": text(404, NOT_INSTALLED), "forbidden": status(403, "no right")})
+def test_claims_that_cannot_be_listed_are_told_and_harm_nothing(
+    world: World, caplog: pytest.LogCaptureFixture, answer: Behaviour
 ) -> None:
-    world.server.groups[CLAIMS] = ["v1"]
-    world.server.misbehave("list", RESOURCE_CLAIMS, *[status(403, "no right")] * 50)
+    world.server.misbehave("list", RESOURCE_CLAIMS, *[answer] * 50)
     put_pod(world, "m-claim", job="j-2")
     world.put("m", "10.0.0.1")
     with running(world):
         wait_until(lambda: world.told().get("m") == "10.0.0.1", "the address of the other")
         wait_until(lambda: "watch of resourceclaims" in caplog.text, "the warning")
+        assert world.controller.checks() == {"namespaces": "", "pods": ""}
 
 
 def test_keeps_nothing_of_claims_without_address(
@@ -262,7 +241,6 @@ def test_keeps_nothing_of_claims_without_address(
 ) -> None:
     told: list[Key] = []
     watch = ClaimWatch(server.connection(), told.append)
-    server.groups[CLAIMS] = ["v1"]
     world = World(server)
     put_claim(world, "gpu")
     put_claim(world, "m", "10.1.0.1")

@@ -183,7 +183,6 @@ def test_of_two_profiles_with_the_same_pod_labels_the_later_is_not_ready(world: 
 
 
 def test_the_api_server_judges_a_claim_once(world: World) -> None:
-    world.server.groups["/apis/resource.k8s.io"] = ["v1"]
     world.server.put(DEVICE_CLASSES, "dranet.net")
     world.put(spec=CLAIMS)
     with running(world.statuses):

@@ -28,12 +28,14 @@ class World:
         self.leads = True
         self.failure: Exception | None = None
         self.lacking: dict[Unit, Publication] = {}
+        self.written: list[Publication] = []
         self.results: list[tuple[Result, float]] = []
         self.queue = FairQueue(lambda: self.now, lambda _least, most: most)
         self.publisher = Publisher(
             Connection(Credentials("test", url)),
             self.queue,
             lacks=self._lacks,
+            written=self.written.append,
             may_write=lambda: self.leads,
             on_result=lambda *result: self.results.append(result),
             monotonic=lambda: self.now,
@@ -88,6 +90,7 @@ def test_writes_the_annotations_of_one_uid_and_says_so(server: FakeApiServer, wo
     }
     assert request.headers["Content-Type"] == "application/merge-patch+json"
     assert world.results == [(Result.PUBLISHED, 2.0)]
+    assert world.written == [world.lacking[UNIT]]
     assert len(world.queue) == 0
 
 
@@ -154,7 +157,7 @@ def test_sends_again_what_got_no_answer_and_leaves_what_is_refused_to_the_next_s
     server.misbehave("PATCH", PATH, *[status(code, "no")] * 2)
     world.turn()
     assert world.results == [(result, 0.0)]
-    assert len(world.queue) == int(stays)
+    assert (world.written, len(world.queue)) == ([], int(stays))
     assert bool(world.waits_seconds) == stays, "its namespace rests"
     world.now += world.waits_seconds
     if not stays:

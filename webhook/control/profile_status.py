@@ -34,18 +34,11 @@ from webhook.core.profiles import (
     read_object,
     same_pod_labels,
 )
-from webhook.kube.catalogue import (
-    DEVICE_CLASSES,
-    FABRIC_PROFILES,
-    NETWORKS,
-    RESOURCE_CLAIM_TEMPLATES,
-)
-from webhook.kube.claims_api import ClaimsApi
+from webhook.kube.catalogue import CLAIMS_V1, DEVICE_CLASSES, FABRIC_PROFILES, NETWORKS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.informer import Informer
 from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import Reader
-from webhook.kube.resource import Resource
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +86,6 @@ class ProfileStatus:
         self._period, self._unsound = period_seconds, unsound_seconds
         self._on_read, self._now = on_read, now
         self._reader = Reader(connection, REQUEST_SECONDS)
-        self._claims = ClaimsApi(self._reader, monotonic)
         self._taken: set[ProfileClaim] = set()
         self._written: dict[str, tuple[str, Object]] = {}
         self._listed, self._writing = threading.Event(), threading.Lock()
@@ -188,28 +180,26 @@ class ProfileStatus:
         claims = {claim for profile in profiles for claim in profile.claims}
         if not claims:
             return ClaimsSeen()
+        found: set[str] | None = None
         try:
-            classes = self._claims.served(DEVICE_CLASSES)
-            templates = self._claims.served(RESOURCE_CLAIM_TEMPLATES)
-            if classes is None or templates is None:
+            for page in self._reader.pages(DEVICE_CLASSES.at(CLAIMS_V1), _name, most=MOST_PAGES):
+                found = {*(found or ()), *page.objects}
+            if found is None:
                 return ClaimsSeen(is_served=False)
-            found: set[str] = set()
-            for page in self._reader.pages(classes, _name, most=MOST_PAGES):
-                found.update(page.objects)
             refused = {
                 template_name(claim): why
                 for claim in claims
-                if claim not in self._taken and (why := self._refusal(templates, claim))
+                if claim not in self._taken and (why := self._refusal(claim))
             }
         except RequestFailed as error:
             return ClaimsSeen(problem=self._unknown(error))
         self._taken = {claim for claim in claims if template_name(claim) not in refused}
         return ClaimsSeen(frozenset(found), refused)
 
-    def _refusal(self, templates: Resource, claim: ProfileClaim) -> str:
+    def _refusal(self, claim: ProfileClaim) -> str:
         """Return why the API server refuses the claim's template, empty where it takes it."""
         namespace = self._own_namespace or "default"
-        response = apply_template(self._connection, templates, namespace, claim, dryRun="All")
+        response = apply_template(self._connection, namespace, claim, dryRun="All")
         if response.status in (400, 422):
             return str(response.json().get("message"))
         if response.status not in (200, 201):

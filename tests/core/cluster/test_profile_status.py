@@ -149,7 +149,10 @@ def test_names_the_namespaces_whose_networks_all_may_have(allowed: str, shown: s
             ClaimsSeen(CLASSES, {template_name(CLAIM): "bad CEL"}),
             "False ClaimRefused: claim nic is refused by the API server: bad CEL",
         ),
-        "no claims": (ClaimsSeen(is_served=False), "False ClaimsUnserved: the cluster serves"),
+        "no claims": (
+            ClaimsSeen(is_served=False),
+            "False ClaimsUnserved: the cluster does not serve",
+        ),
         "no answer": (ClaimsSeen(problem="x"), "Unknown NotRead: DeviceClasses cannot be read: x"),
     },
 )

@@ -24,7 +24,7 @@ CLAIMS_UNSERVED = Code(
     "claims-unserved",
     "claims",
     "The cluster cannot serve claims, so no pod gets those of its profile.",
-    "use a Kubernetes that serves resource.k8s.io/v1 or v1beta2, and FabricProfile objects",
+    "use a Kubernetes that serves resource.k8s.io/v1, and FabricProfile objects",
 )
 CLAIM_TEMPLATE_FOREIGN = Code(
     "claim-template-foreign",
