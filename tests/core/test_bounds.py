@@ -16,7 +16,7 @@ from tests.hostile import large
 from webhook.core import bounds, names
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object, Outcome, Reason
-from webhook.core.networks.selection import MOST_ELEMENTS
+from webhook.core.networks.annotation import MOST_ELEMENTS
 from webhook.core.pod_types import (
     CONTAINERS,
     LABELS,

@@ -25,7 +25,7 @@ plain: {networks: [{network: rails/rail-0}]}
 full:
   networks: [{network: rails/rail-0}, {network: rails/rail-1@rail1, resource: rdma/hca}]
   existingDevices: add
-  sharedMemory: {sizeLimit: 16Gi, limitExisting: true}
+  sharedMemory: {sizeLimit: 16Gi}
   deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
   ncclConf: true
   rendezvous: {unreachable: fail}

@@ -25,7 +25,7 @@ JOB = Path(__file__).with_name("job.yaml")
 PROFILES = as_text("""
 rdma-shared:
   networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
-  sharedMemory: {sizeLimit: 192Mi, limitExisting: true}
+  sharedMemory: {sizeLimit: 192Mi}
 """)
 
 

@@ -23,7 +23,7 @@ from webhook.core.model import Object
 PROFILES = as_text("""
 rdma-shared:
   networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
-  sharedMemory: {sizeLimit: 192Mi, limitExisting: true}
+  sharedMemory: {sizeLimit: 192Mi}
 no-shell:
   networks: [{network: default/rdma-net, resource: rdma/rdma_shared_device_a}]
   rendezvous: {waitImage: installed}

@@ -11,9 +11,11 @@ from tests.validate.rows import BROKEN, COMPLETE, Broken
 from webhook.core.profiles.profile import ProfileSpec
 from webhook.core.profiles.template import CLOSED_LIST
 from webhook.validate import rules
-from webhook.validate.definition import definition, object_schema, spec_schema
-from webhook.validate.text import find_faults
+from webhook.validate.definition import definition, object_schema
+from webhook.validate.schema import find_misspelt
+from webhook.validate.text import find_faults, path_of
 
+SPEC = object_schema()["properties"]["spec"]
 PRESERVED = "x-kubernetes-preserve-unknown-fields"
 
 
@@ -38,10 +40,24 @@ def closed(schema: dict[str, Any], known: Any) -> Any:
     }
 
 
+def test_finds_slips_in_the_parts_of_a_pod() -> None:
+    sidecar = {"name": "a", "image": "b", "restartpolicy": "Always", "volumeMount": [], "later": 1}
+    env = [{"name": "A", "valuefrom": {"name": "b"}}]
+    spec = {"container": {"env": env}, "pod": {"spec": {"initContainers": [sidecar]}}}
+    found = {path_of(each): str(each) for each in find_misspelt({"spec": spec})}
+    meant = {
+        "spec.container.env[0].valuefrom": "valueFrom",
+        "spec.pod.spec.initContainers[0].restartpolicy": "restartPolicy",
+        "spec.pod.spec.initContainers[0].volumeMount": "volumeMounts",
+    }
+    assert found == {at: f"is not a field; did you mean {one}?" for at, one in meant.items()}
+    assert [*find_misspelt(COMPLETE)] == []
+
+
 def test_takes_the_fields_of_a_pod_that_the_program_merges() -> None:
     assert (
         closed(
-            {"properties": {name: spec_schema()["properties"][name] for name in CLOSED_LIST}},
+            {"properties": {name: SPEC["properties"][name] for name in CLOSED_LIST}},
             CLOSED_LIST,
         )
         == CLOSED_LIST
@@ -49,7 +65,7 @@ def test_takes_the_fields_of_a_pod_that_the_program_merges() -> None:
 
 
 def test_has_the_own_fields_that_the_program_reads() -> None:
-    assert set(spec_schema()["properties"]) == set(ProfileSpec.__struct_encode_fields__)
+    assert set(SPEC["properties"]) == set(ProfileSpec.__struct_encode_fields__)
 
 
 def test_preserves_what_it_does_not_know_only_below_the_fields_of_a_pod() -> None:
@@ -61,7 +77,7 @@ def test_preserves_what_it_does_not_know_only_below_the_fields_of_a_pod() -> Non
         if "items" in schema:
             yield from preserved(schema["items"], path)
 
-    paths = [*preserved(spec_schema(), "spec")]
+    paths = [*preserved(SPEC, "spec")]
     below = ("spec.container.", "spec.pod.spec.", "spec.claims.config.parameters")
     assert [path for path in paths if not path.startswith(below)] == []
     assert "spec.container.env" in paths
@@ -79,7 +95,7 @@ def test_describes_each_field_and_says_the_default_of_each_choice() -> None:
         if "items" in schema:
             yield from silent(schema["items"], path)
 
-    assert {*silent(spec_schema(), "spec")} == {"spec.pod.spec.imagePullSecrets.name"}
+    assert {*silent(SPEC, "spec")} == {"spec.pod.spec.imagePullSecrets.name"}
 
 
 def test_evaluates_every_rule_on_a_profile_that_has_every_field(
@@ -99,7 +115,7 @@ def test_evaluates_every_rule_on_a_profile_that_has_every_field(
 
 @pytest.mark.parametrize("row", BROKEN, ids=[row.title for row in BROKEN])
 def test_finds_all_faults_of_a_profile(row: Broken) -> None:
-    assert {(fault.where, fault.message) for fault in find_faults(row.value)} == row.says
+    assert {(path_of(fault), str(fault)) for fault in find_faults(row.value)} == row.says
 
 
 def test_a_row_breaks_each_rule() -> None:
@@ -110,7 +126,7 @@ def test_a_row_breaks_each_rule() -> None:
 def test_a_rule_that_cannot_be_evaluated_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "FUNCTIONS", {})
     rules._compiled.cache_clear()
-    found = [fault.message for fault in find_faults(COMPLETE)]
+    found = [str(fault) for fault in find_faults(COMPLETE)]
     assert len(found) == 1
     assert "cannot be evaluated here, please report it" in found[0]
 

@@ -51,7 +51,8 @@ items:
 def test_names_a_kind_or_version_that_is_none_of_ours() -> None:
     group = "apiVersion: fabric-injector.io/v1alpha1"
     assert told(f"{group}\nkind: FabricProfiles") == [
-        '2: kind: found "FabricProfiles"; write FabricProfile'
+        '2: kind: found "FabricProfiles"; write one of FabricProfile, Configuration; '
+        "did you mean FabricProfile?"
     ]
     old = HEAD.replace("v1alpha1", "v1") + "metadata: {name: a}\nspec: {a: 1}"
     version, field = told(old)
@@ -81,7 +82,7 @@ multus: {{later: 1}}
 """
     mount, settings = told(text)
     assert mount.startswith("6: spec.container.volumeMounts[1]: is the same as volumeMounts[0]")
-    assert settings.startswith("10: Configuration: multus.later: is not a field")
+    assert settings.startswith("10: multus.later: is not a field")
 
 
 def test_compares_profiles_of_one_file() -> None:
@@ -92,6 +93,17 @@ def test_compares_profiles_of_one_file() -> None:
         "6: spec.podLabels: profile a has the same; no pod could choose one of the two",
         "11: metadata.name: profile a stands at line 1 already; remove one of the two",
     ]
+
+
+def test_a_profile_gives_no_pod_anothers_pod_labels() -> None:
+    text = f"""{HEAD}metadata: {{name: a}}
+spec: {{podLabels: {{a: b}}}}
+---
+{HEAD}metadata: {{name: b}}
+spec: {{pod: {{metadata: {{labels: {{a: b}}}}}}}}
+"""
+    (clash,) = told(text)
+    assert clash.startswith("6: spec.pod.metadata.labels[a]: profile a has it in podLabels")
 
 
 def test_null_is_absent_and_json_is_read() -> None:

@@ -71,7 +71,8 @@ def make_plan(
         plan.warnings += (Decision(STEP, Outcome.WARNED, Reason.NO_SIZE, job.warning),)
     choice = _attach(pod, plan, profiles, world)
     _meet(pod, plan, job, choice)
-    return _give_whole(pod, plan, job)
+    lacking = whole.unknown_device(pod, plan) if profile.quantities else None
+    return plan if lacking is None else networks_only(plan, lacking)
 
 
 def _find_job(
@@ -162,18 +163,11 @@ def _meet(pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choic
             plan.why_no_rendezvous = None
 
 
-def _give_whole(pod: Object, plan: Plan, job: TrainingPod | NotTraining) -> Plan | Skip:
-    """Give the fabric whole, or networks only."""
-    profile = plan.profile
-    lacking = whole.unknown_device(pod, plan) if profile.quantities else None
-    return plan if lacking is None else networks_only(plan, lacking, job.system)
-
-
-def networks_only(plan: Plan, lacking: Decision, system: str) -> Plan | Skip:
+def networks_only(plan: Plan, lacking: Decision) -> Plan | Skip:
     """Give the networks of the profile and nothing else of it, or leave the pod alone."""
     if plan.attachments or plan.rendezvous_network is not None:
         return whole.without_parts(plan, lacking)
-    return Skip(whole.left_alone(plan, lacking), system, plan.profile.name)
+    return Skip(whole.left_alone(plan, lacking), plan.system, plan.profile.name)
 
 
 def give_way(pod: Object, injected: Object, plan: Plan) -> Plan | Skip | None:
@@ -181,15 +175,14 @@ def give_way(pod: Object, injected: Object, plan: Plan) -> Plan | Skip | None:
 
     Raises Denied where the profile says ``podSecurity: deny``.
     """
-    level = pod_security.level_of(plan)
-    refused = pod_security.added(pod, injected, level) if level else []
+    refused = pod_security.refused_additions(pod, injected, plan)
     if not refused:
         return None
     lacking = pod_security.refuse(plan, refused)
     if all(each.what == pod_security.IPC_LOCK for each in refused):
         bare = structs.replace(plan.profile, ipc_lock=False)
         return replace(plan, profile=bare, warnings=(*plan.warnings, lacking))
-    return networks_only(plan, lacking, plan.training_pod.system if plan.training_pod else "")
+    return networks_only(plan, lacking)
 
 
 def select_profile(

@@ -24,8 +24,7 @@ class Plan:
     Multus does not attach. *training_pod* is None for a pod of no known system. *rendezvous*: the
     training pod's, where it is moved to the secondary network; None where not, and
     *why_no_rendezvous* says why. *local_address_everywhere*: c10d would order the ranks differently
-    unless every rank gives its own address. *master*: the published address of rank 0, for a worker
-    of a job that has one already. *own_image*: this program's image, empty where unknown.
+    unless every rank gives its own address. *own_image*: this program's image, empty where unknown.
     *chosen_by*: whose word chose the profile. *warnings*: of the decisions themselves.
     *claims_problem*: why no pod gets the claims of its profile.
     """
@@ -48,6 +47,11 @@ class Plan:
     chosen_by: str = ""
     warnings: tuple[Decision, ...] = ()
     claims_problem: str = ""
+
+    @property
+    def system(self) -> str:
+        """Return the training system's name; empty for a pod of none."""
+        return self.training_pod.system if self.training_pod else ""
 
     def trainer(self, pod: Object) -> Object:
         """Return the training container of *pod*."""

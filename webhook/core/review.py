@@ -158,8 +158,7 @@ def _carry_out(draft: Draft, plan: Plan, pod: Object) -> Verdict:
         return _skip(again, less) if isinstance(less, Skip) else _carry_out(again, less, pod)
     verdict = _allowed(draft, decisions, "injected" if draft.operations else "unchanged")
     verdict.profile, verdict.revision = plan.profile.name, plan.profile.revision
-    if plan.training_pod:
-        verdict.system = plan.training_pod.system
+    verdict.system = plan.system
     if plan.rendezvous:
         verdict.job, verdict.role = plan.rendezvous.job, plan.rendezvous.role
     return verdict

@@ -11,7 +11,6 @@ import yaml
 
 from webhook.core.model import Object
 
-_FILE = "custom-resource-definition.yaml"
 Schema = dict[str, Any]
 """A structural schema of the API server."""
 
@@ -27,14 +26,8 @@ def object_schema() -> Schema:
     return found
 
 
-def spec_schema() -> Schema:
-    """Return the schema of a profile's spec; do not change it."""
-    found: Schema = object_schema()["properties"]["spec"]
-    return found
-
-
 @cache
 def _definition() -> Object:
-    text = files(__name__.rpartition(".")[0]).joinpath(_FILE).read_text(encoding="utf-8")
+    text = files("webhook.validate").joinpath("custom-resource-definition.yaml").read_text("utf-8")
     found: Object = yaml.load(text, Loader=yaml.CSafeLoader)
     return found

@@ -8,10 +8,10 @@ from typing import Any
 
 import cel
 
+from webhook.core.profiles.template import Fault
 from webhook.core.quantity import parse_quantity
 from webhook.core.yaml_reader import Location
 from webhook.validate.definition import Schema
-from webhook.validate.fault import Fault
 
 RULES = "x-kubernetes-validations"
 

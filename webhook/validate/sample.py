@@ -9,9 +9,6 @@ from webhook.core.injection.ipc_lock import CAPABILITY
 from webhook.core.model import Object
 from webhook.core.profiles import Profile
 
-_COMPUTE = {"cpu": "1", "memory": "1Gi"}
-"""Huge pages need one of them beside."""
-
 
 def sample_pod(profile: Profile) -> Object:
     """Return the pod; our webhook leaves it alone, and volumes that a job would bring are empty."""
@@ -21,7 +18,7 @@ def sample_pod(profile: Profile) -> Object:
         "name": "training",
         "image": "registry.example.com/training",
         **profile.container,
-        "resources": {"limits": {**_COMPUTE, **profile.resources}},
+        "resources": {"limits": {"cpu": "1", "memory": "1Gi", **profile.resources}},
         "securityContext": _security(profile),
     }
     containers = (training, *(fields.get("initContainers") or ()))

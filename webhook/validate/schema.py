@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from jsonschema import Draft202012Validator, ValidationError
 
 from webhook.core.printable import quoted
-from webhook.core.profiles.slips import did_you_mean, unknown_field
+from webhook.core.profiles.slips import did_you_mean, one_of, unknown_field
+from webhook.core.profiles.template import Fault
 from webhook.core.value_types import STRING, type_name
 from webhook.core.yaml_reader import Location
 from webhook.validate.definition import Schema, object_schema
-from webhook.validate.fault import Fault
 
-_OTHER_METADATA = (
-    *("generateName", "namespace", "finalizers", "ownerReferences", "managedFields", "uid"),
-    *("resourceVersion", "generation", "selfLink", "creationTimestamp", "deletionTimestamp"),
-)
-"""Source: k8s.io/apimachinery pkg/apis/meta/v1 ObjectMeta."""
-_TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
-_METADATA = {
-    **{key: {} for key in _OTHER_METADATA},
-    "name": {"type": "string"},
-    "labels": _TEXTS,
-    "annotations": _TEXTS,
-}
+_PRESERVES = "x-kubernetes-preserve-unknown-fields"
 _PARTS = {"maxLength": "characters", "maxItems": "items", "maxProperties": "keys"}
 _TYPES = {
     "object": "an object, {name: value}, or one name: value a line",
@@ -35,6 +24,25 @@ _TYPES = {
     "integer": "an integer, without quotes",
     "boolean": "true or false, without quotes",
 }
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "env": "name value valueFrom",
+    "initContainers": "args command env envFrom image imagePullPolicy lifecycle livenessProbe name "
+    "ports readinessProbe resizePolicy resources restartPolicy restartPolicyRules securityContext "
+    "startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty "
+    "volumeDevices volumeMounts workingDir",
+    "securityContext": "allowPrivilegeEscalation appArmorProfile capabilities fsGroup "
+    "fsGroupChangePolicy privileged procMount readOnlyRootFilesystem runAsGroup runAsNonRoot "
+    "runAsUser seLinuxChangePolicy seLinuxOptions seccompProfile supplementalGroups "
+    "supplementalGroupsPolicy sysctls windowsOptions",
+    "tolerations": "effect key operator tolerationSeconds value",
+    "volumeMounts": "mountPath mountPropagation name readOnly recursiveReadOnly subPath "
+    "subPathExpr",
+}
+"""The fields of an object, or of each item of a list. Source: k8s.io/api core/v1 of 1.36.
+
+Others are let through, unless they are near one of these: a later Kubernetes has more.
+"""
 
 
 def find_structural(value: Any) -> Iterator[Fault]:
@@ -45,11 +53,12 @@ def find_structural(value: Any) -> Iterator[Fault]:
 
 @cache
 def _validator() -> Draft202012Validator:
+    """Make the validator, which takes any field of metadata."""
     schema = object_schema()
-    metadata = {"type": "object", "required": ["name"], "properties": _METADATA}
+    name = {"name": {"type": "string"}}
+    metadata = {"type": "object", "required": ["name"], "properties": name, _PRESERVES: True}
     fields = {"apiVersion": {}, "kind": {}, "metadata": metadata, "status": {}}
-    whole = {**schema, "properties": {**schema["properties"], **fields}}
-    return Draft202012Validator(_closed(whole))
+    return Draft202012Validator(_closed({**schema, "properties": schema["properties"] | fields}))
 
 
 def _closed(schema: Any) -> Any:
@@ -59,7 +68,7 @@ def _closed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     found: Schema = {key: _closed(value) for key, value in schema.items()}
-    if "properties" in found and not found.get("x-kubernetes-preserve-unknown-fields"):
+    if "properties" in found and not found.get(_PRESERVES):
         found["additionalProperties"] = False
     if found.get("x-kubernetes-int-or-string"):
         found |= {"type": ["integer", "string"], "maximum": 2**63 - 1}
@@ -79,13 +88,11 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
                 message = f"is missing; write {name}: and its value"
                 yield Fault((*at, name), message, is_blocking=True)
         case "enum" if isinstance(found, str):
-            meant = did_you_mean(found, allowed)
-            choice = f"write one of {', '.join(allowed)}"
-            hint = f"; did you mean {meant}?" if meant else ""
-            yield Fault(at, f"found {quoted(found)}; {choice}{hint}")
+            yield Fault(at, f"found {quoted(found)}; {one_of(found, allowed)}")
         case "type":
             wanted = "a whole number or a string" if isinstance(allowed, list) else _TYPES[allowed]
-            hint = f', in quotes: "{found}"' if allowed == "string" and _is_number(found) else ""
+            is_number = type(found) in (int, float)
+            hint = f', in quotes: "{found}"' if allowed == "string" and is_number else ""
             message = f"found {type_name(found)}; write {wanted}{hint}"
             yield Fault(at, message, is_blocking=True)
         case "maxLength" | "maxItems" | "maxProperties":
@@ -95,5 +102,21 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
             yield Fault(at, error.message, is_blocking=error.validator == "maximum")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def find_misspelt(profile: Any) -> Iterator[Fault]:
+    """Yield each field of a pod's parts in a FabricProfile that is a slip of another."""
+    spec = profile.get("spec")
+    for part in ("container", "pod"):
+        if isinstance(spec, dict):
+            yield from _below(spec.get(part), part, ("spec", part))
+
+
+def _below(value: Any, field: str | int, at: Location) -> Iterator[Fault]:
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _below(item, field, (*at, index))
+    elif isinstance(value, dict):
+        known = _FIELDS.get(str(field), "").split()
+        for key, inner in value.items():
+            if key not in known and (meant := did_you_mean(key, known)):
+                yield Fault((*at, key), f"is not a field; did you mean {meant}?")
+            yield from _below(inner, key, (*at, key))

@@ -6,26 +6,23 @@ A document that is broken hides no other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from webhook.core import names
-from webhook.core.errors import Problem, ProfilesError
+from webhook.core.errors import Problem
 from webhook.core.model import Object
-from webhook.core.printable import quoted
-from webhook.core.profiles import Profile, parse_profiles, same_pod_labels
+from webhook.core.profiles import Profile, foreign_pod_labels, same_pod_labels
+from webhook.core.profiles.load import objects_of, parse_object, without_nulls
 from webhook.core.profiles.objects import API_VERSIONS, PROFILE_KIND
-from webhook.core.profiles.slips import did_you_mean
-from webhook.core.value_types import type_name
-from webhook.core.yaml_reader import Document, Marks, YamlFault, format_path, read_documents
+from webhook.core.profiles.template import Fault
+from webhook.core.yaml_reader import Marks, YamlFault, format_path, read_documents
 from webhook.validate.definition import object_schema
-from webhook.validate.fault import Fault
 from webhook.validate.rules import NotEvaluated, find_broken_rules
-from webhook.validate.schema import find_structural
+from webhook.validate.schema import find_misspelt, find_structural
 
 _DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-_LISTS = ("List", f"{PROFILE_KIND}List")
 
 
 @dataclass(slots=True)
@@ -58,7 +55,7 @@ def check_text(text: str) -> Found:
     starts = [0, *(match.start() for match in _DOCUMENT.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         _check_document("\n" * text.count("\n", 0, start) + text[start:end], found)
-    found.problems += _between(found.profiles)
+    found.problems += _between({each.name: each for each in reversed(found.profiles)}, found)
     found.problems.sort(key=lambda problem: problem.line)
     return found
 
@@ -66,67 +63,45 @@ def check_text(text: str) -> Found:
 def _check_document(text: str, found: Found) -> None:
     """Check one document, which stands at its lines of the text."""
     marks = Marks()
-    before = len(found.problems), found.others
-    first = len(found.profiles)
     try:
         documents = read_documents(text, marks)
     except YamlFault as fault:
-        found.problems.append(_problem(fault))
+        path = format_path(fault.location)
+        found.problems.append(Problem(path, max(fault.line, 1), fault.problem))
         return
     for document in documents:
-        for line, value in _objects(document, marks):
-            _check_object(value, line, marks, found)
-    if documents and before == (len(found.problems), found.others):
-        try:
-            read = parse_profiles(text).profiles
-        except ProfilesError as error:  # the webhook sees a little more than rules in CEL can say
-            found.problems += map(_as_path, error.problems)
-            return
-        for checked in found.profiles[first:]:
-            checked.profile = read[checked.name]
+        for value, line in objects_of(document.value, document.line, marks):
+            for wrong in _check_object(value, line, found):
+                place = marks.line(value, wrong.location, line)
+                found.problems.append(Problem(path_of(wrong), place, str(wrong)))
 
 
-def _objects(document: Document, marks: Marks) -> Iterator[tuple[int, Any]]:
-    """Yield the object of a document, or those of its List."""
-    value = document.value
-    items = value.get("items") if isinstance(value, dict) and value.get("kind") in _LISTS else None
-    if isinstance(items, list):
-        lines = marks.of(items)
-        yield from ((lines[number], item) for number, item in enumerate(items))
-    else:
-        yield document.line, value
-
-
-def _check_object(value: Any, line: int, marks: Marks, found: Found) -> None:
-    if not isinstance(value, dict):
-        wrong = f"found {type_name(value)}; write an object with apiVersion and kind"
-        found.problems.append(Problem("document", line, wrong))
-        return
-    kind = str(value.get("kind"))
-    if kind not in API_VERSIONS and names.PREFIX not in str(value.get("apiVersion")):
+def _check_object(value: Any, line: int, found: Found) -> list[Fault]:
+    is_object = isinstance(value, dict)
+    kind, version = (str(value.get(key)) if is_object else "" for key in ("kind", "apiVersion"))
+    if is_object and kind not in API_VERSIONS and names.PREFIX not in version:
         found.others += 1
-        return
-    faults = [*_wrong_kind(kind, str(value.get("apiVersion")))]
+        return []
+    checked = CheckedProfile(line, value)
+    faults: list[Fault] = []
     if kind == PROFILE_KIND:
         faults += find_faults(value)
-        found.profiles.append(CheckedProfile(line, value))
-    found.problems += (_located(fault, value, line, marks) for fault in faults)
-
-
-def _wrong_kind(kind: str, version: str) -> Iterator[Fault]:
-    wanted = API_VERSIONS.get(kind)
-    if wanted is None:
-        meant = did_you_mean(kind, API_VERSIONS) or " or ".join(API_VERSIONS)
-        yield Fault(("kind",), f"found {quoted(kind)}; write {meant}")
-    elif version != wanted:
-        yield Fault(("apiVersion",), f"found {quoted(version)}; write {wanted}")
+        found.profiles.append(checked)
+    try:
+        read = parse_object(value)
+        checked.profile = read if isinstance(read, Profile) else None
+    except Fault as fault:  # the webhook sees a little more than rules in CEL can say
+        if not faults or fault.location in (("kind",), ("apiVersion",)):
+            faults.append(fault)
+    return faults
 
 
 def find_faults(value: Object) -> Iterator[Fault]:
     """Yield all that the definition refuses of a FabricProfile."""
-    checked = {"metadata": {}, **_without_nulls(value)}
+    checked = {"metadata": {}, **without_nulls(value)}
     structural = list(find_structural(checked))
     yield from structural
+    yield from find_misspelt(checked)
     blocked = [fault.location for fault in structural if fault.is_blocking]
     try:
         yield from find_broken_rules(object_schema(), checked, blocked)
@@ -134,37 +109,23 @@ def find_faults(value: Object) -> Iterator[Fault]:
         yield Fault((), f"a rule cannot be evaluated here, please report it ({error})")
 
 
-def _without_nulls(value: Any) -> Any:
-    """Return plain values without fields that are null, which the API server takes out first."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-def _between(checked: Sequence[CheckedProfile]) -> Iterator[Problem]:
+def _between(first: Mapping[str, CheckedProfile], found: Found) -> Iterator[Problem]:
     """Yield two profiles of one name, and two that the same pods would choose."""
-    lines: dict[str, int] = {}
-    for profile in checked:
-        line = lines.setdefault(profile.name, profile.line)
-        if profile.name and line != profile.line:
-            wrong = f"profile {profile.name} stands at line {line} already; remove one of the two"
-            yield Problem("metadata.name", profile.line, wrong)
-    read = [each.profile for each in checked if each.profile]
+    for each in found.profiles:
+        line = first[each.name].line
+        if each.name and line != each.line:
+            wrong = f"profile {each.name} stands at line {line} already; remove one of the two"
+            yield Problem("metadata.name", each.line, wrong)
+    read = [each.profile for each in found.profiles if each.profile]
     for name, owner in same_pod_labels(read).items():
         wrong = f"profile {owner} has the same; no pod could choose one of the two"
-        yield Problem("spec.podLabels", lines[name], wrong)
+        yield Problem("spec.podLabels", first[name].line, wrong)
+    for writer, label, owner in foreign_pod_labels(read):
+        wrong = f"profile {owner} has it in podLabels, and would get the pods; write another"
+        yield Problem(f"spec.pod.metadata.labels[{label}]", first[writer].line, wrong)
 
 
-def _located(fault: Fault, value: Any, line: int, marks: Marks) -> Problem:
-    """Give a fault the line of the value that is wrong, or of the nearest one above it."""
-    line = marks.line(value, fault.location, line)
-    return Problem(fault.where or "document", line, fault.message)
-
-
-def _as_path(problem: Problem) -> Problem:
-    """Return a fault of the reader, by its path in the profile."""
-    return replace(problem, path=re.sub(f"^{PROFILE_KIND} [^ ]+: ", "", problem.path))
-
-
-def _problem(fault: YamlFault) -> Problem:
-    return Problem(format_path(fault.location), max(fault.line, 1), fault.problem)
+def path_of(fault: Fault) -> str:
+    """Write where a fault stands, as the API server does."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault.location]
+    return fault.path or "".join(parts).removeprefix(".") or "document"

@@ -211,7 +211,7 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         existing_devices=draw(st.sampled_from(["complete", "keep", "add"])),
         ipc_lock=draw(st.booleans()),
         pod_security=draw(st.sampled_from(["deny", "skip", "ignore"])),
-        shared_memory=SharedMemory(draw(st.booleans()), limit, draw(st.booleans())),
+        shared_memory=SharedMemory(draw(st.booleans()), limit),
         nccl_conf=draw(st.booleans()),
         device_variables=draw(
             st.sampled_from([(), ("NCCL_IB_HCA",), ("NCCL_IB_HCA", "UCX_NET_DEVICES")])

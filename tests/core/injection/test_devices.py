@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.builders import attachment, carry_out, message, outcomes, plan, profile
+from tests.core.builders import attachment, carry_out, message, plan, profile
 from tests.pods import minimal_container, minimal_pod
 from webhook.core.errors import Denied
 from webhook.core.injection.devices import inject
@@ -12,7 +12,6 @@ from webhook.core.model import Object, Outcome, Reason
 
 IB, VF = "rdma/ib", "nvidia.com/rdma-vf"
 RAIL = attachment(resource=IB)
-ADDED = [(Outcome.INJECTED, Reason.ADDED)]
 
 
 def _pod(resources: Object | None = None, **spec: Any) -> Object:
@@ -28,49 +27,15 @@ def _resources(pod: Object, container: int = 0) -> Any:
     return pod["spec"]["containers"][container].get("resources")
 
 
-@pytest.mark.parametrize(
-    ("there", "resources", "wanted"),
-    [
-        pytest.param(
-            {"limits": {"memory": "1Gi"}},
-            {"hugepages-2Mi": "5120Mi"},
-            {
-                "limits": {"memory": "1Gi", "hugepages-2Mi": "5120Mi"},
-                "requests": {"hugepages-2Mi": "5120Mi"},
-            },
-            id="hugepages-in-the-profiles-words",
-        ),
-        pytest.param(
-            {"requests": {"cpu": "2"}},
-            {"cpu": "4"},
-            {"requests": {"cpu": "4"}},
-            id="request-without-limit-stays-so",
-        ),
-        pytest.param(
-            {"requests": {"cpu": "4"}},
-            {"cpu": "2500m"},
-            {"requests": {"cpu": "4"}},
-            id="enough-cpu",
-        ),
-        pytest.param(None, {"memory": "1.5Gi"}, _both(memory="1.5Gi"), id="memory"),
-        pytest.param(_both(cpu="500m"), {"cpu": "1500m"}, _both(cpu="1500m"), id="a-part-of-a-cpu"),
-    ],
-)
-def test_gives_the_profiles_native_resources(there: Any, resources: Any, wanted: Any) -> None:
-    helper = minimal_container(
-        "helper", resources=_both(**{"hugepages-2Mi": "1Gi", "memory": "64Gi", "cpu": "64"})
-    )
-    pod = minimal_pod(minimal_container(resources=there), helper)
-    result, _ = carry_out(inject, pod, plan(pod, profile=profile(resources=resources)))
-    assert _resources(result) == wanted
-
-
-def test_hugepages_are_given_beside_memory_that_the_profile_gives() -> None:
-    pod = _pod()
-    given = profile(resources={"hugepages-2Mi": "4Mi", "memory": "1Gi"})
-    result, decisions = carry_out(inject, pod, plan(pod, profile=given))
-    assert outcomes(decisions) == ADDED
-    assert _resources(result)["limits"] == {"hugepages-2Mi": "4Mi", "memory": "1Gi"}
+def test_gives_hugepages_in_the_profiles_words_whatever_another_container_has() -> None:
+    helper = minimal_container("helper", resources=_both(**{"hugepages-2Mi": "1Gi"}))
+    pod = minimal_pod(minimal_container(resources={"limits": {"memory": "1Gi"}}), helper)
+    given = profile(resources={"hugepages-2Mi": "5120Mi"})
+    result, _ = carry_out(inject, pod, plan(pod, profile=given))
+    assert _resources(result) == {
+        "limits": {"memory": "1Gi", "hugepages-2Mi": "5120Mi"},
+        "requests": {"hugepages-2Mi": "5120Mi"},
+    }
 
 
 @pytest.mark.parametrize("name", [None, 5, [], {}, "x" * 300])

@@ -1,5 +1,7 @@
 """What is read of a profile, and how the first fault is told: in the object, and with its line in a file."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -10,217 +12,16 @@ from webhook.core.profiles.load import parse_configuration
 from webhook.core.profiles.template import CLOSED_LIST
 from webhook.core.yaml_reader import read_documents
 from webhook.presets import Preset, read_presets
-from webhook.validate.definition import spec_schema
-
-FAULTS = r"""
-{networks: [{count: 1}]}
-    spec.networks[0].network: is missing; write network: and its value
-{networks: [{network: }]}
-    spec.networks[0].network: is missing; write network: and its value
-{networks: [{network: a/b/c}]}
-    spec.networks[0].network: found "a/b/c"; "a/b" is not the name of a namespace; write [namespace/]name[@interface]
-{networks: [{network: /c}]}
-    spec.networks[0].network: found "/c"; "" is not the name of a namespace; write [namespace/]name[@interface]
-{networks: [{network: a.b/c}]}
-    spec.networks[0].network: found "a.b/c"; "a.b" is not the name of a namespace; write [namespace/]name[@interface]
-{networks: [{network: a/Rail}]}
-    spec.networks[0].network: found "a/Rail"; "Rail" is not the name of a network (a-z, 0-9, '-', '.'); write [namespace/]name[@interface]
-{networks: [{network: rail_0}]}
-    spec.networks[0].network: found "rail_0"; "rail_0" is not the name of a network (a-z, 0-9, '-', '.'); write [namespace/]name[@interface]
-{networks: [{network: ""}]}
-    spec.networks[0].network: found ""; "" is not the name of a network (a-z, 0-9, '-', '.'); write [namespace/]name[@interface]
-{networks: [{network: 'a,b'}]}
-    spec.networks[0].network: found "a,b"; "a,b" is not the name of a network (a-z, 0-9, '-', '.'); write [namespace/]name[@interface]
-{networks: [{network: a@b@c}]}
-    spec.networks[0].network: found "a@b@c"; "b@c" is not a portable interface name; write 1 to 15 of a-z, 0-9, '-' after the @
-{networks: [{network: a@}]}
-    spec.networks[0].network: found "a@"; "" is not a portable interface name; write 1 to 15 of a-z, 0-9, '-' after the @
-{networks: [{network: a@abcdefghijklmnop}]}
-    spec.networks[0].network: found "a@abcdefghijklmnop"; "abcdefghijklmnop" is not a portable interface name; write 1 to 15 of a-z, 0-9, '-' after the @
-{networks: [{network: a@my_if}]}
-    spec.networks[0].network: found "a@my_if"; "my_if" is not a portable interface name; write 1 to 15 of a-z, 0-9, '-' after the @
-{networks: [{network: a@eth0}]}
-    spec.networks[0].network: found "a@eth0"; every pod already has an interface eth0; write another, such as rail0
-{networks: [{network: 8}]}
-    spec.networks[0].network: found a number; write a string in quotes
-{networks: default/rail}
-    spec.networks: found "default/rail"; write a list, [a, b], or one item a line after a dash
-{networks: [{network: a, resource: hostdev}]}
-    spec.networks[0].resource: found "hostdev"; "hostdev" has no domain; write domain/name, such as rdma/rdma_shared_device_a
-{networks: [{network: a, resource: 'rdma/a,'}]}
-    spec.networks[0].resource: found "rdma/a,"; "" is empty; write names with one comma between them
-{networks: [{network: a, resource: 'r/a, r/a'}]}
-    spec.networks[0].resource: found "r/a, r/a"; r/a is there twice; write it once, with count: 2
-{networks: [{network: a, resource: [rdma/a]}]}
-    spec.networks[0].resource: found a list; write a string in quotes
-{networks: [{network: a, count: -1}]}
-    spec.networks[0].count: found -1; write 0 or more
-{networks: [{network: a, count: 9223372036854776}]}
-    spec.networks[0].count: found 9223372036854776; write 9223372036854775 or less
-{networks: [{network: a, count: yes}]}
-    spec.networks[0].count: found true, a boolean; write an integer, without quotes
-{networks: [{network: a, count: '2'}]}
-    spec.networks[0].count: found "2"; write an integer, without quotes
-{networks: [{network: a, count: 1.5}]}
-    spec.networks[0].count: found 1.5, a number; write an integer, without quotes
-{container: {resources: {limits: {cpu: 4}}}}
-    spec.container.resources.limits.cpu: found "cpu"; it belongs to the job, not to the fabric; write a device, domain/name, or huge pages
-{container: {resources: {limits: {gpu: 4}}}}
-    spec.container.resources.limits.gpu: found "gpu"; it belongs to the job, not to the fabric; write a device, domain/name, or huge pages
-{container: {resources: {limits: {kubernetes.io/a: 4}}}}
-    spec.container.resources.limits[kubernetes.io/a]: found "kubernetes.io/a"; the resource's name is in kubernetes.io/, which Kubernetes keeps for itself
-{container: {resources: {limits: {rdma/a: -1}}}}
-    spec.container.resources.limits[rdma/a]: found "-1"; write a whole number of rdma/a, 0 or more
-{container: {resources: {limits: {rdma/a: 1500m}}}}
-    spec.container.resources.limits[rdma/a]: found "1500m"; write a whole number of rdma/a, 0 or more
-{container: {resources: {limits: {rdma/a: 1K}}}}
-    spec.container.resources.limits[rdma/a]: found "1K"; write a number with an optional suffix, such as 1, 8 or 16Gi
-{container: {resources: {limits: {rdma/a: on}}}}
-    spec.container.resources.limits[rdma/a]: found true, a boolean; write a number with an optional suffix, such as 1, 8 or 16Gi
-{container: {resources: {limits: {rdma/a: ' 1'}}}}
-    spec.container.resources.limits[rdma/a]: found " 1"; write the quantity without spaces
-{container: {resources: {limits: {hugepages-2Mi: 3Mi}}}}
-    spec.container.resources.limits.hugepages-2Mi: found "3Mi"; write a multiple of the page size, 2Mi
-{container: {resources: {limits: {hugepages-big: 1}}}}
-    spec.container.resources.limits.hugepages-big: found "hugepages-big"; write hugepages- and the size of a page, such as hugepages-2Mi or hugepages-1Gi
-{container: {resources: {limits: {hugepages-0: 0}}}}
-    spec.container.resources.limits.hugepages-0: found "hugepages-0"; write hugepages- and the size of a page, such as hugepages-2Mi or hugepages-1Gi
-{container: {resources: {limits: {a.b/c: 9223372036854776}}}}
-    spec.container.resources.limits[a.b/c]: found "9223372036854776"; write at most 9223372036854775, beyond which Kubernetes does not count a.b/c
-{container: {resources: {limits: {a.b/c: 1e400}}}}
-    spec.container.resources.limits[a.b/c]: found "1e400"; write at most 9223372036854775, beyond which Kubernetes does not count a.b/c
-{sharedMemory: {sizeLimit: 1e400}}
-    spec.sharedMemory.sizeLimit: found "1e400"; write at most 8Ei, or none
-{sharedMemory: {sizeLimit: 512m}}
-    spec.sharedMemory.sizeLimit: found "512m"; write a whole number of bytes above 0, such as 16Gi, or none (the suffix m means thousandths; M and Mi mean mega)
-{sharedMemory: {sizeLimit: 0}}
-    spec.sharedMemory.sizeLimit: found "0"; write a whole number of bytes above 0, such as 16Gi, or none
-{sharedMemory: {sizeLimit: 16GB}}
-    spec.sharedMemory.sizeLimit: found "16GB"; write a number with an optional suffix, such as 1, 8 or 16Gi
-{rendezvous: {timeout: 30}}
-    spec.rendezvous.timeout: found "30"; write a duration with its unit, such as 90s, 30m or 1h30m
-{rendezvous: {timeout: 1:30}}
-    spec.rendezvous.timeout: found "1:30"; write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m
-{rendezvous: {timeout: off}}
-    spec.rendezvous.timeout: found "False"; write a duration with its unit, such as 90s, 30m or 1h30m
-{rendezvous: {timeout: 500ms}}
-    spec.rendezvous.timeout: found "500ms"; write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m
-{rendezvous: {timeout: 1.5s}}
-    spec.rendezvous.timeout: found "1.5s"; write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m
-{rendezvous: {timeout: -1m}}
-    spec.rendezvous.timeout: found "-1m"; write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m
-{rendezvous: {timeout: 1d}}
-    spec.rendezvous.timeout: found "1d"; write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m
-{rendezvous: {timeout: .m}}
-    spec.rendezvous.timeout: found ".m"; write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m
-{rendezvous: {timeout: 9999999h}}
-    spec.rendezvous.timeout: found "9999999h"; write a duration of whole seconds, 1s or more, such as 90s, 30m or 1h30m
-{container: {envs: []}}
-    spec.container.envs: is not a field; did you mean env?
-{container: trainer}
-    spec.container: found "trainer"; write an object of fields, one field: value a line
-{container: {name: trainer}}
-    spec.container.name: is not a field; the fields here are env, envFrom, resources, securityContext, volumeMounts
-{container: {resources: {requests: {a.b/c: 1}}}}
-    spec.container.resources.requests: is not a field; the fields here are limits
-{container: {env: {A: b}}}
-    spec.container.env: found an object; write a list, [a, b], or one item a line after a dash
-{container: {env: [{name: A, value: 1}]}}
-    spec.container.env[0].value: found 1, a number; write a string in quotes
-{container: {env: [{value: a}]}}
-    spec.container.env[0].name: is missing; write name: and its value
-{container: {env: [{name: A}, {name: A}]}}
-    spec.container.env[1]: is the same as env[0]; keep one of the two
-{container: {env: [{name: FABRIC_INJECTOR_JOB, value: a}]}}
-    spec.container.env[0].name: found FABRIC_INJECTOR_JOB; names that start with FABRIC_INJECTOR_ are reserved; write another
-{container: {volumeMounts: [{name: a}]}}
-    spec.container.volumeMounts[0].mountPath: is missing; write mountPath: and its value
-{container: {volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /a/}]}}
-    spec.container.volumeMounts[1]: is the same as volumeMounts[0]; keep one of the two
-{container: {envFrom: [a]}}
-    spec.container.envFrom[0]: found "a"; write an object of fields, one field: value a line
-{container: {securityContext: {privileged: 1}}}
-    spec.container.securityContext.privileged: found 1, a number; write true or false, without quotes
-{pod: {spec: {hostNetwork: true}}}
-    spec.pod.spec.hostNetwork: is not a field; the fields here are affinity, dnsConfig, imagePullSecrets, initContainers, nodeSelector, runtimeClassName, securityContext, tolerations, topologySpreadConstraints, volumes
-{pod: {spec: {containers: []}}}
-    spec.pod.spec.containers: is not a field; did you mean initContainers?
-{pod: {metadata: {name: a}}}
-    spec.pod.metadata.name: is not a field; the fields here are annotations, labels
-{pod: {metadata: {labels: {fabric-injector.io/profile: a}}}}
-    spec.pod.metadata.labels[fabric-injector.io/profile]: fabric-injector.io/ is reserved; write another key
-{pod: {metadata: {annotations: {k8s.v1.cni.cncf.io/networks: a}}}}
-    spec.pod.metadata.annotations[k8s.v1.cni.cncf.io/networks]: the profile's networks are merged into it; write them under networks
-{pod: {metadata: {annotations: {networking.gke.io/pod-ips: a}}}}
-    spec.pod.metadata.annotations[networking.gke.io/pod-ips]: only GKE writes it; leave it out
-{pod: {metadata: {annotations: {a: 1}}}}
-    spec.pod.metadata.annotations.a: found 1, a number; write a string in quotes
-{pod: {spec: {volumes: [{emptyDir: {}}]}}}
-    spec.pod.spec.volumes[0].name: is missing; write name: and its value
-{pod: {spec: {volumes: [{name: a}, {name: a}]}}}
-    spec.pod.spec.volumes[1]: is the same as volumes[0]; keep one of the two
-{pod: {spec: {volumes: [{name: fabric-injector-shm}]}}}
-    spec.pod.spec.volumes[0].name: found fabric-injector-shm; names that start with fabric-injector are reserved
-{pod: {spec: {volumes: [a]}}}
-    spec.pod.spec.volumes[0]: found "a"; write an object of fields, one field: value a line
-{pod: {spec: {initContainers: [{name: a}]}}}
-    spec.pod.spec.initContainers[0].image: is missing; write it
-{pod: {spec: {initContainers: [{name: fabric-injector-wait, image: a}]}}}
-    spec.pod.spec.initContainers[0].name: found fabric-injector-wait; names that start with fabric-injector are reserved
-{pod: {spec: {initContainers: [{name: a, image: a, volumeMounts: [{mountPath: /a}]}]}}}
-    spec.pod.spec.initContainers[0].volumeMounts[0].name: is missing; write name: and its value
-{pod: {spec: {tolerations: [{key: a}, {key: a, operator: Equal}]}}}
-    spec.pod.spec.tolerations[1]: is the same as tolerations[0]; keep one of the two
-{pod: {spec: {topologySpreadConstraints: [{topologyKey: a}]}}}
-    spec.pod.spec.topologySpreadConstraints[0].whenUnsatisfiable: is missing; write whenUnsatisfiable: and its value
-{pod: {spec: {nodeSelector: [a]}}}
-    spec.pod.spec.nodeSelector: found a list; write an object of fields, one field: value a line
-{pod: {spec: {runtimeClassName: 1}}}
-    spec.pod.spec.runtimeClassName: found 1, a number; write a string in quotes
-{tolerations: []}
-    spec.tolerations: is not a field; the fields here are pods, podLabels, accelerators, networks, quantities, claims, existingDevices, ipcLock, podSecurity, sharedMemory, deviceVariables, ncclConf, trainingContainer, container, pod, rendezvous, allowedNamespaces
-{networks: [{netwrk: a}]}
-    spec.networks[0].netwrk: is not a field; did you mean network?
-{ipcLock: 1}
-    spec.ipcLock: found 1, a number; write true or false, without quotes
-{podSecurity: Skip}
-    spec.podSecurity: found "Skip"; write one of deny, skip, ignore; did you mean skip?
-{allowedNamespaces: research}
-    spec.allowedNamespaces: found "research"; write a list of namespaces, such as [research], or the word all
-{allowedNamespaces: [1]}
-    spec.allowedNamespaces[0]: found 1, a number; write a string in quotes
-{podLabels: {a: b, c: 1}}
-    spec.podLabels.c: found 1, a number; write a string in quotes
-{accelerators: 0}
-    spec.accelerators: found 0; write 1 or more
-{claims: [{name: a, requests: []}]}
-    spec.claims[0].requests: found 0 items or characters; write 1 or more
-{claims: [{name: a, requests: [{name: r}]}]}
-    spec.claims[0].requests[0].deviceClassName: is missing; write deviceClassName: and its value
-{claims: [{name: a, requests: [{name: r, deviceClassName: c}], config: [{driver: d, parameters: 1}]}]}
-    spec.claims[0].config[0].parameters: found a number; write an object
-{quantities: [{resource: a/b, byNodeType: {a: -1}}]}
-    spec.quantities[0].byNodeType.a: found -1; write 0 or more
-{rendezvous: {waitImage: instaled}}
-    spec.rendezvous.waitImage: found "instaled"; did you mean installed? An image of that name is written docker.io/library/instaled
-{rendezvous: {waitImage: 'a b'}}
-    spec.rendezvous.waitImage: found "a b"; write an image reference without spaces, such as docker.io/library/busybox:1.37, installed, or none
-{deviceVariables: [NCCL_IB_HCAS]}
-    spec.deviceVariables[0]: found "NCCL_IB_HCAS"; write one of NCCL_IB_HCA, UCX_NET_DEVICES; did you mean NCCL_IB_HCA?
-{name: a}
-    spec.name: is not a field; the fields here are pods, podLabels, accelerators, networks, quantities, claims, existingDevices, ipcLock, podSecurity, sharedMemory, deviceVariables, ncclConf, trainingContainer, container, pod, rendezvous, allowedNamespaces
-[a]
-    spec: found a list; write an object of fields
-"""
+from webhook.validate.definition import object_schema
 
 
-def rows(table: str) -> list[tuple[str, str]]:
-    """Read a table: a spec, and below it what is told of it."""
-    lines = table.strip().splitlines()
-    return [(spec, told.strip()) for spec, told in zip(lines[::2], lines[1::2], strict=True)]
+def rows(name: str) -> list[tuple[str, str]]:
+    """Read a table beside this file: what is written, and below it what is told of it."""
+    lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
+    return [(written, told.strip()) for written, told in zip(lines[::2], lines[1::2], strict=True)]
 
 
-@pytest.mark.parametrize(("spec", "told"), rows(FAULTS))
+@pytest.mark.parametrize(("spec", "told"), rows("faults.txt"))
 def test_tells_what_is_wrong_and_what_is_allowed(spec: str, told: str) -> None:
     with pytest.raises(ProfilesError) as raised:
         read_profile("a", read_documents(f"spec: {spec}")[0].value["spec"])
@@ -229,29 +30,7 @@ def test_tells_what_is_wrong_and_what_is_allowed(spec: str, told: str) -> None:
     assert str(problem).isprintable()
 
 
-FILES = r"""
-a
-    line 1: document: found a string; write an object with apiVersion and kind
-{kind: ConfigMap}
-    line 1: kind: found "ConfigMap"; write FabricProfile or Configuration
-{kind: FabricProfile, apiVersion: v1}
-    line 1: FabricProfile: apiVersion: found "v1"; write fabric-injector.io/v1alpha1
-{kind: List, items: [{kind: FabricProfile, apiVersion: fabric-injector.io/v1alpha1, metadata: {name: A}}]}
-    line 1: FabricProfile: metadata.name: found "A"; write 1 to 63 of a-z, 0-9, '-', '.', such as hostdev
-{kind: FabricProfile, apiVersion: fabric-injector.io/v1alpha1, metadata: {name: none}, spec: {}}
-    line 1: FabricProfile: metadata.name: the label fabric-injector.io/profile: none leaves a pod alone; write another name
-{kind: FabricProfile, apiVersion: fabric-injector.io/v1alpha1, metadata: {name: a}}
-    line 1: FabricProfile a: spec: is missing; write spec: and its fields, or spec: {}
-{kind: FabricProfile, apiVersion: fabric-injector.io/v1alpha1, metadata: {name: a}, specs: {}}
-    line 1: FabricProfile: specs: is not a field; did you mean spec?
-{kind: Configuration, apiVersion: config.fabric-injector.io/v1alpha1, allowed: {}}
-    line 1: Configuration: allowed: is not a field; the fields here are apiVersion, kind, metadata, multus
-{kind: Configuration, apiVersion: config.fabric-injector.io/v1alpha1, multus: {namespaceIsolatin: true}}
-    line 1: Configuration: multus.namespaceIsolatin: is not a field; did you mean namespaceIsolation?
-"""
-
-
-@pytest.mark.parametrize(("text", "told"), rows(FILES))
+@pytest.mark.parametrize(("text", "told"), rows("files.txt"))
 def test_tells_the_line_of_a_fault_in_a_file(text: str, told: str) -> None:
     with pytest.raises(ProfilesError) as raised:
         parse_profiles(text)
@@ -277,6 +56,15 @@ def test_a_name_and_pod_labels_stand_once() -> None:
     assert list(parse_profiles(yaml.safe_dump_all(others)).profiles) == ["x", "y"]
     with pytest.raises(ProfilesError, match="profile x has the same"):
         parse_profiles(yaml.safe_dump_all(items))
+    others[1]["spec"] = {"pod": {"metadata": {"labels": {"a": "0"}}}}
+    with pytest.raises(ProfilesError, match="profile y gives its pods a, which chooses x"):
+        parse_profiles(yaml.safe_dump_all(others))
+
+
+def test_half_a_pair_of_surrogates_is_refused() -> None:
+    spec = {"container": {"env": [{"name": "A", "value": "\ud800"}]}}
+    with pytest.raises(ProfilesError, match="half of a pair of surrogates"):
+        read_profile("a", spec)
 
 
 def test_a_configuration_stands_alone_in_its_file() -> None:
@@ -311,6 +99,6 @@ def test_the_definition_takes_the_same_fields() -> None:
         below = schema["properties"]
         return {key: fields(below[key], known[key]) if known.get(key) else None for key in below}
 
-    parts = spec_schema()["properties"]
+    parts = object_schema()["properties"]["spec"]["properties"]
     found = {part: fields(parts[part], known) for part, known in CLOSED_LIST.items()}
     assert found == CLOSED_LIST

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from webhook.core import names
 from webhook.core.addresses import claim, gke
-from webhook.core.addresses.simple import Multus, Nowhere, Unknown
+from webhook.core.addresses.simple import NONE, UNKNOWN, Multus
 from webhook.core.addresses.source import Choice, Source, Words
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.profiles import Profile
@@ -20,14 +20,8 @@ __all__ += ["choose_alone", "multus", "source_named", "source_of"]
 
 DEFAULT = "multus"
 multus = Multus()
-SOURCES: Mapping[str, Source] = {
-    DEFAULT: multus,
-    "gke": gke,
-    claim.NAME: claim,
-    "none": Nowhere(),
-}
+SOURCES: Mapping[str, Source] = {DEFAULT: multus, "gke": gke, claim.NAME: claim, "none": NONE}
 """By the value of a profile's ``rendezvous.addressSource``."""
-_UNKNOWN = Unknown()
 
 
 def choose_alone(profile: Profile) -> Choice | None:
@@ -35,12 +29,11 @@ def choose_alone(profile: Profile) -> Choice | None:
 
     None where the profile leaves that to its pods, or Multus attaches it.
     """
-    name = profile.rendezvous.address_source
-    source = source_named(name)
+    source = source_named(profile.rendezvous.address_source)
     is_asked = profile.rendezvous.enabled and source.WORDS.asked in profile.annotations
-    return (
-        None if name == DEFAULT or not is_asked else source.choose({}, profile, ResolvedNetworks())
-    )
+    if source is multus or not is_asked:
+        return None
+    return source.choose({}, profile, ResolvedNetworks())
 
 
 def source_of(annotations: Mapping[str, str]) -> Source:
@@ -50,4 +43,4 @@ def source_of(annotations: Mapping[str, str]) -> Source:
 
 def source_named(name: str) -> Source:
     """Return the source; for a name that none has, the one that says so."""
-    return SOURCES.get(name, _UNKNOWN)
+    return SOURCES.get(name, UNKNOWN)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from webhook.core import names
 from webhook.core.addresses.source import Choice, Words
 from webhook.core.model import Object, Reason
@@ -36,55 +38,51 @@ class Multus:
         return Choice(networks.rendezvous_network, Reason.NO_IPAM, networks.problem)
 
 
+@dataclass(frozen=True, slots=True)
 class Nowhere:
-    """Leave the job to meet on the pod network, as it would without us. All else is injected.
+    """Find no address, because the profile *says* so, or since this version knows no such source.
 
-    For fabrics whose interfaces give no address to meet at, such as EFA, and clusters where the pod
-    network is as good to meet on.
+    *problem*: what is wrong with that, beside what is told.
     """
 
-    WORDS = Words(
-        look="restart the job",
-        look_on_node="at the pod on {node}",
-        no_interface=(Reason.DISABLED, "the profile says rendezvous.addressSource: none"),
-    )
+    WORDS: Words
+    reason: Reason
+    says: str
+    problem: str = ""
 
     def choose(self, _pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice:
         """Choose no network."""
-        message = (
-            f"profile {profile.name} says rendezvous.addressSource: none: "
-            "the job meets on the pod network, as it would by itself"
-        )
-        return Choice(None, Reason.KEEPS_NAME, message)
-
-    def parse_wanted(self, _text: str) -> Wanted | None:
-        """Return None: no network is ever wanted."""
-        return None
-
-    def secondary(self, _told: str, _wanted: Wanted) -> Secondary:
-        """Find nothing."""
-        return Secondary()
-
-
-class Unknown:
-    """Stand for a source that only the version knows that injected the pod: it is never guessed."""
-
-    WORDS = Words(
-        told=names.ADDRESS_SOURCE,
-        look="run webhook and controller in the same version",
-        look_on_node="at the versions of webhook and controller",
-    )
-
-    def choose(self, _pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice:
-        """Choose no network."""
-        why = "names a source of addresses that is not known here"
-        return Choice(problem=f"profile {profile.name} {why}")
+        return Choice(None, self.reason, f"profile {profile.name} {self.says}")
 
     def parse_wanted(self, text: str) -> Wanted | None:
         """Read what either form tells, for messages."""
         return parse_wanted(text) or parse_unnamespaced(text)
 
     def secondary(self, told: str, _wanted: Wanted) -> Secondary:
-        """Say that nothing can be found."""
-        what = "a source of addresses that this version does not know"
-        return Secondary(problem=f"it says {told[:40]!r}, {what}")
+        """Find nothing, and say whether that is a fault."""
+        problem = f"it says {told[:40]!r}, {self.problem}"
+        return Secondary(problem=problem if self.problem else "")
+
+
+NONE = Nowhere(
+    Words(
+        look="restart the job",
+        look_on_node="at the pod on {node}",
+        no_interface=(Reason.DISABLED, "the profile says rendezvous.addressSource: none"),
+    ),
+    Reason.KEEPS_NAME,
+    "says rendezvous.addressSource: none: the job meets on the pod network, as it would by itself",
+)
+"""For fabrics whose interfaces give no address to meet at, such as EFA, and clusters where the pod
+network is as good to meet on. All else is injected."""
+UNKNOWN = Nowhere(
+    Words(
+        told=names.ADDRESS_SOURCE,
+        look="run webhook and controller in the same version",
+        look_on_node="at the versions of webhook and controller",
+    ),
+    Reason.NO_ADDRESS,
+    "names a source of addresses that is not known here",
+    "a source of addresses that this version does not know",
+)
+"""Known only to the version that injected the pod: it is never guessed."""

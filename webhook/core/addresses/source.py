@@ -72,7 +72,9 @@ class Source(Protocol):
     what `Words.read` finds on the pod.
     """
 
-    WORDS: Words
+    @property
+    def WORDS(self) -> Words:  # noqa: N802  # a constant
+        """Give its words."""
 
     def choose(self, pod: Object, profile: Profile, networks: ResolvedNetworks, /) -> Choice:
         """Choose at admission; *networks*: what Multus attaches. Raises nothing."""

@@ -75,15 +75,13 @@ def _why_none(pod: Object, plan: Plan) -> Decision | None:
     """Say why the pod gets no claim at all."""
     training = plan.training_pod
     left_out = f"the claims of profile {plan.profile.name} are left out:"
+    keeps = "from nodes without such devices"
     if training is None:
         what = "it is not known to be one of a job of several pods, and a claim keeps a pod"
-        message = f"{left_out} {what} from nodes without such devices"
-        return STEP.skipped(Reason.NOT_TRAINING, message)
+        return STEP.skipped(Reason.NOT_TRAINING, f"{left_out} {what} {keeps}")
     if training.reason is Reason.SINGLE_NODE and training.rendezvous is None:
         what = "the job has one pod, which needs no network, and a claim would keep it"
-        message = f"{left_out} {what} from nodes without such devices"
-        return STEP.skipped(Reason.SINGLE_NODE, message)
-    reason = None
+        return STEP.skipped(Reason.SINGLE_NODE, f"{left_out} {what} {keeps}")
     if plan.claims_problem:
         reason, what = Reason.CLAIMS_UNSERVED, plan.claims_problem
     elif plan.host_network:
@@ -106,7 +104,9 @@ def _why_none(pod: Object, plan: Plan) -> Decision | None:
             f"it asks for {resource} itself, which may be the same device, and would count twice; "
             "remove one of the two"
         )
-    return STEP.warned(plan, reason, f"{left_out} {what}") if reason else None
+    else:
+        return None
+    return STEP.warned(plan, reason, f"{left_out} {what}")
 
 
 def _claims_of_the_users(pod: Object, plan: Plan) -> list[str]:
@@ -129,16 +129,16 @@ def _device_of_the_users(pod: Object, plan: Plan) -> str:
         *plan.fabric_resources,
         *(name for each in plan.profile.sidecars.values() for name in podspec.limits(each)),
     }
-    for container in podspec.every_container(pod):
-        for quantities in (podspec.limits(container), podspec.requests(container)):
-            for resource, quantity in quantities.items():
-                if (
-                    "/" in resource
-                    and quantity not in ("0", 0)
-                    and resource not in given
-                    and not is_accelerator(resource)
-                ):
-                    return resource
+    asked = [
+        quantity
+        for container in podspec.every_container(pod)
+        for quantities in (podspec.limits(container), podspec.requests(container))
+        for quantity in quantities.items()
+    ]
+    for resource, amount in asked:
+        is_foreign = "/" in resource and resource not in given and amount not in ("0", 0)
+        if is_foreign and not is_accelerator(resource):
+            return resource
     return ""
 
 

@@ -28,36 +28,37 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
     warning, nothing for a pod that is not a copy. Raises Denied where another text of the container
     refers to a variable that cannot be given a value.
     """
-    if len(podspec.containers(draft.pod)) > CONTAINERS:  # each would be looked at
+    pod = draft.pod
+    if len(podspec.containers(pod)) > CONTAINERS:  # each would be looked at
         return ()
-    restored, removed = [], []
-    waits = bool(wait.needs(draft.pod))
-    found = [_published(container) for container in podspec.containers(draft.pod)]
-    if not (waits or any(found)) or bounds.excess(draft.pod):
+    waits = bool(wait.needs(pod))
+    published = [_published(container) for container in podspec.containers(pod)]
+    if not (waits or any(published)) or bounds.excess(pod):
         return ()
-    for index, published in enumerate(found):
+    told = ["its wait step is removed"] if waits else []
+    restored, removed = set(), set()
+    for index, entries in enumerate(published):
         container = podspec.containers(draft.pod)[index]
-        name = rank_zero_name(draft.pod, container) if published else ""
-        referred = _referred_to(container) if published else frozenset()
+        name = rank_zero_name(draft.pod, container) if entries else ""
+        referred = _referred_to(container) if entries else frozenset()
         path = ("spec", "containers", index, "env")
-        for position, entry in reversed(published):
-            if name and entry["name"] != "PET_LOCAL_ADDR" and not podspec.names_devices(entry):
-                draft.replace(path, position, {"name": entry["name"], "value": name})
-                restored.append(entry["name"])
-            elif entry["name"] in referred:
-                message = _refused(draft.pod, container, entry["name"], why)
-                raise Denied(STEP, Reason.STALE_MANIFEST, message)
-            else:
-                draft.remove(path, position)
-                removed.append(entry["name"])
+        for position, entry in reversed(entries):
+            variable = entry["name"]
+            if name and variable != "PET_LOCAL_ADDR" and not podspec.names_devices(entry):
+                draft.replace(path, position, {"name": variable, "value": name})
+                restored.add(variable)
+                continue
+            if variable in referred:
+                raise Denied(STEP, Reason.STALE_MANIFEST, _refused(pod, container, variable, why))
+            draft.remove(path, position)
+            removed.add(variable)
     if waits:
         nccl_conf.remove(draft)
         wait.remove(draft)
-    told = ["its wait step is removed"] if waits else []
-    for listed, what in ((restored, "again holds rank 0's name"), (removed, "is removed")):
-        told += [f"{variable} {what}" for variable in sorted(set(listed))]
+    told += [f"{each} again holds rank 0's name" for each in sorted(restored)]
+    told += [f"{each} is removed" for each in sorted(removed)]
     message = (
-        f"pod {podspec.display_name(draft.pod)} is a copy of an injected pod, for which no address "
+        f"pod {podspec.display_name(pod)} is a copy of an injected pod, for which no address "
         f"is published here ({why}): {', '.join(told)}"
     )
     return (Decision(STEP, Outcome.WARNED, Reason.STALE_MANIFEST, message),)
@@ -65,19 +66,16 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
 
 def _published(container: Object) -> list[tuple[int, Object]]:
     """Return the variables that take a published address, each with its place."""
-    return [
-        each
-        for each in enumerate(podspec.env(container))
-        if each[1].get("valueFrom") and podspec.is_published(each[1])
-    ]
+    every = enumerate(podspec.env(container))
+    return [each for each in every if each[1].get("valueFrom") and podspec.is_published(each[1])]
 
 
 def rank_zero_name(pod: Object, container: Object) -> str:
     """Return the name that the injection remembered; empty where it knew none."""
-    remembered = [
-        entry for entry in podspec.env(container) if entry["name"] == names.ENV_MASTER_NAME
-    ]
-    return Variables(pod, container).text(remembered[-1]) or "" if remembered else ""
+    for entry in reversed(podspec.env(container)):
+        if entry["name"] == names.ENV_MASTER_NAME:
+            return Variables(pod, container).text(entry) or ""
+    return ""
 
 
 def _referred_to(container: Object) -> frozenset[str]:

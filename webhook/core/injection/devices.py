@@ -5,8 +5,7 @@ containers together, so the sum over those is what counts. Source: kubernetes
 pkg/kubelet/apis/podresources/server_v1.go.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from webhook.core import names, podspec
@@ -21,15 +20,11 @@ from webhook.core.pod_types import QUANTITIES
 from webhook.core.podspec import claims, limits, requests, running_containers
 from webhook.core.profiles import Profile
 from webhook.core.profiles.grammar import HUGE_PAGES
-from webhook.core.quantity import format_quantity, parse_quantity
+from webhook.core.quantity import parse_quantity
 
 STEP: Final = Row("devices")
-
 _ANNOTATIONS = ("metadata", "annotations")
-_KEYS = ("limits", "requests")
 _SHOWN: Final = 40
-_OVERCOMMITTABLE: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
-"""Resources whose request may stay below the limit; of all others the two are equal."""
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -39,16 +34,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """
     needed = needed_resources(plan.attachments, plan.profile)
     own = plan.trainer(draft.pod)
-    existing = plan.profile.existing_devices
-    before: dict[str, int] = {}
-    noted = ""
-    if existing == "add":
-        before = _read_added(draft.pod)
-        noted = ",".join([f"{name}={needed[name]}" for name in needed if "/" in name])
-    if noted:  # so that another pass over the pod adds nothing more
-        draft.set_key(_ANNOTATIONS, names.ADDED_DEVICES, noted)
-    else:
-        draft.remove_key(_ANNOTATIONS, names.ADDED_DEVICES)
+    before = _note_added(draft, plan, needed)
     told: list[Decision] = []
     if plan.profile.quantities:
         counted, told = count_devices(draft, plan, needed)
@@ -59,69 +45,68 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if not needed:
         return told or [STEP.not_asked(_why_none(plan))]
     others = [container for container in running_containers(draft.pod) if container is not own]
-    changed, raised, taken = [], [], []
-    written: dict[str, Object] = {key: {} for key in _KEYS}
+    raised, taken = [], []
+    written: Object = {}
     for resource, amount in needed.items():
         held = _held(plan, own, resource)
-        text: Any
-        present = held or 0
-        missing = amount - present
-        if "/" in resource:  # memory and hugepages of another container do not help this one
-            elsewhere = [_held(plan, container, resource) for container in others]
-            if existing == "add":
-                missing = amount - min(before.get(resource, 0), present)
-            elif existing == "keep" and any(one is not None for one in (held, *elsewhere)):
-                missing = 0
-            else:
-                missing -= sum(one or 0 for one in elsewhere)
-            has = present + max(missing, 0)
-            if has < amount and any(elsewhere):
-                holder = next(
-                    one for one, has_some in zip(others, elsewhere, strict=True) if has_some
-                )
-                taken.append(_taken(plan, str(holder.get("name")), resource, f"{has} of {amount}"))
-        if missing > 0:
-            text = _text(plan, resource, amount, present + missing)
-            if held is not None and existing != "add":
-                raised.append(f"{resource} from {_as_written(own, resource, present)} to {text}")
-        elif held is None or _is_written(own, resource):
-            continue
+        # memory and hugepages of another container do not help this one
+        beside = others if "/" in resource else []
+        elsewhere = [(each, _held(plan, each, resource)) for each in beside]
+        missing = amount - (held or 0)
+        if "/" in resource and plan.profile.existing_devices == "add":
+            missing = amount - min(before.get(resource, 0), held or 0)
+        elif "/" in resource and plan.profile.existing_devices == "keep":
+            is_asked = any(has is not None for has in (held, *(has for _, has in elsewhere)))
+            missing = 0 if is_asked else missing
         else:
-            text = next(_written(own, resource))
-        for key in _keys_of(resource, own):
-            written[key][resource] = text
-        changed.append(f"{resource}: {text}")
-    if not changed:
+            missing -= sum(has or 0 for _, has in elsewhere)
+        total = (held or 0) + max(missing, 0)
+        holders = [str(each.get("name")) for each, has in elsewhere if has]
+        if holders and total < amount:
+            taken.append(_taken(plan, holders[0], resource, f"{total} of {amount}"))
+        if missing > 0:
+            written[resource] = _text(plan, resource, amount, total)
+            if held is not None and plan.profile.existing_devices != "add":
+                earlier = _as_written(own, resource, held)
+                raised.append(f"{resource} from {earlier} to {written[resource]}")
+        elif len(_given(own, resource)) == 1:  # the API server asks for request and limit
+            [written[resource]] = _given(own, resource)
+    if not written:
         kept = STEP.already_there(f"the pod asks for {', '.join(needed)} already")
         return [kept, *taken, *told]
-    for key, quantities in written.items():
-        if quantities:
-            draft.set_keys(plan.in_trainer("resources", key), quantities)
-    return [*_changed(draft, plan, changed, raised), *taken, *told]
+    for key in ("limits", "requests"):
+        draft.set_keys(plan.in_trainer("resources", key), written)
+    return [*_changed(draft, plan, written, raised), *taken, *told]
 
 
-def _read_added(pod: Object) -> dict[str, int]:
-    """Read what an earlier pass added, ``rdma/a=2,rdma/b=1``; a piece needs a number."""
-    added: dict[str, int] = {}
-    for piece in podspec.annotations(pod).get(names.ADDED_DEVICES, "").split(",", QUANTITIES):
-        resource, _, amount = piece.partition("=")
-        if amount.isascii() and amount.isdigit() and len(amount) < 20:
-            added[resource] = int(amount)
-    return added
+def _note_added(draft: Draft, plan: Plan, needed: Mapping[str, Any]) -> dict[str, int]:
+    """Note what is added with ``existingDevices: add``; return what an earlier pass has added.
+
+    So another pass over the pod adds nothing more. Shape: ``rdma/a=2,rdma/b=1``; a piece needs a
+    number.
+    """
+    earlier = podspec.annotations(draft.pod).get(names.ADDED_DEVICES, "")
+    noted = ",".join([f"{name}={needed[name]}" for name in needed if "/" in name])
+    if plan.profile.existing_devices != "add" or not noted:
+        draft.remove_key(_ANNOTATIONS, names.ADDED_DEVICES)
+    else:
+        draft.set_key(_ANNOTATIONS, names.ADDED_DEVICES, noted)
+    pieces = [piece.partition("=") for piece in earlier.split(",", QUANTITIES)]
+    return {
+        resource: int(amount)
+        for resource, _, amount in pieces
+        if amount.isascii() and amount.isdigit() and len(amount) < 20
+    }
 
 
-def _raise_to(
-    needed: dict[str, int | Fraction], amounts: Iterable[tuple[str, int | Fraction]]
-) -> None:
+def _raise_to(needed: dict[str, int], amounts: Iterable[tuple[str, int]]) -> None:
     for resource, amount in amounts:
         needed[resource] = max(needed.get(resource, 0), amount)
 
 
-def needed_resources(
-    attachments: Iterable[Attachment], profile: Profile
-) -> dict[str, int | Fraction]:
+def needed_resources(attachments: Iterable[Attachment], profile: Profile) -> dict[str, int]:
     """Return what a pod with these attachments is to ask for in all: ``{"rdma/hca": 2}``."""
-    needed: dict[str, int | Fraction] = {}
+    needed: dict[str, int] = {}
     for attachment in attachments:
         for resource, count in attachment.resources:
             needed[resource] = needed.get(resource, 0) + count
@@ -129,36 +114,44 @@ def needed_resources(
     return {resource: amount for resource, amount in needed.items() if amount}
 
 
-def _parse(value: Any) -> int | Fraction:
-    """Read a quantity; plain whole numbers, nearly all there are, without a Fraction."""
+def _parse(value: Any) -> int:
+    """Read a whole number; plain ones, nearly all there are, without a Fraction.
+
+    Raises ValueError for another quantity.
+    """
     if value.__class__ is int:
-        return value
+        return int(value)
     if value.__class__ is str and len(value) < 18 and value.isascii() and value.isdigit():
         return int(value)
-    return parse_quantity(value)
+    amount = parse_quantity(value)
+    if amount.denominator != 1:
+        raise ValueError(value)
+    return amount.numerator
 
 
-def _held(plan: Plan, container: Object, resource: str) -> int | Fraction | None:
+def _given(container: Object, resource: str) -> list[Any]:
+    """Return limit and request, as far as the container has them."""
+    found = [limits(container).get(resource), requests(container).get(resource)]
+    return [quantity for quantity in found if quantity is not None]
+
+
+def _held(plan: Plan, container: Object, resource: str) -> int | None:
     """Return the higher of limit and request; None where the container names neither."""
-    held: int | Fraction | None = None
-    for key in _KEYS:
-        quantity = _quantities(container, key).get(resource)
-        if quantity is None:
-            continue
+    held: int | None = None
+    for quantity in _given(container, resource):
         try:
             amount = _parse(quantity)
         except ValueError:
             amount = -1
-        if amount < 0 or ("/" in resource and amount != int(amount)):
-            kind = "whole number" if "/" in resource else "quantity"
+        if amount < 0:
+            key = "limits" if quantity == limits(container).get(resource) else "requests"
             where = f"container {container.get('name')}: resources.{key}[{resource}]"
             message = (
-                f"{where} is {str(quantity)[:40]!r}; write a {kind}, or leave it out and profile "
-                f"{plan.profile.name} fills it in"
+                f"{where} is {str(quantity)[:_SHOWN]!r}; write a whole number, or leave it out and "
+                f"profile {plan.profile.name} fills it in"
             )
             raise STEP.denied(plan, Reason.BAD_RESOURCE, message)
-        if held is None or amount > held:
-            held = amount
+        held = amount if held is None else max(held, amount)
     return held
 
 
@@ -175,45 +168,20 @@ def _taken(plan: Plan, holder: str, resource: str, has: str) -> Decision:
     return STEP.warned(plan, Reason.ALREADY_THERE, message)
 
 
-def _quantities(container: Object, key: str) -> Mapping[str, Any]:
-    return limits(container) if key == "limits" else requests(container)
-
-
-def _written(container: Object, resource: str) -> Iterator[Any]:
-    """Yield limit and request, as far as the container has them."""
-    found = [_quantities(container, key).get(resource) for key in _KEYS]
-    return iter([quantity for quantity in found if quantity is not None])
-
-
-def _is_written(container: Object, resource: str) -> bool:
-    """Tell whether both are there, as the API server asks of devices and hugepages."""
-    return resource in _OVERCOMMITTABLE or (
-        resource in limits(container) and resource in requests(container)
-    )
-
-
-def _text(plan: Plan, resource: str, amount: int | Fraction, total: int | Fraction) -> str:
+def _text(plan: Plan, resource: str, amount: int, total: int) -> str:
     given = plan.profile.resources.get(resource)
     if total == amount and given is not None and _parse(given) == total:
         return given  # 5120Mi rather than 5368709120
-    return str(total) if isinstance(total, int) else format_quantity(total)
+    return str(total)
 
 
-def _as_written(container: Object, resource: str, held: int | Fraction) -> str:
+def _as_written(container: Object, resource: str, held: int) -> str:
     """Return the quantity *held* as the pod's author wrote it: 1Gi rather than 1073741824."""
-    found = _written(container, resource)
-    return next(str(text)[:_SHOWN] for text in found if _parse(text) == held)
+    return next(str(one)[:_SHOWN] for one in _given(container, resource) if _parse(one) == held)
 
 
-def _keys_of(resource: str, own: Object) -> Sequence[str]:
-    """Say where a quantity belongs; a request without a limit stays so, for the QoS class."""
-    if resource not in _OVERCOMMITTABLE:
-        return _KEYS
-    return tuple(key for key in _KEYS if resource in _quantities(own, key)) or _KEYS
-
-
-def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) -> list[Decision]:
-    listed = ", ".join(changed)
+def _changed(draft: Draft, plan: Plan, written: Object, raised: list[str]) -> list[Decision]:
+    listed = ", ".join([f"{resource}: {text}" for resource, text in written.items()])
     asks = f"container {plan.container_name} asks for {listed}"
     found = [STEP.added(asks)]
     if raised:
@@ -234,9 +202,7 @@ def _changed(draft: Draft, plan: Plan, changed: list[str], raised: list[str]) ->
     return found
 
 
-def _leave_out_hugepages(
-    plan: Plan, own: Object, needed: dict[str, int | Fraction]
-) -> list[Decision]:
+def _leave_out_hugepages(plan: Plan, own: Object, needed: dict[str, int]) -> list[Decision]:
     """Take hugepages out of *needed* where the API server would refuse the pod for them.
 
     Source: kubernetes pkg/apis/core/validation/validation.go, "HugePages require cpu or memory", of
@@ -261,15 +227,15 @@ def claims_of_devices(pod: Object, own: Object) -> list[str]:
     Those of the profile are none of these: the admin gives them knowingly. Nor is the channel of a
     ComputeDomain.
     """
-    in_pod: dict[str, list[Object]] = {}
-    for claim in pod["spec"].get("resourceClaims") or ():
-        in_pod.setdefault(str(claim.get("name")), []).append(claim)
-    there = {str(claim.get("name")): [claim] for claim in claims(own)} | in_pod
-    return [name for name, listed in there.items() if any(map(_may_give_cards, listed))]
-
-
-def _may_give_cards(claim: Object) -> bool:
-    return not is_ours(claim) and not podspec.is_compute_domain_channel(claim)
+    in_pod = pod["spec"].get("resourceClaims") or ()
+    named = [str(claim.get("name")) for claim in in_pod]
+    there = [*(each for each in claims(own) if str(each.get("name")) not in named), *in_pod]
+    found = [
+        str(claim.get("name"))
+        for claim in there
+        if not is_ours(claim) and not podspec.is_compute_domain_channel(claim)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _why_none(plan: Plan) -> str:

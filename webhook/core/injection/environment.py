@@ -14,6 +14,12 @@ from webhook.core.workloads.endpoint import first_label, is_local, split_endpoin
 from webhook.core.workloads.shell import literal_assignments
 
 STEP: Final = Row("environment")
+RDMA_SWITCHES: Final = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
+"""Variables by which a job, often one written for another cluster, gives up its devices."""
+_ADDRESS: Final = "MASTER_ADDR"
+_READ_OF_TEXT: Final = (*RDMA_SWITCHES, names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
+"""Variables that are judged too where a line of the command sets them."""
+_NUMBER: Final = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -25,88 +31,69 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     there = {entry["name"]: entry for entry in podspec.env(container)}
     in_text = literal_assignments(podspec.argv(container))
     holds = there | {name: {"value": in_text[name]} for name in _READ_OF_TEXT if name in in_text}
-    found: list[Decision] = []
-    judged: list[Decision] = []
-    told: set[str] = set()
     interface = plan.rendezvous_network.interface if plan.rendezvous_network else ""
     if interface:
-        for name, prefix, means in _SOCKETS:
-            value = (holds.get(name) or {"value": prefix + interface}).get("value") or ""
-            if "$(" not in value and not means(value, interface):
-                message = (
-                    f"{name} of {_where(plan, name, value, in_text)} rules out the rendezvous "
-                    f"network's interface; write {prefix}{interface} or remove it"
-                )
-                judged.append(STEP.warned(plan, Reason.DISAGREES, message))
-                told.add(name)
-        found = _name_interface(draft, plan, there, interface)
+        found = [*_name_interface(draft, plan, there, interface)]
     elif plan.host_network:
         why = "the pod is on the host network"
-        judged.append(_no_interface(plan, there, Reason.HOST_NETWORK, why))
+        found = [_no_interface(plan, there, Reason.HOST_NETWORK, why)]
     else:
-        judged.append(_no_interface(plan, there, *plan.source.WORDS.no_interface))
-    judged += _turned_off(plan, holds, in_text)
-    judged += _judge_fixed(draft, plan, holds, in_text, told)
-    judged += _own_address(plan, in_text)
-    return found + judged
+        found = [_no_interface(plan, there, *plan.source.WORDS.no_interface)]
+    ruled_out = _ruling_out(holds, interface) if interface else {}
+    wrong = [*ruled_out.items(), *_turned_off(plan, holds)]
+    wrong += _fixed(draft, plan, {name: holds[name] for name in holds if name not in ruled_out})
+    for name, why in wrong:
+        value = holds[name].get("value") or ""
+        message = f"{name} of {_where(plan, name, value, in_text)} {why}"
+        found.append(STEP.warned(plan, Reason.DISAGREES, message))
+    return [*found, *_own_address(plan, in_text)]
 
 
 def _name_interface(
     draft: Draft, plan: Plan, there: Mapping[str, Object], interface: str
-) -> list[Decision]:
-    added = {name: prefix + interface for name, prefix, _ in _SOCKETS if name not in there}
-    kept = [name for name, _, _ in _SOCKETS if name in there]
-    entries = [{"name": name, "value": value} for name, value in added.items()]
-    found = []
-    if added:
-        draft.extend(plan.in_trainer("env"), entries)
-        besides = ", which outweigh any values of theirs in envFrom"
-        gets = f"container {plan.container_name} gets {', '.join(added)}"
-        has_more = plan.trainer(draft.pod).get("envFrom")
-        found.append(STEP.added(gets + besides if has_more else gets))
+) -> Iterator[Decision]:
+    who = f"container {plan.container_name}"
     ours = {name: prefix + interface for name, prefix, _ in _SOCKETS}
-    given = {name: (ours[name], plan.profile.env.get(name, ours[name])) for name in ours}
+    kept = [name for name in ours if name in there]
+    if added := [{"name": name, "value": ours[name]} for name in ours if name not in there]:
+        draft.extend(plan.in_trainer("env"), added)
+        besides = ", which outweigh any values of theirs in envFrom"
+        gets = f"{who} gets {', '.join([each['name'] for each in added])}"
+        yield STEP.added(gets + besides if plan.trainer(draft.pod).get("envFrom") else gets)
+    given = {name: (ours[name], plan.profile.env.get(name, ours[name])) for name in kept}
     if kept and all(there[name].get("value") in given[name] for name in kept):
-        found.append(STEP.already_there(f"container {plan.container_name} has {', '.join(kept)}"))
+        yield STEP.already_there(f"{who} has {', '.join(kept)}")
     elif kept:
-        message = f"container {plan.container_name} sets {', '.join(kept)} itself"
-        found.append(STEP.kept(Reason.USER_VALUE, message))
+        yield STEP.kept(Reason.USER_VALUE, f"{who} sets {', '.join(kept)} itself")
+
+
+def _ruling_out(holds: Mapping[str, Object], interface: str) -> dict[str, str]:
+    """Return the variables that keep NCCL or Gloo off the job's interface, and what to do."""
+    found = {}
+    for name, prefix, means in _SOCKETS:
+        value = (holds.get(name) or {"value": prefix + interface}).get("value") or ""
+        if "$(" not in value and not means(value, interface):
+            write = f"write {prefix}{interface} or remove it"
+            found[name] = f"rules out the rendezvous network's interface; {write}"
     return found
 
 
-def _turned_off(
-    plan: Plan, holds: Mapping[str, Object], in_text: Mapping[str, str]
-) -> Iterator[Decision]:
-    """Warn of variables by which NCCL leaves alone the devices that the pod asks for."""
-    for name in RDMA_SWITCHES:
-        value = (holds.get(name) or {}).get("value") or ""
-        if name not in holds or not disables_rdma(name, value):
-            continue
-        if plan.profile.ipc_lock and (fabric := ", ".join(plan.fabric_resources)):
-            message = (
-                f"{name} of {_where(plan, name, value, in_text)} keeps NCCL from {fabric}: "
-                "it would use sockets; remove it"
-            )
-            yield STEP.warned(plan, Reason.DISAGREES, message)
+def _turned_off(plan: Plan, holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
+    """Yield the variables by which NCCL leaves alone the devices that the pod asks for."""
+    fabric = ", ".join(plan.fabric_resources) if plan.profile.ipc_lock else ""
+    for name in RDMA_SWITCHES if fabric else ():
+        if name in holds and disables_rdma(name, holds[name].get("value") or ""):
+            yield name, f"keeps NCCL from {fabric}: it would use sockets; remove it"
 
 
-def _judge_fixed(
-    draft: Draft,
-    plan: Plan,
-    holds: Mapping[str, Object],
-    in_text: Mapping[str, str],
-    told: set[str],
-) -> Iterator[Decision]:
-    """Judge what the container has, but for the variables that are *told* of already."""
+def _fixed(draft: Draft, plan: Plan, holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
+    """Yield the variables whose fixed value was right elsewhere."""
     for name, entry in holds.items():
-        if name not in JUDGED or name in told:
-            continue
-        value = podspec.literal(entry)
+        value = podspec.literal(entry) if name in JUDGED else None
         if value is None or "$(" in value:
             continue
         if why := fixed_setting(plan, draft.pod, name, value):
-            message = f"{name} of {_where(plan, name, value, in_text)} {why}"
-            yield STEP.warned(plan, Reason.DISAGREES, message)
+            yield name, why
 
 
 def nccl_may_use(value: str, interface: str) -> bool:
@@ -134,6 +121,13 @@ def gloo_may_use(value: str, interface: str) -> bool:
     return len(value) < 2 or interface in value.split(",")
 
 
+_SOCKETS: Final[tuple[tuple[str, str, Callable[[str, str], bool]], ...]] = (
+    (names.ENV_NCCL_SOCKET_IFNAME, "=", nccl_may_use),
+    (names.ENV_GLOO_SOCKET_IFNAME, "", gloo_may_use),
+)
+"""Without ``=`` net1 is a prefix to NCCL, and takes net10 too."""
+
+
 def disables_rdma(name: str, value: str) -> bool:
     """Tell whether NCCL leaves RDMA devices alone with this value of one of RDMA_SWITCHES.
 
@@ -146,19 +140,6 @@ def disables_rdma(name: str, value: str) -> bool:
     return number is not None and number[1].strip("0xX") != ""
 
 
-RDMA_SWITCHES: Final = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
-"""Variables by which a job, often one written for another cluster, gives up its devices."""
-_ADDRESS: Final = "MASTER_ADDR"
-_READ_OF_TEXT: Final = (*RDMA_SWITCHES, names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
-"""Variables that are judged too where a line of the command sets them."""
-_NUMBER: Final = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
-_SOCKETS: Final[tuple[tuple[str, str, Callable[[str, str], bool]], ...]] = (
-    (names.ENV_NCCL_SOCKET_IFNAME, "=", nccl_may_use),
-    (names.ENV_GLOO_SOCKET_IFNAME, "", gloo_may_use),
-)
-"""Without ``=`` net1 is a prefix to NCCL, and takes net10 too."""
-
-
 def _where(plan: Plan, name: str, value: str, in_text: Mapping[str, str]) -> str:
     """Say where a variable has its value from; what the command sets outweighs all others."""
     if name in in_text:
@@ -167,16 +148,15 @@ def _where(plan: Plan, name: str, value: str, in_text: Mapping[str, str]) -> str
     return f"profile {plan.profile.name}" if is_of_profile else f"container {plan.container_name}"
 
 
-def _own_address(plan: Plan, in_text: Mapping[str, str]) -> list[Decision]:
+def _own_address(plan: Plan, in_text: Mapping[str, str]) -> Iterator[Decision]:
     """Say that an address which the command sets is kept, as under env; not rank 0's name."""
     endpoint = split_endpoint(in_text.get(_ADDRESS, ""))
     if endpoint is None or is_local(endpoint.host) or plan.training_pod is None:
-        return []
-    if plan.rendezvous and first_label(endpoint.host) == plan.rendezvous.rank_zero:
-        return []
-    where = f"the command of container {plan.container_name}"
-    message = f"{_ADDRESS} of {where} names {endpoint.host}: the user's own address is kept"
-    return [STEP.skipped(Reason.USER_VALUE, message)]
+        return
+    if not plan.rendezvous or first_label(endpoint.host) != plan.rendezvous.rank_zero:
+        where = f"the command of container {plan.container_name}"
+        message = f"{_ADDRESS} of {where} names {endpoint.host}: the user's own address is kept"
+        yield STEP.skipped(Reason.USER_VALUE, message)
 
 
 def _no_interface(plan: Plan, there: Mapping[str, Object], reason: Reason, why: str) -> Decision:

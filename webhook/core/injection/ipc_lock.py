@@ -1,6 +1,6 @@
 """Let the training container lock memory: RDMA memory pins pages beyond any default limit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from webhook.core import podspec
@@ -16,19 +16,20 @@ CAPABILITY: Final = "IPC_LOCK"
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """Add IPC_LOCK to the training container's capabilities, whatever the profile gives it."""
     profile, who = plan.profile, f"container {plan.container_name}"
+    context = plan.trainer(draft.pod).get("securityContext") or {}
     if not profile.ipc_lock:
         return [STEP.skipped(Reason.DISABLED, f"profile {profile.name} has ipcLock: false")]
     if podspec.is_windows(draft.pod):
         return [STEP.skipped(Reason.WINDOWS, "a Windows pod has no Linux capabilities")]
-    context = plan.trainer(draft.pod).get("securityContext") or {}
     if context.get("privileged"):
         message = f"{who} is privileged, which includes {CAPABILITY}"
         first = STEP.kept(Reason.PRIVILEGED, message)
     elif CAPABILITY in _listed(context, "drop"):
         message = (
-            f"{who} drops {CAPABILITY} itself, and a drop outweighs an add; remove it from drop"
+            f"{who} drops {CAPABILITY} itself, and a drop outweighs an add; remove it from drop "
+            "to use RDMA"
         )
-        return [STEP.warned(plan, Reason.USER_VALUE, f"{message} to use RDMA")]
+        return [STEP.warned(plan, Reason.USER_VALUE, message)]
     elif may_lock(context):
         first = STEP.already_there(f"{who} has {CAPABILITY} already")
     else:
@@ -46,36 +47,32 @@ def _listed(context: Object, key: str) -> tuple[str, ...]:
     return tuple(map(str.upper, (context.get("capabilities") or {}).get(key) or ()))
 
 
-def _inert(draft: Draft, plan: Plan, context: Object) -> list[Decision]:
+def _inert(draft: Draft, plan: Plan, context: Object) -> Iterator[Decision]:
     """Warn where the process will not hold the capability that its container has.
 
     Source: KEP-2763 (ambient capabilities): added ones reach the bounding set of a non-root
     process, not its effective set.
     """
     who, limit = f"container {plan.container_name}", "raise the nodes' memlock limit"
-    found = []
     if is_not_root(context, draft.get("spec", "securityContext") or {}):
         message = f"{who} runs as non-root, where {CAPABILITY} is inert; run as root or {limit}"
-        found.append(STEP.warned(plan, Reason.NOT_ROOT, message))
+        yield STEP.warned(plan, Reason.NOT_ROOT, message)
     if draft.get("spec", "hostUsers") is False:
         message = f"{who} has hostUsers: false, where {CAPABILITY} is inert; remove it or {limit}"
-        found.append(STEP.warned(plan, Reason.USER_NAMESPACE, message))
-    return found
+        yield STEP.warned(plan, Reason.USER_NAMESPACE, message)
 
 
 def may_lock(context: Object) -> bool:
     """Tell whether a container's securityContext gives it IPC_LOCK."""
-    if context.get("privileged"):
-        return True
     added, dropped = _listed(context, "add"), _listed(context, "drop")
-    return CAPABILITY not in dropped and (
-        CAPABILITY in added or ("ALL" in added and "ALL" not in dropped)
-    )
+    has_all = "ALL" in added and "ALL" not in dropped
+    is_added = CAPABILITY not in dropped and (CAPABILITY in added or has_all)
+    return bool(context.get("privileged")) or is_added
 
 
 def is_not_root(context: Object, pod_context: Object) -> bool:
     """Tell whether a container runs as another user than root, by its own context or its pod's."""
     user = podspec.of_context(context, pod_context, "runAsUser")
-    if user is not None:
-        return bool(user != 0)
-    return bool(podspec.of_context(context, pod_context, "runAsNonRoot"))
+    if user is None:
+        return bool(podspec.of_context(context, pod_context, "runAsNonRoot"))
+    return bool(user != 0)

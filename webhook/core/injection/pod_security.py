@@ -16,33 +16,24 @@ from webhook.core.profiles import Profile
 STEP: Final = Row("profile")
 IPC_LOCK: Final = f"capability {CAPABILITY}"
 REFUSING_LEVELS: Final = ("baseline", "restricted")
-_CAPABILITIES: Final = {
-    "baseline": frozenset(
-        (
-            "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
-            "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
-        )
-    ),
-    "restricted": frozenset(("NET_BIND_SERVICE",)),
-}  # fmt: skip
-_SYSCTLS: Final = frozenset(
-    (
-        "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies",
-        "net.ipv4.ip_unprivileged_port_start", "net.ipv4.ping_group_range",
-        "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time",
-        "net.ipv4.tcp_fin_timeout", "net.ipv4.tcp_keepalive_intvl",
-        "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
-    )
-)  # fmt: skip
-_VOLUMES: Final = frozenset(
-    (
-        "name", "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral",
-        "persistentVolumeClaim", "projected", "secret",
-    )
-)  # fmt: skip
+_OF_BASELINE: Final = (
+    "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID "
+    "SETPCAP SETUID SYS_CHROOT"
+)
+_CAPABILITIES: Final = {"baseline": _OF_BASELINE.split(), "restricted": ["NET_BIND_SERVICE"]}
+_SYSCTLS: Final = (
+    "kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.ip_local_reserved_ports "
+    "net.ipv4.ip_unprivileged_port_start net.ipv4.ping_group_range net.ipv4.tcp_fin_timeout "
+    "net.ipv4.tcp_keepalive_intvl net.ipv4.tcp_keepalive_probes net.ipv4.tcp_keepalive_time "
+    "net.ipv4.tcp_rmem net.ipv4.tcp_syncookies net.ipv4.tcp_wmem"
+)
+_VOLUMES: Final = (
+    "name configMap csi downwardAPI emptyDir ephemeral persistentVolumeClaim projected secret"
+)
 _SELINUX_TYPES: Final = (
-    None, "", "container_t", "container_init_t", "container_kvm_t", "container_engine_t",
-)  # fmt: skip
+    *(None, "", "container_t", "container_init_t"),
+    *("container_kvm_t", "container_engine_t"),
+)
 
 
 class Refusal(NamedTuple):
@@ -55,22 +46,20 @@ class Refusal(NamedTuple):
         return f"{self.whose} ({self.what})"
 
 
-def level_of(plan: Plan) -> str:
-    """Return the namespace's level if it may refuse what we add; empty where it is ignored."""
-    level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE)
-    return level if level in REFUSING_LEVELS and plan.profile.pod_security != "ignore" else ""
-
-
-def label_of(plan: Plan) -> str:
-    """Name the label that says the level, for messages."""
-    level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE)
-    return f"label {names.POD_SECURITY_ENFORCE}: {level} of namespace {plan.namespace.name}"
+def refused_additions(before: Object, after: Object, plan: Plan) -> list[Refusal]:
+    """Return what the namespace's level refuses of the pod as it leaves, and not as it came."""
+    level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE, "")
+    return [] if plan.profile.pod_security == "ignore" else _added(before, after, level)
 
 
 def refuse(plan: Plan, refused: list[Refusal]) -> Decision:
     """Return the warning of what is left out, or raise Denied for ``podSecurity: deny``."""
-    named, profile = ", ".join(map(str, refused)), plan.profile.name
-    message = f"{label_of(plan)} refuses {named} of profile {profile}"
+    label, space = names.POD_SECURITY_ENFORCE, plan.namespace
+    named = ", ".join(map(str, refused))
+    message = (
+        f"label {label}: {space.labels[label]} of namespace {space.name} refuses {named} of "
+        f"profile {plan.profile.name}"
+    )
     if plan.profile.pod_security == "skip":
         return STEP.warned(plan, Reason.POD_SECURITY, message)
     lock = "ipcLock: false or " if any(each.what == IPC_LOCK for each in refused) else ""
@@ -80,15 +69,6 @@ def refuse(plan: Plan, refused: list[Refusal]) -> Decision:
     raise STEP.denied(plan, Reason.POD_SECURITY, f"{message}; {cure}")
 
 
-def added(before: Object, after: Object, level: str) -> list[Refusal]:
-    """Return what the level refuses of the pod as it leaves, and not of the pod as it came."""
-    if level not in REFUSING_LEVELS:
-        return []
-    found = list(refused(after, level))
-    already = {each.what for each in refused(before, level)} if found else set()
-    return [each for each in found if each.what not in already]
-
-
 def refused_parts(profile: Profile, level: str) -> list[str]:
     """Name what the level refuses of a profile in a pod that asks for nothing itself."""
     spec = profile.pod.get("spec") or {}
@@ -96,23 +76,28 @@ def refused_parts(profile: Profile, level: str) -> list[str]:
     bare = {"spec": {"containers": [{"name": "of the job"}]}}
     merged = {"spec": {**spec, "containers": [{"name": "of the job", **container}]}}
     parts = [CAPABILITY] if profile.ipc_lock and level in REFUSING_LEVELS else []
-    return parts + [str(each) for each in added(bare, merged, level)]
+    return parts + [str(each) for each in _added(bare, merged, level)]
+
+
+def _added(before: Object, after: Object, level: str) -> list[Refusal]:
+    if level not in REFUSING_LEVELS:
+        return []
+    found = list(refused(after, level))
+    already = {each.what for each in refused(before, level)} if found else set()
+    return [each for each in found if each.what not in already]
 
 
 def refused(pod: Object, level: str) -> Iterator[Refusal]:
     """Yield what the level refuses of a pod."""
     spec = pod.get("spec") or {}
     context = spec.get("securityContext") or {}
-    for key in ("hostNetwork", "hostPID", "hostIPC"):
-        if spec.get(key):
-            yield Refusal(key, "pod")
-    for each in context.get("sysctls") or ():
-        if each.get("name") not in _SYSCTLS:
-            yield Refusal(f"sysctl {each.get('name')}", "pod")
-    for what in _of_context(context, level):
+    of_pod = [key for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)]
+    sysctls = [each.get("name") for each in context.get("sysctls") or ()]
+    of_pod += [f"sysctl {name}" for name in sysctls if name not in _SYSCTLS.split()]
+    for what in (*of_pod, *_of_context(context, level)):
         yield Refusal(what, "pod")
     for volume in podspec.volumes(pod):
-        for kind in {"hostPath"} if level == "baseline" else volume.keys() - _VOLUMES:
+        for kind in {"hostPath"} if level == "baseline" else {*volume} - {*_VOLUMES.split()}:
             if volume.get(kind) is not None:
                 yield Refusal(kind, f"volume {volume.get('name')}")
     for container in podspec.every_container(pod):
@@ -132,23 +117,18 @@ def _of_container(container: Object, above: Object, level: str) -> Iterator[str]
         yield "privileged"
     if own.get("procMount") not in (None, "Default"):
         yield "procMount"
-    for port in container.get("ports") or ():
-        if port.get("hostPort"):
-            yield "hostPort"
+    if any(port.get("hostPort") for port in container.get("ports") or ()):
+        yield "hostPort"
     if level == "restricted":
-        yield from _not_restricted(own, above)
-
-
-def _not_restricted(own: Object, above: Object) -> Iterator[str]:
-    if own.get("allowPrivilegeEscalation") is not False:
-        yield "allowPrivilegeEscalation"
-    if "ALL" not in ((own.get("capabilities") or {}).get("drop") or ()):
-        yield "capabilities.drop without ALL"
-    if not podspec.of_context(own, above, "runAsNonRoot"):
-        yield "runAsNonRoot"
-    profile = own.get("seccompProfile") or above.get("seccompProfile") or {}
-    if profile.get("type") not in ("RuntimeDefault", "Localhost"):
-        yield "seccompProfile"
+        if own.get("allowPrivilegeEscalation") is not False:
+            yield "allowPrivilegeEscalation"
+        if "ALL" not in (capabilities.get("drop") or ()):
+            yield "capabilities.drop without ALL"
+        if not podspec.of_context(own, above, "runAsNonRoot"):
+            yield "runAsNonRoot"
+        profile = own.get("seccompProfile") or above.get("seccompProfile") or {}
+        if profile.get("type") not in ("RuntimeDefault", "Localhost"):
+            yield "seccompProfile"
 
 
 def _of_context(context: Object, level: str) -> Iterator[str]:

@@ -242,8 +242,8 @@ def _host_the_store(draft: Draft, plan: Plan) -> None:
     _matches_machine_hostname.
     """
     container = plan.trainer(draft.pod)
-    system = plan.training_pod.system if plan.training_pod else ""
-    if is_in_sight(container) and (system not in _OF_TORCH or meets_by(container) == _C10D):
+    is_of_torch = plan.system in _OF_TORCH
+    if is_in_sight(container) and (not is_of_torch or meets_by(container) == _C10D):
         return
     path = plan.in_trainer("env")
     there = [entry.get("name") for entry in podspec.env(container)]

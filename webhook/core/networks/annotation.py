@@ -1,18 +1,57 @@
-"""Read and extend the value of ``k8s.v1.cni.cncf.io/networks`` as Multus understands it."""
+"""Read and extend the value of ``k8s.v1.cni.cncf.io/networks`` as Multus understands it.
+
+What Multus refuses is refused here where a user may have written it: the pod would hang else.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Interface, IPv6Interface, ip_interface
+from typing import Any, Final, NamedTuple
 
-from webhook.core.networks.selection import NetworkElement, check_count, parse_selection
+from webhook.core.value_types import LIST, OBJECT, STRING, type_name
 
+MOST_ELEMENTS: Final = 256
+"""Networks of one pod; the largest public manifest names 32."""
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SPACE: Final = re.compile(r"\s", re.ASCII)
 _LONGEST_INTERFACE: Final = 15
 _JSON_SIGNS: Final = re.compile(r'[\[{"]')
+_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
+_TEXTS: Final = ("name", "namespace", "interface", "interfaceRequest", "deviceID")
+_MACS: Final = ("mac", "infiniband-guid")
+_MAC: Final = re.compile(
+    r"[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}(?:(?:[0-9a-f]{2}\1){2}|(?:[0-9a-f]{2}\1){14})?"
+    r"[0-9a-f]{2}"
+    r"|[0-9a-f]{4}\.[0-9a-f]{4}\.(?:[0-9a-f]{4}\.|(?:[0-9a-f]{4}\.){7})?[0-9a-f]{4}"
+    r"|[0-9a-f]{12}(?:[0-9a-f]{4}|[0-9a-f]{28})?",
+    re.IGNORECASE | re.ASCII,
+)
+"""6, 8 or 20 octets: ``02:00:5e:10:00:01``, with ``-``, ``0200.5e10.0001`` or bare.
+Source: Go 1.26 net.ParseMAC (older releases refuse the bare form)."""
+_IP: Final = re.compile(r"[0-9A-Fa-f:.]+(?:/[0-9]+)?")
+"""Without zone and netmask, which Python reads and Go does not."""
+
+
+class TooMuch(ValueError):
+    """Refuse a value that is more than is read."""
+
+
+@dataclass(slots=True)
+class NetworkElement:
+    """Name one attachment that a pod asks for.
+
+    *interface*: the name it asks for; None: Multus counts. *gateways*: default routes that it asks
+    for, IPv4 and IPv6.
+    """
+
+    namespace: str
+    name: str
+    interface: str | None = None
+    gateways: tuple[int, int] = (0, 0)
 
 
 class NetworksAnnotation(NamedTuple):
@@ -36,29 +75,49 @@ class NetworksAnnotation(NamedTuple):
         if any("." in element.name for element in added):
             return f"[{_json((*self.elements, *added))}]"
         kept = f"{self.text.rstrip()}," if self.text else ""
-        return kept + ",".join(map(_comma, added))
+        named = [(f"{each.namespace}/{each.name}", each.interface) for each in added]
+        return kept + ",".join([f"{name}@{own}" if own else name for name, own in named])
+
+
+def _json(elements: Sequence[NetworkElement]) -> str:
+    """Write the elements, without the brackets of a list."""
+    objects = []
+    for element in elements:
+        members = {"name": element.name, "namespace": element.namespace}
+        interface = {"interface": element.interface} if element.interface else {}
+        objects.append(members | interface)
+    return json.dumps(objects, separators=(",", ":"))[1:-1]
 
 
 def parse_networks(value: str, default_namespace: str) -> NetworksAnnotation:
     """Read a value in either form; a network without a namespace is in *default_namespace*.
 
     Shape: ``rail-0, rails/rail-1@rdma1`` or
-    ``[{"name": "rail-1", "namespace": "rails", "interface": "rdma1"}]``.
-    Accepts what Multus accepts, so also empty elements, which no network answers to.
+    ``[{"name": "rail-1", "namespace": "rails", "interface": "rdma1"}]``, whose keys match without
+    regard to case; unknown ones are ignored. Accepts what Multus accepts, so also empty elements,
+    which no network answers to.
     Raises ValueError naming the element that Multus refuses, TooMuch for one that is more than is
-    read. Source: multus-cni 4.3 pkg/k8sclient parsePodNetworkAnnotation.
+    read. Source: multus-cni 4.3 pkg/k8sclient parsePodNetworkAnnotation, pkg/types
+    NetworkSelectionElement; Go encoding/json.
     """
     if not value:
         return NetworksAnnotation()
-    if _JSON_SIGNS.search(value):
-        return NetworksAnnotation(value, parse_selection(value, default_namespace), is_json=True)
-    items = value.split(",")
-    check_count(len(items))
-    elements = [_read_item(item, index, default_namespace) for index, item in enumerate(items, 1)]
-    return NetworksAnnotation(value, tuple(elements))
+    is_json = _JSON_SIGNS.search(value) is not None
+    written = _parse(value) if is_json else value.split(",")
+    if len(written) > MOST_ELEMENTS:
+        found = f"names {len(written)} networks, and at most {MOST_ELEMENTS} are read"
+        raise TooMuch(f"{found}; name fewer")
+    read = _read_object if is_json else _read_item
+    elements = []
+    for index, item in enumerate(written, 1):
+        try:
+            elements.append(read(item, default_namespace))
+        except ValueError as error:
+            raise ValueError(f"element {index}: {error}") from None
+    return NetworksAnnotation(value, tuple(elements), is_json=is_json)
 
 
-def _read_item(item: str, index: int, default_namespace: str) -> NetworkElement:
+def _read_item(item: str, default_namespace: str) -> NetworkElement:
     """Read ``[namespace/]name[@interface]``.
 
     Source: multus-cni pkg/k8sclient parsePodNetworkObjectName.
@@ -66,7 +125,7 @@ def _read_item(item: str, index: int, default_namespace: str) -> NetworkElement:
     item = item.strip()
     for sign in "/@":
         if item.count(sign) > 1:
-            raise ValueError(f"element {index}: {_shown(item)} has more than one {sign!r}")
+            raise ValueError(f"{_shown(item)} has more than one {sign!r}")
     namespace, _, rest = item.rpartition("/")
     name, _, interface = rest.partition("@")
     namespace, name, interface = namespace.strip(), name.strip(), interface.strip()
@@ -75,31 +134,84 @@ def _read_item(item: str, index: int, default_namespace: str) -> NetworkElement:
             where = "" if part == item else f" of {_shown(item)}"
             hint = "; only the JSON form takes a name with a dot" if "." in part else ""
             raise ValueError(
-                f"element {index}: {_shown(part)}{where} may hold only a-z, 0-9 and '-', "
-                f"with a letter or digit at both ends{hint}"
+                f"{_shown(part)}{where} may hold only a-z, 0-9 and '-', with a letter or digit at "
+                f"both ends{hint}"
             )
     if len(interface.encode()) > _LONGEST_INTERFACE or _SPACE.search(interface):
-        raise ValueError(
-            f"element {index}: interface {_shown(interface)} of {_shown(item)} may have no space "
-            f"and at most {_LONGEST_INTERFACE} bytes"
-        )
+        limits = f"may have no space and at most {_LONGEST_INTERFACE} bytes"
+        raise ValueError(f"interface {_shown(interface)} of {_shown(item)} {limits}")
     return NetworkElement(namespace or default_namespace, name, interface or None)
 
 
-def _comma(element: NetworkElement) -> str:
-    named = f"{element.namespace}/{element.name}"
-    return f"{named}@{element.interface}" if element.interface else named
+def _parse(text: str) -> list[Any]:
+    if not text.lstrip(" \t\n\r").startswith("["):
+        raise ValueError(
+            "holds '[', '{' or '\"' and is not a JSON list; "
+            'write [{"name": ...}], or names and commas alone'
+        )
+    try:
+        elements: list[Any] = json.loads(text, parse_int=float)  # of any number of digits
+    except RecursionError:
+        raise TooMuch("is nested deeper than is read; leave out what is nested") from None
+    except json.JSONDecodeError as error:
+        rest = text[error.pos : error.pos + 20]
+        where = f" at character {error.pos + 1}: {rest!r}" if rest else ": it ends too early"
+        raise ValueError(f"is not JSON{where}") from None
+    return elements
 
 
-def _json(elements: Sequence[NetworkElement]) -> str:
-    """Write the elements, without the brackets of a list."""
-    objects = []
-    for element in elements:
-        members = {"name": element.name, "namespace": element.namespace}
-        if element.interface:
-            members["interface"] = element.interface
-        objects.append(members)
-    return json.dumps(objects, separators=(",", ":"))[1:-1]
+def _read_object(element: Any, default_namespace: str) -> NetworkElement:
+    if not isinstance(element, dict):
+        raise ValueError(f"{type_name(element)} in place of {OBJECT}")
+    members = {key.lower(): value for key, value in element.items() if value is not None}
+    texts = {field: _text(field, members.get(field.lower(), "")) for field in (*_TEXTS, *_MACS)}
+    for field in _MACS:
+        if texts[field] and not _MAC.fullmatch(texts[field]):
+            example = "is not a hardware address, as 02:00:5e:10:00:01"
+            raise ValueError(f"{field} {_shown(texts[field])} {example}")
+    for ip in _list("ips", members):
+        if _parse_ip(ip) is None:
+            prefixed = "address with prefix length, as 10.0.0.7/24"
+            wanted = prefixed if "/" in ip else "IP address"
+            raise ValueError(f"ips: {_shown(ip)} is not an {wanted}")
+    return NetworkElement(
+        texts["namespace"] or default_namespace,
+        texts["name"],
+        texts["interface"] or texts["interfaceRequest"] or None,
+        _count_gateways(_list("default-route", members)),
+    )
+
+
+def _text(field: str, value: object, verb: str = "is") -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{field} {verb} {type_name(value)}, not {STRING}")
+    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+
+
+def _list(field: str, members: Mapping[str, Any]) -> list[str]:
+    value = members.get(field, [])
+    if not isinstance(value, list):
+        raise ValueError(f"{field} is {type_name(value)}, not {LIST}")
+    return ["" if item is None else _text(field, item, "holds") for item in value]
+
+
+def _count_gateways(gateways: list[str]) -> tuple[int, int]:
+    """Count IPv4 and IPv6; an empty text counts as IPv6, as Multus counts it."""
+    ipv4 = 0
+    for text in gateways:
+        ip = _parse_ip(text)
+        if text and (ip is None or "/" in text):
+            raise ValueError(f"default-route: {_shown(text)} is not an IP address")
+        ipv4 += isinstance(ip, IPv4Interface) or (ip is not None and ip.ipv4_mapped is not None)
+    return ipv4, len(gateways) - ipv4
+
+
+def _parse_ip(text: str) -> IPv4Interface | IPv6Interface | None:
+    """Read an address, with a prefix length or without. Source: Go net.ParseIP, net.ParseCIDR."""
+    try:
+        return ip_interface(text) if _IP.fullmatch(text) else None
+    except ValueError:
+        return None
 
 
 def _shown(text: str) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from webhook.core import names
 from webhook.core.errors import Denied
 from webhook.core.model import Reason
-from webhook.core.networks.selection import NetworkElement
-from webhook.core.profiles import Profile, ProfileNetwork
+from webhook.core.networks.annotation import NetworkElement
+from webhook.core.profiles import NetworkName, Profile
 
 
 @dataclass(slots=True)
@@ -38,52 +39,43 @@ def merge_networks(
     """
     first = len(reserved)
     interfaces = [element.interface or f"net{number}" for number, element in enumerate(own, first)]
-    merged = Merged([*own], interfaces, _match(own, interfaces, profile.networks, namespace))
+    wanted = [entry.network for entry in profile.networks]
+    merged = Merged([*own], interfaces, _match(own, interfaces, wanted, namespace))
     missing = {
-        number: entry
-        for number, entry in enumerate(profile.networks)
-        if number not in merged.places
+        number: network for number, network in enumerate(wanted) if number not in merged.places
     }
     owners = dict.fromkeys(("lo", *reserved), "another network that Multus attaches by itself")
     for number, (element, interface) in enumerate(zip(own, interfaces, strict=True), 1):
         named = f"{element.namespace}/{element.name}"
         owners[interface] = f"element {number} ({named}) of annotation {names.NETWORKS}"
-    for entry in missing.values():
-        if entry.interface in owners:
-            network = f"{entry.namespace or namespace}/{entry.name}"
-            raise Denied(
-                "networks",
-                Reason.INTERFACE_CONFLICT,
-                f"pod {pod_name}: profile {profile.name} attaches network {network} as interface "
-                f"{entry.interface}, but {owners[entry.interface]} has that name; "
-                "name another interface in one of the two",
+    for network in filter(lambda each: each.interface, missing.values()):
+        interface = network.interface or ""
+        if interface in owners:
+            message = (
+                f"pod {pod_name}: profile {profile.name} attaches network "
+                f"{network.namespace or namespace}/{network.name} as interface {interface}, but "
+                f"{owners[interface]} has that name; name another interface in one of the two"
             )
-        if entry.interface:
-            owners[entry.interface] = f"its network {entry.name}"
+            raise Denied("networks", Reason.INTERFACE_CONFLICT, message)
+        owners[interface] = f"its network {network.name}"
     automatic = range(first + len(own), first + len(own) + len(missing))
-    for position, (number, entry) in zip(automatic, missing.items(), strict=True):
-        request = entry.interface
+    for position, (number, network) in zip(automatic, missing.items(), strict=True):
+        request = network.interface
         if request is None and f"net{position}" in owners:
-            request = _free_name(owners, automatic)
-            owners[request] = f"its network {entry.name}"
+            free = (each for each in count(1) if each not in automatic)
+            request = next(f"net{each}" for each in free if f"net{each}" not in owners)
+            owners[request] = f"its network {network.name}"
         merged.places[number] = len(merged.elements)
-        merged.elements.append(NetworkElement(entry.namespace or namespace, entry.name, request))
+        element = NetworkElement(network.namespace or namespace, network.name, request)
+        merged.elements.append(element)
         merged.interfaces.append(request or f"net{position}")
     return merged
-
-
-def _free_name(taken: Mapping[str, str], automatic: range) -> str:
-    """Find a name that nothing has, nor gets by its position."""
-    number = 1
-    while f"net{number}" in taken or number in automatic:
-        number += 1
-    return f"net{number}"
 
 
 def _match(
     own: Sequence[NetworkElement],
     interfaces: Sequence[str],
-    wanted: Sequence[ProfileNetwork],
+    wanted: Sequence[NetworkName],
     namespace: str,
 ) -> dict[int, int]:
     """Give each of the profile's networks an element of the pod; those that name one choose first.
@@ -92,13 +84,11 @@ def _match(
     """
     places: dict[int, int] = {}
     free = list(range(len(own)))
-    for number, entry in sorted(enumerate(wanted), key=lambda item: item[1].interface is None):
-        key = (entry.namespace or namespace, entry.name)
+    for number, network in sorted(enumerate(wanted), key=lambda item: item[1].interface is None):
+        key = (network.namespace or namespace, network.name)
         for index in free:
-            if (own[index].namespace, own[index].name) == key and entry.interface in (
-                None,
-                interfaces[index],
-            ):
+            is_same = (own[index].namespace, own[index].name) == key
+            if is_same and network.interface in (None, interfaces[index]):
                 places[number] = index
                 free.remove(index)
                 break

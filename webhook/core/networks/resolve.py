@@ -5,21 +5,36 @@ Also on which of them the ranks of its job meet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from webhook.core import names, podspec
+from webhook.core.errors import Denied, Unavailable, raise_first
 from webhook.core.model import NetworkDefinition, Object, Reason
-from webhook.core.networks.annotation import NetworksAnnotation, parse_networks
-from webhook.core.networks.finder import Finder, Lookup
+from webhook.core.networks.annotation import (
+    NetworkElement,
+    NetworksAnnotation,
+    TooMuch,
+    parse_networks,
+)
+from webhook.core.networks.definition import with_resource_name_keys
 from webhook.core.networks.merge import merge_networks
-from webhook.core.networks.selection import NetworkElement, TooMuch
 from webhook.core.profiles import Multus, Profile, ProfileNetwork
+
+Lookup: TypeAlias = Callable[[str, str], NetworkDefinition | None]
+"""Takes namespace and name; None: does not exist; raises Unavailable where that cannot be known."""
 
 _MULTUS_NAMESPACE: Final = "kube-system"
 """Namespace of a default network that names none.
 Source: multus-cni pkg/types/conf.go defaultMultusNamespace."""
+_MOST_FAULTS: Final = 5
+_POSSIBLE: Final = re.compile(
+    r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?"
+)
+"""Whatever else an annotation names is never asked of the API server, whose paths it could change:
+``../secrets``."""
 
 
 @dataclass(slots=True)
@@ -74,118 +89,183 @@ def resolve_networks(
     if podspec.is_host_network(pod):
         problem = "the pod uses the node's network, where Multus attaches nothing"
         return ResolvedNetworks(problem=problem)
-    finder = Finder(podspec.display_name(pod), namespace_name, multus, lookup)
+    pod_name = podspec.display_name(pod)
+    networks = _Networks(pod_name, namespace_name, profile, multus, lookup)
     texts = {**profile.annotations, **podspec.annotations(pod)}
-    default = _find_default(texts, finder)
-    own = _read(names.NETWORKS, texts.get(names.NETWORKS) or "", namespace_name, finder)
+    default = networks.find_default(texts)
+    own = networks.read(names.NETWORKS, texts.get(names.NETWORKS) or "", namespace_name)
     kept = len(own.elements)
     source = f"annotation {names.NETWORKS}: element"
-    definitions = finder.find_all(
+    definitions = networks.find_all(
         (element, f"{source} {number}") for number, element in enumerate(own.elements, 1)
     )
-    cluster = default[0].interface if default is not None else None
     automatic = map("net{}".format, range(1, multus.default_networks + 1))
-    reserved = [cluster or "eth0", *automatic]
-    merged = merge_networks(own.elements, profile, namespace_name, reserved, finder.pod_name)
-    replaced = [default[0]] if default is not None and merged.elements else []
-    _check_gateways([*replaced, *own.elements], finder)
+    reserved = [(default[0].interface if default else None) or "eth0", *automatic]
+    merged = merge_networks(own.elements, profile, namespace_name, reserved, pod_name)
+    replaced = [default[0]] if default and merged.elements else []
+    networks.check_gateways([*replaced, *own.elements])
     added = merged.elements[kept:]
-    definitions += finder.find_all((element, f"profile {profile.name}") for element in added)
+    definitions += networks.find_all((element, f"profile {profile.name}") for element in added)
     served = {index: profile.networks[number] for number, index in merged.places.items()}
     attachments = [
         Attachment(
             definition,
             merged.interfaces[index],
-            _resources(definition, served.get(index), profile, namespace_name, finder),
+            networks.resources(definition, served.get(index)),
             added=index >= kept,
         )
         for index, definition in enumerate(definitions)
     ]
     of_profile = [attachments[merged.places[number]] for number in range(len(profile.networks))]
-    rendezvous_network, problem = choose_rendezvous_network(
-        profile, namespace_name, attachments, of_profile
-    )
-    if default is not None:
-        resources = _resources(default[1], None, profile, namespace_name, finder)
+    meets_on, problem = choose_rendezvous_network(profile, namespace_name, attachments, of_profile)
+    if default:
+        resources = networks.resources(default[1], None)
         attachments.insert(0, Attachment(default[1], reserved[0], resources, default=True))
     value = own.with_added(added) if added else None
-    return ResolvedNetworks(value, tuple(attachments), rendezvous_network, problem)
+    return ResolvedNetworks(value, tuple(attachments), meets_on, problem)
 
 
-def _read(annotation: str, text: str, namespace: str, finder: Finder) -> NetworksAnnotation:
-    try:
-        return parse_networks(text, namespace)
-    except TooMuch as excess:
-        raise finder.denied(Reason.TOO_LARGE, f"annotation {annotation} {excess}") from None
-    except ValueError as error:
-        message = f"annotation {annotation}: {error}; Multus refuses it: correct or remove it"
-        raise finder.denied(Reason.BAD_NETWORKS, message) from None
+@dataclass(slots=True)
+class _Networks:
+    """Find the networks of one pod; *namespace* is the pod's."""
 
+    pod_name: str
+    namespace: str
+    profile: Profile
+    multus: Multus
+    lookup: Lookup
 
-def _find_default(
-    texts: Mapping[str, str], finder: Finder
-) -> tuple[NetworkElement, NetworkDefinition] | None:
-    """Find the one network that takes the cluster network's place.
+    def denied(self, reason: Reason, message: str) -> Denied:
+        """Return a denial of the pod, whose name the message begins with."""
+        return Denied("networks", reason, f"pod {self.pod_name}: {message}")
 
-    Source: multus-cni tryLoadK8sPodDefaultNetwork.
-    """
-    if names.DEFAULT_NETWORK not in texts:
-        return None
-    text, source = texts[names.DEFAULT_NETWORK] or "", f"annotation {names.DEFAULT_NETWORK}"
-    elements = _read(names.DEFAULT_NETWORK, text, _MULTUS_NAMESPACE, finder).elements
-    if len(elements) != 1:
-        message = (
-            f"{source} names {len(elements)} networks; name exactly one, or remove the annotation"
-        )
-        raise finder.denied(Reason.BAD_NETWORKS, message)
-    return elements[0], finder.find(elements[0], source, isolated=False)
+    def read(self, annotation: str, text: str, namespace: str) -> NetworksAnnotation:
+        """Read an annotation. Raises Denied for one that Multus refuses."""
+        try:
+            return parse_networks(text, namespace)
+        except TooMuch as excess:
+            raise self.denied(Reason.TOO_LARGE, f"annotation {annotation} {excess}") from None
+        except ValueError as error:
+            message = f"annotation {annotation}: {error}; Multus refuses it: correct or remove it"
+            raise self.denied(Reason.BAD_NETWORKS, message) from None
 
+    def find_default(
+        self, texts: Mapping[str, str]
+    ) -> tuple[NetworkElement, NetworkDefinition] | None:
+        """Find the one network that takes the cluster network's place.
 
-def _check_gateways(elements: Sequence[NetworkElement], finder: Finder) -> None:
-    """Deny two default routes of one family.
+        Source: multus-cni tryLoadK8sPodDefaultNetwork.
+        """
+        if names.DEFAULT_NETWORK not in texts:
+            return None
+        text, source = texts[names.DEFAULT_NETWORK] or "", f"annotation {names.DEFAULT_NETWORK}"
+        elements = self.read(names.DEFAULT_NETWORK, text, _MULTUS_NAMESPACE).elements
+        if len(elements) != 1:
+            advice = "name exactly one, or remove the annotation"
+            message = f"{source} names {len(elements)} networks; {advice}"
+            raise self.denied(Reason.BAD_NETWORKS, message)
+        return elements[0], self._find(elements[0], source, isolated=False)
 
-    Source: multus-cni pkg/types/conf.go CheckGatewayConfig.
-    """
-    for family, version in enumerate(("IPv4", "IPv6")):
-        total = sum([element.gateways[family] for element in elements])
-        if total > 1:
-            message = (
-                f"annotation {names.NETWORKS}: default-route holds {total} {version} gateways "
-                "in all, and Multus takes one; remove the others"
-            )
-            raise finder.denied(Reason.BAD_NETWORKS, message)
+    def find_all(self, wanted: Iterable[tuple[NetworkElement, str]]) -> list[NetworkDefinition]:
+        """Return the definition of each element; *wanted* tells where each is written.
 
+        Raises Denied for the first fault, with a few others: each that is absent costs a request to
+        the API server.
+        """
+        found: list[NetworkDefinition] = []
+        faults: list[Denied] = []
+        for element, source in wanted:
+            try:
+                found.append(self._find(element, source))
+            except Denied as denied:
+                faults.append(denied)
+            except Unavailable:
+                if not faults:
+                    raise
+                break
+            if len(faults) == _MOST_FAULTS:
+                break
+        raise_first(faults)
+        return found
 
-def _resources(
-    definition: NetworkDefinition,
-    entry: ProfileNetwork | None,
-    profile: Profile,
-    namespace: str,
-    finder: Finder,
-) -> tuple[tuple[str, int], ...]:
-    """Return what one attachment takes: the profile's word for it, else the network's own.
+    def _find(
+        self, element: NetworkElement, source: str, *, isolated: bool = True
+    ) -> NetworkDefinition:
+        """Return the definition of *element*; *source* tells in a denial where it is written.
 
-    A pod may attach a network more often than the profile: the profile's first entry for it speaks
-    for the surplus. Raises Denied where only the network names a resource, and one that no
-    container can ask for.
-    """
-    if entry is None:
+        Raises Denied for a network in a namespace that Multus' isolation forbids, one that does not
+        exist, and one whose own annotations cannot be used.
+        Source: multus-cni pkg/k8sclient GetNetworkDelegates.
+        """
+        namespace, multus = element.namespace, self.multus
+        path = f"{namespace}/{element.name}"
+        named = f"{source} names network {_shown(path)}"
+        allowed = (self.namespace, *multus.global_namespaces)
+        if isolated and multus.namespace_isolation and namespace not in allowed:
+            usable = ", ".join(dict.fromkeys(allowed))
+            why = f"but Multus keeps namespaces apart here; use a network of namespace {usable}"
+            raise self.denied(Reason.NETWORK_ISOLATED, f"{named}, {why}")
+        found = self.lookup(namespace, element.name) if _POSSIBLE.fullmatch(path) else None
+        if found is None:
+            raise self.denied(Reason.NETWORK_ABSENT, f"{named}, {_why_absent(element)}")
+        if found.problem:
+            why = f"whose {found.problem}; correct the NetworkAttachmentDefinition"
+            raise self.denied(Reason.BAD_RESOURCE, f"{named}, {why}")
+        keys = multus.resource_name_keys
+        return found if keys == (names.RESOURCE_NAME,) else with_resource_name_keys(found, keys)
+
+    def check_gateways(self, elements: Sequence[NetworkElement]) -> None:
+        """Deny two default routes of one family.
+
+        Source: multus-cni pkg/types/conf.go CheckGatewayConfig.
+        """
+        for family, version in enumerate(("IPv4", "IPv6")):
+            total = sum([element.gateways[family] for element in elements])
+            if total > 1:
+                message = (
+                    f"annotation {names.NETWORKS}: default-route holds {total} {version} gateways "
+                    "in all, and Multus takes one; remove the others"
+                )
+                raise self.denied(Reason.BAD_NETWORKS, message)
+
+    def resources(
+        self, definition: NetworkDefinition, entry: ProfileNetwork | None
+    ) -> tuple[tuple[str, int], ...]:
+        """Return what one attachment takes: the profile's word for it, else the network's own.
+
+        A pod may attach a network more often than the profile: the profile's first entry for it
+        speaks for the surplus. Raises Denied where only the network names a resource, and one that
+        no container can ask for.
+        """
         key = (definition.namespace, definition.name)
-        same = [
-            each for each in profile.networks if (each.namespace or namespace, each.name) == key
-        ]
-        entry = same[0] if same else None
-    count = 1 if entry is None else entry.count
-    if entry is not None and entry.resources:
-        return tuple([(resource, count) for resource in entry.resources])
-    if definition.resource_problem:
-        message = (
-            f"network {definition.namespace}/{definition.name}, whose "
-            f"{definition.resource_problem}; correct the NetworkAttachmentDefinition, "
-            f"or name the network and its resource in profile {profile.name}"
-        )
-        raise finder.denied(Reason.BAD_RESOURCE, message)
-    return tuple([(resource, count) for resource in definition.resources])
+        for each in self.profile.networks if entry is None else ():
+            if (each.network.namespace or self.namespace, each.network.name) == key:
+                entry = each
+                break
+        if entry is not None and entry.resources:
+            return tuple([(resource, entry.count) for resource in entry.resources])
+        if definition.resource_problem:
+            message = (
+                f"network {definition.namespace}/{definition.name}, whose "
+                f"{definition.resource_problem}; correct the NetworkAttachmentDefinition, "
+                f"or name the network and its resource in profile {self.profile.name}"
+            )
+            raise self.denied(Reason.BAD_RESOURCE, message)
+        count = 1 if entry is None else entry.count
+        return tuple([(resource, count) for resource in definition.resources])
+
+
+def _why_absent(element: NetworkElement) -> str:
+    if not element.name:
+        return "which has no name; write namespace/name, or remove the element and its comma"
+    return (
+        f"which does not exist; create NetworkAttachmentDefinition {_shown(element.name)} "
+        f"in namespace {_shown(element.namespace)}, or correct the name"
+    )
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 120 and text.isprintable() else repr(text[:120])
 
 
 def choose_rendezvous_network(
@@ -207,24 +287,18 @@ def choose_rendezvous_network(
     candidates = of_profile if profile.networks else attachments
     if named is not None:
         key = f"{named.namespace or namespace}/{named.name}"
-        candidates = [
-            one
-            for one in attachments
-            if one.key == key and named.interface in (None, one.interface)
-        ][:1]
+        candidates = [each for each in attachments if each.key == key]
+        candidates = [each for each in candidates if named.interface in (None, each.interface)][:1]
         if not candidates:
             wanted = f"{key}@{named.interface}" if named.interface else key
             problem = f"meets on network {wanted}, which is not attached to the pod"
             return None, f"profile {profile.name} {problem}"
     if not candidates:
         return None, "no secondary network is attached to the pod"
-    problems: dict[str, None] = {}
-    for attachment in candidates:
-        problem = _why_unfit(attachment, profile)
-        if not problem:
-            return attachment, ""
-        problems[problem] = None
-    return None, "; ".join(problems)
+    problems = [_why_unfit(each, profile) for each in candidates]
+    if "" in problems:
+        return candidates[problems.index("")], ""
+    return None, "; ".join(dict.fromkeys(problems))
 
 
 def _why_unfit(attachment: Attachment, profile: Profile) -> str:

@@ -15,6 +15,7 @@ from webhook.core.profiles.profile import (
     Profiles,
     RendezvousSettings,
     SharedMemory,
+    foreign_pod_labels,
     same_pod_labels,
 )
 
@@ -34,6 +35,7 @@ __all__ = [
     "Profiles",
     "RendezvousSettings",
     "SharedMemory",
+    "foreign_pod_labels",
     "parse_profiles",
     "read_content",
     "read_profile",

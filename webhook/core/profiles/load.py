@@ -1,4 +1,4 @@
-"""Read FabricProfiles and a Configuration: objects as the API server gives them, or the YAML of a file.
+"""Read FabricProfiles and a Configuration: objects of the API server, or the YAML of a file.
 
 The first fault is enough here: `fabric-injector profiles validate` tells all of them.
 """
@@ -6,10 +6,10 @@ The first fault is enough here: `fabric-injector profiles validate` tells all of
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import ValidationError, convert
 
@@ -29,19 +29,21 @@ from webhook.core.profiles.profile import (
     Profile,
     Profiles,
     ProfileSpec,
+    foreign_pod_labels,
     same_pod_labels,
 )
-from webhook.core.profiles.slips import unknown_field
+from webhook.core.profiles.slips import one_of, unknown_field
 from webhook.core.profiles.template import Fault, Templates, check_templates
 from webhook.core.qualified_name import is_dns_subdomain
 from webhook.core.value_types import type_name
 from webhook.core.yaml_reader import Marks, YamlFault, decode, format_path, read_documents
 
-REVISION_LENGTH = 12
-LONGEST_NAME = 63
+REVISION_LENGTH: Final = 12
+LONGEST_NAME: Final = 63
 """A namespace's label names the profile.
 Source: k8s.io/apimachinery pkg/util/validation LabelValueMaxLength."""
-_TOP = ("apiVersion", "kind", "metadata")
+LISTS: Final = ("List", f"{PROFILE_KIND}List")
+_TOP: Final = ("apiVersion", "kind", "metadata")
 
 
 class Content(NamedTuple):
@@ -60,11 +62,11 @@ def read_content(name: str, spec: Any) -> Content:
 
 
 def read_profile(name: str, spec: Any) -> Profile:
-    """Read the ``spec`` of FabricProfile *name*. Raises ProfilesError, with the path in the object."""
+    """Read the ``spec`` of FabricProfile *name*. Raises ProfilesError, with the path in it."""
     try:
         return _read_spec(name, spec)
     except Fault as fault:
-        path = _path(PROFILE_KIND, name, fault)
+        path = f"{PROFILE_KIND} {name}: {format_path(fault.location)}"
         raise ProfilesError((Problem(path, 1, str(fault)),)) from None
 
 
@@ -73,174 +75,169 @@ def parse_profiles(content: str | bytes) -> Profiles:
 
     Raises ProfilesError, with path and line.
     """
-    file = _File(content)
+    marks, objects = _read_file(content)
     profiles: dict[str, Profile] = {}
-    settings = ClusterSettings()
+    settings = None
     lines: dict[str, int] = {}
-    for found in file.objects():
-        what = SETTINGS_KIND if found.kind == SETTINGS_KIND else f"profile {found.name}"
-        if what in lines:
-            already = f"{what} stands at line {lines[what]} already; remove one of the two"
-            raise file.error(found, Fault(("metadata",), already))
-        lines[what] = found.line
-        if found.kind == SETTINGS_KIND:
-            settings = file.read_settings(found)
-        else:
-            profiles[found.name] = file.read_profile(found)
-        for name, owner in same_pod_labels(profiles.values()).items():
-            fault = Fault(("spec", "podLabels"), f"profile {owner} has the same; change one")
-            raise file.error(found, fault) if name == found.name else AssertionError
+    for value, line in objects:
+        try:
+            read = parse_object(value)
+            what = f"profile {read.name}" if isinstance(read, Profile) else SETTINGS_KIND
+            if what in lines:
+                already = f"{what} stands at line {lines[what]} already; remove one of the two"
+                raise Fault(("metadata",), already)
+            lines[what] = line
+            if isinstance(read, Profile):
+                profiles[read.name] = read
+                _check_pod_labels(read.name, profiles.values())
+            else:
+                settings = read
+        except Fault as fault:
+            raise _located(value, line, fault, marks) from None
     return Profiles(
-        multus=settings.multus,
+        multus=(settings or ClusterSettings()).multus,
         profiles=MappingProxyType(profiles),
-        has_settings=SETTINGS_KIND in lines,
+        has_settings=settings is not None,
     )
 
 
 def parse_configuration(content: str | bytes) -> ClusterSettings:
     """Read a configuration file, one Configuration object. Raises ProfilesError as above."""
-    file = _File(content)
-    found = list(file.objects())
-    for each in found:
-        if each.kind != SETTINGS_KIND or len(found) > 1:
-            wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
-            message = f"the file is to hold one object, with {wanted}; write others elsewhere"
-            raise file.error(each, Fault(("kind",), message))
-    return file.read_settings(found[0]) if found else ClusterSettings()
+    marks, objects = _read_file(content)
+    found = ClusterSettings()
+    for number, (value, line) in enumerate(objects):
+        try:
+            read = parse_object(value)
+            if number or isinstance(read, Profile):
+                wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
+                message = f"the file is to hold one object, with {wanted}; write others elsewhere"
+                raise Fault(("kind",), message)
+        except Fault as fault:
+            raise _located(value, line, fault, marks) from None
+        found = read
+    return found
+
+
+def parse_object(value: Any) -> Profile | ClusterSettings:
+    """Read a FabricProfile or a Configuration. Raises Fault, located in the object."""
+    if not isinstance(value, dict):
+        raise Fault((), f"found {type_name(value)}; write an object with apiVersion and kind")
+    kind, version = value.get("kind"), value.get("apiVersion")
+    if not isinstance(kind, str) or kind not in API_VERSIONS:
+        raise Fault(("kind",), f"found {_shown(kind)}; {one_of(str(kind), API_VERSIONS)}")
+    if version != API_VERSIONS[kind]:
+        raise Fault(("apiVersion",), f"found {_shown(version)}; write {API_VERSIONS[kind]}")
+    known = (*_TOP, *(("multus",) if kind == SETTINGS_KIND else ("spec", "status")))
+    for field in value:
+        if field not in known:
+            raise Fault((field,), unknown_field(field, known))
+    if kind == SETTINGS_KIND:
+        return _read_settings({key: value[key] for key in value if key not in _TOP})
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not is_dns_subdomain(name) or len(name) > LONGEST_NAME:
+        told = f"found {_shown(name)}; write 1 to 63 of a-z, 0-9, '-', '.', such as hostdev"
+        raise Fault(("metadata", "name"), told)
+    if name == names.PROFILE_NONE:
+        told = f"the label {names.PROFILE}: {name} leaves a pod alone; write another name"
+        raise Fault(("metadata", "name"), told)
+    if "spec" not in value:
+        raise Fault(("spec",), "is missing; write spec: and its fields, or spec: {}")
+    return _read_spec(name, value["spec"])
+
+
+def without_nulls(value: Any) -> Any:
+    """Return *value* without fields that are null, which are absent to Kubernetes."""
+    if isinstance(value, dict):
+        return {
+            key: inner if key == "parameters" else without_nulls(inner)
+            for key, inner in value.items()
+            if inner is not None
+        }
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def objects_of(value: Any, line: int, marks: Marks) -> Iterator[tuple[Any, int]]:
+    """Yield a document, or what a List in it holds, each with its line."""
+    items = value.get("items") if isinstance(value, dict) and value.get("kind") in LISTS else None
+    if not isinstance(items, list):
+        yield value, line
+        return
+    lines = marks.of(items)
+    for number, item in enumerate(items):
+        yield from objects_of(item, lines[number], marks)
 
 
 def _read_spec(name: str, spec: Any) -> Profile:
     """Raise Fault, located in the object."""
     if spec is not None and not isinstance(spec, dict):
         raise Fault(("spec",), f"found {type_name(spec)}; write an object of fields")
-    written = _without_nulls(spec or {})
+    written = without_nulls(spec or {})
     kind: Any = ProfileSpec
     try:
-        known = convert(written, ProfileSpec, dec_hook=_read_value)
+        known = convert(written, ProfileSpec, dec_hook=lambda own, value: own.read(value))
         kind = Templates
         check_templates(written)
+        revision = _revision(spec)
     except ValidationError as error:
         fault = explain(error, written, kind)
         raise Fault(("spec", *fault.location), str(fault)) from None
     except Fault as fault:
         raise Fault(("spec", *fault.location), str(fault)) from None
     given = {field: getattr(known, field) for field in ProfileSpec.__struct_fields__}
-    return Profile(name=name, revision=_revision(spec), **given)
+    return Profile(name=name, revision=revision, **given)
 
 
-def _read_value(kind: Any, written: Any) -> Any:
-    """Read a value of one of `grammar`'s types."""
-    return kind.read(written)
+def _check_pod_labels(name: str, profiles: Collection[Profile]) -> None:
+    """Raise Fault where the same pods would choose profile *name* and an earlier one."""
+    if owner := same_pod_labels(profiles).get(name):
+        raise Fault(("spec", "podLabels"), f"profile {owner} has the same; change one")
+    for writer, label, owner in foreign_pod_labels(profiles):
+        told = f"profile {writer} gives its pods {label}, which chooses {owner}; change one"
+        raise Fault(("spec", "podLabels" if owner == name else "pod"), told)
 
 
-def _without_nulls(value: Any) -> Any:
-    """Return *value* without fields that are null, which are absent to Kubernetes."""
-    if isinstance(value, dict):
-        return {
-            key: inner if key == "parameters" else _without_nulls(inner)
-            for key, inner in value.items()
-            if inner is not None
-        }
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+def _read_settings(written: Object) -> ClusterSettings:
+    try:
+        return convert(without_nulls(written), ClusterSettings)
+    except ValidationError as error:
+        raise explain(error, written, ClusterSettings) from None
 
 
 def _revision(content: Any) -> str:
     """Return a digest of the content as it is written: the same in a file and in an object."""
     text = json.dumps(content or {}, sort_keys=True, separators=(",", ":"))
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Fault((), "holds half of a pair of surrogates; write the whole sign") from None
     return sha256(text.encode()).hexdigest()[:REVISION_LENGTH]
 
 
-def _path(kind: str, name: str, fault: Fault) -> str:
-    head = f"{kind} {name}".strip()
-    return f"{head}: {format_path(fault.location)}" if head else format_path(fault.location)
+def _read_file(content: str | bytes) -> tuple[Marks, list[tuple[Any, int]]]:
+    """Return the objects of a file with their lines, those of a List one by one."""
+    marks = Marks()
+    try:
+        text = decode(content) if isinstance(content, bytes) else content
+        documents = read_documents(text, marks)
+    except YamlFault as fault:
+        problem = Problem(format_path(fault.location), max(fault.line, 1), fault.problem)
+        raise ProfilesError((problem,)) from None
+    if not documents:
+        message = f"is empty; write a {PROFILE_KIND}, or a List with items: []"
+        raise ProfilesError((Problem(format_path(()), 1, message),))
+    found = [each for one in documents for each in objects_of(one.value, one.line, marks)]
+    return marks, found
 
 
-class _Found(NamedTuple):
-    """Hold an object of a file; *name* is empty for a Configuration."""
-
-    kind: str
-    name: str
-    value: Object
-    line: int
-
-
-class _File:
-    """Hold the documents of a file, and know on which line what stands."""
-
-    def __init__(self, content: str | bytes) -> None:
-        self._marks = Marks()
-        try:
-            text = decode(content) if isinstance(content, bytes) else content
-            self._documents = read_documents(text, self._marks)
-        except YamlFault as fault:
-            problem = Problem(format_path(fault.location), max(fault.line, 1), fault.problem)
-            raise ProfilesError((problem,)) from None
-
-    def objects(self) -> Iterator[_Found]:
-        """Yield the objects, those of a List one by one."""
-        if not self._documents:
-            message = f"is empty; write a {PROFILE_KIND}, or a List with items: []"
-            raise ProfilesError((Problem(format_path(()), 1, message),))
-        for document in self._documents:
-            yield from self._objects(document.value, document.line)
-
-    def _objects(self, value: Any, line: int) -> Iterator[_Found]:
-        found = _Found("", "", value, line)
-        if not isinstance(value, dict):
-            told = f"found {type_name(value)}; write an object with apiVersion and kind"
-            raise self.error(found, Fault((), told))
-        kind, items = value.get("kind"), value.get("items")
-        if kind in ("List", f"{PROFILE_KIND}List") and isinstance(items, list):
-            marks = self._marks.of(items)
-            for number, item in enumerate(items):
-                yield from self._objects(item, marks[number])
-            return
-        if not isinstance(kind, str) or kind not in API_VERSIONS:
-            told = f"found {_shown(kind)}; write {' or '.join(API_VERSIONS)}"
-            raise self.error(found, Fault(("kind",), told))
-        found = found._replace(kind=kind)
-        if value.get("apiVersion") != API_VERSIONS[kind]:
-            told = f"found {_shown(value.get('apiVersion'))}; write {API_VERSIONS[kind]}"
-            raise self.error(found, Fault(("apiVersion",), told))
-        known = (*_TOP, *(("multus",) if kind == SETTINGS_KIND else ("spec", "status")))
-        for field in value:
-            if field not in known:
-                raise self.error(found, Fault((field,), unknown_field(field, known)))
-        yield found if kind == SETTINGS_KIND else found._replace(name=self._name(found))
-
-    def _name(self, found: _Found) -> str:
-        metadata = found.value.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, dict) else None
-        if not isinstance(name, str) or not is_dns_subdomain(name) or len(name) > LONGEST_NAME:
-            told = f"found {_shown(name)}; write 1 to 63 of a-z, 0-9, '-', '.', such as hostdev"
-            raise self.error(found, Fault(("metadata", "name"), told))
-        if name == names.PROFILE_NONE:
-            told = f"the label {names.PROFILE}: {name} leaves a pod alone; write another name"
-            raise self.error(found, Fault(("metadata", "name"), told))
-        return name
-
-    def read_profile(self, found: _Found) -> Profile:
-        """Read a FabricProfile."""
-        try:
-            if "spec" not in found.value:
-                raise Fault(("spec",), "is missing; write spec: and its fields, or spec: {}")
-            return _read_spec(found.name, found.value["spec"])
-        except Fault as fault:
-            raise self.error(found, fault) from None
-
-    def read_settings(self, found: _Found) -> ClusterSettings:
-        """Read a Configuration."""
-        written = {key: value for key, value in found.value.items() if key not in _TOP}
-        try:
-            return convert(_without_nulls(written), ClusterSettings)
-        except ValidationError as error:
-            raise self.error(found, explain(error, written, ClusterSettings)) from None
-
-    def error(self, found: _Found, fault: Fault) -> ProfilesError:
-        """Say where the fault stands."""
-        line = self._marks.line(found.value, fault.location, found.line)
-        path = _path(found.kind, found.name, fault)
-        return ProfilesError((Problem(path, line, str(fault)),))
+def _located(value: Any, line: int, fault: Fault, marks: Marks) -> ProfilesError:
+    """Say in which object of a file the fault stands, and on which line."""
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    what = f"{value.get('kind')} {name}" if isinstance(name, str) else ""
+    path = format_path(fault.location)
+    line = marks.line(value, fault.location, line)
+    return ProfilesError((Problem(f"{what}: {path}" if what else path, line, str(fault)),))
 
 
 def _shown(value: Any) -> str:

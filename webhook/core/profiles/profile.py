@@ -2,17 +2,17 @@
 
 What Kubernetes has words for stands under ``container`` and ``pod``, as plain values: `template`
 says which of its fields a profile may write. The rules that `kubectl apply` tells stand in the
-CustomResourceDefinition; these types hold what the program relies on.
+CustomResourceDefinition, and so does what each field means; these types hold what the program
+relies on.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 from msgspec import field as written_as
@@ -29,7 +29,7 @@ from webhook.core.profiles.grammar import (
     WaitImage,
     quantity_text,
 )
-from webhook.core.profiles.template import Keyed, compiled
+from webhook.core.profiles.template import Keyed, compiled, keyed
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_AMOUNT)]
 DeviceCount: TypeAlias = Annotated[int, Meta(ge=1, le=32)]
@@ -47,11 +47,8 @@ class ProfileNetwork(Section, frozen=True):
     """A network that each pod gets."""
 
     network: NetworkName
-    """``[namespace/]name[@interface]`` of a NetworkAttachmentDefinition."""
     resources: ResourceNames = written_as(name="resource", default=ResourceNames())
-    """Device resources of one attachment. Empty: what the network's own annotation names."""
     count: Count = 1
-    """How many of the resource one attachment takes."""
 
     @property
     def namespace(self) -> str | None:
@@ -76,11 +73,7 @@ class SharedMemory(Section, frozen=True):
     """The tmpfs at /dev/shm."""
 
     enabled: bool = True
-    """Mount a tmpfs at /dev/shm where the container mounts nothing there."""
     size_limit: Size = Size()
-    """Its size; empty: as large as the pod's memory limit, else the node's memory."""
-    limit_existing: bool = False
-    """Give the size to a tmpfs without limit that the pod already mounts there."""
 
 
 class RendezvousSettings(Section, frozen=True):
@@ -88,19 +81,12 @@ class RendezvousSettings(Section, frozen=True):
 
     enabled: bool = True
     network: NetworkName | None = None
-    """Network whose address counts. None: the first with IPAM."""
     ip_family: Literal["any", "IPv4", "IPv6"] = "any"
-    """Family of the address; any: IPv4 first."""
     timeout_seconds: Seconds = written_as(name="timeout", default=Seconds(1800))
-    """How long a pod waits for rank 0's address."""
     wait_image: WaitImage = WaitImage()
-    """Image of the wait container; empty: the training container's."""
     rank_zero: Literal["address", "name"] = "address"
-    """What rank 0's own address variables hold."""
     unreachable: Literal["podNetwork", "fail"] = "podNetwork"
-    """What a member does where rank 0 has no pod 30 s after it was put on its node."""
     address_source: Literal["multus", "gke", "claim", "none"] = "multus"
-    """Where the addresses are written; none: the job meets on the pod network."""
 
 
 class ProfileQuantity(Section, frozen=True):
@@ -108,11 +94,8 @@ class ProfileQuantity(Section, frozen=True):
 
     resource: str
     per_accelerator: Count | None = None
-    """How many for each accelerator of the training container, where no node type decides."""
     by_node_type: dict[str, Count] = {}
-    """How many on each type of node; of a type that is not listed: none."""
     node_label: str = names.INSTANCE_TYPE
-    """Label of a node that holds its type."""
 
 
 class ClaimRequest(Section, frozen=True):
@@ -123,7 +106,6 @@ class ClaimRequest(Section, frozen=True):
     count: DeviceCount | None = None
     allocation_mode: Literal["ExactCount", "All"] = "ExactCount"
     selectors: tuple[str, ...] = ()
-    """Expressions in CEL about `device`, all of which must hold."""
 
 
 class ClaimConstraint(Section, frozen=True):
@@ -131,7 +113,6 @@ class ClaimConstraint(Section, frozen=True):
 
     match_attribute: str
     requests: tuple[str, ...] = ()
-    """Requests whose devices are meant. Empty: all."""
 
 
 class ClaimConfig(Section, frozen=True):
@@ -143,10 +124,9 @@ class ClaimConfig(Section, frozen=True):
 
 
 class ProfileClaim(Section, frozen=True):
-    """A claim of each pod of a job of several pods."""
+    """A claim of each pod of a job of several pods; in the pod it is ``fabric-`` and its name."""
 
     name: str
-    """The pod's claim is ``fabric-`` and this."""
     requests: Annotated[tuple[ClaimRequest, ...], Meta(min_length=1)]
     constraints: tuple[ClaimConstraint, ...] = ()
     config: tuple[ClaimConfig, ...] = ()
@@ -157,30 +137,28 @@ class ProfileSpec(Section, frozen=True):
 
     pods: Literal["training", "all"] = "training"
     pod_labels: dict[str, str] = {}
-    """Pods that carry all of these take this profile in place of their namespace's."""
     accelerators: Annotated[int, Meta(ge=1, le=64)] | None = None
-    """Only pods whose training container asks for this number of accelerators get the profile."""
     networks: tuple[ProfileNetwork, ...] = ()
     quantities: tuple[ProfileQuantity, ...] = ()
     claims: tuple[ProfileClaim, ...] = ()
     existing_devices: Literal["complete", "keep", "add"] = "complete"
-    """Devices that the pod asks for itself: they count, stay as they are, or the networks' come
-    on top."""
     ipc_lock: bool = True
     pod_security: Literal["deny", "skip", "ignore"] = "deny"
-    """Where PodSecurity would refuse what the profile gives."""
     shared_memory: SharedMemory = SharedMemory()
     device_variables: tuple[Literal["NCCL_IB_HCA", "UCX_NET_DEVICES"], ...] = ()
-    """Variables that take the names of the pod's own RDMA devices."""
     nccl_conf: bool = False
     training_container: str | None = None
-    """Name of the training container; absent: the one with the GPU, else the system's own."""
     container: dict[str, Any] = {}
-    """What is merged into the training container."""
     pod: dict[str, Any] = {}
-    """What is merged into the pod."""
     rendezvous: RendezvousSettings = RendezvousSettings()
     allowed_namespaces: frozenset[str] | Literal["all"] = "all"
+
+
+_MERGED_ELSEWHERE: Final = (
+    *("resources", "volumeMounts"),
+    *("nodeSelector", "volumes", "initContainers"),
+)
+"""Fields that are not merged by their keys only."""
 
 
 class Profile(ProfileSpec, frozen=True, kw_only=True):
@@ -198,14 +176,14 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
 
     def is_chosen_by(self, labels: Mapping[str, str]) -> bool:
         """Tell whether a pod with *labels* takes this profile by ``podLabels``."""
-        return bool(self.pod_labels) and all(
-            labels.get(key) == value for key, value in self.pod_labels.items()
-        )
+        return bool(self.pod_labels) and self.pod_labels.items() <= labels.items()
 
     @cached_property
     def merged(self) -> tuple[Object, Object]:
-        """Return ``container`` and ``pod`` with their lists by the keys of their items."""
-        return compiled(self.container), compiled(self.pod)
+        """Return what of ``container`` and of the pod's ``spec`` is merged by its keys only."""
+        container = {k: v for k, v in self.container.items() if k not in _MERGED_ELSEWHERE}
+        spec = {k: v for k, v in self._spec.items() if k not in _MERGED_ELSEWHERE}
+        return compiled(container), compiled(spec)
 
     @cached_property
     def env(self) -> dict[str, str]:
@@ -224,13 +202,17 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
     @cached_property
     def mounts(self) -> Keyed:
         """Return the training container's mounts, by path."""
-        mounts: Keyed = self.merged[0].get("volumeMounts") or Keyed()
-        return mounts
+        return keyed("volumeMounts", self.container.get("volumeMounts"))
 
     @cached_property
     def annotations(self) -> dict[str, str]:
         """Return the pod's annotations."""
         return (self.pod.get("metadata") or {}).get("annotations") or {}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return the labels that the pod gets."""
+        return (self.pod.get("metadata") or {}).get("labels") or {}
 
     @cached_property
     def node_selector(self) -> dict[str, str]:
@@ -240,14 +222,12 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
     @cached_property
     def volumes(self) -> Keyed:
         """Return the pod's volumes, by name."""
-        volumes: Keyed = (self.merged[1].get("spec") or {}).get("volumes") or Keyed()
-        return volumes
+        return keyed("volumes", self._spec.get("volumes"))
 
     @cached_property
     def sidecars(self) -> Keyed:
         """Return the pod's init containers, most of which stay, by name."""
-        found: Keyed = (self.merged[1].get("spec") or {}).get("initContainers") or Keyed()
-        return found
+        return keyed("initContainers", self._spec.get("initContainers"))
 
     @property
     def _spec(self) -> Object:
@@ -255,16 +235,17 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
 
 
 class Multus(Section, frozen=True):
-    """How this cluster's Multus is configured."""
+    """How this cluster's Multus is configured.
+
+    *namespace_isolation*, *global_namespaces*: its options of these names. *default_networks*: how
+    many of its defaultNetworks it attaches before the pod's own. *resource_name_keys*: annotations
+    of a NetworkAttachmentDefinition that name its device resources.
+    """
 
     namespace_isolation: bool = False
-    """Multus' namespaceIsolation: networks of another namespace are forbidden."""
     global_namespaces: tuple[str, ...] = ("default",)
-    """Multus' globalNamespaces: their networks are for every namespace."""
     default_networks: Annotated[int, Meta(ge=0, le=100)] = 0
-    """How many networks Multus' defaultNetworks attaches before the pod's own."""
     resource_name_keys: Annotated[tuple[str, ...], Meta(min_length=1)] = (names.RESOURCE_NAME,)
-    """Annotations of a NetworkAttachmentDefinition that name its device resources."""
 
 
 class ClusterSettings(Section, frozen=True):
@@ -276,36 +257,24 @@ class ClusterSettings(Section, frozen=True):
 _MULTUS = Multus()
 
 
-def _no_profiles() -> Mapping[str, Profile]:
-    return MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Profiles:
     """Hold the profiles by name: what each fabric of this cluster needs of a pod."""
 
     multus: Multus = _MULTUS
-    profiles: Mapping[str, Profile] = field(default_factory=_no_profiles)
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: MappingProxyType({}))
     own_image: str = ""
     """Image of fabric-injector itself, for ``waitImage: installed``; only the webhook knows it."""
     claims_problem: str = ""
     """Why no pod gets the claims of its profile; empty where nothing keeps them from it."""
     has_settings: bool = field(default=False, compare=False)
     """Whether a Configuration stands beside the profiles in their file."""
-    by_pod_label: Mapping[tuple[str, str], tuple[Profile, ...]] = field(
-        init=False, compare=False, repr=False
-    )
-    """The profiles with podLabels, each under the one of its labels that the fewest others have."""
+    labelled: tuple[Profile, ...] = field(init=False, compare=False, repr=False)
+    """The profiles with podLabels."""
 
     def __post_init__(self) -> None:
-        chosen = [profile for profile in self.profiles.values() if profile.pod_labels]
-        frequency = Counter([label for profile in chosen for label in profile.pod_labels.items()])
-        found: dict[tuple[str, str], list[Profile]] = {}
-        for profile in chosen:
-            rarest = min(profile.pod_labels.items(), key=lambda label: (frequency[label], label))
-            found.setdefault(rarest, []).append(profile)
-        by_label = {label: tuple(profiles) for label, profiles in found.items()}
-        object.__setattr__(self, "by_pod_label", by_label)
+        labelled = tuple([each for each in self.profiles.values() if each.pod_labels])
+        object.__setattr__(self, "labelled", labelled)
 
     @property
     def settings(self) -> ClusterSettings:
@@ -322,12 +291,7 @@ class Profiles:
 
     def chosen_by(self, labels: Mapping[str, str]) -> list[Profile]:
         """Return the profiles whose podLabels a pod with *labels* carries."""
-        if not self.by_pod_label:
-            return []
-        listed = [self.by_pod_label.get(label, ()) for label in labels.items()]
-        return [
-            profile for profiles in listed for profile in profiles if profile.is_chosen_by(labels)
-        ]
+        return [each for each in self.labelled if each.pod_labels.items() <= labels.items()]
 
 
 def same_pod_labels(profiles: Iterable[Profile]) -> dict[str, str]:
@@ -340,3 +304,16 @@ def same_pod_labels(profiles: Iterable[Profile]) -> dict[str, str]:
             if owner != profile.name:
                 found[profile.name] = owner
     return found
+
+
+def foreign_pod_labels(profiles: Iterable[Profile]) -> Iterator[tuple[str, str, str]]:
+    """Yield a profile, a label that it writes into its pods, and whose podLabels have that label.
+
+    The pods of the first would be the other's when they are seen again.
+    """
+    every = list(profiles)
+    for profile in every:
+        for label in profile.labels.items():
+            for other in every:
+                if other is not profile and label in other.pod_labels.items():
+                    yield profile.name, label[0], other.name

@@ -14,7 +14,7 @@ from msgspec import Struct, convert
 from webhook.core import names, pod_types
 from webhook.core.model import Object
 from webhook.core.podspec import normalized_mount_path
-from webhook.core.profiles.grammar import check_amount, check_resource
+from webhook.core.profiles.grammar import check_resource
 from webhook.core.profiles.slips import unknown_field
 from webhook.core.yaml_reader import Location
 
@@ -58,7 +58,12 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 MatchToleration; a list without such a key is one value."""
 _ONE_OF_SEVERAL: Final = ("seccompProfile", "appArmorProfile")
 """Objects of which one field decides which others may be there: no half of one is merged."""
-_OWN: Final = "fabric-injector"
+_RESERVED: Final = {
+    "env": names.OWN_VARIABLES,
+    "initContainers": "fabric-injector",
+    "volumes": "fabric-injector",
+}
+"""Beginnings of names that the injection gives itself."""
 _WRITTEN_ELSEWHERE: Final = {
     names.NETWORKS: "the profile's networks are merged into it; write them under networks",
     names.NETWORK_STATUS: "only Multus writes it; leave it out",
@@ -68,11 +73,19 @@ _WRITTEN_ELSEWHERE: Final = {
 
 
 class Fault(ValueError):
-    """Refuse what stands at *location*."""
+    """Refuse what stands at *location*.
 
-    def __init__(self, location: Location, message: str) -> None:
+    *path*: the API server's, ``spec.podLabels[a.b/c]``, where it is not as *location* says.
+    *is_blocking*: it keeps the rules around it from evaluation.
+    """
+
+    def __init__(
+        self, location: Location, message: str, path: str = "", *, is_blocking: bool = False
+    ) -> None:
         super().__init__(message)
         self.location = location
+        self.path = path
+        self.is_blocking = is_blocking
 
 
 class Keyed(dict[Any, Object]):
@@ -111,17 +124,14 @@ def identity(field: str, item: Object) -> Any:
     return item.get(keys[0]) if len(keys) == 1 else tuple([item.get(key) for key in keys])
 
 
+def keyed(field: str, items: list[Object] | None) -> Keyed:
+    """Return the items of list *field* by what distinguishes them."""
+    return Keyed({identity(field, item): item for item in items or ()})
+
+
 def compiled(value: Object) -> Object:
-    """Return ``container`` or ``pod`` in which each list with a key, as checked, is `Keyed`."""
-    return {key: _compiled(key, inner) for key, inner in value.items()}
-
-
-def _compiled(field: str, value: Any) -> Any:
-    if isinstance(value, dict) and field == "spec":
-        return compiled(value)
-    if isinstance(value, list) and field in _KEYS:
-        return Keyed({identity(field, item): item for item in value})
-    return value
+    """Return ``container``, or ``spec`` of ``pod``, in which lists with a key are `Keyed`."""
+    return {field: keyed(field, each) if field in _KEYS else each for field, each in value.items()}
 
 
 def is_whole(field: str) -> bool:
@@ -137,29 +147,24 @@ def check_templates(spec: Object) -> None:
     _check_fields(spec, CLOSED_LIST, ())
     convert(spec, Templates)
     container, pod = spec.get("container") or {}, spec.get("pod") or {}
-    _check_container(container, ("container",))
+    _check_lists(container, ("container",))
     for resource, amount in ((container.get("resources") or {}).get("limits") or {}).items():
-        at = ("container", "resources", "limits", resource)
         try:
-            check_resource(resource)
-            check_amount(resource, amount)
+            check_resource(resource, amount)
         except ValueError as error:
+            at = ("container", "resources", "limits", resource)
             raise Fault(at, str(error)) from None
     metadata, inner = pod.get("metadata") or {}, pod.get("spec") or {}
     for field in ("annotations", "labels"):
         for key in metadata.get(field) or ():
-            _check_metadata(("pod", "metadata", field, key), key)
-    for field in _KEYS:
-        _check_list(inner, field, ("pod", "spec"))
+            if why := _why_reserved(field, key):
+                raise Fault(("pod", "metadata", field, key), why)
+    _check_lists(inner, ("pod", "spec"))
     for index, each in enumerate(inner.get("initContainers") or ()):
-        _check_container(each, ("pod", "spec", "initContainers", index))
+        at = ("pod", "spec", "initContainers", index)
+        _check_lists(each, at)
         if not each.get("image"):
-            raise Fault(("pod", "spec", "initContainers", index, "image"), "is missing; write it")
-    for field in ("volumes", "initContainers"):
-        for index, each in enumerate(inner.get(field) or ()):
-            if each["name"].startswith(_OWN):
-                found = f"found {each['name']}; names that start with {_OWN} are reserved"
-                raise Fault(("pod", "spec", field, index, "name"), found)
+            raise Fault((*at, "image"), "is missing; write image: and its value")
 
 
 def _check_fields(value: Object, known: Mapping[str, Any], at: Location) -> None:
@@ -173,31 +178,27 @@ def _check_fields(value: Object, known: Mapping[str, Any], at: Location) -> None
         _check_fields(inner, below, (*at, field))
 
 
-def _check_container(container: Object, at: Location) -> None:
-    for field in ("env", "volumeMounts"):
-        _check_list(container, field, at)
-    for index, each in enumerate(container.get("env") or ()):
-        if each["name"].startswith(names.OWN_VARIABLES):
-            message = f"names that start with {names.OWN_VARIABLES} are reserved; write another"
-            raise Fault((*at, "env", index, "name"), f"found {each['name']}; {message}")
-
-
-def _check_list(holder: Object, field: str, at: Location) -> None:
-    """Ask for the keys of the items, and for each once."""
-    seen: dict[Any, int] = {}
-    for index, item in enumerate(holder.get(field) or ()):
-        here = (*at, field, index)
-        if field != "tolerations":
-            for key in _KEYS[field]:
+def _check_lists(holder: Object, at: Location) -> None:
+    """Ask for the keys of the items of each list, for each once, and for none of ours."""
+    for field, keys in _KEYS.items():
+        seen: dict[Any, int] = {}
+        for index, item in enumerate(holder.get(field) or ()):
+            here = (*at, field, index)
+            for key in keys if field != "tolerations" else ():
                 if not isinstance(item.get(key), str) or not item[key]:
                     raise Fault((*here, key), f"is missing; write {key}: and its value")
-        first = seen.setdefault(identity(field, item), index)
-        if first != index:
-            raise Fault(here, f"is the same as {field}[{first}]; keep one of the two")
+            if field == "volumeMounts" and not item["mountPath"].startswith("/"):
+                raise Fault((*here, "mountPath"), "write an absolute path below /")
+            reserved = _RESERVED.get(field)
+            if reserved and item["name"].startswith(reserved):
+                found = f"found {item['name']}; names that start with {reserved} are reserved"
+                raise Fault((*here, "name"), f"{found}; write another")
+            first = seen.setdefault(identity(field, item), index)
+            if first != index:
+                raise Fault(here, f"is the same as {field}[{first}]; keep one of the two")
 
 
-def _check_metadata(at: Location, key: str) -> None:
+def _why_reserved(field: str, key: str) -> str:
     if key.startswith(names.PREFIX):
-        raise Fault(at, f"{names.PREFIX} is reserved; write another key")
-    if at[-2] == "annotations" and key in _WRITTEN_ELSEWHERE:
-        raise Fault(at, _WRITTEN_ELSEWHERE[key])
+        return f"{names.PREFIX} is reserved; write another key"
+    return _WRITTEN_ELSEWHERE.get(key, "") if field == "annotations" else ""
