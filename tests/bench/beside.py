@@ -23,7 +23,7 @@ from tests.bench.place import one_loaded_server, parser
 from tests.bench.usage import cpu_seconds
 from tests.pods import FIXTURES
 from tests.sockets.server import Server, is_closed
-from webhook.http.connection import BODY_SECONDS
+from webhook.http.connection import BODY, SECONDS
 from webhook.serve.dry_runs import MOST_BYTES, MOST_PODS
 
 BOUND = 3.0
@@ -128,7 +128,7 @@ def silence(server: Server, authority: Path) -> Iterator[None]:
     ended, stalled = threading.Event(), threading.Semaphore(0)
 
     def stall(number: int) -> None:
-        ended.wait(number / MANY * BODY_SECONDS)  # not all at a time
+        ended.wait(number / MANY * SECONDS[BODY])  # not all at a time
         while not ended.is_set():
             with suppress(OSError), server.connect_tls(authority) as connection:
                 connection.sendall(HEAD)

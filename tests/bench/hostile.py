@@ -34,7 +34,7 @@ from tests.pods import FIXTURES
 from tests.sockets.flood import flood, large_reviews, request
 from webhook.core.errors import WebhookError
 from webhook.core.review import answer_review
-from webhook.serve.process import YOUNG_OBJECTS
+from webhook.serve.run import YOUNG_OBJECTS
 
 BYTES = (100_000, 250_000, 500_000)
 ROUNDS = 5

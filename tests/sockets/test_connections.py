@@ -17,9 +17,8 @@ from tests.sockets.test_endpoint import Echo, Gate, Running, running
 from tests.sockets.test_hostile_clients import client_hello
 from tests.tables import table
 from tests.waiting import wait_until
-from webhook.http import connection as connection_module
 from webhook.http import listener as listener_module
-from webhook.http.request import Request, Response
+from webhook.http.connection import BODY, HEAD, IDLE, READER, SECONDS, Request, Response
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
 
@@ -113,7 +112,7 @@ def test_one_peer_leaves_room_for_others_and_ends_no_request_of_anybody() -> Non
 
 @pytest.mark.parametrize("asked", [False, True], ids=["first", "after a request"])
 def test_ends_at_blank_lines(plain: Running, monkeypatch: pytest.MonkeyPatch, asked: bool) -> None:
-    monkeypatch.setattr(connection_module, "KEEP_ALIVE_SECONDS", 0.5)
+    monkeypatch.setitem(SECONDS, IDLE, 0.5)
     with connect(plain) as connection:
         if asked:
             connection.sendall(GET + b"\r\n")
@@ -131,8 +130,8 @@ def test_ends_at_blank_lines(plain: Running, monkeypatch: pytest.MonkeyPatch, as
     },
 )
 def test_gives_up_on_what_drips(monkeypatch: pytest.MonkeyPatch, head: bytes, last: bytes) -> None:
-    monkeypatch.setattr(connection_module, "HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(connection_module, "BODY_SECONDS", 0.5)
+    monkeypatch.setitem(SECONDS, HEAD, 0.5)
+    monkeypatch.setitem(SECONDS, BODY, 0.5)
     with running(Echo()) as server, connect(server) as connection:
         connection.sendall(head)
 
@@ -150,13 +149,13 @@ def test_gives_up_on_what_drips(monkeypatch: pytest.MonkeyPatch, head: bytes, la
 
 
 def test_gives_up_on_a_client_that_reads_no_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_module, "READ_SECONDS", 0.3)
+    monkeypatch.setitem(SECONDS, READER, 0.3)
     asked = threading.Event()
 
     class Long(Echo):
         def answer(self, request: Request) -> Response:
             asked.set()
-            return Response(200, b"", b"x" * (20 << 20))
+            return Response(200, b"x" * (20 << 20))
 
     with running(Long()) as server, connect(server) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

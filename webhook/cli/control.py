@@ -96,9 +96,7 @@ def command(
     settings = _settings(profiles) if profiles else ClusterSettings()
     # its faults are logged, and addresses are published all the same
     configuration = (
-        configuration_file(config, absent=settings, at_first=settings, verb="read")
-        if config
-        else None
+        configuration_file(config, absent=settings, at_first=settings) if config else None
     )
     try:
         run(
