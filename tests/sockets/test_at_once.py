@@ -11,8 +11,8 @@ from contextlib import closing
 import pytest
 
 from tests.sockets.conftest import OBJECTS, PROFILES
+from tests.sockets.listening import running
 from tests.sockets.server import Reply, ask
-from tests.sockets.test_endpoint import listened
 from tests.waiting import wait_until
 from webhook.core.errors import Unavailable
 from webhook.core.model import Namespace
@@ -71,9 +71,9 @@ class Admitting:
 def server(review: bytes) -> Iterator[Admitting]:
     world, profiles = Slow(), parse_profiles(PROFILES.read_bytes())
     admission = Admission(lambda: profiles, world, world.cached, WebhookMetrics())
-    with listened(admission) as (listener, _):
+    with running(admission) as server:
         try:
-            yield Admitting(str(listener.address), world, review)
+            yield Admitting(str(server.listener.address), world, review)
         finally:
             world.gate.set()
             admission.stop()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.sockets.conftest import HERE, OBJECTS, PROFILES, Serve
+from tests.sockets.listening import running
 from tests.sockets.server import SERVE_ANYWHERE, Server, admit, admitting, ask_at
-from tests.sockets.test_endpoint import listened
 from tests.tables import table
 from tests.waiting import wait_until
 from webhook.core.model import Namespace
@@ -169,8 +169,8 @@ class Stuck(ObjectsWorld):
 def test_those_that_come_together_are_judged_one_after_the_other() -> None:
     profiles, stuck = parse_profiles(PROFILES.read_bytes()), Stuck()
     dry_runs = DryRuns(lambda: profiles, stuck)
-    with listened(dry_runs) as (listener, _), ThreadPoolExecutor(3) as clients:
-        url = listener.url
+    with running(dry_runs) as server, ThreadPoolExecutor(3) as clients:
+        url = server.listener.url
         asked = [clients.submit(ask_at, url, "POST", "/dry-run", POD) for _ in range(3)]
         wait_until(lambda: stuck.asked == 1, "the first")
         assert not any(each.done() for each in asked)

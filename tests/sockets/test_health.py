@@ -1,13 +1,12 @@
 """Probes and metrics on their own port."""
 
-import socket
 from contextlib import ExitStack
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.sockets.listening import running
 from tests.sockets.server import Server, ask_at
-from tests.sockets.test_endpoint import listened
 from webhook.http.health import Health
 from webhook.http.metrics import Metrics
 
@@ -81,11 +80,11 @@ def test_does_not_log_probes(server: Server) -> None:
 
 def test_says_why_it_is_not_ready() -> None:
     health = Health(lambda: {"pods": "not listed yet"}, Metrics(""))
-    with listened(health) as (listener, _):
-        reply = ask_at(listener.url, "GET", "/readyz")
+    with running(health) as server:
+        reply = ask_at(server.listener.url, "GET", "/readyz")
         told = b"[-]pods failed: not listed yet\n[+]shutdown ok\nreadyz check failed\n"
         assert (reply.status, reply.body) == (503, told)
-        assert ask_at(listener.url, "GET", "/livez").status == 200
+        assert ask_at(server.listener.url, "GET", "/livez").status == 200
 
 
 def test_a_check_that_fails_itself_is_told_and_hides_no_liveness() -> None:
@@ -93,19 +92,18 @@ def test_a_check_that_fails_itself_is_told_and_hides_no_liveness() -> None:
         raise ValueError("secret")
 
     health = Health(checks, Metrics(""))
-    with listened(health) as (listener, _):
-        reply = ask_at(listener.url, "GET", "/readyz")
+    with running(health) as server:
+        reply = ask_at(server.listener.url, "GET", "/readyz")
         assert (reply.status, b"secret" in reply.body) == (500, False)
-        assert ask_at(listener.url, "GET", "/livez").status == 200
+        assert ask_at(server.listener.url, "GET", "/livez").status == 200
 
 
 def test_drops_who_reads_no_answers_where_there_are_too_many() -> None:
     metrics = Metrics("")
     metrics.gauge("large", "x" * (8 << 20))
-    with listened(Health(dict, metrics), 2) as (listener, _), ExitStack() as stack:
+    with running(Health(dict, metrics), 2) as server, ExitStack() as stack:
         for _ in range(2):
-            target = (listener.address.host, listener.address.port)
-            connection = stack.enter_context(socket.create_connection(target))
+            connection = stack.enter_context(server.connect())
             connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
             assert connection.recv(1)
-        assert ask_at(listener.url, "GET", "/livez").status == 200
+        assert ask_at(server.listener.url, "GET", "/livez").status == 200
