@@ -11,9 +11,9 @@ from typing import Any
 import uvloop
 
 from tests.sockets.server import Reply, ask
-from webhook.http.connection import Endpoint, Request, Response
+from webhook.http.connection import Endpoint, Request
 from webhook.http.listener import ListenAddress, Listener, bind
-from webhook.http.refusal import Refusal
+from webhook.http.refusal import Refusal, Response
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: x\r\n"

@@ -16,8 +16,8 @@ from tests.sockets.test_hostile_clients import client_hello
 from tests.tables import table
 from tests.waiting import wait_until
 from webhook.http import listener as listener_module
-from webhook.http.connection import BODY, HEAD, IDLE, READER, SECONDS, Request, Response
-from webhook.http.refusal import Refusal
+from webhook.http.connection import BODY, HEAD, IDLE, READER, SECONDS, Request
+from webhook.http.refusal import Refusal, Response
 
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n"
 HEADER = b"A: " + b"x" * 1000 + b"\r\n"

@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import httptools
 
-from webhook.http.refusal import OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal, refusal_for
+from webhook.http.refusal import OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal, Response, refusal_for
 
 if TYPE_CHECKING:
     from webhook.http.listener import Listener
@@ -28,15 +28,6 @@ IDLE, HEAD, BODY, ANSWER, READER = range(5)
 """What a connection waits for. ANSWER: its request is whole. READER: its client does not read."""
 SECONDS = {IDLE: 120.0, HEAD: 10.0, BODY: 3.0, ANSWER: inf, READER: 10.0}
 """How long it waits. IDLE: more than the API server's 90 s, so that it is who closes."""
-_JSON = {"Content-Type": "application/json"}
-
-
-class Response(NamedTuple):
-    """Hold an answer."""
-
-    status: int
-    content: bytes
-    headers: Mapping[str, str] = _JSON
 
 
 @dataclass(slots=True)
@@ -78,26 +69,20 @@ class Endpoint(ABC):
 class HttpConnection(asyncio.Protocol):
     """Serve one connection of *listener*.
 
-    *peer*: the address that it counts for. *since*: when it was accepted, or last answered.
-    *expires_at*: when `expire` is due. *has_asked*: whether it has been answered.
+    *peer*: the address that it counts for. *since*: whether it has been answered, and when last, or
+    when it was accepted. *expires_at*: when `expire` is due.
     """
 
-    __slots__ = (
-        "_answering", "_head_bytes", "_headers", "_held", "_listener", "_loop", "_parser",
-        "_refusal", "_request", "_target", "expires_at", "has_asked", "peer", "since", "state",
-        "transport",
-    )  # fmt: skip
-
     def __init__(self, listener: Listener, peer: str) -> None:
-        self.peer, self.has_asked, self.state = peer, False, IDLE
+        self.peer, self.state = peer, IDLE
         self.transport: asyncio.Transport | None = None
         self._listener, self._loop = listener, asyncio.get_running_loop()
-        self.since, self.expires_at = self._loop.time(), inf
+        self.since, self.expires_at = (False, self._loop.time()), inf
         self._request: Request | None = None
         self._refusal: Refusal | None = None  # of all its requests
         self._answering: asyncio.Task[None] | None = None
         self._parser: Any = None
-        self._held = self._head_bytes = 0
+        self._head_bytes = 0
         self._target, self._headers = b"", dict[str, str]()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # a stream's
@@ -173,7 +158,6 @@ class HttpConnection(asyncio.Protocol):
             part = part[: endpoint.kept_bytes - len(request.body)]
         if not self._listener.bodies.take(self.peer, len(part)):
             self._stop(OVERLOADED)
-        self._held += len(part)
         request.body += part
 
     def on_message_complete(self) -> None:
@@ -237,7 +221,7 @@ class HttpConnection(asyncio.Protocol):
             return
         ends = not request.keeps_alive or self._listener.closing
         self._let_go()
-        self.since, self.has_asked = self._loop.time(), True
+        self.since = True, self._loop.time()
         self._wait_for(IDLE)
         transport.write(_written(answer, ends=ends, has_content=request.method != "HEAD"))
         if ends:
@@ -263,8 +247,7 @@ class HttpConnection(asyncio.Protocol):
             self._close(self.transport)
 
     def _refused(self, refusal: Refusal, request: Request | None) -> Response:
-        shown = self._listener.endpoint.refuse(refusal, request)
-        return Response(shown.code, shown.body, shown.headers)
+        return self._listener.endpoint.refuse(refusal, request).response
 
     def _close(self, transport: asyncio.Transport) -> None:
         """Close once the answer is read, and soon in any case."""
@@ -276,10 +259,9 @@ class HttpConnection(asyncio.Protocol):
 
     def _let_go(self) -> None:
         """Forget the request, and give back what its body took."""
-        self._request = None
-        if self._held:
-            self._listener.bodies.give_back(self.peer, self._held)
-            self._held = 0
+        if self._request:
+            self._listener.bodies.give_back(self.peer, len(self._request.body))
+            self._request = None
 
 
 def _unreadable(reason: str) -> Refusal:

@@ -6,9 +6,9 @@ import asyncio
 import signal
 from collections.abc import Callable, Mapping
 
-from webhook.http.connection import Endpoint, Request, Response
+from webhook.http.connection import Endpoint, Request
 from webhook.http.metrics import CONTENT_TYPE, Metrics
-from webhook.http.refusal import STARTING, Refusal
+from webhook.http.refusal import STARTING, Refusal, Response
 
 
 class Health(Endpoint):

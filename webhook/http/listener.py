@@ -142,7 +142,7 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Return the URL, ``https://127.0.0.1:8443``."""
+        """Return ``https://127.0.0.1:8443``."""
         return f"{'https' if self._context else 'http'}://{self.address}"
 
     @property
@@ -238,7 +238,7 @@ class Listener:
         self._on_dropped("too-many")
         waiting = [each for each in rivals if each.state != ANSWER]
         if waiting:
-            self._drop(min(waiting, key=lambda each: (each.has_asked, each.since)))
+            self._drop(min(waiting, key=lambda each: each.since))
 
     def _take(self, accepted: socket.socket, peer: str) -> None:
         accepted.setblocking(False)

@@ -34,8 +34,6 @@ def configure() -> None:
         logging.getLogger(noisy).setLevel(logging.ERROR)
     logging.captureWarnings(True)
     logging.raiseExceptions = False
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    logging._srcfile = None  # documented way to skip the search for the caller
 
 
 def log_fields(logger: logging.Logger, level: int, message: str, fields: Mapping[str, Any]) -> None:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import NamedTuple
 
 from webhook.core.errors import InputError, MalformedReview, Unavailable
 
+JSON = {"Content-Type": "application/json"}
+
 log = logging.getLogger(__name__)
+
+
+class Response(NamedTuple):
+    """Hold an answer."""
+
+    status: int
+    content: bytes
+    headers: Mapping[str, str] = JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +42,12 @@ class Refusal:
         return "error" if self.code == HTTPStatus.INTERNAL_SERVER_ERROR else "refused"
 
     @property
-    def headers(self) -> dict[str, str]:
-        """Return the headers; the API server asks again after a 503 that has Retry-After."""
-        headers = {"Content-Type": "application/json", **self.extra_headers}
-        if self.code == HTTPStatus.SERVICE_UNAVAILABLE:
-            headers["Retry-After"] = "1"
-        return headers
+    def response(self) -> Response:
+        """Return a Kubernetes ``Status``, whose message the API server shows to the user.
 
-    @property
-    def body(self) -> bytes:
-        """Return a Kubernetes ``Status``: the API server shows its message to the user."""
+        It asks again after a 503 that has Retry-After.
+        """
+        again = {"Retry-After": "1"} if self.code == HTTPStatus.SERVICE_UNAVAILABLE else {}
         status = {
             "apiVersion": "v1",
             "kind": "Status",
@@ -48,7 +56,8 @@ class Refusal:
             "reason": HTTPStatus(self.code).phrase.replace(" ", ""),
             "code": self.code,
         }
-        return json.dumps(status).encode()
+        headers = {**JSON, **again, **self.extra_headers}
+        return Response(self.code, json.dumps(status).encode(), headers)
 
 
 TOO_SLOW = Refusal(408, "too-slow", "the request body did not arrive in time")

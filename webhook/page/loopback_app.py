@@ -66,7 +66,8 @@ def make_loopback_app(name: str) -> Flask:
 
 
 def _answer(refusal: Refusal) -> Response:
-    return Response(refusal.body, refusal.code, refusal.headers)
+    status, content, headers = refusal.response
+    return Response(content, status, dict(headers))
 
 
 def _of_http(error: HTTPException) -> Refusal:

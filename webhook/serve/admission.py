@@ -15,9 +15,9 @@ from webhook.core.errors import Unavailable
 from webhook.core.model import World
 from webhook.core.profiles import Profiles
 from webhook.core.review import Answer, answer_review, deny_unread
-from webhook.http.connection import Endpoint, Request, Response
+from webhook.http.connection import Endpoint, Request
 from webhook.http.logs import log_fields
-from webhook.http.refusal import Refusal, misdirected
+from webhook.http.refusal import Refusal, Response, misdirected
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.lookup import NotCached
 

@@ -17,9 +17,9 @@ from urllib.parse import parse_qsl
 
 from webhook.core.model import World
 from webhook.core.profiles import Profiles
-from webhook.http.connection import Endpoint, Request, Response
+from webhook.http.connection import Endpoint, Request
 from webhook.http.loopback import refuse_foreign
-from webhook.http.refusal import Refusal, Refused, misdirected
+from webhook.http.refusal import Refusal, Refused, Response, misdirected
 from webhook.serve.admission import InTime
 
 if TYPE_CHECKING:
