@@ -76,7 +76,7 @@ broken: $(STAMP) ## broken situations on two nodes, each named first by explain 
 	@$(BIN)/pytest -q -m broken
 dra: $(STAMP) ## jobs whose cards are claims: DRANET, containerd 2, torch (as test-node; built once, about 7 minutes)
 	@$(BIN)/pytest -q -m dra
-bench: $(STAMP) ## measure admissions beside a floor (Go); NAME=chaos, soak, hostile, scale …: CONTRIBUTING has the list
+bench: $(STAMP) ## measure admissions (Go); NAME=chaos, soak, hostile, scale …: CONTRIBUTING has the list
 	@$(BIN)/python -m tests.bench.$(or $(NAME),admission) $(ARGUMENTS)
 compare: $(STAMP) ## what the checkout makes of real manifests otherwise than a commit (BASE=COMMIT CORPUS="FOLDER…"; FULL=1: all)
 	@$(BIN)/python -m tests.compare $(or $(BASE),$(error name a commit: BASE=main)) $(or $(CORPUS),$(error name folders of manifests: CORPUS=FOLDER)) $(if $(FULL),-v)

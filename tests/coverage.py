@@ -11,8 +11,6 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-UNMEASURED = ("--deselect=tests/sockets/test_fuzz.py",)
-"""Patient tests, many times slower where each line is counted."""
 
 
 def core_files() -> list[str]:
@@ -50,7 +48,7 @@ def main() -> int:
     coverage("combine", "--quiet")
     print("\nThe pure core:", flush=True)
     failed |= coverage("report", f"--include={files}", "--fail-under=100", "--precision=2")
-    failed |= coverage("run", "-m", "pytest", "-q", "-m", "sockets", *UNMEASURED)
+    failed |= coverage("run", "-m", "pytest", "-q", "-m", "sockets")
     coverage("combine", "--quiet", "--append")
     print("\nThe rest; what only a real API server or node shows is not counted:", flush=True)
     coverage("report", f"--omit={files}", "--no-skip-covered")

@@ -1,1 +1,1 @@
-"""Measure what an admission costs, beside a floor measured in the same run: ``python -m tests.bench.admission``."""
+"""Measure what an admission costs, beside the peer in the same run: ``make bench``."""

@@ -1,9 +1,8 @@
-"""Print what an admission costs beside a floor: ``python -m tests.bench.admission``.
+"""Print what an admission costs: ``python -m tests.bench.admission``.
 
-Requests a second, latencies, CPU and memory of the real server, and of one whose answer never looks
-at the pod. With PEER=FOLDER, a checkout of network-resources-injector, its own server is measured
-too: it holds the same networks and gets the same review with a networks annotation, without which it
-would do nothing. Rounds of all servers take turns, so that a busy machine slows them all; the table
+Requests a second, latencies, CPU and memory of the real server. With PEER=FOLDER, a checkout of
+network-resources-injector, its own server is measured too: it holds the same networks and gets the
+same review with a networks annotation, without which it would do nothing. Rounds of all servers take turns, so that a busy machine slows them all; the table
 holds medians. With ``--load 14``, so many processes of nice 0 are busy meanwhile. Nothing is
 asserted.
 """
@@ -76,7 +75,7 @@ def main() -> None:
         tls_dir = folder / "tls"
         authority = make_throwaway(tls_dir, now=datetime.now(UTC))
         load = Load(folder, authority)
-        servers = [start_ours(folder, tls_dir, stack), start_floor(folder, tls_dir, stack)]
+        servers = [start_ours(folder, tls_dir, stack)]
         for each in servers:
             wait_until(partial(is_ready, each.server), "readiness")
             each.add("CPU-ms until ready", 1000 * cpu_seconds(each.pid))
@@ -129,12 +128,6 @@ def start_ours(folder: Path, tls_dir: Path, stack: ExitStack) -> Measured:
         f"--tls-dir={tls_dir}",
     )
     return Measured("real", stack.enter_context(Server(folder / "real.log", *options)))
-
-
-def start_floor(folder: Path, tls_dir: Path, stack: ExitStack) -> Measured:
-    """Start the server that allows everything."""
-    command = (sys.executable, "-m", "tests.bench.floor", str(tls_dir))
-    return Measured("floor", stack.enter_context(Server(folder / "floor.log", command=command)))
 
 
 def start_peer(folder: Path, origin: Path, tls_dir: Path, stack: ExitStack) -> Measured:

@@ -1,37 +1,24 @@
-"""Print how long admissions take beside others that ask: ``python -m tests.bench.beside``.
+"""Print how long admissions take beside dry runs: ``python -m tests.bench.beside``.
 
-Latency of admissions at 300 a second, in turns: while nobody else asks, and beside one of two
-companies. *dry runs*: those of manifests of up to 256 KiB come back to back. *silence*: 64
-connections say nothing, and 64 bodies stall. The ratio is that of two neighbouring rounds. The
-clients run on the same machine and take processor time, too. The exit status is 1 where the median
-ratio of p99 beside dry runs is above 3.
+Latency of admissions at 300 a second, in turns: while nobody else asks, and while dry runs of
+manifests of up to 256 KiB come back to back. The ratio is that of two neighbouring rounds. The
+clients run on the same machine and take processor time, too.
 """
 
 from __future__ import annotations
 
 import statistics
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from tests.bench.client import RATE, Load
+from tests.bench.client import RATE
 from tests.bench.place import one_loaded_server, parser
-from tests.bench.usage import cpu_seconds
 from tests.pods import FIXTURES
-from tests.sockets.server import Server, is_closed
-from webhook.http.connection import BODY_SECONDS
+from tests.sockets.server import Server
 from webhook.serve.dry_runs import MOST_BYTES, MOST_PODS
-
-BOUND = 3.0
-MANY = 64
-HEAD = (
-    b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    b"Content-Length: 6000\r\n\r\n{"
-)
 
 
 def main() -> None:
@@ -40,47 +27,26 @@ def main() -> None:
         __doc__, rounds=(5, "rounds of each kind"), seconds=(5.0, "seconds of each")
     ).parse_args()
     statuses: Counter[int] = Counter()
-    with one_loaded_server("beside") as (server, authority, load):
-
-        def rounds(name: str, company: Callable[[], AbstractContextManager[None]]) -> float:
-            return measure(server, load, name, company, options.rounds, options.seconds)
-
-        ratio = rounds("dry runs", lambda: dry_runs(server, statuses))
-        rounds("silence", lambda: silence(server, authority))
+    found: list[tuple[float, ...]] = []
+    with one_loaded_server("beside") as (server, _, load):
+        for _ in range(options.rounds):
+            quiet = load.run(server, options.seconds, RATE)
+            with dry_runs(server, statuses):
+                beside = load.run(server, options.seconds, RATE)
+            row = tuple(each[f"p{n}Milliseconds"] for each in (quiet, beside) for n in (50, 99))
+            found.append(row)
+            print(_written(row), flush=True)
         answered = [f"{count} x {status}" for status, count in sorted(statuses.items())]
         print(f"dry runs: {', '.join(answered)}; most memory: {server.peak_megabytes():.0f} MB")
-    if ratio > BOUND:
-        sys.exit(f"p99 beside dry runs is more than {BOUND:g} times that without")
-
-
-def measure(
-    server: Server,
-    load: Load,
-    name: str,
-    company: Callable[[], AbstractContextManager[None]],
-    rounds: int,
-    seconds: float,
-) -> float:
-    """Print p50 and p99 of rounds without and with the company; return the median ratio of p99."""
-    found: list[tuple[float, ...]] = []
-    for _ in range(rounds):
-        quiet = load.run(server, seconds, RATE)
-        spent = cpu_seconds(server.process.pid)
-        with company():
-            beside = load.run(server, seconds, RATE)
-        spent = cpu_seconds(server.process.pid) - spent
-        found.append(tuple(each[f"p{n}Milliseconds"] for each in (quiet, beside) for n in (50, 99)))
-        print(f"{_written(name, found[-1])}; {spent:.1f} CPU-s", flush=True)
     medians = [statistics.median(each) for each in zip(*found, strict=True)]
     ratio = statistics.median(each[3] / each[1] for each in found)
-    print(f"median: {_written(name, medians)}; of rounds {ratio:.1f}")
-    return ratio
+    print(f"median: {_written(medians)}; of rounds {ratio:.1f}")
 
 
-def _written(name: str, figures: Sequence[float]) -> str:
+def _written(figures: Sequence[float]) -> str:
     quiet_50, quiet_99, beside_50, beside_99 = figures
     return (
-        f"quiet p50 {quiet_50:.2f} ms, p99 {quiet_99:.2f} ms; beside {name} p50 {beside_50:.2f} "
+        f"quiet p50 {quiet_50:.2f} ms, p99 {quiet_99:.2f} ms; beside dry runs p50 {beside_50:.2f} "
         f"ms, p99 {beside_99:.2f} ms: {beside_99 / quiet_99:.1f} times"
     )
 
@@ -117,45 +83,14 @@ def dry_runs(server: Server, statuses: Counter[int]) -> Iterator[None]:
             statuses[reply.status] += 1
             number += 1
 
-    with _threads(enough, [threading.Thread(target=ask)]):
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
         time.sleep(1)  # what they need is loaded
         yield
-
-
-@contextmanager
-def silence(server: Server, authority: Path) -> Iterator[None]:
-    """Hold silent connections and stalled bodies; a body that the server gives up is sent again."""
-    ended, stalled = threading.Event(), threading.Semaphore(0)
-
-    def stall(number: int) -> None:
-        ended.wait(number / MANY * BODY_SECONDS)  # not all at a time
-        while not ended.is_set():
-            with suppress(OSError), server.connect_tls(authority) as connection:
-                connection.sendall(HEAD)
-                stalled.release()
-                connection.recv(65536)  # the answer that it took too long
-                is_closed(connection)
-
-    with ExitStack() as stack:
-        for _ in range(MANY):
-            stack.enter_context(server.connect())
-        threads = [threading.Thread(target=stall, args=(number,)) for number in range(MANY)]
-        with _threads(ended, threads):
-            for _ in threads:
-                stalled.acquire()
-            yield
-
-
-@contextmanager
-def _threads(ended: threading.Event, threads: Sequence[threading.Thread]) -> Iterator[None]:
-    for thread in threads:
-        thread.start()
-    try:
-        yield
     finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
+        enough.set()
+        asking.join()
 
 
 if __name__ == "__main__":

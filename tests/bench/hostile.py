@@ -1,17 +1,16 @@
 """Print what hostile pods cost beside reading them: ``python -m tests.bench.hostile``.
 
-Each place of a training pod is repeated or made long until the review holds about so many bytes (``--bytes``; one above 512 KiB is
-not read). *answer*: processor time of ``answer_review``. *read*: that of ``orjson.loads`` of the same body. *ordinary*: the answer to
-the same pod without the hostile part, a small one. Each is the least of several.
+Each place of a training pod is repeated or made long until the review holds about so many bytes
+(``--bytes``; one above 512 KiB is not read). *answer*: processor time of ``answer_review``. *read*:
+that of ``orjson.loads`` of the same body. *ordinary*: the answer to the same pod without the hostile
+part. Each is the least of several.
 
-*ratio* is the answer to *read*. A pod costs something whatever its size, which for a text that is soon read is more than three times
-that by itself. So the bound is about *excess*: the answer less *ordinary*, to *read*; it is at most 3. A shape that exceeds it is
-measured again, up to three times, for a busy machine shows in the least of a few too. Where one of a body above 64 KiB exceeds it then,
-the exit status is 1.
+*ratio* is the answer to *read*; *excess* the answer less *ordinary*, to *read*: at most 3. A shape
+that exceeds it is measured again, up to three times. Where one of a body above 64 KiB exceeds it
+then, the exit status is 1.
 
-Of the shapes a sample is measured, always the same for one ``--seed`` (``--shapes``; 0: all), half of it places made long by a text,
-half of it places repeated. ``--worst`` lists the worst alone. At last the most memory of a whole server to which 60 connections send
-3 MB each at once, five times.
+Of the shapes a sample is measured, always the same for one ``--seed`` (``--shapes``; 0: all), half
+of it places made long by a text, half of it places repeated. ``--worst`` lists the worst only.
 """
 
 from __future__ import annotations
@@ -28,18 +27,14 @@ from typing import NamedTuple, TypeAlias
 import orjson
 
 from tests import hostile
-from tests.bench.place import bench_folder, one_server, parser
+from tests.bench.place import parser
 from tests.hostile import large
-from tests.pods import FIXTURES
-from tests.sockets.flood import flood, large_reviews, request
 from webhook.core.errors import WebhookError
 from webhook.core.review import answer_review
-from webhook.serve.process import YOUNG_OBJECTS
+from webhook.serve.run import YOUNG_OBJECTS
 
 BYTES = (100_000, 250_000, 500_000)
 ROUNDS = 5
-CONNECTIONS, FLOODS = 60, 5
-REVIEW = FIXTURES / "live/torchx-volcano/pods-train-fgwp3pq7vkl4vc-train-0-0.review.json"
 SMALL = 64 << 10
 """A larger body has to keep the bound."""
 SHORT = 500_000
@@ -102,7 +97,6 @@ def main() -> None:
     made.add_argument("--profile", default="full", choices=("full", "plain"))
     made.add_argument("--only", default="", help="regular expression of the shapes to measure")
     made.add_argument("--bytes", type=int, nargs="+", default=BYTES, help="sizes of a review")
-    made.add_argument("--no-flood", action="store_true", help="leave out the whole server")
     options = made.parse_args()
     shapes = [
         each for each in large.shapes(large.rich(options.pod)) if re.search(options.only, each[0])
@@ -115,8 +109,6 @@ def main() -> None:
         found = measure_shapes(answering(options.profile), shapes, ordinary, size, options.worst)
         if size > SMALL:
             exceeding += sum(each.excess > BOUND for each in found)
-    if not options.no_flood:
-        measure_server()
     if exceeding:
         sys.exit(
             f"{exceeding} shapes cost more than an ordinary pod and {BOUND:g} times what reading them costs"
@@ -210,21 +202,6 @@ def answering(profile: str) -> Callable[[bytes], Cost]:
         )
 
     return answer
-
-
-def measure_server() -> None:
-    """Print the most memory of a server after each flood of large bodies, and what it has then."""
-    requests = [request(body) for body in large_reviews(REVIEW.read_bytes())]
-    with bench_folder("hostile") as folder, one_server(folder) as (server, authority):
-        for _ in range(FLOODS):
-            statuses = sorted(flood(server, authority, requests, CONNECTIONS).items())
-            answered = ", ".join(f"{count} x {status or 'none'}" for status, count in statuses)
-            most, now = server.peak_megabytes(), server.resident_megabytes()
-            print(
-                f"{CONNECTIONS} connections x 3 MB: {answered}; most memory {most:.0f} MB, "
-                f"now {now:.0f} MB",
-                flush=True,
-            )
 
 
 def sized(build: large.Build, size: int) -> bytes:

@@ -1,9 +1,9 @@
-"""Measure how fast addresses reach all members of large jobs, behind a real API server: ``python -m tests.bench.scale``.
+"""Measure how fast addresses reach all members of large jobs: ``python -m tests.bench.scale``.
 
-KWOK plays the nodes: it lets pods run, and writes the annotation that Multus would. All workers run before rank 0 is created, which
-makes the first delivery. Then in each round rank 0 gets another address, as of a sandbox made anew, and the time until the last
-member has it is taken; beside it, in turn, a minimal client with as many connections writes as many merge patches to the same pods.
-Nothing is asserted but that every member has the right address at the end, and that nothing was written twice.
+Behind a real API server, KWOK plays the nodes: it lets pods run, and writes the annotation that
+Multus would. All workers run before rank 0 is created, which makes the first delivery. Then in each round rank 0 gets another address, as of a new sandbox, and the time until the controller
+has written the last member's is taken. Nothing is asserted but that every member has the right
+address at the end, and that nothing was written twice.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.bench.minimal import patch_all
-from tests.bench.place import COMMAND, bench_place, parser, say
+from tests.bench.place import COMMAND, bench_place, parser, print_table, say
 from tests.bench.usage import cpu_seconds, processes
-from tests.bench.witness import Witness
 from tests.cluster.assets import binary
 from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
@@ -50,7 +48,7 @@ def main() -> None:
     options = parser(
         __doc__,
         members=(10_000, "members of the large job"),
-        rounds=(3, "rounds, each beside one of the floor"),
+        rounds=(3, "other addresses of rank 0"),
     ).parse_args()
     with bench_place("scale", "kwok") as (folder, stack):
         flags = ("--max-requests-inflight=800", "--max-mutating-requests-inflight=400")
@@ -60,10 +58,8 @@ def main() -> None:
         )
         controller.wait_until_leading(60)
         stack.callback(start_kwok(plane, folder).stop)
-        measure_job(
-            plane, controller, f"one job of {options.members}", [options.members], options.rounds
-        )
-        measure_job(plane, controller, "64 jobs of 16", [16] * 64, options.rounds)
+        measure_job(plane, controller, [options.members], options.rounds)
+        measure_job(plane, controller, [16] * 64, options.rounds)
 
 
 def start_kwok(plane: ControlPlane, folder: Path) -> Server:
@@ -84,18 +80,17 @@ def start_kwok(plane: ControlPlane, folder: Path) -> Server:
 
 
 def measure_job(
-    plane: ControlPlane, controller: Controller, title: str, sizes: Sequence[int], rounds: int
+    plane: ControlPlane, controller: Controller, sizes: Sequence[int], rounds: int
 ) -> None:
     """Create the jobs, move their ranks 0 in rounds, and print what it took."""
+    title = f"{len(sizes)} jobs of {sizes[0]}"
     namespace = plane.create_namespace(f"scale-{len(sizes)}", {names.PROFILE: "shared"})
     jobs = {f"job{number}": size for number, size in enumerate(sizes)}
     pods = [f"{job}-{rank}" for job, size in jobs.items() for rank in range(size)]
     say(f"{title}: creating {len(pods)} pods")
     path = f"/api/v1/namespaces/{namespace}/pods"
-    in_parallel(
-        lambda pod: plane.api.expect("POST", path, manifest(pod)),
-        [pod for pod in pods if pod[-2:] != "-0"],
-    )
+    workers = [pod for pod in pods if pod[-2:] != "-0"]
+    in_parallel(lambda pod: plane.api.expect("POST", path, manifest(pod)), workers)
     pending = f"{path}?fieldSelector=status.phase%3DPending&limit=1"
     wait_until(
         lambda: not plane.api.expect("GET", pending)["items"],
@@ -103,55 +98,44 @@ def measure_job(
         600,
         interval=1,
     )
-    witness = Witness(plane.url, plane.ca, plane.token, namespace)
-    values: dict[str, list[float]] = {"seconds": [], "floor": [], "cpu": []}
+    found = []
     for turn in range(rounds + 1):  # in the first, KWOK gives rank 0 its address
         address = f"10.{turn}.0.1" if turn else FIRST
-        before, cpu, begun = published(controller), controllers_seconds(), time.monotonic()
-        writes = witness.writes
-        if turn:
-            in_parallel(lambda job: report(plane, namespace, f"{job}-0", address), list(jobs))  # noqa: B023  # called at once
-        else:
-            in_parallel(
-                lambda job: plane.api.expect("POST", path, manifest(f"{job}-0")), list(jobs)
-            )
-        seconds = witness.wait(address, len(pods), 300) - begun
-        cpu = controllers_seconds() - cpu
-        time.sleep(1)  # the last answers reach it
-        extra = published(controller) - before - len(pods)
-        controller.stop()  # it shall not weigh on the floor
-        floor = patch_all(
-            plane.url, plane.ca, plane.token, namespace, pods, f"turn-{turn}", MOST_AT_ONCE
-        )
-        controller.start()
-        controller.wait_until_leading(60)
-        time.sleep(1)
-        extra += published(controller)  # of a new process
-        if extra > 0 and turn:  # the first one warms up
-            sys.exit(f"{extra:.0f} writes too many, {witness.writes - writes} of them seen")
-        say(f"round {turn} of {rounds}: {seconds:.2f} s, floor {floor:.2f} s")
-        if not turn:
-            delivered = seconds, floor
-        else:
-            for key, value in zip(values, (seconds, floor, cpu), strict=True):
-                values[key].append(value)
-    wrong = [pod for pod, found in told(plane, namespace) if found != address]
+
+        def move(job: str, turn: int = turn, address: str = address) -> None:
+            if turn:
+                report(plane, namespace, f"{job}-0", address)
+            else:
+                plane.api.expect("POST", path, manifest(f"{job}-0"))
+
+        seconds, cpu = deliver(
+            controller, lambda: in_parallel(move, list(jobs)), len(pods)
+        )  # called at once
+        say(f"round {turn} of {rounds}: {seconds:.2f} s")
+        found.append((seconds, cpu))
+    wrong = [pod for pod, told_address in told(plane, namespace) if told_address != address]
     if wrong:
         sys.exit(f"{len(wrong)} pods have another address: {wrong[:3]}")
-    first = f"{delivered[0]:.2f} s, floor {delivered[1]:.2f} s"
-    median = {key: statistics.median(found) for key, found in values.items()}
-    print(f"\n{title}: {len(pods)} pods, {MOST_AT_ONCE} connections, medians of {rounds} rounds")
-    print(f"  rank 0 created to the last member's address   {first}")
-    print(f"  rank 0's status to the last member's address  {median['seconds']:.2f} s")
-    print(f"  patches a second                              {len(pods) / median['seconds']:.0f}")
-    print(f"  floor: bare patches a second                  {len(pods) / median['floor']:.0f}")
-    print(
-        f"  share of the floor's rate                     {median['floor'] / median['seconds']:.2f}"
-    )
-    print(
-        f"  controller's CPU-ms for each patch            {1000 * median['cpu'] / len(pods):.2f}",
-        flush=True,
-    )
+    seconds, cpu = (statistics.median(each) for each in zip(*found[1:], strict=True))
+    lines = {
+        "rank 0 created to the last member's address": f"{found[0][0]:.2f} s",
+        "rank 0's status to the last member's address": f"{seconds:.2f} s",
+        "patches a second": f"{len(pods) / seconds:.0f}",
+        "controller's CPU-ms for each patch": f"{1000 * cpu / len(pods):.2f}",
+    }
+    print_table(f"{title}: {len(pods)} pods, {MOST_AT_ONCE} connections, medians", lines)
+
+
+def deliver(controller: Controller, move: Callable[[], None], pods: int) -> tuple[float, float]:
+    """Move ranks 0; return the seconds until all is written, and the controller's CPU seconds."""
+    before, cpu, begun = published(controller), controllers_seconds(), time.monotonic()
+    move()
+    wait_until(lambda: published(controller) - before >= pods, "all members", 300, interval=0.02)
+    seconds, cpu = time.monotonic() - begun, controllers_seconds() - cpu
+    time.sleep(2)
+    if extra := published(controller) - before - pods:
+        sys.exit(f"{extra:.0f} writes too many")
+    return seconds, cpu
 
 
 def manifest(name: str) -> dict[str, Any]:

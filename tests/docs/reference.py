@@ -7,7 +7,6 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any
 
 import click
 
@@ -15,7 +14,7 @@ from tests import ROOT
 from tests.docs.compatibility import compatibility
 from webhook.cli import imported, main
 from webhook.control.metrics import ControllerMetrics
-from webhook.http.metrics import Metrics
+from webhook.http.metrics import Histogram, Metrics, Numbers
 from webhook.serve.metrics import WebhookMetrics
 
 _WRITTEN = "<!-- Written by `make reference`; a test holds it to the code. -->\n"
@@ -158,18 +157,15 @@ def metrics() -> str:
     for title, each in kinds.items():
         lines += [f"## {title}\n", "| metric | kind | labels | meaning |", "|---|---|---|---|"]
         lines += sorted(
-            _metric(family)
-            for family in each.registry.collect()
-            if family.name.startswith("fabric")
+            _metric(number) for number in each.registered if number.name.startswith("fabric")
         )
         lines.append("")
     return "\n".join(lines)
 
 
-def _metric(family: Any) -> str:
-    name = f"{family.name}_total" if family.type == "counter" else family.name
-    named = ", ".join(f"`{label}`" for label in getattr(family, "_labelnames", ()))
-    return f"| `{name}` | {family.type} | {named} | {_cell(family.documentation)} |"
+def _metric(number: Numbers | Histogram) -> str:
+    labels = ", ".join(f"`{label}`" for label in number.labels)
+    return f"| `{number.name}` | {number.kind} | {labels} | {_cell(number.text)} |"
 
 
 PAGES: Mapping[str, Callable[[], str]] = {

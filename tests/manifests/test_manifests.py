@@ -11,7 +11,7 @@ from webhook import __version__
 from webhook.cli import imported
 from webhook.control.run import DEFAULT_NAMESPACE, LEASE
 from webhook.core import names
-from webhook.serve.process import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS
+from webhook.serve.run import GRACE_SECONDS, LINGER_SECONDS, MOST_DRAIN_SECONDS
 from webhook.validate.definition import definition
 
 MANIFESTS = ROOT / "manifests"

@@ -34,25 +34,11 @@ TARGET = {"job", "component", "pod", "namespace", "instance"}
 
 def exported() -> dict[str, set[str]]:
     """Name every series that the two programs export, with the labels of each."""
-    webhook, controller = WebhookMetrics(), ControllerMetrics()
-    webhook.in_flight.ask(lambda: 0)
-    webhook.admissions.count(
-        "injected", "injected", 0.001, ["networks"]
-    )  # whose labels show in what is counted
     found: dict[str, set[str]] = {}
-    for registry in (webhook.registry, controller.registry):
-        for collector in registry._collector_to_names:
-            declared = set(getattr(collector, "_labels", ()))
-            for metric in collector.collect():
-                labels = declared | {
-                    label for sample in metric.samples for label in sample.labels if label != "le"
-                }
-                for suffix in {
-                    "counter": ("_total",),
-                    "histogram": ("_bucket", "_sum", "_count"),
-                }.get(metric.type, ("",)):
-                    extra = {"le"} if suffix == "_bucket" else set()
-                    found[metric.name + suffix] = labels | extra | TARGET
+    for each in (*WebhookMetrics().registered, *ControllerMetrics().registered):
+        for suffix in ("_bucket", "_sum", "_count") if each.kind == "histogram" else ("",):
+            extra = {"le"} if suffix == "_bucket" else set()
+            found[each.name + suffix] = {*each.labels, *extra} | TARGET
     return found
 
 

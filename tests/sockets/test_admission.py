@@ -12,6 +12,7 @@ import jsonpatch
 import pytest
 
 from tests.sockets.server import Server, admit, ask
+from tests.tables import table
 
 JSON = {"Content-Type": "application/json"}
 
@@ -82,34 +83,25 @@ def test_counts_decisions_steps_and_time(own: Server, review: bytes) -> None:
     assert own.metric(ends) > 1.7e9
 
 
-WRONG = [
-    pytest.param("GET", "/mutate", b"", {}, 405, "method", id="another method"),
-    pytest.param("PUT", "/mutate", b"{}", JSON, 405, "method", id="put"),
-    pytest.param("OPTIONS", "/mutate", b"", {}, 405, "method", id="options"),
-    pytest.param("POST", "/", b"{}", JSON, 404, "not found", id="another path"),
-    pytest.param("POST", "/mutate/", b"{}", JSON, 404, "not found", id="a longer path"),
-    pytest.param("GET", "/metrics", b"", {}, 404, "not found", id="metrics are elsewhere"),
-    pytest.param("POST", "/dry-run", b"{}", JSON, 404, "not found", id="dry runs are elsewhere"),
-    pytest.param(
-        "POST",
-        "/mutate",
-        b"{}",
-        {"Content-Type": "text/yaml"},
-        415,
-        "text/yaml",
-        id="another content type",
-    ),
-    pytest.param("POST", "/mutate", b"", JSON, 400, "JSON", id="no body"),
-    pytest.param("POST", "/mutate", b"not json", JSON, 400, "JSON", id="no JSON"),
-    pytest.param("POST", "/mutate", b"\xff\xfe{}", JSON, 400, "JSON", id="no UTF-8"),
-    pytest.param("POST", "/mutate", b"[" * 200_000, JSON, 400, "JSON", id="nested too deeply"),
-    pytest.param(
-        "POST", "/mutate", b'{"kind":"Pod"}', JSON, 400, "AdmissionReview", id="no AdmissionReview"
-    ),
-]
+YAML = {"Content-Type": "text/yaml"}
 
 
-@pytest.mark.parametrize(("method", "path", "body", "headers", "status", "message"), WRONG)
+@table(
+    "method, path, body, headers, status, message",
+    {
+        "another method": ("GET", "/mutate", b"", {}, 405, "method"),
+        "put": ("PUT", "/mutate", b"{}", JSON, 405, "method"),
+        "another path": ("POST", "/", b"{}", JSON, 404, "not found"),
+        "a longer path": ("POST", "/mutate/", b"{}", JSON, 404, "not found"),
+        "metrics are elsewhere": ("GET", "/metrics", b"", {}, 404, "not found"),
+        "another content type": ("POST", "/mutate", b"{}", YAML, 415, "text/yaml"),
+        "no body": ("POST", "/mutate", b"", JSON, 400, "JSON"),
+        "no JSON": ("POST", "/mutate", b"not json", JSON, 400, "JSON"),
+        "no UTF-8": ("POST", "/mutate", b"\xff\xfe{}", JSON, 400, "JSON"),
+        "nested too deeply": ("POST", "/mutate", b"[" * 200_000, JSON, 400, "JSON"),
+        "no review": ("POST", "/mutate", b'{"kind":"Pod"}', JSON, 400, "AdmissionReview"),
+    },
+)
 def test_answers_wrong_requests_and_keeps_the_connection(
     client: http.client.HTTPSConnection,
     review: bytes,
@@ -129,14 +121,10 @@ def test_answers_wrong_requests_and_keeps_the_connection(
     assert client.sock is opened
 
 
-@pytest.mark.parametrize(
-    "content_type", ["application/json; charset=utf-8", "Application/JSON", None]
-)
-def test_takes_json(
-    client: http.client.HTTPSConnection, review: bytes, content_type: str | None
-) -> None:
-    headers = {"Content-Type": content_type} if content_type else {}
-    assert ask(client, "POST", "/mutate", review, headers).status == 200
+def test_takes_json(client: http.client.HTTPSConnection, review: bytes) -> None:
+    for kind in ("application/json; charset=utf-8", "Application/JSON", None):
+        headers = {"Content-Type": kind} if kind else {}
+        assert ask(client, "POST", "/mutate", review, headers).status == 200
 
 
 def test_speaks_http_1_1_whatever_is_offered(server: Server) -> None:

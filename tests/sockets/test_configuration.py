@@ -48,12 +48,12 @@ def test_it_is_followed_and_keeps_its_last_good_content(tmp_path: Path, serve: S
     [told] = server.lines("configuration read")
     assert told["message"].endswith("which is absent or says nothing: the defaults hold")
     config.write_text(f"{HEAD}multus: {{resourceNameKeys: [example.com/resourceName]}}\n")
-    wait_until(lambda: server.lines("configuration reloaded"), "the new file")
+    wait_until(lambda: len(server.lines("configuration read")) == 2, "the new file")
     config.write_text(f"{HEAD}multus: {{resourceNameKeys: []}}\n")
     wait_until(lambda: server.lines("configuration not reloaded"), "the mistake")
     [told] = server.lines("configuration not reloaded")
     assert f"{config}: line 3: Configuration: multus.resourceNameKeys: " in told["message"]
     assert server.metric('fabric_injector_faulty{source="configuration"}') == 1
     config.unlink()
-    wait_until(lambda: len(server.lines("configuration reloaded")) == 2, "its end")
+    wait_until(lambda: len(server.lines("configuration read")) == 3, "its end")
     assert server.metric('fabric_injector_faulty{source="configuration"}') == 0

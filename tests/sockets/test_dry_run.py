@@ -4,21 +4,19 @@ import base64
 import json
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-import urllib3
 
 from tests.sockets.conftest import HERE, OBJECTS, PROFILES, Serve
-from tests.sockets.server import SERVE_ANYWHERE, Server, admit, admitting
+from tests.sockets.listening import running
+from tests.sockets.server import SERVE_ANYWHERE, Server, admit, admitting, ask_at
 from tests.tables import table
 from tests.waiting import wait_until
 from webhook.core.model import Namespace
 from webhook.core.profiles import parse_profiles
-from webhook.http.listener import ListenAddress, bind
 from webhook.serve.dry_runs import MOST_BYTES, MOST_PODS, DryRuns
 from webhook.world.objects import ObjectsWorld, load_objects
 
@@ -130,12 +128,12 @@ def test_admission_loads_nothing_of_it_before_the_first(serve: Serve, review: by
 
     assert server.admit(review).status == 200
     assert server.get("/metrics").status == 200
-    ours = {"flask", "werkzeug", "webhook.dry_run", "webhook.http.loopback_app"}
+    ours = {"webhook.dry_run", "webhook.dry_run.templates"}
     assert "webhook.serve.dry_runs" in loaded()
     assert loaded() & {*ours, "cryptography"} == set()
     assert server.plain("POST", "/dry-run", POD).status == 200
     wait_until(lambda: ours <= loaded(), "what the dry run needs")
-    assert loaded() & {"cryptography", "webhook.page"} == set()
+    assert loaded() & {"cryptography", "flask", "webhook.page"} == set()
 
 
 def test_admission_goes_on_beside_it_and_with_little_memory(own: Server, review: bytes) -> None:
@@ -150,30 +148,6 @@ def test_admission_goes_on_beside_it_and_with_little_memory(own: Server, review:
         own.plain("POST", "/dry-run", values)
     assert set(statuses) == {200}
     assert own.peak_megabytes() < 200
-
-
-def test_leaves_most_of_the_time_to_admission(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.serve.dry_runs._WORK_SECONDS", 0)
-    monkeypatch.setattr("webhook.serve.dry_runs._REST_SECONDS", 0)
-    rests: list[float] = []
-
-    def rest(seconds: float) -> None:
-        if threading.current_thread().name.startswith("waitress"):
-            rests.append(seconds)
-
-    monkeypatch.setattr("time.sleep", rest)
-    reply = post(served(ObjectsWorld(load_objects([OBJECTS]))))
-    assert reply.status == 200
-    assert len(rests) > 20 + reply.data.count(b"\n"), "for each value that is read or written"
-
-
-def test_clients_that_send_nothing_keep_others_out_for_seconds_only(own: Server) -> None:
-    begun = b"POST /dry-run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na"
-    with ExitStack() as stack:
-        for _ in range(8):
-            stack.enter_context(own.connect("dryRun")).sendall(begun)
-        assert own.plain("POST", "/dry-run", POD, timeout=30).status == 200
-    assert not own.lines("Task queue depth")
 
 
 class Stuck(ObjectsWorld):
@@ -192,30 +166,15 @@ class Stuck(ObjectsWorld):
         return self._known(name)
 
 
-@pytest.fixture
-def stuck() -> Iterator[Stuck]:
-    world = Stuck()
-    yield world
-    world.gate.set()
-
-
-def served(world: ObjectsWorld) -> DryRuns:
-    profiles = parse_profiles(PROFILES.read_bytes())
-    dry_runs = DryRuns(bind(ListenAddress("127.0.0.1", 0)), lambda: profiles, lambda: world)
-    dry_runs.start()
-    return dry_runs
-
-
-def post(dry_runs: DryRuns) -> urllib3.BaseHTTPResponse:
-    return urllib3.request("POST", f"{dry_runs.url}/dry-run", body=POD, retries=False, timeout=30)
-
-
-def test_those_that_come_together_are_judged_one_after_the_other(stuck: Stuck) -> None:
-    dry_runs = served(stuck)
-    with ThreadPoolExecutor(3) as clients:
-        asked = [clients.submit(post, dry_runs) for _ in range(3)]
+def test_those_that_come_together_are_judged_one_after_the_other() -> None:
+    profiles, stuck = parse_profiles(PROFILES.read_bytes()), Stuck()
+    dry_runs = DryRuns(lambda: profiles, stuck)
+    with running(dry_runs) as server, ThreadPoolExecutor(3) as clients:
+        url = server.listener.url
+        asked = [clients.submit(ask_at, url, "POST", "/dry-run", POD) for _ in range(3)]
         wait_until(lambda: stuck.asked == 1, "the first")
         assert not any(each.done() for each in asked)
         assert stuck.asked == 1
         stuck.gate.set()
         assert [each.result().status for each in asked] == [200] * 3
+        dry_runs.stop()

@@ -12,7 +12,7 @@ from tests.sockets.conftest import FILES
 from tests.sockets.server import Server, admit, read_all, read_reply
 from tests.tables import table
 from tests.waiting import wait_until
-from webhook.serve.process import CONNECTIONS
+from webhook.serve.run import CONNECTIONS
 
 MANY = 64
 HEAD = b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

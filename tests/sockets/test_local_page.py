@@ -28,7 +28,7 @@ from tests.sockets.server import ROOT
 from tests.tables import table
 from tests.waiting import wait_until
 from webhook.core.model import Object
-from webhook.http.loopback_app import HEADERS
+from webhook.page.loopback_app import HEADERS
 
 POD = b"{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {fabric-injector.io/profile: shared}}, spec: {containers: [{name: c}]}}"
 QUESTIONS = ["/state", "/status", "/explain?job=bert", "/check"]

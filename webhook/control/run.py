@@ -24,10 +24,9 @@ from webhook.control.profile_status import ProfileStatus
 from webhook.core import names
 from webhook.core.profiles import ClusterSettings
 from webhook.http import logs
-from webhook.http.health import Health
+from webhook.http.health import Health, stop_asked
 from webhook.http.listener import ListenAddress, Listener, bind
 from webhook.http.logs import log_fields
-from webhook.http.signals import StopSignals
 from webhook.kube.connection import Connection
 from webhook.kube.lease import Leader
 
@@ -150,9 +149,9 @@ async def _run(
     metrics.oldest.ask(controller.oldest_wait_seconds)
     metrics.excessive.ask(controller.pods_excessive)
     metrics.passed_over.ask(controller.namespaces_passed_over)
-    health = Health(controller.checks, lambda: metrics.registry)
+    health = Health(controller.checks, metrics)
     listener = Listener(sock, health, connections=100)
-    stop = StopSignals().asked
+    stop = stop_asked()
     await listener.start()
     told = {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
     log_fields(log, logging.INFO, "controlling", told)
@@ -168,7 +167,6 @@ async def _run(
     finally:
         await asyncio.to_thread(_end, leader, recorder, *writers)
         await listener.close(linger_seconds=0.0, grace_seconds=0.5)
-        health.stop()
 
 
 def _certificates(

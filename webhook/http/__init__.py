@@ -1,1 +1,1 @@
-"""Serve HTTP for both processes: connections and their bounds, refusals, health, metrics, logs and signals."""
+"""Serve HTTP for both processes: connections and their bounds, refusals, health, metrics, logs."""

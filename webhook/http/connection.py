@@ -1,80 +1,97 @@
-"""Speak HTTP/1.1 on one connection: one request at a time, each part of it with a deadline and a bound.
+"""Speak HTTP/1.1 on one connection: one request at a time, each part with a deadline and a bound.
 
-httptools (llhttp) parses strictly: what can be read in two ways is refused, and ends the connection.
+httptools (llhttp) parses strictly: what can be read in two ways ends the connection.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
-from email.utils import formatdate
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import httptools
 
-from webhook.http.refusal import OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal
-from webhook.http.request import Request, Response, response_of
+from webhook.http.refusal import OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal, Response, refusal_for
 
 if TYPE_CHECKING:
     from webhook.http.listener import Listener
 
-KEEP_ALIVE_SECONDS = 120.0
-"""Longer than the 90 s after which the API server drops an idle connection: else it may send on a closed one."""
-HEAD_SECONDS = 10.0
-BODY_SECONDS = 3.0
-READ_SECONDS = 10.0
-"""How long a client may leave an answer unread once it fills the buffers."""
 HEAD_BYTES = 64 << 10
 UNREAD_BYTES = 16 << 10
 
-_STATUS_LINES = {
-    each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
-}
-
-
 IDLE, HEAD, BODY, ANSWER, READER = range(5)
-"""What a connection waits for. ANSWER: its request is whole. READER: its client does not read an answer."""
+"""What a connection waits for. ANSWER: its request is whole. READER: its client does not read."""
+SECONDS = {IDLE: 120.0, HEAD: 10.0, BODY: 3.0, ANSWER: inf, READER: 10.0}
+"""How long it waits. IDLE: more than the API server's 90 s, so that it is who closes."""
+
+
+@dataclass(slots=True)
+class Request:
+    """Hold a request.
+
+    *headers*: by name in lower case; of a name that comes twice, the last. *length*: of the body in
+    bytes; *body* may hold its beginning only. *received_at*: by ``time.perf_counter()``.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    length: int
+    keeps_alive: bool
+    body: bytearray = field(default_factory=bytearray)
+    received_at: float = field(default_factory=time.perf_counter)
+
+
+class Endpoint(ABC):
+    """Answer requests, in the event loop.
+
+    A body above *most_bytes* is refused; of one above *read_bytes*, *kept_bytes* are kept.
+    """
+
+    most_bytes = read_bytes = 7 << 20
+    kept_bytes = 0
+
+    @abstractmethod
+    def answer(self, request: Request) -> Response | Refusal | Awaitable[Response]:
+        """Answer a whole request, at once or later; what it raises becomes a refusal."""
+
+    def refuse(self, refusal: Refusal, _request: Request | None) -> Refusal:
+        """Record a refusal, None where its request is not whole; return what the client gets."""
+        return refusal
 
 
 class HttpConnection(asyncio.Protocol):
     """Serve one connection of *listener*.
 
-    *peer*: the address that it counts for. *since*: when it was accepted, or last answered.
-    *expires_at*: when `expire` is to be called. *has_asked*: whether it has been answered.
+    *peer*: the address that it counts for. *since*: whether it has been answered, and when last, or
+    when it was accepted. *expires_at*: when `expire` is due.
     """
 
-    __slots__ = (
-        "_answering", "_head_bytes", "_headers", "_held", "_listener", "_loop", "_parser", "_refusal",
-        "_request", "_target", "expires_at", "has_asked", "peer", "since", "state", "transport",
-    )  # fmt: skip
-
     def __init__(self, listener: Listener, peer: str) -> None:
-        self.peer, self.has_asked, self.state = peer, False, IDLE
+        self.peer, self.state = peer, IDLE
         self.transport: asyncio.Transport | None = None
         self._listener, self._loop = listener, asyncio.get_running_loop()
-        self.since, self.expires_at = self._loop.time(), inf
+        self.since, self.expires_at = (False, self._loop.time()), inf
         self._request: Request | None = None
         self._refusal: Refusal | None = None  # of all its requests
         self._answering: asyncio.Task[None] | None = None
         self._parser: Any = None
-        self._held = self._head_bytes = 0
-        self._target, self._headers = b"", dict[bytes, bytes]()
-
-    @property
-    def is_busy(self) -> bool:
-        """Return whether a whole request waits for its answer."""
-        return self.state == ANSWER
+        self._head_bytes = 0
+        self._target, self._headers = b"", dict[str, str]()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # a stream's
-        """Begin, once a handshake is done."""
+        """Begin, after the handshake."""
         self.transport = transport
         transport.set_write_buffer_limits(UNREAD_BYTES)
         self._parser = httptools.HttpRequestParser(self)
         self._refusal = self._listener.judge_client(self)
-        self._wait_for(IDLE, KEEP_ALIVE_SECONDS)
+        self._wait_for(IDLE)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection and its request; an answer that is under way reaches nobody."""
@@ -86,19 +103,16 @@ class HttpConnection(asyncio.Protocol):
         """Read what has come."""
         if self.transport is None or self.transport.is_closing():
             return
-        if self.is_busy:  # no API server sends a byte behind a request
+        if self.state in (ANSWER, READER):  # no API server sends a byte before it has the answer
             self.drop()
             return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # answered as any other request, and the last
-            pass
-        except httptools.HttpParserError as error:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._break(error)
             return
         if self.state == ANSWER:
-            self._listener.requested_at = time.monotonic()
-            self._listener.turns.take(self.peer, self._answer)
+            self._listener.answer_in_turn(self)
         elif self.state == HEAD:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES:
@@ -106,10 +120,10 @@ class HttpConnection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """Begin a head."""
-        if self.is_busy:
+        if self.state == ANSWER:
             raise ValueError("a second request came before the answer to the first")
         self._head_bytes, self._target, self._headers = 0, b"", {}
-        self._wait_for(HEAD, HEAD_SECONDS)
+        self._wait_for(HEAD)
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the request's target."""
@@ -117,65 +131,52 @@ class HttpConnection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header."""
-        self._headers[name.lower()] = value
+        self._headers[name.lower().decode("latin-1")] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        """Begin a body, unless it is refused by what the head says of it."""
+        """Begin a body, unless its head is reason enough to refuse it."""
         parser = self._parser
         version = parser.get_http_version()
-        if version not in ("1.0", "1.1"):
+        if version != "1.1":
             raise ValueError(f"HTTP/{version} is not spoken here")
-        if b"transfer-encoding" in self._headers:
+        if "transfer-encoding" in self._headers:
             raise ValueError("chunks are not taken: send a Content-Length")
-        keeps_alive = (
-            version == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
-        )
-        method = parser.get_method().decode()
-        request = Request(method, self._target, self._headers, keeps_alive=keeps_alive)
-        if request.length > self._listener.endpoint.limits.most:
-            raise _Refused(TOO_LARGE)
-        self._request = request
-        self._wait_for(BODY, BODY_SECONDS)
+        length = int(self._headers.get("content-length", "0"))
+        if length > self._listener.endpoint.most_bytes:
+            self._stop(TOO_LARGE)
+        method, keeps_alive = parser.get_method().decode(), parser.should_keep_alive()
+        path, _, query = self._target.decode("latin-1").partition("?")
+        self._request = Request(method, path, query, self._headers, length, keeps_alive)
+        self._wait_for(BODY)
 
     def on_body(self, part: bytes) -> None:
-        """Keep a part of the body, as far as the limits say."""
-        request, limits = self._request, self._listener.endpoint.limits
+        """Keep a part of the body, within the endpoint's bounds and the peer's share."""
+        request, endpoint = self._request, self._listener.endpoint
         if request is None:
             return
-        if request.length > limits.read:
-            part = part[: limits.kept - len(request.body)]
+        if request.length > endpoint.read_bytes:
+            part = part[: endpoint.kept_bytes - len(request.body)]
         if not self._listener.bodies.take(self.peer, len(part)):
-            raise _Refused(OVERLOADED)
-        self._held += len(part)
-        if not request.body:
-            request.body = part
-            return
-        if isinstance(request.body, bytes):  # few come in parts
-            request.body = bytearray(request.body)
+            self._stop(OVERLOADED)
         request.body += part
 
     def on_message_complete(self) -> None:
-        """Have the request answered, unless more follows."""
-        self._wait_for(ANSWER, inf)
+        """Wait for the answer, unless more follows."""
+        self._wait_for(ANSWER)
 
     def pause_writing(self) -> None:
-        """Set a deadline for a client that reads no answers, and read nothing more of it."""
-        if self.transport and not self.transport.is_closing():
-            self.transport.pause_reading()
-        self._wait_for(READER, READ_SECONDS)
+        """Set a deadline for a client that reads no answer."""
+        self._wait_for(READER)
 
     def resume_writing(self) -> None:
         """Go on: the client reads."""
         if self.transport and not self.transport.is_closing():
-            self.transport.resume_reading()
-            self._wait_for(IDLE, KEEP_ALIVE_SECONDS)
+            self._wait_for(IDLE)
 
     def expire(self) -> None:
         """End a connection whose client took too long."""
         if self.state == BODY:
             self._end_with(TOO_SLOW)
-        elif self.state == IDLE:
-            self.shutdown()
         else:
             self.drop()
 
@@ -189,80 +190,78 @@ class HttpConnection(asyncio.Protocol):
         if self.state == IDLE and self.transport:
             self.transport.close()
 
-    def _wait_for(self, state: int, seconds: float) -> None:
-        self.state, self.expires_at = state, self._loop.time() + seconds
-
-    def _answer(self) -> None:
-        request, endpoint = self._request, self._listener.endpoint
+    def answer(self) -> None:
+        """Have the whole request answered."""
+        request = self._request
         if request is None:  # the client has gone
             return
-        if self._refusal:
-            endpoint.refused(self._refusal)
-            self._write(request, response_of(self._refusal))
-            return
         try:
-            response = endpoint.answer(request)
-        except BaseException:  # also SystemExit, which would end the event loop
-            response = endpoint.failed()
-        if isinstance(response, Response):
-            self._write(request, response)
+            answer = self._refusal or self._listener.endpoint.answer(request)
+        except Exception as error:
+            answer = refusal_for(error)
+        if isinstance(answer, (Response, Refusal)):
+            self._write(request, answer)
         else:
-            self._answering = self._loop.create_task(self._answer_later(request, response))
+            self._answering = self._loop.create_task(self._answer_later(request, answer))
 
     async def _answer_later(self, request: Request, answer: Awaitable[Response]) -> None:
+        found: Response | Refusal
         try:
-            response = await answer
-        except Exception:
-            response = self._listener.endpoint.failed()
+            found = await answer
+        except Exception as error:
+            found = refusal_for(error)
         if self._request is request:
-            self._write(request, response)
+            self._write(request, found)
 
-    def _write(self, request: Request, response: Response) -> None:
+    def _write(self, request: Request, answer: Response | Refusal) -> None:
+        if isinstance(answer, Refusal):
+            answer = self._refused(answer, request)
         transport = self.transport
         if transport is None or transport.is_closing():
             return
         ends = not request.keeps_alive or self._listener.closing
         self._let_go()
-        self.since, self.has_asked = self._loop.time(), True
-        self._wait_for(IDLE, KEEP_ALIVE_SECONDS)
-        transport.write(_written(response, ends=ends, has_content=request.method != "HEAD"))
+        self.since = True, self._loop.time()
+        self._wait_for(IDLE)
+        transport.write(_written(answer, ends=ends, has_content=request.method != "HEAD"))
         if ends:
             self._close(transport)
 
+    def _stop(self, refusal: Refusal) -> None:
+        """Leave a callback of the parser, and end with this refusal."""
+        self._refusal = refusal
+        raise ValueError(refusal.message)
+
     def _break(self, error: Exception) -> None:
-        if self.is_busy:
+        if self.state == ANSWER:
             self.drop()
-            return
-        cause = error.__context__ or error
-        self._end_with(cause.refusal if isinstance(cause, _Refused) else _unreadable(str(cause)))
+        else:
+            self._end_with(self._refusal or _unreadable(str(error.__context__ or error)))
 
     def _end_with(self, refusal: Refusal) -> None:
         """Say why, and close: nobody knows where the next request would begin."""
-        self._listener.endpoint.refused(refusal)
         self._let_go()
+        response = self._refused(refusal, None)
         if self.transport:
-            self.transport.write(_written(response_of(refusal), ends=True))
+            self.transport.write(_written(response, ends=True))
             self._close(self.transport)
+
+    def _refused(self, refusal: Refusal, request: Request | None) -> Response:
+        return self._listener.endpoint.refuse(refusal, request).response
 
     def _close(self, transport: asyncio.Transport) -> None:
         """Close once the answer is read, and soon in any case."""
-        self._wait_for(READER, READ_SECONDS)
+        self._wait_for(READER)
         transport.close()
+
+    def _wait_for(self, state: int) -> None:
+        self.state, self.expires_at = state, self._loop.time() + SECONDS[state]
 
     def _let_go(self) -> None:
         """Forget the request, and give back what its body took."""
-        self._request = None
-        if self._held:
-            self._listener.bodies.give_back(self.peer, self._held)
-            self._held = 0
-
-
-class _Refused(Exception):
-    """Leave a callback of the parser with the answer *refusal*."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.message)
-        self.refusal = refusal
+        if self._request:
+            self._listener.bodies.give_back(self.peer, len(self._request.body))
+            self._request = None
 
 
 def _unreadable(reason: str) -> Refusal:
@@ -270,23 +269,10 @@ def _unreadable(reason: str) -> Refusal:
 
 
 def _written(response: Response, *, ends: bool, has_content: bool = True) -> bytes:
-    head = b"%b%bcontent-length: %d\r\n%bdate: %b\r\n\r\n" % (
-        _STATUS_LINES[response.status],
-        response.lines,
-        len(response.content),
-        b"connection: close\r\n" if ends else b"",
-        _date(),
-    )
-    return head + response.content if has_content else head
-
-
-_today = (0, b"")
-
-
-def _date() -> bytes:
-    """Return the time as HTTP writes it, written once a second."""
-    global _today
-    second = int(time.time())
-    if _today[0] != second:
-        _today = second, formatdate(second, usegmt=True).encode()
-    return _today[1]
+    status, content, headers = response
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    lines.append(f"Content-Length: {len(content)}")
+    lines.append("Connection: close\r\n\r\n" if ends else "\r\n")
+    head = "\r\n".join(lines).encode("latin-1")
+    return head + content if has_content else head

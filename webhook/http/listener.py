@@ -1,7 +1,7 @@
 """Listen on one address: accept connections within caps, and end those that take too long.
 
-asyncio's own server keeps the TLS context of its start, while ours is replaced with the certificate,
-and it accepts without a bound.
+asyncio's own server keeps the TLS context of its start, while ours is replaced with the
+certificate, and it accepts without a bound.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ import logging
 import socket
 import ssl
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.http.connection import HttpConnection
+from webhook.http.connection import ANSWER, Endpoint, HttpConnection
 from webhook.http.logs import log_fields
 from webhook.http.refusal import STRANGER, Refusal
-from webhook.http.request import Endpoint
-from webhook.http.shares import UNBOUND, Share, Turns
 
 RECEIVE_BYTES = 16 << 10
 """What the kernel keeps of a connection, and so the most that TLS decrypts at a time."""
@@ -32,12 +31,12 @@ CLOSING_SECONDS = 3.0
 """How long a client may take to confirm the end of a TLS connection (close_notify)."""
 BACKLOG = 1024
 BURST = 8
-"""Most connections accepted in one go: a handshake costs as much as a review."""
-PAUSE_SECONDS = 0.5
-"""Pause where no connection can be accepted for want of file descriptors or memory."""
+"""Most connections accepted, and most requests answered, before the loop looks what has come."""
 SWEEP_SECONDS = 0.25
 LOG_SECONDS = 10.0
-"""Least time between two log lines about failed handshakes: any client can cause any number."""
+"""Least time between log lines about failed handshakes, of which any client can cause many."""
+VERIFIED = ""
+"""The peer of all whose client certificate was verified: bound only in all."""
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +50,7 @@ class ListenAddress:
 
     @classmethod
     def parse(cls, text: str) -> ListenAddress:
-        """Read ``host:port``: ``0.0.0.0:8443``, ``[::1]:0``, ``:8080`` (all addresses). Raises ValueError."""
+        """Read ``0.0.0.0:8443``, ``[::1]:0`` or ``:8080`` (all addresses). Raises ValueError."""
         host, colon, port = text.rpartition(":")
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
         is_port = port.isascii() and port.isdigit() and int(port) <= 65535
@@ -79,13 +78,43 @@ def bind(address: ListenAddress) -> socket.socket:
         raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None
 
 
-class Listener:
-    """Let *endpoint* answer at most *connections* clients of a bound socket, two thirds from one address.
+class Share:
+    """Count what is taken of *most*; one peer takes two thirds at most.
 
-    *context* returns the TLS context for a new connection, and is asked each time; without it there is
-    no TLS. *names*: a client's certificate must carry one of them; empty: any verified one will do.
-    Where there are too many connections, the one that waits longest for its client gives way, but none
-    with a whole request; *on_dropped* gets ``too-many`` then, and ``handshake`` where one failed.
+    Not half: all API servers may stand behind one address.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.most_of_one, self.taken = most, most * 2 // 3, 0
+        self._by_peer = Counter[str]()
+
+    def take(self, peer: str, count: int = 1) -> bool:
+        """Count *count* more, unless that is too many; return whether they were counted."""
+        if self.taken + count > self.most or not self.has_room_for(peer, count):
+            return False
+        self.taken += count
+        self._by_peer[peer] += count
+        return True
+
+    def has_room_for(self, peer: str, count: int = 1) -> bool:
+        """Return whether the peer has not its share yet."""
+        return peer == VERIFIED or self._by_peer[peer] + count <= self.most_of_one
+
+    def give_back(self, peer: str, count: int = 1) -> None:
+        """Count *count* less."""
+        self.taken -= count
+        self._by_peer[peer] -= count
+        if not self._by_peer[peer]:
+            del self._by_peer[peer]
+
+
+class Listener:
+    """Let *endpoint* answer at most *connections* clients, two thirds of them from one address.
+
+    *context* returns the TLS context for a new connection; without it there is no TLS. *names*: a
+    client's certificate must carry one of them; empty: any verified one will do. Where there are
+    too many connections, the one that waits longest for its client gives way, but none with a whole
+    request; *on_dropped* gets ``too-many`` then, and ``handshake`` where one failed.
 
     Attributes:
         closing: Every answer ends its connection.
@@ -105,44 +134,35 @@ class Listener:
         self.endpoint, self.closing, self.requested_at = endpoint, False, time.monotonic()
         self.address = ListenAddress(*sock.getsockname()[:2])
         self.connections: dict[HttpConnection, asyncio.Task[None]] = {}
-        self.bodies = Share(BODIES_BYTES)
-        self._places = Share(connections)
+        self.bodies, self._places = Share(BODIES_BYTES), Share(connections)
         self._socket, self._context, self._names = sock, context, names
         self._on_dropped = on_dropped
-        self._is_accepting = False
-        self._failures, self._logged_at = 0, -LOG_SECONDS
+        self._waiting: dict[str, deque[HttpConnection]] = {}  # for their answers, by peer
+        self._logs_at = 0.0
 
     @property
     def url(self) -> str:
-        """Return the URL, ``https://127.0.0.1:8443``."""
+        """Return ``https://127.0.0.1:8443``."""
         return f"{'https' if self._context else 'http'}://{self.address}"
 
     @property
     def in_flight(self) -> int:
         """Count the requests that wait for their answer; any thread may ask."""
-        return sum(each.is_busy for each in list(self.connections))
+        return sum(each.state == ANSWER for each in list(self.connections))
 
     async def start(self) -> None:
         """Start to accept connections."""
         self._loop = asyncio.get_running_loop()
-        self.turns = Turns(self._loop)
         self._socket.setblocking(False)
-        self._is_accepting = True
         self._loop.add_reader(self._socket, self._accept)
         self._sweep()
 
-    def stop_accepting(self) -> None:
-        """Accept what has come, and refuse what comes from now on."""
-        if self._is_accepting:
-            self._accept(BACKLOG)  # else those that wait in the backlog would be reset
-            self._is_accepting = False
-            self._loop.remove_reader(self._socket)
-            self._socket.close()
-
     async def close(self, *, linger_seconds: float, grace_seconds: float) -> None:
-        """Close each connection after its answer: idle ones after *linger_seconds*, all after *grace_seconds* more."""
-        self.stop_accepting()
+        """Close idle connections after *linger_seconds*, all others *grace_seconds* later."""
+        self._accept(BACKLOG)  # else those that wait in the backlog would be reset
         self.closing = True
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
         await self._wait(linger_seconds)
         for connection in list(self.connections):
             connection.shutdown()
@@ -156,9 +176,9 @@ class Listener:
         certificate = connection.transport and connection.transport.get_extra_info("peercert")
         if not certificate or connection not in self.connections:
             return None
-        self._places.give_back(connection.peer, 1)
-        address, connection.peer = connection.peer, UNBOUND
-        self._places.take(UNBOUND, 1)
+        self._places.give_back(connection.peer)
+        address, connection.peer = connection.peer, VERIFIED
+        self._places.take(VERIFIED)
         found = names_of(certificate)
         if not self._names or not self._names.isdisjoint(found):
             return None
@@ -167,10 +187,29 @@ class Listener:
         log_fields(log, logging.WARNING, f"client refused: {message}", {"peer": address})
         return STRANGER
 
+    def answer_in_turn(self, connection: HttpConnection) -> None:
+        """Answer a whole request when its peer's turn has come: many of one hold up no other."""
+        self.requested_at = time.monotonic()
+        if not self._waiting:
+            self._loop.call_soon(self._answer_some)
+        self._waiting.setdefault(connection.peer, deque()).append(connection)
+
     def forget(self, connection: HttpConnection) -> None:
         """Count a connection no longer."""
         if self.connections.pop(connection, None):
-            self._places.give_back(connection.peer, 1)
+            self._places.give_back(connection.peer)
+
+    def _answer_some(self) -> None:
+        for _ in range(BURST):
+            if not self._waiting:
+                return
+            peer = next(iter(self._waiting))
+            waiting = self._waiting.pop(peer)
+            connection = waiting.popleft()
+            if waiting:
+                self._waiting[peer] = waiting  # behind all others
+            connection.answer()
+        self._loop.call_soon(self._answer_some)
 
     def _accept(self, most: int = BURST) -> None:
         for _ in range(most):
@@ -178,8 +217,8 @@ class Listener:
                 accepted, (peer, *_) = self._socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError as error:
-                self._pause(error)
+            except OSError:  # no file descriptor or memory is left
+                self._drop_one(self.connections)
                 return
             if self._make_room(peer):
                 self._take(accepted, peer)
@@ -187,23 +226,23 @@ class Listener:
                 accepted.close()
 
     def _make_room(self, peer: str) -> bool:
-        """Return whether there is room for one more of *peer*; one that waits for its client makes some."""
-        rivals: Iterable[HttpConnection] = self.connections
-        if not self._places.has_room_for(peer):
-            rivals = [each for each in rivals if each.peer == peer]
-        elif self._places.has_room():
+        """Take a place for *peer*, if need be that of another connection."""
+        if self._places.take(peer):
             return True
+        is_own_fault = not self._places.has_room_for(peer)
+        self._drop_one(each for each in self.connections if each.peer == peer or not is_own_fault)
+        return self._places.take(peer)
+
+    def _drop_one(self, rivals: Iterable[HttpConnection]) -> None:
+        """End the connection that waits longest for its client, if one does."""
         self._on_dropped("too-many")
-        waiting = [each for each in rivals if not each.is_busy]
-        if not waiting:
-            return False
-        self._drop(min(waiting, key=lambda each: (each.has_asked, each.since)))
-        return True
+        waiting = [each for each in rivals if each.state != ANSWER]
+        if waiting:
+            self._drop(min(waiting, key=lambda each: each.since))
 
     def _take(self, accepted: socket.socket, peer: str) -> None:
         accepted.setblocking(False)
         connection = HttpConnection(self, peer)
-        self._places.take(peer, 1)
         handshake = self._loop.create_task(self._shake_hands(connection, accepted))
         handshake.add_done_callback(partial(self._handshake_done, connection, accepted))
         self.connections[connection] = handshake
@@ -236,16 +275,6 @@ class Listener:
             accepted.close()
             self.forget(connection)
 
-    def _pause(self, error: OSError) -> None:
-        """Stop accepting for a while: the socket stays readable, and the loop would try again at once."""
-        log.error("connections wait: %s", error.strerror or error)
-        self._loop.remove_reader(self._socket)
-        self._loop.call_later(PAUSE_SECONDS, self._resume)
-
-    def _resume(self) -> None:
-        if self._is_accepting:
-            self._loop.add_reader(self._socket, self._accept)
-
     def _sweep(self) -> None:
         now = self._loop.time()
         for connection in list(self.connections):
@@ -259,19 +288,14 @@ class Listener:
             await asyncio.sleep(0.02)
 
     def _log_failure(self, peer: str, error: OSError) -> None:
-        """Log errors of TLS: port scans and probes that connect and leave are of no interest."""
-        if not isinstance(error, ssl.SSLError):
-            return
-        self._failures += 1
-        if self._loop.time() < self._logged_at + LOG_SECONDS:
-            return
-        told = f"{error} ({self._failures} since the last such line)"
-        log.warning("TLS handshake with %s failed: %s", peer, told)
-        self._failures, self._logged_at = 0, self._loop.time()
+        """Log errors of TLS; port scans and probes that connect and leave are of no interest."""
+        if isinstance(error, ssl.SSLError) and self._loop.time() >= self._logs_at:
+            self._logs_at = self._loop.time() + LOG_SECONDS
+            log.warning("TLS handshake with %s failed: %s", peer, error)
 
 
 def names_of(certificate: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the common names and DNS names of a certificate as ``ssl.SSLSocket.getpeercert`` shows it."""
+    """Return the common and DNS names of a certificate as ``getpeercert`` of ssl shows it."""
     subject = [pair for part in certificate.get("subject", ()) for pair in part]
     common = [value for key, value in subject if key == "commonName"]
     dns = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]

@@ -1,4 +1,4 @@
-"""Write logs on standard error: one JSON object a line, or readable lines on a terminal."""
+"""Write logs on standard error: one JSON object a line."""
 
 from __future__ import annotations
 
@@ -11,172 +11,93 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from queue import Queue
-from typing import Any, TextIO
+from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 
 MESSAGE_LENGTH = 1024
-"""Longest text that is logged of a message or field: names come from requests and have any length there."""
-MOST_LINES = 10_000
-"""Most lines that wait for a reader of the log that has stopped."""
-FINISH_SECONDS = 2.0
+"""Longest message that is logged: one may tell what stands in a request."""
+MOST_BYTES = 8 << 20
+"""Most that waits for a reader of the log that has stopped; what comes then is lost."""
+FINISH_MILLISECONDS = 2000
 
 
-def configure(stream: TextIO | None = None) -> None:
-    """Send every log record of the process to *stream*, standard error if none is given."""
+def configure() -> None:
+    """Send every log record of the process to standard error."""
     global _lines
-    handler: logging.Handler = logging.StreamHandler(stream)
-    readable = (stream or sys.stderr).isatty()
-    if stream is None and not readable:
-        _lines = LineWriter(sys.stderr.fileno())
-        handler = _LineHandler(_lines)
-    handler.setFormatter(ReadableFormatter() if readable else JSONFormatter())
+    _lines = LineWriter(sys.stderr.fileno())
     root = logging.getLogger()
-    root.handlers[:] = [handler]
+    root.handlers[:] = [_LineHandler()]
     root.setLevel(logging.INFO)
     for noisy in ("asyncio", "urllib3"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
     logging.captureWarnings(True)
     logging.raiseExceptions = False
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    logging._srcfile = None  # documented way to skip the search for the caller
 
 
 def log_fields(logger: logging.Logger, level: int, message: str, fields: Mapping[str, Any]) -> None:
-    """Log *message* with *fields* beside it; values are strings, numbers, booleans or lists of strings."""
+    """Log *message* with *fields*: strings, numbers, booleans or lists of strings."""
     if _lines is None:
         logger.log(level, "%s", message, extra={"fields": fields})
     elif logger.isEnabledFor(level):  # a record of logging costs more than the line
-        _lines.write(_json_line(time.time(), logging.getLevelName(level).lower(), message, fields))
+        _lines.write(_json_line(time.time(), logging.getLevelName(level), message, fields))
 
 
 class LineWriter:
-    """Write lines to the file *number*: each in one write, in order, and without waiting for whoever reads them.
+    """Write lines to the file *number*: each whole and in order, without a wait for their reader.
 
-    What cannot be written at once is written by a thread, which `write` waits for only where MOST_LINES wait already.
+    What cannot be written at once is written with the next line, or at the end of the process.
     """
 
     def __init__(self, number: int) -> None:
         self._number = number
         self._lock = threading.Lock()
-        self._late: Queue[bytes] = Queue(MOST_LINES)
+        self._late = bytearray()
         self._ready = select.poll()
         self._ready.register(number, select.POLLOUT)
-        self._thread: threading.Thread | None = None
+        atexit.register(self._write_late, FINISH_MILLISECONDS)
 
     def write(self, line: bytes) -> None:
         """Write a line, whose end is added."""
-        line += b"\n"
         with self._lock:
-            is_free = not self._late.unfinished_tasks
-            # a pipe that is ready takes PIPE_BUF bytes, and all of them at once
-            if is_free and len(line) <= select.PIPE_BUF and self._ready.poll(0):
-                self._put(line)
-                return
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._write_late, name="log", daemon=True)
-                self._thread.start()
-                atexit.register(self._finish)
-            self._late.put(line)
+            if len(self._late) < MOST_BYTES:
+                self._late += line + b"\n"
+            self._write_late(0)
 
-    def _write_late(self) -> None:
-        while True:
-            self._put(self._late.get())
-            self._late.task_done()
-
-    def _put(self, line: bytes) -> None:
-        try:  # contextlib.suppress takes as long as a write
-            while line:
-                line = line[os.write(self._number, line) :]
+    def _write_late(self, milliseconds: int) -> None:
+        try:  # a pipe that is ready takes PIPE_BUF bytes, and all of them at once
+            while self._late and self._ready.poll(milliseconds):
+                del self._late[: os.write(self._number, self._late[: select.PIPE_BUF])]
         except OSError:  # nobody reads it any more
-            pass
-
-    def _finish(self) -> None:
-        """Give what waits a moment to be written."""
-        deadline = time.monotonic() + FINISH_SECONDS
-        while self._late.unfinished_tasks and time.monotonic() < deadline:
-            time.sleep(0.01)
+            self._late.clear()
 
 
 _lines: LineWriter | None = None
-"""Where lines go, unless a person reads them, or a test."""
+"""Where lines go, unless a test reads records."""
 
 
 class _LineHandler(logging.Handler):
-    def __init__(self, lines: LineWriter) -> None:
-        super().__init__()
-        self._lines = lines
-
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.write(self.format(record).encode("utf-8", "replace"))
+        error = logging.Formatter().formatException(record.exc_info) if record.exc_info else ""
+        message = record.getMessage()
+        if _lines:
+            _lines.write(_json_line(record.created, record.levelname, message, {}, error))
 
 
 def _json_line(
     created: float, level: str, message: str, fields: Mapping[str, Any], error: str = ""
 ) -> bytes:
+    written = datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds")
     line: dict[str, Any] = {
-        "time": _time(created),
-        "level": level,
+        "time": written.replace("+00:00", "Z"),
+        "level": level.lower(),
         "message": message[:MESSAGE_LENGTH],
         **fields,
     }
-    for name, value in fields.items():
-        if value.__class__ is str and len(value) > MESSAGE_LENGTH:
-            line[name] = value[:MESSAGE_LENGTH]
     if error:
         line["error"] = error
     try:
         return orjson.dumps(line)
     except TypeError:  # lone surrogates, integers beyond 64 bits
         return json.dumps(line).encode()
-
-
-_today = (0, "")
-
-
-def _time(created: float) -> str:
-    """Write a time as RFC 3339 does; the date and the second are written once a second."""
-    global _today
-    second, text = _today
-    if second != int(created):
-        second = int(created)
-        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        _today = second, text
-    return f"{text}.{int((created - second) * 1000):03d}Z"
-
-
-class JSONFormatter(logging.Formatter):
-    """Write a record as one JSON object: time (RFC 3339), level, message, the fields, and the traceback as ``error``."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
-        error = self.formatException(record.exc_info) if record.exc_info else ""
-        fields = getattr(record, "fields", {})
-        return _json_line(
-            record.created, record.levelname.lower(), record.getMessage(), fields, error
-        ).decode()
-
-
-class ReadableFormatter(logging.Formatter):
-    """Write a record for people: ``12:00:01 info  injected  namespace=ml name=train-0 …``; control characters are escaped."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and the traceback below it."""
-        parts = [
-            time.strftime("%H:%M:%S", time.localtime(record.created)),
-            f"{record.levelname.lower():<7}",
-        ]
-        parts.append(_printable(record.getMessage()))
-        for name, value in getattr(record, "fields", {}).items():
-            if value not in ("", [], None):
-                text = ",".join(value) if isinstance(value, list) else str(value)
-                parts.append(f"{name}={_printable(text)}")
-        line = " ".join(parts)
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
-
-
-def _printable(text: str) -> str:
-    return "".join(
-        char if char.isprintable() else repr(char)[1:-1] for char in text[:MESSAGE_LENGTH]
-    )

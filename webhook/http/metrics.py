@@ -1,40 +1,31 @@
-"""Hold what both processes' metrics have in common; no pod, job or namespace names as labels.
-
-What is counted is plain numbers. prometheus_client is loaded by the first scrape, which shows them: its import takes a tenth of the
-start.
-"""
+"""Count, and write what was counted as Prometheus reads it; no label names a pod or a namespace."""
 
 from __future__ import annotations
 
+import json
+import os
 import threading
+import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from pathlib import Path
 
 from webhook import __version__
 
-if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry, Metric
-
-
-class Collector(Protocol):
-    """Show what was counted, as prometheus_client's own collectors do."""
-
-    def collect(self) -> Iterable[Metric]:
-        """Return it as it stands now."""
-
-
-_C = TypeVar("_C", bound=Collector)
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Numbers:
-    """Hold a counter or a gauge: a number for each combination of *labels*; any thread may change it."""
+    """Hold a number for each combination of *labels*; any thread may change it.
 
-    def __init__(self, kind: str, name: str, text: str, labels: Sequence[str]) -> None:
-        self._kind, self._name, self._text, self._labels = kind, name, text, tuple(labels)
+    *kind* is ``counter`` or ``gauge``; the name of a counter gets ``_total`` where it is shown.
+    """
+
+    def __init__(self, kind: str, name: str, text: str, labels: Sequence[str] = ()) -> None:
+        self.kind, self.text, self.labels = kind, text, tuple(labels)
+        self.name = f"{name}_total" if kind == "counter" else name
         self._lock = threading.Lock()
         self._numbers: dict[tuple[str, ...], float] = {} if labels else {(): 0.0}
         self._functions: dict[tuple[str, ...], Callable[[], float]] = {}
@@ -54,76 +45,61 @@ class Numbers:
         with self._lock:
             self._functions[labels] = function
 
-    def collect(self) -> Iterator[Metric]:
+    def samples(self) -> Iterator[str]:
         """Yield the numbers as they are now."""
         with self._lock:
             numbers, functions = dict(self._numbers), dict(self._functions)
-        asked = {labels: float(function()) for labels, function in functions.items()}
-        yield family(self._kind, self._name, self._text, self._labels, {**numbers, **asked}.items())
+        numbers |= {labels: function() for labels, function in functions.items()}
+        for values, number in numbers.items():
+            pairs = [
+                f"{label}={json.dumps(value)}"
+                for label, value in zip(self.labels, values, strict=True)
+            ]
+            shown = "{" + ",".join(pairs) + "}" if pairs else ""
+            yield f"{self.name}{shown} {float(number)}"
 
 
 class Histogram:
     """Count seconds by how long they are; *bounds* are upper ones. Any thread may count."""
 
+    kind = "histogram"
+    labels = ()
+
     def __init__(self, name: str, text: str, bounds: Sequence[float]) -> None:
-        self._name, self._text, self._bounds = name, text, bounds
+        self.name, self.text, self._bounds = name, text, bounds
         self._lock = threading.Lock()
-        self._slower = [0] * (
-            len(bounds) + 1
-        )  # how many took as long as each bound, and no less than the one before
+        self._counts = [0] * (len(bounds) + 1)  # of each bucket, without those below it
         self._seconds = 0.0
 
     def observe(self, seconds: float) -> None:
         """Count one."""
         with self._lock:
-            self._slower[bisect_left(self._bounds, seconds)] += 1
+            self._counts[bisect_left(self._bounds, seconds)] += 1
             self._seconds += seconds
 
-    def collect(self) -> Iterator[Metric]:
+    def samples(self) -> Iterator[str]:
         """Yield the buckets as they are now."""
-        from prometheus_client.core import HistogramMetricFamily
-        from prometheus_client.utils import floatToGoString
-
         with self._lock:
-            slower, total = [*self._slower], self._seconds
-        buckets = zip(
-            (*map(floatToGoString, self._bounds), "+Inf"), accumulate(slower), strict=True
-        )
-        yield HistogramMetricFamily(
-            self._name,
-            self._text,
-            buckets=[(bound, float(number)) for bound, number in buckets],
-            sum_value=total,
-        )
-
-
-def family(
-    kind: str,
-    name: str,
-    text: str,
-    labels: Sequence[str],
-    numbers: Iterable[tuple[tuple[str, ...], float]],
-) -> Metric:
-    """Return a counter or gauge as prometheus_client's own would be shown."""
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-    found = (CounterMetricFamily if kind == "counter" else GaugeMetricFamily)(
-        name, text, labels=labels
-    )
-    for values, number in numbers:
-        found.add_metric(values, number)
-    return found
+            counts, seconds = list(accumulate(self._counts)), self._seconds
+        for bound, count in zip([*map(float, self._bounds), "+Inf"], counts, strict=True):
+            yield f'{self.name}_bucket{{le="{bound}"}} {count}'
+        yield f"{self.name}_count {counts[-1]}"
+        yield f"{self.name}_sum {seconds}"
 
 
 class Metrics:
-    """Register metrics, among them those that both processes have; *certificate_help* explains the certificate's end.
+    """Register metrics; *certificate_help* explains the certificate's end.
 
     ``watch_restarts``: watches that began again, by resource and reason: ``("pods", "expired")``.
     """
 
     def __init__(self, certificate_help: str) -> None:
-        self._collectors: list[Collector] = []
+        self.registered: list[Numbers | Histogram] = []
         self.gauge("fabric_injector_build_info", "Always 1.", "version").set(1, __version__)
+        memory = self.gauge("process_resident_memory_bytes", "Resident memory.")
+        memory.ask(_resident_bytes)
+        cpu = self.counter("process_cpu_seconds", "Processor time, user and system.")
+        cpu.ask(time.process_time)
         self.watch_restarts = self.counter(
             "fabric_injector_watch_restarts",
             "Watches of the API server that began anew.",
@@ -134,34 +110,34 @@ class Metrics:
             "fabric_injector_certificate_not_after_timestamp_seconds", certificate_help, "kind"
         )
 
-    @cached_property
-    def registry(self) -> CollectorRegistry:
-        """Return all of them in a registry of prometheus_client's."""
-        from prometheus_client import CollectorRegistry, ProcessCollector
-
-        registry = CollectorRegistry()
-        ProcessCollector(namespace="", registry=registry)
-        for collector in self._collectors:
-            registry.register(collector)
-        return registry
-
     def counter(self, name: str, text: str, *labels: str) -> Numbers:
         """Register a counter; *name* is without the ``_total`` that a scrape shows."""
-        return self.register(Numbers("counter", name, text, labels))
+        self.registered.append(made := Numbers("counter", name, text, labels))
+        return made
 
     def gauge(self, name: str, text: str, *labels: str) -> Numbers:
         """Register a gauge."""
-        return self.register(Numbers("gauge", name, text, labels))
+        self.registered.append(made := Numbers("gauge", name, text, labels))
+        return made
 
     def histogram(self, name: str, text: str, bounds: Sequence[float]) -> Histogram:
         """Register a histogram; *bounds* are upper ones, in seconds."""
-        return self.register(Histogram(name, text, bounds))
+        self.registered.append(made := Histogram(name, text, bounds))
+        return made
 
     def certificate_ends(self, kind: str, not_after: datetime) -> None:
         """Record when a certificate ends: ``authority`` or ``serving``."""
         self._not_after.set(not_after.timestamp(), kind)
 
-    def register(self, collector: _C) -> _C:
-        """Have a scrape show what *collector* counts."""
-        self._collectors.append(collector)
-        return collector
+    def written(self) -> bytes:
+        """Return what a scrape gets."""
+        lines = []
+        for each in self.registered:
+            lines += [f"# HELP {each.name} {each.text}", f"# TYPE {each.name} {each.kind}"]
+            lines += each.samples()
+        return "\n".join([*lines, ""]).encode()
+
+
+def _resident_bytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import NamedTuple
 
 from webhook.core.errors import InputError, MalformedReview, Unavailable
 
-RETRY_AFTER_SECONDS = "1"
-"""A 503 with Retry-After is asked again by the API server, within its own deadline; one without it is final."""
+JSON = {"Content-Type": "application/json"}
+
+log = logging.getLogger(__name__)
+
+
+class Response(NamedTuple):
+    """Hold an answer."""
+
+    status: int
+    content: bytes
+    headers: Mapping[str, str] = JSON
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Describe an answer that holds no decision: *code* for the client, *reason* for the metric, *message* for people."""
+    """Describe an answer that holds no decision.
+
+    *code* is for the client, *reason* for the metric, *message* for people.
+    """
 
     code: int
     reason: str
@@ -27,16 +42,12 @@ class Refusal:
         return "error" if self.code == HTTPStatus.INTERNAL_SERVER_ERROR else "refused"
 
     @property
-    def headers(self) -> dict[str, str]:
-        """Return the headers that belong to the answer."""
-        headers = {"Content-Type": "application/json", **self.extra_headers}
-        if self.code == HTTPStatus.SERVICE_UNAVAILABLE:
-            headers["Retry-After"] = RETRY_AFTER_SECONDS
-        return headers
+    def response(self) -> Response:
+        """Return a Kubernetes ``Status``, whose message the API server shows to the user.
 
-    @property
-    def body(self) -> bytes:
-        """Return a Kubernetes ``Status``: the API server shows its message to the user."""
+        It asks again after a 503 that has Retry-After.
+        """
+        again = {"Retry-After": "1"} if self.code == HTTPStatus.SERVICE_UNAVAILABLE else {}
         status = {
             "apiVersion": "v1",
             "kind": "Status",
@@ -45,7 +56,8 @@ class Refusal:
             "reason": HTTPStatus(self.code).phrase.replace(" ", ""),
             "code": self.code,
         }
-        return json.dumps(status).encode()
+        headers = {**JSON, **again, **self.extra_headers}
+        return Response(self.code, json.dumps(status).encode(), headers)
 
 
 TOO_SLOW = Refusal(408, "too-slow", "the request body did not arrive in time")
@@ -54,16 +66,11 @@ TOO_DEEP = Refusal(400, "too-deep", "the request body is nested too deeply")
 STRANGER = Refusal(
     403,
     "client-name",
-    "the client certificate carries no allowed name; the log of fabric-injector says which it carries",
+    "the client certificate carries no allowed name; the log of fabric-injector says which it has",
 )
 INTERNAL = Refusal(500, "internal", "internal error; the log of fabric-injector has the details")
 OVERLOADED = Refusal(503, "overloaded", "too many requests are waiting; ask again")
 NO_MEMORY = Refusal(503, "no-memory", "not enough memory for this request now; ask again")
-UNAVAILABLE = Refusal(
-    503,
-    "unavailable",
-    "the cluster cannot be asked; ask again; the log of fabric-injector says why",
-)
 STARTING = Refusal(503, "starting", "not ready yet, /readyz says why; ask again")
 
 
@@ -75,8 +82,19 @@ class Refused(Exception):
         self.refusal = Refusal(code, reason, message)
 
 
-def refusal_for(error: BaseException) -> Refusal:
-    """Map an exception to the answer that it means; any that is not raised on purpose is INTERNAL."""
+def misdirected(path: str, method: str, own_path: str, what: str) -> Refusal | None:
+    """Refuse all but a POST to *own_path*; *what* is to be sent there."""
+    if path != own_path:
+        message = f"{path[:100]} is not found; POST {what} to {own_path}"
+        return Refusal(404, "not-found", message)
+    if method != "POST":
+        message = f"the method {method} is not answered: POST {what}"
+        return Refusal(405, "method-not-allowed", message, {"Allow": "POST"})
+    return None
+
+
+def refusal_for(error: Exception) -> Refusal:
+    """Map an exception to its answer; log one that is not raised on purpose."""
     match error:
         case Refused():
             return error.refusal
@@ -90,4 +108,5 @@ def refusal_for(error: BaseException) -> Refusal:
             return TOO_DEEP
         case MemoryError():
             return NO_MEMORY
+    log.error("internal error", exc_info=error)
     return INTERNAL

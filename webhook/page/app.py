@@ -9,9 +9,9 @@ from flask import Flask, Response, request
 
 from webhook.core.model import Object
 from webhook.dry_run import DryRun, render_json, render_page
-from webhook.http.loopback_app import body_text, make_loopback_app
 from webhook.http.refusal import Refused
 from webhook.page import INDEX, SAMPLES, Asset, read_page
+from webhook.page.loopback_app import body_text, make_loopback_app
 
 MOST_BYTES = 3 << 20
 """Of a manifest."""

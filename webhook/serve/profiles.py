@@ -1,9 +1,10 @@
-"""Keep the profiles in force as their file, or the objects of the cluster, say; log each change and each fault."""
+"""Keep the profiles in force as their file, or the objects of the cluster, say; log each change."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,31 +19,19 @@ if TYPE_CHECKING:
     from webhook.world.cluster import Cluster
     from webhook.world.profile_objects import ProfileObjects
 
+Source: TypeAlias = "FollowedFile[ClusterSettings] | FollowedFile[Profiles] | ProfileObjects"
+
 log = logging.getLogger(__name__)
 
 
-ProfilesSource: TypeAlias = "FollowedFile[Profiles] | ProfileObjects"
-
-
 def follow_file(
-    path: Path, in_force: ActiveProfiles, metrics: WebhookMetrics, *, configured: bool
-) -> ProfilesSource:
+    path: Path, active: ActiveProfiles, metrics: WebhookMetrics, *, configured: bool
+) -> Source:
     """Read the profiles file, to be followed once started.
 
-    *configured*: the settings of the whole cluster stand in a file of their own. Raises ProfilesError
-    or InputError where the file cannot be used.
+    *configured*: the settings of the whole cluster stand in a file of their own. Raises
+    ProfilesError or InputError where the file cannot be used.
     """
-
-    def put(profiles: Profiles) -> None:
-        in_force.put(profiles=profiles.profiles, settings=None if configured else profiles.settings)
-
-    def reloaded(profiles: Profiles) -> None:
-        put(profiles)
-        _log_reload(profiles.profiles, metrics)
-
-    def broken(error: WebhookError) -> None:
-        metrics.profiles_reloads.add("error")
-        _log_faults("profiles not reloaded, the last good ones stay", path, error)
 
     def parse(content: bytes) -> Profiles:
         profiles = parse_profiles(content)
@@ -51,25 +40,37 @@ def follow_file(
             raise InputError(f"{path}: {given}: {advice}")
         return profiles
 
+    def put(profiles: Profiles) -> None:
+        active.put(profiles=profiles.profiles, settings=None if configured else profiles.settings)
+
+    def reloaded(profiles: Profiles) -> None:
+        put(profiles)
+        _log_reload(metrics, profiles.profiles)
+
+    broken = partial(_log_fault, f"profiles not reloaded, the last good ones stay: {path}", metrics)
     source = FollowedFile(path, parse=parse, on_reload=reloaded, on_error=broken)
     put(source.current())
     return source
 
 
 def follow_configuration(
-    path: Path, in_force: ActiveProfiles, metrics: WebhookMetrics
+    path: Path, active: ActiveProfiles, metrics: WebhookMetrics
 ) -> FollowedFile[ClusterSettings]:
-    """Read the configuration file, to be followed once started; the defaults hold while it is absent.
+    """Read the configuration file, to be followed once started; the defaults hold without one.
 
     Raises InputError where it cannot be used.
     """
+
+    def put(settings: ClusterSettings) -> None:
+        active.put(settings=settings)
+
     try:
-        source = configuration_file(path, on_reload=lambda found: in_force.put(settings=found))
+        source = configuration_file(path, on_read=put)
     except ProfilesError as error:
         faults = "\n".join(f"{path}: {fault}" for fault in error.problems)
         raise InputError(f"the configuration cannot be used\n{faults}") from None
-    in_force.put(settings=source.current())
-    log.info("configuration read: %s%s", path, _default(source.current()))
+    put(source.current())
+    _log_read(path, source.current())
     metrics.faulty.ask(source.faulty, "configuration")
     return source
 
@@ -79,17 +80,13 @@ def configuration_file(
     *,
     absent: ClusterSettings = ClusterSettings(),  # noqa: B008  # frozen
     at_first: ClusterSettings | None = None,
-    verb: str = "reloaded",
-    on_reload: Callable[[ClusterSettings], None] = lambda _: None,
+    on_read: Callable[[ClusterSettings], None] = lambda _: None,
 ) -> FollowedFile[ClusterSettings]:
-    """Make what reads the configuration file, as ``FollowedFile`` does; the log calls that *verb*."""
+    """Make what reads the configuration file, as FollowedFile does."""
 
-    def reloaded(settings: ClusterSettings) -> None:
-        on_reload(settings)
-        log.info("configuration %s: %s%s", verb, path, _default(settings))
-
-    def broken(error: WebhookError) -> None:
-        _log_faults(f"configuration not {verb}, the last good one stays", path, error)
+    def read(settings: ClusterSettings) -> None:
+        on_read(settings)
+        _log_read(path, settings)
 
     return FollowedFile(
         path,
@@ -97,29 +94,20 @@ def configuration_file(
         title="configuration file",
         absent=absent,
         at_first=at_first,
-        on_reload=reloaded,
-        on_error=broken,
+        on_reload=read,
+        on_error=partial(
+            _log_fault, f"configuration not reloaded, the last good one stays: {path}", None
+        ),
     )
 
 
-def _default(settings: ClusterSettings) -> str:
-    is_default = settings == ClusterSettings()
-    return ", which is absent or says nothing: the defaults hold" if is_default else ""
-
-
-def follow_objects(
-    cluster: Cluster, in_force: ActiveProfiles, metrics: WebhookMetrics
-) -> ProfilesSource:
+def follow_objects(cluster: Cluster, active: ActiveProfiles, metrics: WebhookMetrics) -> Source:
     """Make what follows the FabricProfiles of *cluster* once started."""
     from webhook.world.profile_objects import DEFINITION_TITLE
 
     def reloaded(profiles: Mapping[str, Profile]) -> None:
-        in_force.put(profiles=profiles)
-        _log_reload(profiles, metrics)
-
-    def broken(error: WebhookError) -> None:
-        metrics.profiles_reloads.add("error")
-        log.error("profiles not reloaded: %s", error)
+        active.put(profiles=profiles)
+        _log_reload(metrics, profiles)
 
     def installed(is_installed: bool) -> None:
         if is_installed:
@@ -127,14 +115,23 @@ def follow_objects(
         else:
             log.warning("%s is not installed: there are no profiles until it is", DEFINITION_TITLE)
 
+    broken = partial(_log_fault, "profiles not reloaded", metrics)
     return cluster.follow_profiles(on_reload=reloaded, on_error=broken, on_installed=installed)
 
 
-def _log_faults(what: str, path: Path, error: WebhookError) -> None:
+def _log_read(path: Path, settings: ClusterSettings) -> None:
+    is_default = settings == ClusterSettings()
+    told = ", which is absent or says nothing: the defaults hold" if is_default else ""
+    log.info("configuration read: %s%s", path, told)
+
+
+def _log_fault(what: str, metrics: WebhookMetrics | None, error: WebhookError) -> None:
+    if metrics:
+        metrics.profiles_reloads.add("error")
     for fault in error.problems if isinstance(error, ProfilesError) else (error,):
-        log.error("%s: %s: %s", what, path, fault)
+        log.error("%s: %s", what, fault)
 
 
-def _log_reload(profiles: Mapping[str, Profile], metrics: WebhookMetrics) -> None:
+def _log_reload(metrics: WebhookMetrics, profiles: Mapping[str, Profile]) -> None:
     metrics.profiles_reloads.add("success")
     log.info("profiles reloaded: %s", ", ".join(profiles) or "none")

@@ -1,57 +1,75 @@
-"""Run the webhook: prepare profiles, cluster, certificate and sockets from the settings, and serve."""
+"""Run the webhook: prepare what is served from the settings, and serve it until SIGTERM."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
+import gc
+import logging
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
+
+import uvloop
 
 from certs.handshake import CertificateError, Requirements
 from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.core.errors import InputError
-from webhook.core.model import World
-from webhook.core.profiles import ClusterSettings
-from webhook.core.review import answer_review
 from webhook.http import logs
-from webhook.http.health import Readiness
-from webhook.http.listener import ListenAddress, bind
-from webhook.serve.admission import WorldInTime
-from webhook.serve.certificate import CertificateWatch, TrustWatch
-from webhook.serve.claims import ClaimsWatch
+from webhook.http.health import Health, stop_asked
+from webhook.http.listener import ListenAddress, Listener, bind
+from webhook.serve import profiles as sources
+from webhook.serve.admission import Admission
 from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
-from webhook.serve.periodic import Periodic
-from webhook.serve.process import Service, serve
-from webhook.serve.profiles import (
-    ProfilesSource,
-    follow_configuration,
-    follow_file,
-    follow_objects,
+from webhook.serve.watches import (
+    CertificateWatch,
+    ClaimsWatch,
+    TrustWatch,
+    Watch,
+    follow,
 )
 from webhook.world.active_profiles import ActiveProfiles
-from webhook.world.followed_file import FollowedFile
 
 if TYPE_CHECKING:
     from webhook.world.cluster import Cluster
     from webhook.world.objects import ObjectsWorld
+
+CONNECTIONS = 450
+"""Two thirds of them may come from one address: as many as an API server may have under way."""
+LOCAL_CONNECTIONS = 100
+"""Of each other port."""
+YOUNG_OBJECTS = 20_000
+"""After so many new objects Python looks for cycles: a review makes a thousand for a moment."""
+SWITCH_SECONDS = 0.0001
+"""How long admission waits for the interpreter that a dry run has: with Python's 5 ms it would not
+keep up with 300 requests a second."""
+MOST_DRAIN_SECONDS = 25.0
+"""How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""
+LINGER_SECONDS = 1.0
+GRACE_SECONDS = 3.0
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
     """Hold the settings of ``fabric-injector serve``.
 
-    *profiles* None: the objects of the cluster. *configuration* None: the defaults, or what the profiles file says. *objects*: files in
-    place of a cluster, which need *profiles*. *tls_dir* None: a throw-away certificate, for tests and demos. *image*: this program's,
-    as nodes pull it. *quiet_seconds* and *client_names*: as in ``process.Service``.
+    *profiles* None: the objects of the cluster. *configuration* None: the defaults, or what the
+    profiles file says. *objects*: files in place of a cluster, which need *profiles*. *tls_dir*
+    None: a throw-away certificate. *client_names*: as in Listener. *image*: this program's, as
+    nodes pull it. *quiet_seconds*: after SIGTERM the process ends once no request has come for so
+    long; a Service sends new connections for a while.
     """
 
     profiles: Path | None
@@ -75,112 +93,133 @@ MakeCluster: TypeAlias = "Callable[[Callable[[str, str], None]], Cluster]"
 def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
     """Serve until SIGTERM or SIGINT; *make_cluster* is asked where no files stand for a cluster.
 
-    Raises ProfilesError with all faults of the profiles, InputError for anything else that keeps the server from starting.
+    Raises ProfilesError with all faults of the profiles, InputError for anything else that keeps
+    the server from starting.
     """
     logs.configure()
     metrics = WebhookMetrics()
-    watches: list[Periodic] = []
-
-    def changed(_: object) -> None:
-        for watch in watches:
-            watch.wake()
-
     claims_problem = CLAIMS_OF_A_FILE if settings.profiles else ""
-    in_force = ActiveProfiles(
-        own_image=settings.image, claims_problem=claims_problem, on_change=changed
-    )
-    followed: list[FollowedFile[ClusterSettings]] = []
-    if settings.configuration:
-        followed.append(follow_configuration(settings.configuration, in_force, metrics))
-    file = None
-    if settings.profiles:
-        file = follow_file(settings.profiles, in_force, metrics, configured=bool(followed))
+    active = ActiveProfiles(own_image=settings.image, claims_problem=claims_problem)
     with ExitStack() as stack:
-        sockets = [
-            stack.enter_context(contextlib.closing(bind(address)))
-            for address in (settings.listen, settings.dry_run_listen, settings.metrics_listen)
-        ]
+        followed = _read_files(settings, active, metrics)
+        addresses = (settings.listen, settings.dry_run_listen, settings.metrics_listen)
+        sockets = [stack.enter_context(closing(bind(address))) for address in addresses]
         directory = settings.tls_dir or stack.enter_context(_throwaway())
-        certificate = _load_certificate(directory, settings.handshake)
-        cluster = None if settings.objects else make_cluster(metrics.watch_restarts.add)
-        world = stack.enter_context(_world(settings, cluster))
-        profiles = file or _objects(cluster, in_force, metrics)
-        metrics.faulty.ask(profiles.faulty, "profiles")
-        loaded = CertificateWatch(certificate, metrics)
-        watches.append(loaded)
-        problems = {"certificate": loaded.problem}
-        if cluster:
+        certificate = _load(directory, settings.handshake)
+        watches: list[Watch] = [CertificateWatch(certificate, metrics)]
+        cluster = None
+        if not settings.objects:
+            cluster = stack.enter_context(_watched(make_cluster(metrics.watch_restarts.add)))
             ask = partial(cluster.webhook_configuration, settings.webhook_configuration)
-            trust = TrustWatch(ask, certificate)
-            watches.append(trust)
-            problems["ca-bundle"] = trust.problem
-        if cluster and not file:
-            watches.append(ClaimsWatch(cluster.serves_claims, in_force))
-        followers: list[FollowedFile[ClusterSettings] | ProfilesSource | Periodic]
-        followers = [*followed, profiles, *watches]
-        for each in followers:
+            watches.append(TrustWatch(ask, certificate))
+        if cluster and not settings.profiles:
+            watches.append(ClaimsWatch(cluster.serves_claims, active))
+            followed.append(sources.follow_objects(cluster, active, metrics))
+        world = cluster or _objects(settings.objects)
+        profiles = followed[-1]
+        metrics.faulty.ask(profiles.faulty, "profiles")
+        for each in followed:
             each.start()
             stack.callback(each.stop)
-        cached = cluster.cached if cluster else world
-
-        def in_time(came_at: float) -> World:
-            return cast("World", WorldInTime(world, came_at))
+        stopped = threading.Event()
+        stack.callback(stopped.set)
+        threading.Thread(target=follow, args=(watches, stopped), name="look", daemon=True).start()
 
         def checks() -> Mapping[str, str]:
-            found = {name: problem() for name, problem in problems.items()}
+            found = {watch.check: watch.problem() for watch in watches if watch.check}
             return {**profiles.checks(), **found, **world.checks()}
 
-        service = Service(
-            admit=lambda body, came_at: answer_review(body, in_force.current(), in_time(came_at)),
-            admit_cached=lambda body: answer_review(body, in_force.current(), cached),
-            dry_runs=DryRuns(sockets[1], in_force.current, lambda: in_time(time.monotonic())),
-            readiness=Readiness(checks),
-            certificate=certificate,
-            metrics=metrics,
-            client_names=settings.client_names,
-            quiet_seconds=settings.quiet_seconds,
-            announcement={} if settings.tls_dir else {"ca": str(directory / "ca.crt")},
+        health = Health(checks, metrics)
+        cached = cluster.cached if cluster else world
+        reviews = Admission(active.current, world, cached, metrics, health.starting)
+        dry_runs = DryRuns(active.current, world)
+        stack.callback(reviews.stop)
+        stack.callback(dry_runs.stop)
+        admission = Listener(
+            sockets[0],
+            reviews,
+            connections=CONNECTIONS,
+            context=lambda: certificate.context,
+            names=settings.client_names,
+            on_dropped=metrics.dropped.add,
         )
-        serve(service, sockets[0], sockets[2])
+        metrics.in_flight.ask(lambda: admission.in_flight)
+        local = [
+            Listener(sock, endpoint, connections=LOCAL_CONNECTIONS)
+            for sock, endpoint in zip(sockets[1:], (dry_runs, health), strict=True)
+        ]
+        gc.collect()
+        gc.freeze()  # what is loaded now stays: no collection needs to look through it
+        gc.set_threshold(YOUNG_OBJECTS)
+        sys.setswitchinterval(SWITCH_SECONDS)
+        told = {} if settings.tls_dir else {"ca": str(directory / "ca.crt")}
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve([admission, *local], health, settings.quiet_seconds, told))
 
 
-def _load_certificate(directory: Path, handshake: Requirements) -> ServingCertificate:
+def _read_files(
+    settings: WebhookSettings, active: ActiveProfiles, metrics: WebhookMetrics
+) -> list[sources.Source]:
+    """Read the files of the Configuration and of profiles, which are to be followed."""
+    found: list[sources.Source] = []
+    if settings.configuration:
+        found.append(sources.follow_configuration(settings.configuration, active, metrics))
+    if settings.profiles:
+        is_configured = bool(settings.configuration)
+        path = settings.profiles
+        found.append(sources.follow_file(path, active, metrics, configured=is_configured))
+    return found
+
+
+def _load(directory: Path, handshake: Requirements) -> ServingCertificate:
     try:
         return ServingCertificate(directory, handshake)
     except CertificateError as error:
         raise InputError(str(error)) from None
 
 
-@contextlib.contextmanager
+@contextmanager
 def _throwaway() -> Iterator[Path]:
-    """Make a certificate in another process: the cryptography library costs 8 MB, and is needed this once."""
-    import tempfile
-
+    """Make a certificate in another process: the cryptography library would cost 8 MB here."""
     with tempfile.TemporaryDirectory(prefix="fabric-injector-") as directory:
         subprocess.run([sys.executable, "-m", "certs.throwaway", directory], check=True)
         yield Path(directory)
 
 
-def _objects(
-    cluster: Cluster | None, in_force: ActiveProfiles, metrics: WebhookMetrics
-) -> ProfilesSource:
-    if cluster is None:
-        raise InputError(
-            "files in place of a cluster need a file of profiles too: give --profiles FILE"
-        )
-    return follow_objects(cluster, in_force, metrics)
-
-
-@contextlib.contextmanager
-def _world(settings: WebhookSettings, cluster: Cluster | None) -> Iterator[Cluster | ObjectsWorld]:
-    """Give the files that stand for a cluster, else the cluster, watched from now on."""
-    if cluster is None:
-        from webhook.world.objects import ObjectsWorld, load_objects
-
-        yield ObjectsWorld(load_objects(settings.objects))
-        return
+@contextmanager
+def _watched(cluster: Cluster) -> Iterator[Cluster]:
     cluster.start()
     try:
         yield cluster
     finally:
         cluster.stop()
+
+
+def _objects(paths: tuple[Path, ...]) -> ObjectsWorld:
+    from webhook.world.objects import ObjectsWorld, load_objects
+
+    return ObjectsWorld(load_objects(paths))
+
+
+async def _serve(
+    listeners: list[Listener], health: Health, quiet_seconds: float, told: Mapping[str, str]
+) -> None:
+    """Listen until SIGTERM or SIGINT, and end so that no request fails; the log says *told* too."""
+    stop = stop_asked()
+    admission, *others = listeners
+    for listener in listeners:
+        await listener.start()
+    parts = ("admission", "dryRun", "metrics")
+    urls = {name: listener.url for name, listener in zip(parts, listeners, strict=True)}
+    logs.log_fields(log, logging.INFO, "serving", {**urls, **told})
+    await stop.wait()
+    health.draining = admission.closing = True
+    log.info("ending: not ready any more, serving on for %g quiet seconds", quiet_seconds)
+    begun = time.monotonic()
+    while time.monotonic() < begun + MOST_DRAIN_SECONDS:
+        if time.monotonic() >= max(begun, admission.requested_at) + quiet_seconds:
+            break
+        await asyncio.sleep(0.05)
+    await admission.close(linger_seconds=LINGER_SECONDS, grace_seconds=GRACE_SECONDS)
+    for listener in others:
+        await listener.close(linger_seconds=0.0, grace_seconds=0.5)

@@ -1,6 +1,8 @@
-"""Readiness and the live caBundle: what is a fault, what is none, and what nobody can know."""
+"""What is looked at again and again: the live caBundle, and whether claims are served."""
 
 import logging
+import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,10 +10,23 @@ import pytest
 
 from certs.serving import ServingCertificate
 from certs.throwaway import make_throwaway
+from tests.core.builders import profile
 from tests.fake_objects import CONFIGURATION, Cluster, FakeConnection
+from webhook.core.claim_templates import CLAIMS_UNSERVED
+from webhook.core.errors import Unavailable
+from webhook.core.profiles import ClaimRequest, ProfileClaim
 from webhook.kube.connection import RequestFailed
-from webhook.serve.certificate import TrustWatch
+from webhook.serve.watches import (
+    CLAIMS_AGAIN_SECONDS,
+    CLAIMS_SECONDS,
+    SECONDS,
+    ClaimsWatch,
+    TrustWatch,
+    Watch,
+    follow,
+)
 from webhook.world import cluster as world_cluster
+from webhook.world.active_profiles import ActiveProfiles
 
 
 class World:
@@ -54,7 +69,8 @@ def test_is_ready_before_it_is_registered(world: World) -> None:
 
 def test_names_the_entry_that_refuses(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.cluster.configure(world.authority, b"")
-    expected = "MutatingWebhookConfiguration zz-fabric-injector, webhook 1.fabric-injector.io: caBundle is empty"
+    entry = "MutatingWebhookConfiguration zz-fabric-injector, webhook 1.fabric-injector.io"
+    expected = f"{entry}: caBundle is empty"
     assert world.problem().startswith(expected)
     assert world.problem().startswith(expected)
     assert len(caplog.records) == 1
@@ -94,8 +110,53 @@ def test_keeps_what_it_found(
     assert world.problem()
 
 
-def test_asks_in_a_thread_until_it_is_stopped(world: World) -> None:
-    world.watch.start()
-    world.watch.stop()
-    world.watch._thread.join(10)
-    assert not world.watch._thread.is_alive()
+CARDS = profile(name="cards", claims=(ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),)),))
+
+
+def unknown() -> bool:
+    raise Unavailable("nobody answers")
+
+
+@pytest.mark.parametrize(
+    ("ask", "before", "problem", "seconds"),
+    [
+        (lambda: True, "", "", CLAIMS_SECONDS),
+        (lambda: False, "", CLAIMS_UNSERVED, CLAIMS_SECONDS),
+        (lambda: True, CLAIMS_UNSERVED, "", CLAIMS_SECONDS),
+        (unknown, CLAIMS_UNSERVED, CLAIMS_UNSERVED, CLAIMS_AGAIN_SECONDS),
+        (unknown, "", "", CLAIMS_AGAIN_SECONDS),
+    ],
+)
+def test_puts_beside_the_profiles_whether_claims_are_served(
+    ask: Callable[[], bool], before: str, problem: str, seconds: float
+) -> None:
+    active = ActiveProfiles(claims_problem=before)
+    active.put(profiles={"cards": CARDS})
+    assert ClaimsWatch(ask, active).look() == seconds
+    assert active.current().claims_problem == problem
+    assert active.current().profiles == {"cards": CARDS}
+
+
+def test_asks_for_no_claims_where_no_profile_has_some() -> None:
+    active = ActiveProfiles()
+    active.put(profiles={"plain": profile(name="plain")})
+    assert ClaimsWatch(unknown, active).look() == SECONDS
+
+
+def test_looks_on_whatever_a_look_raises() -> None:
+    """What is due is looked at until the process ends."""
+    stopped, looks = threading.Event(), list[str]()
+
+    class Failing(Watch):
+        def look(self) -> float:
+            looks.append("failing")
+            raise ValueError("odd")
+
+    class Last(Watch):
+        def look(self) -> float:
+            looks.append("last")
+            stopped.set()
+            return 0
+
+    follow([Failing(), Last()], stopped)
+    assert looks == ["failing", "last"]
