@@ -20,9 +20,10 @@ from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
+from webhook.diagnose import snapshot as diagnosed
 from webhook.diagnose.check import check, open_snapshot
 from webhook.diagnose.collect.collector import Collector
-from webhook.diagnose.collect.jobs import Asked, Target, read_all, read_job, read_profiles
+from webhook.diagnose.collect.jobs import Target, read_all, read_job, read_profiles
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.listing import Unread
@@ -116,13 +117,13 @@ class PageAnswers:
             spaces = collector.begin(lambda: self._held(collector, NAMESPACES, read_namespace))
             networks = collector.begin(lambda: self._held(collector, NETWORKS, define_network))
             masters = collector.begin(lambda: self._held(collector, _RANKS_ZERO, read_rank_zero))
-            read = read_profiles(collector, self._system_namespace, self._given())
+            cluster = self._cluster("")
+            read = read_profiles(cluster)
             held = Snapshot(spaces.result(), networks.result(), masters.result())
             profiles = read.profiles if read and read.profiles else Profiles()
-            notes = collector.notes()
-        document = state_document(
-            profiles, held, [f"{each.what}: {each.problem}" for each in notes]
-        )
+            notes = [f"{each.what}: {each.problem}" for each in collector.notes()]
+            notes += [f"{each.what}: {each.problem}" for each in cluster.unread()]
+        document = state_document(profiles, held, notes)
         return fit({**document, "local": {"namespace": self.namespace, "cluster": self.title}})
 
     def status(self, namespace: str | None) -> Object:
@@ -133,7 +134,7 @@ class PageAnswers:
         """
         space = self.namespace if namespace is None else namespace
         with self._told(), self._look():
-            snapshot, jobs = read_all(self._connection, self._asked(space))
+            snapshot, jobs = read_all(self._cluster(space))
             found = look_at_all(snapshot, jobs)
         return fit(
             {
@@ -158,8 +159,8 @@ class PageAnswers:
         if not name:
             raise InputError("name a job: job=NAME")
         with self._told(), self._look():
-            asked = self._asked(namespace or self.namespace)
-            found = explain(*read_job(self._connection, Target("job", name), asked))
+            cluster = self._cluster(namespace or self.namespace)
+            found = explain(*read_job(cluster, Target("job", name)))
         told = found.as_json()
         return fit(
             {
@@ -198,8 +199,9 @@ class PageAnswers:
             }
         )
 
-    def _asked(self, namespace: str) -> Asked:
-        return Asked(namespace, self._system_namespace, self._given())
+    def _cluster(self, namespace: str) -> diagnosed.Snapshot:
+        system, given = self._system_namespace, self._given()
+        return diagnosed.Snapshot(self._connection, namespace, system_namespace=system, given=given)
 
     def _given(self) -> ProfilesRead | None:
         return read_profiles_option(self._profiles)
@@ -278,7 +280,7 @@ def _job(job: JobStatus) -> Object:
     return {**told, "address": address, "first": job.first and job.first.as_json()}
 
 
-def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
+def _unread(unread: Iterable[diagnosed.Unread]) -> Iterable[Finding]:
     """Return what could not be read as `explain` tells it: all that the caller may not read in one."""
     return unread_at_once(
         [Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread]

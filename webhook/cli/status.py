@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import sys
+from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
@@ -102,13 +103,16 @@ def _look(
     output: str,
 ) -> list[JobStatus]:
     from webhook.cli.status_text import print_status
-    from webhook.diagnose.collect.jobs import Asked, read_all
+    from webhook.diagnose.collect.jobs import read_all
+    from webhook.diagnose.snapshot import Snapshot
     from webhook.diagnose.status.status import ended_jobs, look_at_all
 
     gc.disable()  # nothing that is read is garbage before the command ends
     with show_progress() as progress:
-        asked = Asked(space, system_namespace, given, progress)
-        snapshot, jobs = read_all(connection, asked)
+        cluster = Snapshot(
+            connection, space, system_namespace=system_namespace, given=given, tell=progress
+        )
+        snapshot, jobs = read_all(cluster)
         progress(f"judging {len(jobs):,} jobs")
         found = look_at_all(snapshot, jobs)
     if output == "json":
@@ -134,18 +138,19 @@ def _watch(
     """Look again and again until Ctrl-C; return what was found last."""
     from webhook.cli.status_text import print_changes, print_status
     from webhook.core.errors import Unavailable
-    from webhook.diagnose.collect.jobs import Asked, read_all
+    from webhook.diagnose.collect.jobs import read_all
+    from webhook.diagnose.snapshot import Snapshot
     from webhook.diagnose.status.status import ended_jobs, look_at_all
 
     read = None
-    asked = Asked(space, system_namespace, given)
+    look = partial(Snapshot, connection, space, system_namespace=system_namespace, given=given)
     found: list[JobStatus] = []
     shown: dict[tuple[str, str], tuple[str, ...]] = {}
     try:
         while True:
             began, problem = monotonic(), ""
             try:
-                read = read_all(connection, asked)
+                read = read_all(look())
                 found = look_at_all(*read)
             except Unavailable as error:
                 if read is None:

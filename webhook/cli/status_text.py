@@ -17,7 +17,7 @@ from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.wording import counted, listed
 
 if TYPE_CHECKING:
-    from webhook.diagnose.listing import Unread
+    from webhook.diagnose.snapshot import Unread
     from webhook.diagnose.status.status import JobStatus
 
 _HEADINGS = ("NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS")

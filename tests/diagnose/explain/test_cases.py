@@ -41,7 +41,7 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.review import decide
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
-from webhook.diagnose.listing import Unread
+from webhook.diagnose.snapshot import Unread
 
 FOLDER = Path(__file__).parent / "cases"
 STARTS: dict[str, Callable[..., Scene]] = {

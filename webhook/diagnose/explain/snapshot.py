@@ -18,7 +18,7 @@ from webhook.diagnose.explain.judgement import ReadWorld, judge_today
 from webhook.diagnose.explain.nccl_log import PodLog
 from webhook.diagnose.explain.observation import natural, seconds_since
 from webhook.diagnose.jobs import FINISHED, ObservedPod
-from webhook.diagnose.listing import Unread
+from webhook.diagnose.snapshot import Unread
 from webhook.world.view import REFUSED
 
 _NETWORK = "network "
