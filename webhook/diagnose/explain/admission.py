@@ -9,7 +9,7 @@ from dataclasses import replace
 from webhook.core import names
 from webhook.core.injection import profile
 from webhook.core.model import Decision, Outcome, Reason
-from webhook.core.reconcile.complaint import SEE_CHECK, UNPUBLISHED, why_uncalled
+from webhook.core.reconcile.complaint import UNPUBLISHED, why_uncalled
 from webhook.core.review import Verdict
 from webhook.diagnose.common import (
     CONFIGURATION_MISSING,
@@ -386,10 +386,4 @@ def _uncalled(
         return _unconfigured(pod, profile_name)
     elif not "" < since < pod.created:
         action = WEBHOOK_MISSED.action
-        if "" < snapshot.labelled.get(job.namespace, "") < pod.created:
-            action = SEE_CHECK
-            why = (
-                "was created without injection, though its namespace was labelled: "
-                "the webhook was not called, only observed, or had other profiles"
-            )
     return fail(code, pod, f"{why}; today it would get profile {profile_name}", action)

@@ -28,20 +28,19 @@ _NETWORK = "network "
 class JobSnapshot:
     """Hold the objects as the API server gave them; None for what could not be read.
 
-    *now* is the API server's time. By namespace: *labels*, *labelled* (when the profile label was
-    written, as `label_time` says), *claims* by name, names of *claim_templates*. *networks*: the
-    NetworkAttachmentDefinitions that were asked for by (namespace, name), None for one that does
-    not exist. *neighbours*: by the name of a node that offers what a pod on no node asks for, the
-    pods of all namespaces there. *unusable*: names of profiles with a fault; *not_ready*: what the
-    controller says of others, by name. *workloads*: Kueue's that have not finished, *pod_groups*:
-    Volcano's, *suspended*: jobs, *policies*: NetworkPolicies. *lease*: empty for one that does not
-    exist. *configured*: whether the MutatingWebhookConfiguration exists. *logs*: by the name of
-    each pod whose log was read; None where nobody asked for logs.
+    *now* is the API server's time. By namespace: *labels*, *claims* by name, names of
+    *claim_templates*. *networks*: the NetworkAttachmentDefinitions that were asked for by
+    (namespace, name), None for one that does not exist. *neighbours*: by the name of a node that
+    offers what a pod on no node asks for, the pods of all namespaces there. *unusable*: names of
+    profiles with a fault; *not_ready*: what the controller says of others, by name. *workloads*:
+    Kueue's that have not finished, *pod_groups*: Volcano's, *suspended*: jobs, *policies*:
+    NetworkPolicies. *lease*: empty for one that does not exist. *configured*: whether the
+    MutatingWebhookConfiguration exists. *logs*: by the name of each pod whose log was read; None
+    where nobody asked for logs.
     """
 
     now: datetime
     labels: Mapping[str, Mapping[str, str]] | None = None
-    labelled: Mapping[str, str] = field(default_factory=dict)
     events: tuple[Object, ...] | None = None
     nodes: tuple[NodeOffer, ...] | None = None
     neighbours: Mapping[str, tuple[Object, ...]] | None = field(default_factory=dict)
@@ -166,22 +165,6 @@ class ObservedJob:
     def warnings(self) -> tuple[Object, ...]:
         """Return its Events; none where they cannot be read."""
         return self.events or ()
-
-
-def label_time(namespace: Object) -> str:
-    """Return when the namespace's profile label was last written; empty where that is not known.
-
-    Source: metadata.managedFields. One who applies a label that is there already owns it too, at
-    the time of its own last change: of several times none is trusted.
-    """
-    times = {
-        str(entry["time"])
-        for entry in namespace["metadata"].get("managedFields") or ()
-        if f"f:{names.PROFILE}"
-        in (((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:labels") or {})
-        and entry.get("time")
-    }
-    return times.pop() if len(times) == 1 else ""
 
 
 def owners_of(pods: Iterable[Object], owner: str = "") -> frozenset[str]:
