@@ -18,9 +18,8 @@ from webhook.core.workloads.systems import STATEFUL_POD
 from webhook.diagnose.collect.logs import read_logs
 from webhook.diagnose.explain import queues
 from webhook.diagnose.explain.judge import observe_job
-from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.scheduling import nodes_to_read
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, owners_of
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, networks_to_read, owners_of
 from webhook.diagnose.jobs import NAME_LABELS, Job, JobKind, find_jobs, lacks_injection, title
 from webhook.diagnose.snapshot import Snapshot, Unread, at_once
 from webhook.kube.catalogue import (

@@ -89,16 +89,10 @@ CLAIM_UNALLOCATED = Code(
     "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
     "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what",
 )
-NODE_GONE = Code(
-    "node-gone",
-    "scheduling",
-    "The pod is bound to a node that does not exist any more.",
-    "delete the pod, so that its owner makes another",
-)
 NODE_NOT_READY = Code(
     "node-not-ready",
     "scheduling",
-    "The pod's node is not Ready.",
+    "The pod's node is not Ready, or does not exist any more.",
     "look at the node's kubelet",
 )
 DEVICES_LOST = Code(
@@ -414,7 +408,7 @@ def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
         node = nodes.get(pod.node)
         if node is None:
             message = f"is bound to node {pod.node}, which does not exist any more"
-            yield fail(NODE_GONE, pod, message)
+            yield fail(NODE_NOT_READY, pod, message, "delete the pod: its owner makes another")
             continue
         if node.not_ready:
             message = f"is on node {pod.node}, which is not Ready: {node.not_ready}"
