@@ -17,9 +17,10 @@ from webhook.core.errors import InputError, Unavailable, WebhookError
 from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
+from webhook.diagnose import snapshot as diagnosed
 from webhook.diagnose.check import check, open_snapshot
 from webhook.diagnose.collect.collector import Collector
-from webhook.diagnose.collect.jobs import Asked, Target, read_all, read_job, read_profiles
+from webhook.diagnose.collect.jobs import Target, read_all, read_job, read_profiles
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.listing import Unread
@@ -95,10 +96,12 @@ class PageAnswers:
         """
         with self._reading(), Collector(self._connection, most_pages=MOST_PAGES) as collector:
             spaces = collector.begin(lambda: self._namespaces(collector))
-            read = read_profiles(collector, self._system_namespace, self._given())
+            cluster = self._cluster("")
+            read = read_profiles(cluster)
             profiles = read.profiles if read and read.profiles else Profiles()
             known = spaces.result()
             problems = [f"{each.what}: {each.problem}" for each in collector.notes()]
+            problems += [f"{each.what}: {each.problem}" for each in cluster.unread()]
         local = {"namespace": self.namespace, "cluster": self.title}
         answer: Object = fit({**state_document(profiles, known, problems), "local": local})
         return answer
@@ -112,7 +115,7 @@ class PageAnswers:
         """
         space = self.namespace if namespace is None else namespace
         with self._reading():
-            snapshot, jobs = read_all(self._connection, self._asked(space))
+            snapshot, jobs = read_all(self._cluster(space))
             found = look_at_all(snapshot, jobs)
         return fitted(
             {
@@ -135,8 +138,8 @@ class PageAnswers:
         if not name:
             raise InputError("name a job: job=NAME")
         with self._reading():
-            asked = self._asked(namespace or self.namespace)
-            found = explain(*read_job(self._connection, Target("job", name), asked))
+            cluster = self._cluster(namespace or self.namespace)
+            found = explain(*read_job(cluster, Target("job", name)))
         told = found.as_json()
         return fitted(
             {
@@ -164,8 +167,9 @@ class PageAnswers:
         told = {"systemNamespace": space, "findings": findings, "summary": count(found)}
         return fitted(told)
 
-    def _asked(self, namespace: str) -> Asked:
-        return Asked(namespace, self._system_namespace, self._given())
+    def _cluster(self, namespace: str) -> diagnosed.Snapshot:
+        system, given = self._system_namespace, self._given()
+        return diagnosed.Snapshot(self._connection, namespace, system_namespace=system, given=given)
 
     def _given(self) -> ProfilesRead | None:
         return read_profiles_option(self._profiles)
@@ -217,7 +221,7 @@ def _job(job: JobStatus) -> Object:
     return {**cells, "first": job.first and job.first.as_json()}
 
 
-def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
+def _unread(unread: Iterable[diagnosed.Unread]) -> Iterable[Finding]:
     """Return what could not be read as `explain` does: all that is forbidden in one."""
     found = (Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread)
     return unread_at_once([*found])

@@ -41,7 +41,7 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.review import decide
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
-from webhook.diagnose.listing import Unread
+from webhook.diagnose.snapshot import Unread
 
 FOLDER = Path(__file__).parent / "cases"
 STARTS: dict[str, Callable[..., Scene]] = {
@@ -254,7 +254,6 @@ def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
     convert: dict[str, Callable[[Any], Any]] = {
         "unusable": frozenset,
         "claim_templates": lambda found: {SPACE: frozenset(found)},
-        "labelled": lambda found: {SPACE: found},
         "unread": lambda found: tuple(Unread(*each) for each in found),
         "neighbours": lambda found: {
             at: tuple(holder(*each) for each in held.items()) for at, held in found.items()
