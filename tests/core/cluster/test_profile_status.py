@@ -182,7 +182,7 @@ def test_messages_stay_short() -> None:
 
 
 def test_the_reference_explains_every_reason() -> None:
-    reference = (ROOT / "docs/behaviour.md").read_text()
+    reference = (ROOT / "docs/profiles.md").read_text()
     section = reference.partition("### The status of profiles")[2].partition("\n## ")[0]
     for reason in (*ConditionReason, *Obstacle):
         assert re.fullmatch(r"[A-Z][A-Za-z]{1,62}", reason)

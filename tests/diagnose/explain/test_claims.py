@@ -28,7 +28,7 @@ def pending(workers: int = 0) -> ClaimScene:
 @pytest.mark.parametrize("is_there", [False, True])
 def test_a_claim_that_waits_for_a_driver_that_is_silent(is_there: bool) -> None:
     scene = pending()
-    slices = (DeviceSlice("dra.net", "p", 1, 1, "node-1", 1, 0),) if is_there else ()
+    slices = (DeviceSlice("dra.net", "p", 1, 1, "node-1", 1, True),) if is_there else ()
     nic = DeviceClass("nic", "", "dra.net", ("dra.net",))
     scene.changes["device_offers"] = DeviceOffers(
         (nic, nic._replace(name="other", named=("x",))), slices

@@ -1,8 +1,8 @@
-"""Count the devices that drivers give out by claims (DRA), as far as that is certain without evaluating CEL.
+"""Count the devices that drivers give by claims (DRA), as far as that needs no CEL.
 
-A DeviceClass gives an extended resource by the name in ``spec.extendedResourceName``, and always by the one that begins with
-IMPLICIT. Its selectors say which devices of the ResourceSlices it takes.
-Source: kubernetes staging/src/k8s.io/api/resource/v1 types.go; pkg/scheduler dynamicresources extended resources.
+A DeviceClass gives an extended resource by the name in ``spec.extendedResourceName``, and always
+by the one that begins with IMPLICIT. Its selectors choose devices of the ResourceSlices.
+Source: kubernetes staging/src/k8s.io/api/resource/v1 types.go.
 """
 
 from __future__ import annotations
@@ -14,22 +14,20 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from webhook.core.model import Object
-from webhook.core.wording import counted, listed
+from webhook.core.wording import listed
 
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
 MOST_EXPRESSION = 10 * 1024
 """Longest CEL expression that the API server takes."""
-_DRIVER = r'device\.driver\s*==\s*(?:"([a-z0-9.-]{1,253})"|\'([a-z0-9.-]{1,253})\')'
-_ONE_DRIVER = re.compile(rf"\s*{_DRIVER}\s*")
-_EACH_DRIVER = re.compile(_DRIVER)
+_DRIVER = re.compile(r'device\.driver\s*==\s*["\']([a-z0-9.-]{1,253})["\']')
 _SHOWN = 3
 
 
 class DeviceClass(NamedTuple):
-    """Hold what is kept of a DeviceClass.
+    """Hold what is kept of a DeviceClass; *resource*: its extended resource, empty for none.
 
-    *resource*: its extended resource, empty for none but the implicit one. *driver*: whose devices it takes, all of them; empty for
-    those of every driver, None where its selectors must be evaluated. *named*: the drivers that its selectors name.
+    *driver*: whose devices it takes, all of them; empty for those of every driver, None where its
+    selectors must be evaluated. *named*: the drivers that its selectors name.
     """
 
     name: str
@@ -43,10 +41,10 @@ class DeviceClass(NamedTuple):
 
 
 class DeviceSlice(NamedTuple):
-    """Hold what is kept of a ResourceSlice: one part of a driver's pool, complete where *parts* of one *generation* are there.
+    """Hold a ResourceSlice: one of the *parts* of a driver's pool in this *generation*.
 
-    *node*: whose *devices* they are, empty where the slice is of several. *unsure*: devices that may be given out or not: tainted ones,
-    those that share counters with others, and those of nodes that a selector chooses.
+    *node*: whose *devices* they are. *is_sure* False: some may be given out or not: they are
+    tainted, share counters, or are of several nodes.
     """
 
     driver: str
@@ -55,11 +53,11 @@ class DeviceSlice(NamedTuple):
     parts: int
     node: str
     devices: int
-    unsure: int
+    is_sure: bool
 
 
 class Given(NamedTuple):
-    """Say what claims give of one resource: how many devices *by_node*, and why that may not be all, empty where it is.
+    """Say what claims give of one resource: devices *by_node*, and a *doubt* where it may be more.
 
     *classes*: the DeviceClasses that give it; none where that cannot be known.
     """
@@ -70,11 +68,12 @@ class Given(NamedTuple):
 
     def __str__(self) -> str:
         """Name the classes for a message."""
-        return f"{'DeviceClass' if len(self.classes) == 1 else 'DeviceClasses'} {listed(self.classes, _SHOWN)}"
+        word = "DeviceClass" if len(self.classes) == 1 else "DeviceClasses"
+        return f"{word} {listed(self.classes, _SHOWN)}"
 
 
 class DeviceOffers(NamedTuple):
-    """Hold the classes and slices of a cluster, None for what cannot be read; *problem* says why."""
+    """Hold the classes and slices of a cluster, None for what cannot be read; *problem*: why."""
 
     classes: tuple[DeviceClass, ...] | None = ()
     slices: tuple[DeviceSlice, ...] | None = ()
@@ -95,51 +94,31 @@ class DeviceOffers(NamedTuple):
             return Given(names, {}, "its selectors are CEL, which is not evaluated here")
         if self.slices is None:
             return Given(names, {}, f"ResourceSlices cannot be read: {self.problem}")
-        return self._counted(names, driver)
-
-    def _counted(self, names: tuple[str, ...], driver: str) -> Given:
-        by_node: Counter[str] = Counter()
-        unsure = elsewhere = 0
-        partial = {(pool.driver, pool.name) for pool in self.pools(driver) if not pool.is_complete}
-        for each in self._newest(driver):
-            if (each.driver, each.pool) in partial:
-                continue
-            unsure += each.unsure
-            if each.node:
-                by_node[each.node] += each.devices
-            else:
-                elsewhere += each.devices
-        doubts = (
-            (len(partial), "pool", "of its driver is not complete"),
-            (elsewhere, "device", "may be used from several nodes"),
-            (
-                unsure,
-                "device",
-                "may be given out or not, by taints, shared counters or a node selector",
-            ),
-        )
-        doubt = "; ".join(
-            f"{counted(number, what)} {why}" for number, what, why in doubts if number
-        )
-        return Given(names, {node: Fraction(number) for node, number in by_node.items()}, doubt)
-
-    def pools(self, driver: str = "") -> list[Pool]:
-        """Return the pools of a driver, of all where *driver* is empty."""
-        seen: Counter[tuple[str, str]] = Counter()
-        wanted: dict[tuple[str, str], int] = {}
-        for each in self._newest(driver):
-            seen[each.driver, each.pool] += 1
-            wanted[each.driver, each.pool] = each.parts
-        return [Pool(*key, there, wanted[key]) for key, there in sorted(seen.items())]
+        by_node, is_sure = self._count(driver)
+        doubt = "" if is_sure else "not all devices of its driver are certain to be given out"
+        return Given(names, by_node, doubt)
 
     def silent_drivers(self, device_class: DeviceClass) -> tuple[str, ...]:
-        """Return the drivers that the class names where none of them has published a ResourceSlice."""
+        """Return the drivers that the class names where none has published a ResourceSlice."""
         if self.slices is None or any(each.driver in device_class.named for each in self.slices):
             return ()
         return device_class.named
 
-    def _newest(self, driver: str) -> Iterator[DeviceSlice]:
-        """Yield the slices of each pool's newest generation: older ones no longer count."""
+    def _count(self, driver: str) -> tuple[Mapping[str, Fraction], bool]:
+        """Count the devices of each node, and tell whether there can be no more."""
+        current = list(self._current(driver))
+        there = Counter((each.driver, each.pool) for each in current)
+        by_node: Counter[str] = Counter()
+        is_sure = True
+        for each in current:
+            is_whole = there[each.driver, each.pool] >= each.parts
+            is_sure = is_sure and is_whole and each.is_sure
+            if is_whole and each.node:
+                by_node[each.node] += each.devices
+        return {node: Fraction(number) for node, number in by_node.items()}, is_sure
+
+    def _current(self, driver: str) -> Iterator[DeviceSlice]:
+        """Yield the slices of each pool's newest generation: older ones do not count."""
         slices = [each for each in self.slices or () if driver in ("", each.driver)]
         newest: dict[tuple[str, str], int] = {}
         for each in slices:
@@ -148,53 +127,38 @@ class DeviceOffers(NamedTuple):
         yield from (each for each in slices if each.generation == newest[each.driver, each.pool])
 
 
-class Pool(NamedTuple):
-    """Hold how many ResourceSlices of a driver's pool are *there*, of how many that it consists of."""
-
-    driver: str
-    name: str
-    there: int
-    parts: int
-
-    @property
-    def is_complete(self) -> bool:
-        """Tell whether all are there: the scheduler gives out nothing of one that is not."""
-        return self.there >= self.parts
-
-
 def read_device_class(obj: Object) -> DeviceClass:
     """Keep what matters of a DeviceClass. Raises TypeError, AttributeError for one that is none."""
     spec = obj.get("spec") or {}
     selectors = spec.get("selectors") or ()
-    expressions = [str((each.get("cel") or {}).get("expression") or "") for each in selectors]
-    short = [text for text in expressions if len(text) <= MOST_EXPRESSION]
-    found = [one or other for text in short for one, other in _EACH_DRIVER.findall(text)]
-    named = tuple(dict.fromkeys(found))
-    driver: str | None = ""
-    if expressions:
-        is_plain = len(short) == len(expressions) and all(map(_ONE_DRIVER.fullmatch, short))
-        driver = named[0] if is_plain and len(named) == 1 else None
+    texts = [str((each.get("cel") or {}).get("expression") or "") for each in selectors]
+    texts = [text if len(text) <= MOST_EXPRESSION else "" for text in texts]
+    named = tuple(dict.fromkeys(name for text in texts for name in _DRIVER.findall(text)))
+    is_plain = all(_DRIVER.fullmatch(text.strip()) for text in texts)
+    driver = named[0] if texts and is_plain and len(named) == 1 else None
     resource = str(spec.get("extendedResourceName") or "")
-    return DeviceClass(obj["metadata"]["name"], resource, driver, named)
+    return DeviceClass(obj["metadata"]["name"], resource, driver if texts else "", named)
 
 
 def read_device_slice(obj: Object) -> DeviceSlice:
     """Keep what matters of a ResourceSlice: it lists each device with its attributes."""
     spec = obj.get("spec") or {}
-    pool = spec.get("pool") or {}
-    devices = spec.get("devices") or ()
+    pool, devices = spec.get("pool") or {}, spec.get("devices") or ()
     node = str(spec.get("nodeName") or "")
-    unsure = 0
-    for device in devices:
-        is_elsewhere = (device.get("nodeName") or node) not in ("", node)
-        is_special = any(device.get(key) for key in ("taints", "consumesCounters", "nodeSelector"))
-        unsure += is_elsewhere or is_special or bool(spec.get("nodeSelector"))
+    special = ("taints", "consumesCounters", "nodeSelector")
+    plain = [
+        device
+        for device in devices
+        if not any(device.get(key) for key in special)
+        and (device.get("nodeName") or node) == node
+        and not spec.get("nodeSelector")
+    ]
     return DeviceSlice(
         str(spec.get("driver") or ""),
         str(pool.get("name") or ""),
         int(pool.get("generation") or 0),
         int(pool.get("resourceSliceCount") or 1),
         node,
-        len(devices) - unsure,
-        unsure,
+        len(plain),
+        is_sure=len(plain) == len(devices) and bool(node or not devices),
     )

@@ -1,4 +1,4 @@
-"""Decide what nodes offer to pods: which node is usable, which a pod may take, and whether any offers enough of a resource.
+"""Decide which nodes a pod may take, and whether any offers enough of a resource.
 
 Node affinity is left to the scheduler.
 """
@@ -61,7 +61,7 @@ def read_node(node: Object) -> NodeOffer:
 
 
 class Shortage(StrEnum):
-    """Say why no node will do, as the reason of a condition: none offers the resource, enough of it, or has the labels besides."""
+    """Say why no node will do: none offers the resource, enough of it, or has the labels."""
 
     NOWHERE = "NoNodeOffers"
     TOO_SMALL = "NodesTooSmall"
@@ -69,10 +69,10 @@ class Shortage(StrEnum):
 
 
 class Supply(NamedTuple):
-    """Hold how a resource is offered: the *shortage*, None where there is none, a clause that says why, and the nodes that will do.
+    """Hold how a resource is offered: a *shortage* with a clause, else the nodes that will do.
 
-    *total*: what these nodes offer together. *uncounted*: why claims (DRA) may give what is short, empty where it is short for certain.
-    *given*: the DeviceClasses that give it, empty for none.
+    *total*: what these nodes offer together. *uncounted*: why claims (DRA) may give what is short,
+    empty where it is short for certain. *given*: the DeviceClasses that give it, empty for none.
     """
 
     shortage: Shortage | None
@@ -82,79 +82,51 @@ class Supply(NamedTuple):
     uncounted: str = ""
     given: str = ""
 
-    def beside(self, given: Given | None) -> Supply:
-        """Say what it is worth beside what claims give; their devices on each node are counted already."""
-        if given is None:
-            return self
-        # a class that cannot be seen is thought of only where nothing else explains how anybody could get the resource
-        is_doubtful = bool(given.classes) or self.shortage is Shortage.NOWHERE
-        uncounted = given.doubt if self.shortage is not None and is_doubtful else ""
-        return self._replace(uncounted=uncounted, given=str(given) if given.classes else "")
-
-
-class Search:
-    """Look at one node after the other for as much of a resource as one pod asks for, whatever others have taken of it.
-
-    *given*: what claims give of it; on a node that offers it both ways, the scheduler takes one of them.
-    """
-
-    def __init__(
-        self,
-        resource: str,
-        amount: Fraction,
-        labels: Iterable[tuple[str, str]],
-        given: Given | None = None,
-    ) -> None:
-        self.fitting: list[NodeOffer] = []
-        self._resource, self._amount = resource, amount
-        self._labels, self._given = dict(labels), given
-        self._looked_at = self._enough = 0
-        self._most = self._total = Fraction(0)
-
-    def look_at(self, node: NodeOffer) -> None:
-        """Count the node, and keep it where it offers enough and has the labels."""
-        offered = node.offered(self._resource)
-        if self._given is not None:
-            offered = max(offered, self._given.by_node.get(node.name, Fraction(0)))
-        self._looked_at += 1
-        self._most = max(self._most, offered)
-        if offered >= self._amount:
-            self._enough += 1
-            if self._labels.items() <= node.labels.items():
-                self.fitting.append(node)
-                self._total += offered
-
-    def supply(self) -> Supply:
-        """Judge by the nodes so far."""
-        return self._judged().beside(self._given)
-
-    def _judged(self) -> Supply:
-        if not self._most:
-            return Supply(Shortage.NOWHERE, f"none of {counted(self._looked_at, 'node')} offers it")
-        if not self._enough:
-            return Supply(
-                Shortage.TOO_SMALL,
-                f"no node offers more than {shown_amount(self._resource, self._most)}",
-            )
-        if not self.fitting:
-            text = ",".join(f"{key}={value}" for key, value in sorted(self._labels.items()))
-            message = f"of {counted(self._enough, 'node')} with enough of it none has {text}"
-            return Supply(Shortage.UNLABELLED, message)
-        return Supply(None, "", self.fitting, self._total)
-
 
 def judge_supply(
-    nodes: Iterable[NodeOffer],
+    nodes: Sequence[NodeOffer],
     resource: str,
     amount: Fraction,
     labels: Iterable[tuple[str, str]],
     given: Given | None = None,
 ) -> Supply:
-    """Judge whether a node that has these *labels* offers as much as one pod asks for; *given*: what claims give of it."""
-    search = Search(resource, amount, labels, given)
-    for node in nodes:
-        search.look_at(node)
-    return search.supply()
+    """Judge whether a node with these *labels* offers what one pod requests, whoever has it now.
+
+    *given*: what claims give of it; of a node that offers it both ways, the scheduler takes one.
+    """
+    by_claim = {} if given is None else given.by_node
+    offers = [
+        (node, max(node.offered(resource), by_claim.get(node.name, Fraction(0)))) for node in nodes
+    ]
+    supply = _judge(offers, resource, amount, dict(labels))
+    if given is None:
+        return supply
+    # classes that cannot be read explain only why no node offers it
+    is_doubtful = bool(given.classes) or supply.shortage is Shortage.NOWHERE
+    uncounted = given.doubt if supply.shortage is not None and is_doubtful else ""
+    return supply._replace(uncounted=uncounted, given=str(given) if given.classes else "")
+
+
+def _judge(
+    offers: Sequence[tuple[NodeOffer, Fraction]],
+    resource: str,
+    amount: Fraction,
+    labels: Mapping[str, str],
+) -> Supply:
+    most = max((offered for _, offered in offers), default=Fraction(0))
+    if not most:
+        return Supply(Shortage.NOWHERE, f"none of {counted(len(offers), 'node')} offers it")
+    if most < amount:
+        message = f"no node offers more than {shown_amount(resource, most)}"
+        return Supply(Shortage.TOO_SMALL, message)
+    enough = [(node, offered) for node, offered in offers if offered >= amount]
+    fitting = [each for each in enough if labels.items() <= each[0].labels.items()]
+    if not fitting:
+        text = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+        message = f"of {counted(len(enough), 'node')} with enough of it none has {text}"
+        return Supply(Shortage.UNLABELLED, message)
+    total = sum((offered for _, offered in fitting), Fraction(0))
+    return Supply(None, "", [node for node, _ in fitting], total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +182,10 @@ def devices(pod: Object) -> dict[str, Fraction]:
 
 
 def devices_and_hugepages(pod: Object) -> dict[str, Fraction]:
-    """Return what the scheduler counts of extended resources and of huge pages, these in bytes: ``{"hugepages-2Mi": 2097152}``.
+    """Return what the scheduler counts of extended resources and of huge pages, in bytes.
 
-    Containers and sidecars together, or the largest init container with the sidecars before it. Source: kubernetes
-    component-helpers/resource PodRequests.
+    Containers and sidecars together, or the largest init container with the sidecars before it.
+    Source: kubernetes component-helpers/resource PodRequests.
     """
     running: dict[str, Fraction] = {}
     largest: dict[str, Fraction] = {}
