@@ -21,9 +21,9 @@ from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.finding import Code, Finding
-from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES, PODS, SERVICES
+from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES
 from webhook.kube.claims_api import ClaimsApi
-from webhook.kube.connection import Connection, RequestFailed, Response
+from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.kube.resource import Key, Resource, key_text
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
@@ -287,27 +287,6 @@ class Snapshot:
         if not isinstance(status, dict):
             raise Unread("privileges", f"cannot be asked for: {response.problem}")
         return status.get("allowed") is True
-
-    def create_dry_run(self, namespace: str, pod: Object) -> Response:
-        """Send a pod as a dry run: it is admitted, and not created. Raises RequestFailed."""
-        return self.connection.request(
-            "POST",
-            PODS.path_in(namespace),
-            query={"dryRun": "All"},
-            body=pod,
-            timeout=PROBE_SECONDS,
-        )
-
-    def ask_service(self, service: Object) -> tuple[int, str]:
-        """Send a GET to a Service by the API server's proxy; return status and problem.
-
-        Raises RequestFailed.
-        """
-        name = f"https:{service.get('name')}:{service.get('port') or 443}"
-        space, path = str(service.get("namespace")), service.get("path") or "/"
-        url = f"{SERVICES.object_path((space, name))}/proxy{path}"
-        response = self.connection.request("GET", url, timeout=PROBE_SECONDS)
-        return response.status, response.problem
 
 
 Rule = Callable[..., Iterator[Finding]]
