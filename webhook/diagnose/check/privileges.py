@@ -7,11 +7,12 @@ from functools import partial
 from typing import NamedTuple
 
 from webhook.core import names
+from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.check.needs import Role, deployments
 from webhook.diagnose.common import APPLY
 from webhook.diagnose.finding import Code, Finding, ok
-from webhook.diagnose.snapshot import Snapshot, at_once
+from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread, at_once
 from webhook.diagnose.wording import listed
 from webhook.kube.catalogue import POLICIES, POLICY_BINDINGS
 
@@ -33,6 +34,7 @@ POLICIES_MISSING = Code(
     "An admission policy of the manifests is missing, so tenants or stolen tokens may do more.",
     f"apply the manifests again: {APPLY}",
 )
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _ADMISSION = "admissionregistration.k8s.io"
 
 
@@ -158,10 +160,29 @@ def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _ask(
-    snapshot: Snapshot, accesses: Sequence[Access], account: str = ""
+    snapshot: Snapshot, accesses: Sequence[Access], account: str
 ) -> Iterator[tuple[Access, bool]]:
-    questions = [partial(snapshot.may, each.attributes(), account) for each in accesses]
-    return zip(accesses, at_once(questions), strict=True)
+    answers = at_once([partial(_may, snapshot, each, account) for each in accesses])
+    return zip(accesses, answers, strict=True)
+
+
+def _may(snapshot: Snapshot, access: Access, account: str) -> bool:
+    """Ask by a review, which is answered and not stored."""
+    own, accounts = snapshot.system_namespace, "system:serviceaccounts"
+    spec = {
+        "resourceAttributes": access.attributes(),
+        "user": f"system:serviceaccount:{own}:{account}",
+        "groups": [accounts, f"{accounts}:{own}", "system:authenticated"],
+    }
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    try:
+        response = snapshot.connection.request("POST", REVIEWS, body=body, timeout=PROBE_SECONDS)
+        status = response.json().get("status") if response.status == 201 else None
+    except Unavailable as error:
+        raise Unread("privileges", f"cannot be asked for: {error}") from None
+    if not isinstance(status, dict):
+        raise Unread("privileges", f"cannot be asked for: {response.problem}")
+    return status.get("allowed") is True
 
 
 def check_policies(snapshot: Snapshot) -> Iterator[Finding]:
