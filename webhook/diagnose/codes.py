@@ -82,14 +82,9 @@ class Code(Enum):
     VOLUME_UNMOUNTED = ("volumes", "A volume of the pod cannot be mounted, and its network is made after that.",
         "create what is named, or correct the pod's volume; its network is made after that")
 
-    NAMESPACES_UNLABELLED = ("namespaces", "No namespace carries the profile label yet.",
-        "kubectl label namespace NAME fabric-injector.io/profile=PROFILE, while no training job runs there")
     NAMESPACE_OBSERVES = ("namespaces", "The namespace only observes: its pods are neither changed nor denied.",
         "remove label fabric-injector.io/mode once what is logged is as you want it, then restart the jobs")
 
-    CLUSTER_QUEUE_COVERS = "quotas", "Kueue's ClusterQueue covers the injected devices, or passes them over."
-    CLUSTER_QUEUE_LACKS = ("quotas", "Kueue's ClusterQueue does not cover an injected device: it admits no plain pods.",
-        "add the device to coveredResources, or to excludeResourcePrefixes of Kueue's configuration")
 
     QUEUE_WAITING = ("scheduling", "The pod waits for a queue or a quota.",
         "look at the queue and its quota: does it exist, is it active, and what is free in it?")
