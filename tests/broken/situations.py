@@ -4,21 +4,19 @@ To add one, write a function that breaks something at a Site, waits until the cl
 returns what `explain` is asked for; and a line of SITUATIONS.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from tests.cluster.node import jobs
-from tests.cluster.node.cni import copy_network
+from tests.cluster.node.cni import copy_network, define
 from tests.cluster.node.images import DASH, NO_SHELL
 from tests.cluster.node.pods import Pod, container_state, unschedulable
 from tests.cluster.operators.manifests import container, indexed_job, torchrun, volcano_job
 from tests.profiles import as_text
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Code as NewCode
-from webhook.diagnose.lease import LEASE_STALE
 
 from .site import Site
 
@@ -41,6 +39,11 @@ many:
 unprivileged:
   networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
   podSecurity: skip
+small:
+  networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
+  sharedMemory: {{sizeLimit: 64Mi}}
+apart:
+  sharedMemory: {{sizeLimit: 192Mi}}
 impatient:
   networks: [{{network: default/rdma-net, resource: {DEVICE}}}]
   rendezvous: {{timeout: 5s}}
@@ -58,7 +61,7 @@ class Situation:
     """
 
     make: Callable[[Site, "Situation"], str]
-    code: Code | NewCode
+    code: str
     says: str
     do: str
     profile: str | None = "shared"
@@ -246,6 +249,120 @@ def limit_range_refuses(site: Site, situation: Situation) -> str:
     return situation.submit(site)
 
 
+def job_is_too_big_for_its_queue(site: Site, situation: Situation) -> str:
+    """Volcano lets it make no pod at all."""
+    queue = f"{site.name}-small"
+    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
+    site.api.ensure(
+        {**kind, "metadata": {"name": queue}, "spec": {"capability": {"cpu": "100m"}, "weight": 1}}
+    )
+    one = {**TRAINER, "resources": {"requests": {"cpu": "1"}, **TRAINER["resources"]}}
+    job = volcano_job(one, size=2)
+    job["spec"]["queue"] = queue
+    site.submit(job)
+
+    def is_said() -> bool:
+        events = site.items("events")
+        return any(each["involvedObject"]["kind"] == "PodGroup" for each in events)
+
+    site.wait(is_said, "an Event of the PodGroup")
+    return JOB
+
+
+def two_pods_have_one_address(site: Site, situation: Situation) -> str:
+    """The network gives every pod the same address, as a range that each node gives out alone."""
+    path = "/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/rdma-net"
+    config = json.loads(site.api.expect("GET", path)["spec"]["config"])
+    config |= {"name": f"{site.name}-own", "ipam": {"type": "static", "addresses": []}}
+    config["ipam"]["addresses"] = [{"address": "192.168.250.7/24"}]
+    site.api.ensure(define(site.name, "own-net", json.dumps(config)))
+    for pod in site.start(*jobs.holding()):
+        site.wait(pod.fabric_address, "its address")
+    return PYTORCHJOB
+
+
+def policy_cuts_the_pod_network(site: Site, situation: Situation) -> str:
+    """The job's profile leaves it there."""
+    spec: Object = {"podSelector": {}, "policyTypes": ["Ingress"]}
+    kind = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"}
+    site.submit({**kind, "metadata": {"name": "deny-all"}, "spec": spec})
+    for pod in site.start(*jobs.holding()):
+        pod.wait(lambda pod: pod["spec"].get("nodeName"), "its node")
+    return PYTORCHJOB
+
+
+def network_is_no_json(site: Site, situation: Situation) -> str:
+    site.api.ensure(define(site.name, "own-net", '{"type": "macvlan", "ipam": '))
+    site.start(*jobs.holding())
+    site.wait(lambda: site.events("FailedCreatePodSandBox"), "a sandbox that cannot be made")
+    return PYTORCHJOB
+
+
+def pod_is_larger_than_any_node(site: Site, situation: Situation) -> str:
+    resources = {"requests": {"memory": "900Ti"}, **TRAINER["resources"]}
+    site.submit(indexed_job({**TRAINER, "resources": resources}))
+    pods = site.wait_for_pods(2)
+    site.wait(lambda: all(unschedulable(pod.get()) for pod in pods), "the scheduler's answer")
+    return JOB
+
+
+def claim_cannot_be_evaluated(site: Site, situation: Situation) -> str:
+    """Its selector asks for an attribute that the only device does not have."""
+    group = "resource.k8s.io/v1"
+    site.api.ensure(
+        {"apiVersion": group, "kind": "DeviceClass", "metadata": {"name": site.name}, "spec": {}}
+    )
+    pool = {"name": site.name, "generation": 1, "resourceSliceCount": 1}
+    of_all = {"driver": "broken.example.com", "pool": pool, "allNodes": True}
+    site.api.ensure(
+        {
+            "apiVersion": group,
+            "kind": "ResourceSlice",
+            "metadata": {"name": site.name},
+            "spec": {**of_all, "devices": [{"name": "card"}]},
+        }
+    )
+    cel = {"cel": {"expression": "device.attributes['broken.example.com'].rdma == true"}}
+    exactly = {"deviceClassName": site.name, "selectors": [cel]}
+    spec = {"devices": {"requests": [{"name": "card", "exactly": exactly}]}}
+    kind = {"apiVersion": group, "kind": "ResourceClaimTemplate", "metadata": {"name": "cards"}}
+    site.submit({**kind, "spec": {"spec": spec}})
+    made = jobs.holding()
+    for manifest in made:
+        claims = [{"name": "cards", "resourceClaimTemplateName": "cards"}]
+        manifest["spec"]["resourceClaims"] = claims
+        manifest["spec"]["containers"][0]["resources"]["claims"] = [{"name": "cards"}]
+    pods = site.start(*made)
+    site.wait(lambda: all(unschedulable(pod.get()) for pod in pods), "the scheduler's answer")
+    return PYTORCHJOB
+
+
+def member_has_another_profile(site: Site, situation: Situation) -> str:
+    master, worker = jobs.holding()
+    worker["metadata"]["labels"][names.PROFILE] = "small"
+    for pod in site.start(master, worker):
+        pod.report()
+    return PYTORCHJOB
+
+
+def memory_bus_fails(site: Site, situation: Situation) -> str:
+    """A process ends as one does that writes more than its /dev/shm holds."""
+    changed = jobs.holding(command=["sh", "-c", "kill -BUS $$"])
+    pods = site.start(*changed)
+    for pod in pods:
+        pod.wait(_bus_failed, "its process to end with status 135")
+    return PYTORCHJOB
+
+
+def _bus_failed(pod: Object) -> bool:
+    states = [
+        each.get(key) or {}
+        for each in pod["status"].get("containerStatuses", ())
+        for key in ("state", "lastState")
+    ]
+    return any((state.get("terminated") or {}).get("exitCode") == 135 for state in states)
+
+
 def _trained(site: Site, **changes: object) -> list[Pod]:
     """Start a PyTorchJob, and return once both processes have met; rank 0 first."""
     pods = site.start(*jobs.holding(**changes))
@@ -287,33 +404,33 @@ def _limit_range(site: Site, limits: Object) -> None:
 _REFUSED = {
     "webhook down": Situation(
         webhook_is_down,
-        Code.WEBHOOK_UNREACHABLE,
+        "webhook-unreachable",
         "Job ddp … webhook does not answer … connection refused",
         "fabric-injector check",
     ),
     "wrong profile": Situation(
         job_is_refused,
-        Code.POD_DENIED,
-        "Job ddp … label fabric-injector.io/profile … no profile is named 'shraed'",
-        "use one of … shared",
+        "pod-denied",
+        "Job ddp … label fabric-injector.io/profile … no profile is named 'shraed' … use one of … shared",
+        "correct that",
         profile="shraed",
     ),
     "quota": Situation(
         quota_is_used_up,
-        Code.QUOTA_REFUSED,
+        "quota-refused",
         f"Job ddp … exceeded quota: devices … {DEVICE} … limited",
         "raise the ResourceQuota",
     ),
     "PodSecurity": Situation(
         job_is_refused,
-        Code.POD_DENIED,
-        "Job ddp … IPC_LOCK … pod-security.kubernetes.io/enforce: baseline … refuses",
-        "label the namespace privileged … podSecurity: skip",
+        "pod-denied",
+        "Job ddp … IPC_LOCK … pod-security.kubernetes.io/enforce: baseline … refuses … label the namespace privileged … podSecurity: skip",
+        "correct that",
         labels={"pod-security.kubernetes.io/enforce": "baseline"},
     ),
     "PodSecurity, for the job's own pods": Situation(
         job_is_refused,
-        Code.POD_SECURITY_REFUSED,
+        "pod-security-refused",
         'Job ddp … violates PodSecurity "restricted:latest" … runAsNonRoot',
         "label the namespace privileged … correct what is named",
         profile="unprivileged",
@@ -330,67 +447,109 @@ SITUATIONS: Mapping[str, Situation] = {
     },
     "quota, after the webhook was down": Situation(
         quota_refuses_after_the_webhook_came_back,
-        Code.QUOTA_REFUSED,
+        "quota-refused",
         "Job ddp … exceeded quota: devices",
         "raise the ResourceQuota",
     ),
     "network gone": Situation(
-        network_is_gone, Code.NETWORK_MISSING, "own-net", "create", profile="own"
+        network_is_gone, "network-missing", "own-net", "create", profile="own"
     ),
     "no address left": Situation(
         no_address_is_left,
-        Code.ADDRESSES_EXHAUSTED,
+        "addresses-exhausted",
         "own-net … no",
         "enlarge the range",
         profile="own",
     ),
     "devices taken": Situation(
         devices_are_taken,
-        Code.RESOURCE_TAKEN,
+        "resource-taken",
         f"Insufficient {DEVICE}",
         f"free … {DEVICE}",
         profile="many",
     ),
     "no shell": Situation(
-        image_has_no_shell, Code.CONTAINER_NOT_STARTING, "wait step", "no sh … waitImage"
+        image_has_no_shell, "container-not-starting", "wait step", "no sh … waitImage"
     ),
     "sandbox rebuilt": Situation(
-        rank_zeros_sandbox_is_rebuilt, Code.ADDRESS_FORMER, "bert-worker-0", "restart"
+        rank_zeros_sandbox_is_rebuilt, "address-former", "bert-worker-0", "restart"
     ),
-    "rank 0 moved": Situation(rank_zero_has_moved, Code.ADDRESS_FORMER, "bert-worker-0", "restart"),
+    "rank 0 moved": Situation(rank_zero_has_moved, "address-former", "bert-worker-0", "restart"),
     "rank 0 missing": Situation(
-        rank_zero_is_missing, Code.RANK_ZERO_MISSING, "no rank-0 pod", "Events"
+        rank_zero_is_missing, "rank-zero-missing", "no rank-0 pod", "Events"
     ),
     "rank 0 never came": Situation(
-        rank_zero_never_came, Code.RANK_ZERO_MISSING, "no rank-0 pod", "Events"
+        rank_zero_never_came, "rank-zero-missing", "no rank-0 pod", "Events"
     ),
     "rank 0 before the label": Situation(
         rank_zero_came_before_the_label,
-        Code.WEBHOOK_MISSED,
+        "webhook-missed",
         "bert-master-0",
         "restart the job",
         profile=None,
     ),
     "wait over": Situation(
         wait_is_over,
-        Code.WAIT_GAVE_UP,
+        "wait-gave-up",
         "bert-worker-0 … gave up",
-        "no pod bert-master-0",
+        "see what else is said",
         profile="impatient",
     ),
     "controller dead": Situation(
         controller_is_dead,
-        LEASE_STALE,
+        "lease-stale",
         "Lease … was last renewed",
         "is the controller running?",
     ),
-    "non-root": Situation(user_is_not_root, Code.IPC_LOCK_INERT, "IPC_LOCK", "run as root"),
+    "non-root": Situation(user_is_not_root, "ipc-lock-inert", "IPC_LOCK", "run as root"),
     "LimitRange lowers memory": Situation(
-        limit_range_lowers_memory, Code.SHARED_MEMORY_BEYOND_LIMIT, "128Mi", "memory limit"
+        limit_range_lowers_memory, "shared-memory-beyond-limit", "128Mi", "memory limit"
+    ),
+    "job too big for its queue": Situation(
+        job_is_too_big_for_its_queue,
+        "queue-waiting",
+        "PodGroup ddp- … Volcano does not start ddp (queue",
+        "queue",
+        system="Volcano",
+    ),
+    "one address twice": Situation(
+        two_pods_have_one_address,
+        "address-twice",
+        "192.168.250.7 … own-net",
+        "IPAM",
+        profile="own",
+    ),
+    "NetworkPolicy": Situation(
+        policy_cuts_the_pod_network,
+        "policy-cuts",
+        "deny-all … on the pod network",
+        "NetworkPolicy",
+        profile="apart",
+    ),
+    "network without JSON": Situation(
+        network_is_no_json, "network-unreadable", "own-net … is not JSON", "correct", profile="own"
+    ),
+    "larger than any node": Situation(
+        pod_is_larger_than_any_node,
+        "resource-too-small",
+        "asks for 900Ti memory … no node offers more than",
+        "request less",
+    ),
+    "claim's selector": Situation(
+        claim_cannot_be_evaluated, "claim-selector-fails", "CEL", "correct the selector"
+    ),
+    "another profile": Situation(
+        member_has_another_profile,
+        "revisions-differ",
+        "bert-worker-0 … has profile small … bert-master-0, has profile shared",
+        "restart",
+    ),
+    "SIGBUS": Situation(
+        memory_bus_fails, "container-not-starting", "status 135 (SIGBUS)", "larger /dev/shm"
     ),
     "LimitRange refuses": Situation(
         limit_range_refuses,
-        Code.POD_REFUSED,
+        "pod-refused",
         f"Job ddp … maximum {DEVICE} usage per Container is 8, but",
         "LimitRange … injected devices",
         profile="many",

@@ -7,7 +7,7 @@ from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.operators.cluster import Install
 from tests.cluster.operators.programs import VOLCANO
 from tests.cluster.webhook import Webhook
-from webhook.diagnose.explain.part import FINISHED
+from webhook.diagnose.jobs import FINISHED
 
 from .site import Site
 from .situations import SITUATIONS
@@ -33,7 +33,7 @@ def test_the_situation_is_named_first(
         screen = site.command("explain", target).stdout
         jobs = site.document("status")["jobs"]
     first = found["findings"][0]
-    assert first["code"] == str(situation.code), screen
+    assert first["code"] == situation.code, screen
     assert first["level"] in ("fail", "warn"), screen
     told = f"{first['subject']}: {first['message']}"
     assert [text for text in situation.says.split(" … ") if text not in told] == [], screen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,9 @@ from webhook.cli import status as command
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
-from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.status.jobs import keep_pod
-from webhook.diagnose.status.status import StatusReading, look_at_all
+from webhook.diagnose.jobs import find_jobs
+from webhook.diagnose.status.status import JobStatus, look_at_all
 
 CONFIG = json.dumps({"cniVersion": "0.3.1", "type": "macvlan", "ipam": {"type": "whereabouts"}})
 RENEWED = {"holderIdentity": "c-1", "leaseDurationSeconds": 15, "renewTime": ago(seconds=2)}
@@ -34,27 +33,20 @@ LEASE: Object = {
 }
 
 
-def reading(*scenes: Scene, **changes: Any) -> StatusReading:
-    """Return what is read of a cluster of these jobs."""
-    first = scenes[0].reading
-    given: dict[str, Any] = {
-        "pods": [keep_pod(pod) for scene in scenes for pod in scene.pods.values()],
-        "labels": {SPACE: scenes[0].labels},
-        "events": [each for scene in scenes for each in scene.events],
-        "claims": {} if first.claims is None else {SPACE: first.claims},
-        "claim_templates": {} if first.claim_templates is None else {SPACE: first.claim_templates},
-        **{
-            key: getattr(first, key)
-            for key in ("nodes", "networks", "profiles", "lease", "lease_key", "device_offers")
-        },
-        "workloads": [each for scene in scenes for each in scene.workloads],
+def looked(*scenes: Scene, **changes: Any) -> list[JobStatus]:
+    """Return what `status` finds in a cluster of these jobs."""
+    given = {
+        "events": tuple(each for scene in scenes for each in scene.events),
+        "workloads": tuple(each for scene in scenes for each in scene.workloads),
     }
-    return StatusReading(NOW, **{**given, **changes})
+    snapshot = replace(scenes[0].snapshot, **{**given, **changes})
+    pods = (pod for scene in scenes for pod in scene.pods.values())
+    return look_at_all(snapshot, find_jobs(pods))
 
 
-def first(now: StatusReading) -> Finding:
+def first(*scenes: Scene, **changes: Any) -> Finding:
     """Return the first finding of the only job."""
-    [job] = look_at_all(now)
+    [job] = looked(*scenes, **changes)
     assert job.first is not None
     return job.first
 
@@ -68,11 +60,11 @@ def test_a_claim_that_is_not_allocated() -> None:
     for claim in scene.claims.values():
         claim["status"] = {}
     scene.changes["neighbours"] = None
-    found = first(reading(scene))
-    assert found == explain(scene.reading).findings[0]
-    assert found.code is Code.CLAIM_UNALLOCATED
+    found = first(scene)
+    assert found == scene.explained.findings[0]
+    assert found.code.name == "claim-unallocated"
     scene.claims.clear()
-    assert first(reading(scene)).code is Code.CLAIM_MISSING
+    assert first(scene).code.name == "claim-missing"
 
 
 def second(scene: Scene) -> Scene:
@@ -92,7 +84,7 @@ def second(scene: Scene) -> Scene:
 
 
 def test_a_job_that_is_well() -> None:
-    [job] = look_at_all(reading(Scene()))
+    [job] = looked(Scene())
     assert job.cells() == (SPACE, "bert", "Running", "4", "-", "192.168.0.1")
     assert (job.first, job.is_failing) == (None, False)
 
@@ -184,28 +176,28 @@ def test_tells_what_explain_tells_first(trouble: Any) -> None:
     scene = Scene()
     trouble(scene)
     scene.changes["neighbours"] = None
-    expected = explain(scene.reading).findings[0]
+    expected = scene.explained.findings[0]
     assert expected.level != "ok"
-    assert first(reading(scene)) == expected
+    assert first(scene) == expected
 
 
 def test_puts_jobs_in_trouble_first_and_leaves_out_those_that_are_over() -> None:
     well, scene = Scene(), second(Scene())
     for pod in scene.pods.values():
         pod["status"]["phase"] = "Failed"
-    assert [job.name for job in look_at_all(reading(well, scene))] == ["bert"]
+    assert [job.name for job in looked(well, scene)] == ["bert"]
     broken = second(Scene())
     for name in [name for name in broken.pods if name.endswith("master-0")]:
         broken.pods.pop(name)
-    found = look_at_all(reading(well, broken))
+    found = looked(well, broken)
     assert [(job.name, job.is_failing) for job in found] == [("albert", True), ("bert", False)]
 
 
 def test_leaves_out_what_asks_for_no_profile() -> None:
     scene = Scene()
     was_not_injected(scene)
-    assert look_at_all(reading(scene, labels={SPACE: {}})) == []
-    assert len(look_at_all(reading(scene, labels=None))) == 1, "the labels are not known"
+    assert looked(scene, labels={SPACE: {}}) == []
+    assert len(looked(scene, labels=None)) == 1, "the labels are not known"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +216,7 @@ def test_leaves_out_what_does_not_look_as_if_it_trained(labels: Object, containe
     [pod] = scene.pods.values()
     pod["metadata"]["labels"] |= labels
     pod["spec"]["containers"][0] |= container
-    assert look_at_all(reading(scene)) == []
+    assert looked(scene) == []
 
 
 def test_an_owner_that_can_create_no_pod() -> None:
@@ -232,24 +224,24 @@ def test_an_owner_that_can_create_no_pod() -> None:
     is_refused(scene)
     scene.events[0]["involvedObject"]["name"] = "roberta"
     scene.events.append(event("ReplicaSet", "web", "FailedCreate", "exceeded quota: x"))
-    found = look_at_all(reading(scene))
+    found = looked(scene)
     assert [(job.name, job.members, job.is_failing) for job in found] == [
         ("roberta", 0, True),
         ("bert", 4, False),
     ]
     assert found[0].first is not None
-    assert found[0].first.message.startswith("a pod of it was refused: no network")
+    assert found[0].first.message == "a pod of it was refused: pod bert-worker-2: no network"
 
 
 def test_an_owner_that_can_create_no_pod_is_told_where_a_profile_is_asked_for() -> None:
     scene = Scene()
     is_refused(scene)
     scene.events[0]["involvedObject"]["name"] = "roberta"
-    assert [job.name for job in look_at_all(reading(scene, labels={SPACE: {}}))] == ["bert"]
-    assert [job.name for job in look_at_all(reading(scene))] == ["roberta", "bert"]
+    assert [job.name for job in looked(scene, labels={SPACE: {}})] == ["bert"]
+    assert [job.name for job in looked(scene)] == ["roberta", "bert"]
     sandbox = event("Pod", "other-0", "FailedCreatePodSandBox", "no network", source="kubelet")
     scene.events[:] = [sandbox]
-    assert [job.name for job in look_at_all(reading(scene))] == ["bert"], (
+    assert [job.name for job in looked(scene)] == ["bert"], (
         "a pod of no job that is known is no owner"
     )
 
@@ -264,15 +256,15 @@ def test_a_job_that_kueue_has_not_let_make_a_pod() -> None:
         workload(*admitted, owner=("PyTorchJob", name)) for name in ("bert", "begun")
     ]
     other.workloads.append(workload(waiting, owner=("Pod", "a-pod-of-a-group")))
-    found = look_at_all(reading(scene, other))
+    found = looked(scene, other)
     assert [(job.name, job.members, job.is_failing) for job in found] == [
         ("roberta", 0, True),
         ("albert", 4, False),
         ("bert", 4, False),
     ]
     assert found[0].first is not None
-    assert (found[0].first.code, text in found[0].first.message) == (Code.KUEUE_WAITING, True)
-    unlabelled = look_at_all(reading(scene, other, labels={SPACE: {}}))
+    assert (found[0].first.code.name, text in found[0].first.message) == ("kueue-waiting", True)
+    unlabelled = looked(scene, other, labels={SPACE: {}})
     assert [job.name for job in unlabelled] == ["albert", "bert"], "nobody asks for a profile there"
 
 
@@ -287,7 +279,7 @@ def test_lists_the_workloads_of_kueue_where_it_is_installed(profiles: Path) -> N
         read = json.loads(invoke(connection, *arguments).stdout)
         assert read["jobs"][0]["first"]["code"] == "scheduling-gated"
         told = read["jobs"][0]["first"]["message"]
-        found = [each["problem"] for each in read["unread"] if each["what"] == "Kueue's Workloads"]
+        found = [each["problem"] for each in read["unread"] if each["what"] == "workloads"]
         assert found or "resource rdma/hca unavailable in ClusterQueue" in told
         return found
 
@@ -308,7 +300,7 @@ def test_lists_the_workloads_of_kueue_where_it_is_installed(profiles: Path) -> N
 def test_without_events_the_pods_tell() -> None:
     scene = Scene()
     waits(scene)
-    [job] = look_at_all(reading(scene, events=None))
+    [job] = looked(scene, events=None)
     assert job.is_failing
 
 
@@ -368,7 +360,8 @@ def test_lists_each_kind_once(profiles: Path) -> None:
     connection = cluster(Scene(), second(Scene()))
     invoke(connection, "-A", "--profiles", str(profiles))
     paths = [request.split("?")[0] for request in connection.asked]
-    assert sum(each.endswith(("/pods", "/nodes", "/events")) for each in paths) == 3, paths
+    assert sum(each.endswith(("/pods", "/nodes")) for each in paths) == 2, paths
+    assert sum(each.endswith("/events") for each in paths) == 2, "warnings, and Volcano's"
 
 
 @pytest.mark.parametrize(
@@ -409,7 +402,7 @@ def test_says_that_the_only_job_has_ended(profiles: Path) -> None:
 def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene()
     loses_rank_zero(scene)
-    found = look_at_all(reading(scene))
+    found = looked(scene)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
     for columns in (40, 60, 80, 100, 200):
@@ -429,7 +422,7 @@ def test_a_watch_keeps_its_lines_for_the_codes(
 ) -> None:
     scene = Scene()
     loses_rank_zero(scene)
-    found = look_at_all(reading(scene)) * 30
+    found = looked(scene) * 30
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", str(columns))
     status_text.print_status(found, (), "", most=12)
@@ -444,7 +437,7 @@ def test_a_change_names_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     """Lines of changes have no end at which codes could stand."""
     scene = Scene()
     loses_rank_zero(scene)
-    status_text.print_changes(look_at_all(reading(scene)), {}, "table")
+    status_text.print_changes(looked(scene), {}, "table")
     assert capsys.readouterr().out.endswith("has no rank-0 pod (rank-zero-missing)\n")
 
 
@@ -530,15 +523,15 @@ def has_just_ended(scene: Scene) -> None:
 
 @pytest.mark.parametrize(
     ("trouble", "code"),
-    [(has_just_been_made, Code.SCHEDULER_SILENT), (has_just_ended, Code.MEMBERS_LINGER)],
+    [(has_just_been_made, "scheduler-silent"), (has_just_ended, "members-linger")],
 )
-def test_what_time_alone_makes_a_fault(trouble: Callable[[Scene], None], code: Code) -> None:
+def test_what_time_alone_makes_a_fault(trouble: Callable[[Scene], None], code: str) -> None:
     scene = Scene()
     trouble(scene)
-    now = reading(scene, lease=None)
-    [job] = look_at_all(now)
+    [job] = looked(scene, lease=None)
     assert job.first is None
-    assert first(now._replace(now=NOW + timedelta(minutes=10))).code is code
+    later = NOW + timedelta(minutes=10)
+    assert first(scene, lease=None, now=later).code.name == code
 
 
 def test_programs_read_null_for_what_is_not_known() -> None:
@@ -549,6 +542,6 @@ def test_programs_read_null_for_what_is_not_known() -> None:
         environment[:] = [
             each for each in environment if each["name"] not in ("PET_NNODES", "WORLD_SIZE")
         ]
-    [job] = [each.as_json() for each in look_at_all(reading(scene))]
+    [job] = [each.as_json() for each in looked(scene)]
     absent = ("expected", "waits_seconds", "address")
     assert {key: job[key] for key in absent} == dict.fromkeys(absent)

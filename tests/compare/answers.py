@@ -23,7 +23,6 @@ from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profiles, read_profile
 from webhook.core.review import answer_review
-from webhook.diagnose.explain.explanation import explain
 from webhook.dry_run.templates import Template, find_templates, parse_documents
 from webhook.presets import read_presets
 
@@ -110,7 +109,7 @@ if __name__ == "__main__":
     profiles, world = read_profiles(), World()
     for file in sys.argv[1:]:
         print(json.dumps({"file": file, **answer_file(Path(file), profiles, world)}), flush=True)
-    explained = {name: explain(scene().reading).findings for name, scene in SCENES.items()}
+    explained = {name: scene().explained.findings for name, scene in SCENES.items()}
     told = {
         name: [(one.topic, one.level, one.subject) for one in found]
         for name, found in explained.items()

@@ -16,8 +16,9 @@ from webhook.core import names
 from webhook.core.cluster.nodes import read_node
 from webhook.core.model import Object
 from webhook.core.review import decide
-from webhook.diagnose.explain.judgement import ReadWorld
-from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.explain.judge import Explanation, explain, observe_job
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.jobs import Job
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SPACE = "research"
@@ -133,6 +134,8 @@ class Scene:
         self.nodes = [node("node-1"), node("node-2")]
         self.events: list[Object] = []
         self.workloads: list[Object] = []
+        self.policies: list[Object] = []
+        self.pod_groups: list[Object] = []
         self.lease: Object | None = {
             "spec": {
                 "holderIdentity": "c-1",
@@ -188,7 +191,7 @@ class Scene:
 
     def admitted(self, pod: Object) -> Object:
         """Return the pod as the webhook lets it pass."""
-        verdict = decide(pod, SPACE, self.profiles, ReadWorld(self.reading))
+        verdict = decide(pod, SPACE, self.profiles, self.snapshot.world)
         assert verdict.allowed, verdict.message
         result: Object = copy.deepcopy(verdict.pod)
         return result
@@ -267,23 +270,38 @@ class Scene:
         pod["status"] = {"phase": "Pending", "conditions": [scheduled]}
 
     @property
-    def reading(self) -> Reading:
-        """Return what is read of it."""
+    def snapshot(self) -> JobSnapshot:
+        """Return what is read of the cluster; `changes` has what differs."""
         given: dict[str, Any] = {
-            "target": "job/bert",
-            "namespace": SPACE,
             "now": NOW,
-            "pods": tuple(getattr(self, "pods", {}).values()),
-            "owner": self.owner,
-            "labels": self.labels,
+            "labels": {SPACE: self.labels},
             "events": tuple(self.events),
             "nodes": tuple(map(read_node, self.nodes)),
             "networks": self.networks,
             "profiles": self.profiles,
             "workloads": tuple(self.workloads),
+            "policies": tuple(self.policies),
+            "pod_groups": tuple(self.pod_groups),
             "lease": self.lease,
         }
-        return Reading(**{**given, **self.changes})
+        changed = {key: value for key, value in self.changes.items() if key != "focus"}
+        return JobSnapshot(**{**given, **changed})
+
+    @property
+    def job(self) -> Job:
+        """Return its pods as one job."""
+        return Job(SPACE, self.owner, self.owner, "", tuple(getattr(self, "pods", {}).values()))
+
+    @property
+    def explained(self) -> Explanation:
+        """Return what `explain` finds."""
+        return explain(self.snapshot, self.observed)
+
+    @property
+    def observed(self) -> ObservedJob:
+        """Return the job with what the snapshot holds of it."""
+        focus = self.changes.get("focus", "")
+        return observe_job(self.snapshot, self.job, focus=focus)
 
 
 class GkeScene(Scene):
@@ -330,7 +348,10 @@ shared:
         self.changes = {}
         super().__init__(workers, before=before)
         self.networks = {}
-        self.changes = {"claims": self.claims, "claim_templates": frozenset({"rails"})}
+        self.changes = {
+            "claims": {SPACE: self.claims},
+            "claim_templates": {SPACE: frozenset({"rails"})},
+        }
 
     def created(self, number: int) -> Object:
         """Return a pod that names a template."""

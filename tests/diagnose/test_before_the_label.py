@@ -9,7 +9,6 @@ from webhook.core import names
 from webhook.core.reconcile import Suspect, read_member
 from webhook.core.reconcile.rank_zero import Survey
 from webhook.diagnose.check.earlier_pods import judge
-from webhook.diagnose.explain.explanation import explain
 
 
 @pytest.mark.parametrize("accelerators", [{}, {"nvidia.com/gpu": "8"}], ids=["none", "gpus"])
@@ -34,7 +33,7 @@ def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(
     assert ruling.complaint is not None
     assert ruling.fate.cause == ruling.complaint.message, "the wait ends with what the Event says"
     worker["metadata"]["annotations"][names.WAIT_ENDS] = ruling.fate.cause
-    [seen, ended] = [each for each in explain(scene.reading).findings if each.level != "ok"]
+    [seen, ended] = [each for each in scene.explained.findings if each.level != "ok"]
     [earlier] = judge([master])
     for told in (
         ruling.complaint.message,

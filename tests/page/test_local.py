@@ -13,7 +13,7 @@ from tests.profiles import as_text
 from tests.sockets.local_page import LocalPage, hold, put_pod
 from tests.waiting import wait_until
 from webhook.core import names
-from webhook.diagnose.owners import JOB_NAMES
+from webhook.diagnose.jobs import JOB_NAMES
 
 from .actions import judge
 from .conftest import watched
@@ -96,7 +96,7 @@ class TestStatus:
         row = page.locator("#status .jobs tbody tr").first
         expect(row).to_contain_text("2 Running, 2 Init")
         expect(row).to_contain_text("192.168.0.1")
-        expect(row).to_contain_text("has not told 2 pods of this job of rank 0's address")
+        expect(row).to_contain_text("has not published rank 0's address to 2 pods of this job")
         box = explained(page)
         first = box.locator(".findings li").first
         expect(first).to_contain_text("fail")

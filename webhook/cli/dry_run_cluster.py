@@ -16,10 +16,10 @@ from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.model import Namespace, Object, World
 from webhook.core.profiles import Profiles
-from webhook.diagnose import job_kinds
 from webhook.diagnose.collect.collector import Collector
+from webhook.diagnose.jobs import KINDS as JOB_KINDS
+from webhook.diagnose.jobs import identity
 from webhook.diagnose.listing import Listing, Unread
-from webhook.diagnose.owners import identity
 from webhook.dry_run import DryRun, judge
 from webhook.dry_run.templates import KINDS, find_templates
 from webhook.kube.catalogue import PODS, UNFINISHED
@@ -174,9 +174,7 @@ class _Standing:
     def keep_pod(self, pod: Object) -> Object | None:
         """Return a pod that no listed object made, else None."""
         space = pod["metadata"]["namespace"]
-        by_label = (
-            (space, kind.kind, name) for kind in job_kinds.KINDS for name in kind.owners(pod)
-        )
+        by_label = ((space, kind.kind, name) for kind in JOB_KINDS for name in kind.owners(pod))
         is_part = not self._is_top(pod) or any(key in self._known for key in by_label)
         return None if is_part else _typed(pod, "v1", "Pod")
 

@@ -32,15 +32,15 @@ from webhook.cli.options import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from webhook.diagnose.collect.job import Target
-    from webhook.diagnose.explain.explanation import Explanation, Row
+    from webhook.diagnose.collect.jobs import Target
+    from webhook.diagnose.explain.judge import Explanation, Row
     from webhook.diagnose.finding import Finding
 
 _FEW = 2
 _TARGET_WORDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
 """How people write what is explained: a job of any kind, or a pod."""
 _MOST_ROWS = 16
-_HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "TOLD", "WAIT")
+_HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "RANK 0", "WAIT")
 
 
 @click.command("explain")
@@ -91,27 +91,23 @@ def command(
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
     from webhook.core.errors import WebhookError
-    from webhook.diagnose.collect.job import read_job
-    from webhook.diagnose.explain.explanation import explain
+    from webhook.diagnose.collect.jobs import read_job
+    from webhook.diagnose.explain.judge import explain
     from webhook.diagnose.finding import exit_status
+    from webhook.diagnose.snapshot import Snapshot
 
-    asked = _read_target(target, selector)
+    meant = _read_target(target, selector)
     try:
         known = read_profiles_option(profiles)
         connection = connect_to_cluster()
         with show_progress() as progress:
             space = namespace or connection.namespace or "default"
-            reading = read_job(
-                connection,
-                asked,
-                space,
-                profiles=known,
-                system_namespace=system_namespace,
-                progress=progress,
-                logs=logs,
+            cluster = Snapshot(
+                connection, space, system_namespace=system_namespace, given=known, tell=progress
             )
-            progress(f"judging {len(reading.pods):,} pods")
-            explanation = explain(reading)
+            snapshot, job = read_job(cluster, meant, logs=logs)
+            progress(f"judging {len(job.pods):,} pods")
+            explanation = explain(snapshot, job)
     except WebhookError as error:
         raise Failure(str(error)) from None
     if output == "json":
@@ -123,13 +119,13 @@ def command(
 
 def _read_target(target: str | None, selector: str | None) -> Target:
     """Read what was asked for; raise UsageError where that is nothing, or not one thing."""
-    from webhook.diagnose.collect.job import Target
+    from webhook.diagnose.collect.jobs import Target
 
     if selector is not None:
         if target is not None:
             raise click.UsageError("name pod/NAME or job/NAME, or give -l SELECTOR, not both")
         return Target("selector", selector)
-    from webhook.diagnose.job_kinds import KINDS, find_kind
+    from webhook.diagnose.jobs import KINDS, find_kind
 
     written, slash, name = (target or "").partition("/")
     kind = written.lower()
@@ -156,13 +152,13 @@ def print_explanation(explanation: Explanation) -> None:
 
 def unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the findings, with all that the caller may not read in one, in place of the first: the API server's words are long."""
-    from webhook.diagnose.codes import Code
     from webhook.diagnose.finding import Finding
+    from webhook.diagnose.snapshot import UNREAD
 
     refused = [
         finding
         for finding in findings
-        if finding.code is Code.UNREAD and " answered 403" in finding.message
+        if finding.code is UNREAD and " answered 403" in finding.message
     ]
     for finding in findings:
         if len(refused) < _FEW or finding not in refused:
@@ -171,7 +167,7 @@ def unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
             parts = ", ".join(sorted(each.subject for each in refused))
             message = f"your account may not read {parts}: what they would tell is unknown"
             action = "ask for get and list of them, or let an administrator run this; -o json holds each answer"
-            yield Finding("warn", Code.UNREAD, "rights", message, action)
+            yield Finding("warn", UNREAD, "rights", message, action)
 
 
 def _print_members(explanation: Explanation) -> None:
@@ -201,7 +197,7 @@ def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
         return rows
     kinds: dict[tuple[str, ...], list[int]] = {}
     for number, row in enumerate(rows):
-        kinds.setdefault((row.role, row.phase, row.told, row.wait), []).append(number)
+        kinds.setdefault((row.role, row.phase, row.rank_zero, row.wait), []).append(number)
     chosen: list[int] = []
     for nth in range(3):
         chosen += [numbers[nth] for numbers in kinds.values() if nth < len(numbers)]
@@ -215,7 +211,7 @@ def _cells(row: Row, *, with_job: bool) -> tuple[str, ...]:
         row.phase,
         row.node,
         row.address,
-        row.told,
+        row.rank_zero,
         row.wait,
         *([row.job] if with_job else ()),
     )

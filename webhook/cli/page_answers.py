@@ -20,14 +20,14 @@ from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
+from webhook.diagnose import snapshot as diagnosed
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.codes import Code
 from webhook.diagnose.collect.collector import Collector
-from webhook.diagnose.collect.job import Target, read_job, read_profiles
-from webhook.diagnose.collect.status import read_status
-from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.collect.jobs import Target, read_all, read_job, read_profiles
+from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.listing import Unread
+from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.status.status import JobStatus, look_at_all
 from webhook.diagnose.wording import listed
 from webhook.dry_run import DryRun, dry_run
@@ -117,13 +117,13 @@ class PageAnswers:
             spaces = collector.begin(lambda: self._held(collector, NAMESPACES, read_namespace))
             networks = collector.begin(lambda: self._held(collector, NETWORKS, define_network))
             masters = collector.begin(lambda: self._held(collector, _RANKS_ZERO, read_rank_zero))
-            read = read_profiles(collector, self._system_namespace, self._given())
+            cluster = self._cluster("")
+            read = read_profiles(cluster)
             held = Snapshot(spaces.result(), networks.result(), masters.result())
             profiles = read.profiles if read and read.profiles else Profiles()
-            notes = collector.notes()
-        document = state_document(
-            profiles, held, [f"{each.what}: {each.problem}" for each in notes]
-        )
+            notes = [f"{each.what}: {each.problem}" for each in collector.notes()]
+            notes += [f"{each.what}: {each.problem}" for each in cluster.unread()]
+        document = state_document(profiles, held, notes)
         return fit({**document, "local": {"namespace": self.namespace, "cluster": self.title}})
 
     def status(self, namespace: str | None) -> Object:
@@ -134,13 +134,8 @@ class PageAnswers:
         """
         space = self.namespace if namespace is None else namespace
         with self._told(), self._look():
-            reading = read_status(
-                self._connection,
-                space,
-                profiles=self._given(),
-                system_namespace=self._system_namespace,
-            )
-            found = look_at_all(reading)
+            snapshot, jobs = read_all(self._cluster(space))
+            found = look_at_all(snapshot, jobs)
         return fit(
             {
                 "namespace": space,
@@ -149,7 +144,7 @@ class PageAnswers:
                 "failing": sum(each.is_failing for each in found),
                 "unread": [
                     {"what": each.subject, "problem": each.message}
-                    for each in _unread(reading.unread)
+                    for each in _unread(snapshot.unread)
                 ],
                 "at": _now(),
             }
@@ -164,14 +159,8 @@ class PageAnswers:
         if not name:
             raise InputError("name a job: job=NAME")
         with self._told(), self._look():
-            reading = read_job(
-                self._connection,
-                Target("job", name),
-                namespace or self.namespace,
-                profiles=self._given(),
-                system_namespace=self._system_namespace,
-            )
-            found = explain(reading)
+            cluster = self._cluster(namespace or self.namespace)
+            found = explain(*read_job(cluster, Target("job", name)))
         told = found.as_json()
         return fit(
             {
@@ -209,6 +198,10 @@ class PageAnswers:
                 "at": _now(),
             }
         )
+
+    def _cluster(self, namespace: str) -> diagnosed.Snapshot:
+        system, given = self._system_namespace, self._given()
+        return diagnosed.Snapshot(self._connection, namespace, system_namespace=system, given=given)
 
     def _given(self) -> ProfilesRead | None:
         return read_profiles_option(self._profiles)
@@ -287,10 +280,10 @@ def _job(job: JobStatus) -> Object:
     return {**told, "address": address, "first": job.first and job.first.as_json()}
 
 
-def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
+def _unread(unread: Iterable[diagnosed.Unread]) -> Iterable[Finding]:
     """Return what could not be read as `explain` tells it: all that the caller may not read in one."""
     return unread_at_once(
-        [Finding("warn", Code.UNREAD, each.what, each.problem, each.remedy) for each in unread]
+        [Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread]
     )
 
 

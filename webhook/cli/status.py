@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import sys
+from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
@@ -102,27 +103,28 @@ def _look(
     output: str,
 ) -> list[JobStatus]:
     from webhook.cli.status_text import print_status
-    from webhook.diagnose.collect.status import read_status
-    from webhook.diagnose.status.jobs import ended_jobs
-    from webhook.diagnose.status.status import look_at_all
+    from webhook.diagnose.collect.jobs import read_all
+    from webhook.diagnose.snapshot import Snapshot
+    from webhook.diagnose.status.status import ended_jobs, look_at_all
 
     gc.disable()  # nothing that is read is garbage before the command ends
     with show_progress() as progress:
-        reading = read_status(
-            connection, space, profiles=given, system_namespace=system_namespace, progress=progress
+        cluster = Snapshot(
+            connection, space, system_namespace=system_namespace, given=given, tell=progress
         )
-        progress(f"judging {len(reading.pods):,} pods")
-        found = look_at_all(reading)
+        snapshot, jobs = read_all(cluster)
+        progress(f"judging {len(jobs):,} jobs")
+        found = look_at_all(snapshot, jobs)
     if output == "json":
-        unread = [{"what": each.what, "problem": each.problem} for each in reading.unread]
+        unread = [{"what": each.what, "problem": each.problem} for each in snapshot.unread]
         failing = sum(job.is_failing for job in found)
         summary = {"jobs": len(found), "failing": failing}
-        jobs = [job.as_json() for job in found]
+        told = [job.as_json() for job in found]
         print_document(
-            {"namespace": space or None, "jobs": jobs, "summary": summary, "unread": unread}
+            {"namespace": space or None, "jobs": told, "summary": summary, "unread": unread}
         )
     else:
-        print_status(found, reading.unread, space, ended=ended_jobs(reading.pods))
+        print_status(found, snapshot.unread, space, ended=ended_jobs(jobs))
     return found
 
 
@@ -136,29 +138,31 @@ def _watch(
     """Look again and again until Ctrl-C; return what was found last."""
     from webhook.cli.status_text import print_changes, print_status
     from webhook.core.errors import Unavailable
-    from webhook.diagnose.collect.status import read_status
-    from webhook.diagnose.status.jobs import ended_jobs
-    from webhook.diagnose.status.status import look_at_all
+    from webhook.diagnose.collect.jobs import read_all
+    from webhook.diagnose.snapshot import Snapshot
+    from webhook.diagnose.status.status import ended_jobs, look_at_all
 
-    reading = None
+    read = None
+    look = partial(Snapshot, connection, space, system_namespace=system_namespace, given=given)
     found: list[JobStatus] = []
     shown: dict[tuple[str, str], tuple[str, ...]] = {}
     try:
         while True:
             began, problem = monotonic(), ""
             try:
-                reading = read_status(
-                    connection, space, profiles=given, system_namespace=system_namespace
-                )
-                found = look_at_all(reading)
+                read = read_all(look())
+                found = look_at_all(*read)
             except Unavailable as error:
-                if reading is None:
+                if read is None:
                     raise
                 problem = str(error)
             if output == "table" and sys.stdout.isatty():
                 click.clear()
-                lines, ended = shutil.get_terminal_size().lines, ended_jobs(reading.pods)
-                print_status(found, reading.unread, space, ended=ended, most=lines, problem=problem)
+                snapshot, jobs = read
+                lines, ended = shutil.get_terminal_size().lines, ended_jobs(jobs)
+                print_status(
+                    found, snapshot.unread, space, ended=ended, most=lines, problem=problem
+                )
             else:
                 shown = print_changes(found, shown, output)
             sleep(max(_LEAST_SECONDS, _REST * (monotonic() - began)))

@@ -13,11 +13,11 @@ import click
 
 from webhook.cli.findings import code_lines, echo, styled
 from webhook.core.printable import LONGEST_TEXT, printable
-from webhook.diagnose.codes import Code
+from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.wording import counted, listed
 
 if TYPE_CHECKING:
-    from webhook.diagnose.listing import Unread
+    from webhook.diagnose.snapshot import Unread
     from webhook.diagnose.status.status import JobStatus
 
 _HEADINGS = ("NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS")
@@ -71,7 +71,7 @@ def print_status(
     if problem:
         echo(styled(printable(f"not up to date: {problem}", limit=None), "yellow"))
     codes = code_lines(
-        [*(job.first.code for job in found if job.first), *([Code.UNREAD] if unread else [])]
+        [*(job.first.code for job in found if job.first), *([UNREAD] if unread else [])]
     )
     if found:
         lines = list(status_table(found, with_namespace=not space))

@@ -8,7 +8,6 @@ from itertools import groupby
 
 import webhook.diagnose
 from webhook.core.profiles.slips import did_you_mean
-from webhook.diagnose import codes
 from webhook.diagnose.finding import Code
 
 _HEAD = """# Findings
@@ -25,9 +24,6 @@ def all_codes() -> dict[str, Code]:
     for module in pkgutil.walk_packages(webhook.diagnose.__path__, "webhook.diagnose."):
         values = vars(import_module(module.name)).values()
         found |= {each.name: each for each in values if isinstance(each, Code)}
-    for old in codes.Code:  # those that no rule defines yet
-        if old.action:
-            found.setdefault(str(old), Code(str(old), old.topic, old.means, old.action))
     return dict(sorted(found.items(), key=lambda item: (item[1].topic, item[0])))
 
 

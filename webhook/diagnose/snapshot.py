@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from webhook.core import names
 from webhook.core.cluster.device_classes import (
+    DeviceClass,
     DeviceOffers,
     read_device_class,
     read_device_slice,
@@ -238,8 +239,13 @@ class Snapshot:
             ("served", resource), resource.name, partial(self.claims_api.served, resource)
         )
 
-    def device_offers(self) -> DeviceOffers:
-        """Return what drivers give by claims (DRA), as far as it can be read."""
+    def device_offers(
+        self, is_wanted: Callable[[DeviceClass], bool] = lambda _: True
+    ) -> DeviceOffers:
+        """Return what drivers give by claims (DRA), as far as it can be read.
+
+        ResourceSlices are read where a class *is_wanted*: each node has some of up to 100 kB.
+        """
         try:
             classes, slices = self.served(DEVICE_CLASSES), self.served(DEVICE_SLICES)
             if classes is None or slices is None:
@@ -247,6 +253,8 @@ class Snapshot:
             found = self.list_all(classes, read_device_class)
         except Unread as unread:
             return DeviceOffers(None, None, unread.problem)
+        if not any(map(is_wanted, found)):
+            return DeviceOffers(found)
         try:
             return DeviceOffers(found, self.list_all(slices, read_device_slice))
         except Unread as unread:

@@ -157,6 +157,20 @@ NETWORKS = Resource(
 
 FABRIC_PROFILES = Resource("fabricprofiles", "/apis/fabric-injector.io/v1alpha1", optional=True)
 """Their content is checked by whom reads it. Not there until the CustomResourceDefinition is installed."""
+_PEERS: Shape = [{"podSelector": _SELECTOR, "namespaceSelector": _SELECTOR, "ipBlock": {}}]
+NETWORK_POLICIES = Resource(
+    "networkpolicies",
+    "/apis/networking.k8s.io/v1",
+    namespaced=True,
+    shape={
+        "spec": {
+            "podSelector": _SELECTOR,
+            "policyTypes": [str],
+            "ingress": [{"from": _PEERS}],
+            "egress": [{"to": _PEERS}],
+        }
+    },
+)
 CUSTOM_RESOURCE_DEFINITIONS = Resource(
     "customresourcedefinitions",
     "/apis/apiextensions.k8s.io/v1",
@@ -258,4 +272,11 @@ JOBS = (
 )
 """Jobs that can be suspended, by kind; their other fields are their systems' own. Each version is asked for, installed or not."""
 VOLCANO = "/apis/scheduling.volcano.sh"
+POD_GROUPS = Resource(
+    "podgroups",
+    f"{VOLCANO}/v1beta1",
+    namespaced=True,
+    shape={"spec": {"queue": str}, "status": {"phase": str, "conditions": [_CONDITION]}},
+    optional=True,
+)
 VOLCANO_QUEUES = Resource("queues", VOLCANO, shape={"spec": {"capability": _QUANTITIES}})

@@ -56,7 +56,7 @@ function tally(rows) {
 /** Draw the line from a pod to rank 0: whole where it was told its address, broken where it waits for it. */
 function edge(x, y, toX, toY, row) {
   const waiting = waitsForRankZero(row);
-  if (!waiting && !row.told) return document.createDocumentFragment();
+  if (!waiting && !row.rank_zero) return document.createDocumentFragment();
   const middle = (x + toX) / 2;
   const group = s("g", { class: waiting ? "edge waiting" : "edge told" });
   group.append(
@@ -103,7 +103,7 @@ function legend() {
 /** Say the whole picture in a sentence, for those who do not see it. */
 function described(zero, others) {
   const waiting = others.filter(waitsForRankZero).length;
-  const informed = others.filter((row) => row.told).length;
+  const informed = others.filter((row) => row.rank_zero).length;
   const first = zero ? `Rank 0 is ${zero.pod}, ${zero.address ? `at ${zero.address}` : "without an address"}.` : "There is no rank 0.";
   return `${first} ${count(others.length, "other pod")}: ${informed.toLocaleString("en")} told of it, ${waiting.toLocaleString("en")} waiting for it.`;
 }

@@ -9,13 +9,10 @@ from tests.diagnose.hostile import HostileConnection, cluster_of
 from tests.diagnose.scenes import SPACE, Scene, node
 from webhook.core import names
 from webhook.core.errors import InputError
-from webhook.diagnose.collect.job import Target, read_job
-from webhook.diagnose.collect.status import read_status
-from webhook.diagnose.listing import Unread
+from webhook.diagnose.collect.jobs import Target, read_all, read_job
 from webhook.diagnose.snapshot import Snapshot
 
-PROBLEM = "cannot be read, so that it is left out: status.allocatable is not an object"
-PROBLEM_OF_CHECK = "is left out, since it cannot be read: status.allocatable is not an object"
+PROBLEM = "is left out, since it cannot be read: status.allocatable is not an object"
 
 
 def with_a_broken_node(connection: HostileConnection) -> HostileConnection:
@@ -27,12 +24,13 @@ def with_a_broken_node(connection: HostileConnection) -> HostileConnection:
 
 def test_one_broken_node_of_two_leaves_one_in_both() -> None:
     snapshot = Snapshot(with_a_broken_node(installed()))
-    reading = read_job(with_a_broken_node(cluster_of(Scene(1))), Target("job", "bert"), SPACE)
+    broken = with_a_broken_node(cluster_of(Scene(1)))
+    reading, _ = read_job(Snapshot(broken, SPACE), Target("job", "bert"))
     assert len(snapshot.nodes()) == 1
     assert len(reading.nodes or ()) == 1
     [unread] = snapshot.unread()
-    assert (unread.what, unread.problem) == ("nodes/node-1", PROBLEM_OF_CHECK)
-    assert reading.unread == (Unread("nodes/node-1", PROBLEM),)
+    assert (unread.what, unread.problem) == ("nodes/node-1", PROBLEM)
+    assert [(each.what, each.problem) for each in reading.unread] == [("nodes/node-1", PROBLEM)]
 
 
 def test_settings_that_may_not_be_read_are_told_by_both() -> None:
@@ -42,25 +40,14 @@ def test_settings_that_may_not_be_read_are_told_by_both() -> None:
         connection.spoil = lambda asked, *answer: (403, b"{}") if asked == path else answer
     snapshot = Snapshot(cluster)
     snapshot.profiles()
-    explained = read_job(job, Target("job", "bert"), SPACE).unread
+    explained = read_job(Snapshot(job, SPACE), Target("job", "bert"))[0].unread
     assert {each.what for each in snapshot.unread()} == {"settings"}
     assert "settings" in {each.what for each in explained}
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (401, "log in to the cluster again"),
-        (
-            403,
-            "status lists pods in all namespaces: ask for it, or name a namespace of yours by -n",
-        ),
-    ],
-)
-def test_status_says_what_it_needs_where_pods_may_not_be_listed(answer: int, told: str) -> None:
+def test_status_says_what_it_needs_where_pods_may_not_be_listed() -> None:
     connection = cluster_of(Scene(1))
-    connection.spoil = lambda asked, *given: (
-        (answer, b"{}") if asked == "GET /api/v1/pods" else given
-    )
+    connection.spoil = lambda asked, *given: (403, b"{}") if asked == "GET /api/v1/pods" else given
+    told = "status lists pods in all namespaces: ask for it, or name a namespace of yours by -n"
     with pytest.raises(InputError, match=told):
-        read_status(connection)
+        read_all(Snapshot(connection))

@@ -15,10 +15,11 @@ from tests.fake_apiserver import PODS, Behaviour, Exchange, FakeApiServer, statu
 from webhook.cli import main
 from webhook.core.model import Object
 from webhook.diagnose.collect import logs
-from webhook.diagnose.collect.job import Target, read_job
+from webhook.diagnose.collect.jobs import Target, read_job
 from webhook.diagnose.collect.logs import choose_pods
-from webhook.diagnose.explain.part import read_part
-from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.explain.snapshot import JobSnapshot
+from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.snapshot import Snapshot
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
@@ -61,10 +62,12 @@ def scene(server: FakeApiServer) -> Callable[[int], Scene]:
     return serve
 
 
-def asked(server: FakeApiServer) -> Reading:
+def asked(server: FakeApiServer) -> JobSnapshot:
     return read_job(
-        Connection(Credentials("test", server.url)), Target("job", "bert"), SPACE, logs=True
-    )
+        Snapshot(Connection(Credentials("test", server.url)), SPACE),
+        Target("job", "bert"),
+        logs=True,
+    )[0]
 
 
 def test_each_pod_is_asked_for_the_beginning_of_its_training_container(
@@ -87,7 +90,9 @@ def test_each_pod_is_asked_for_the_beginning_of_its_training_container(
 
 def test_logs_are_not_read_unasked(server: FakeApiServer, scene: Callable[[int], Scene]) -> None:
     scene(1)
-    reading = read_job(Connection(Credentials("test", server.url)), Target("job", "bert"), SPACE)
+    reading = read_job(
+        Snapshot(Connection(Credentials("test", server.url)), SPACE), Target("job", "bert")
+    )[0]
     assert reading.logs is None
     assert not [request for request in server.requests if request.path.endswith("/log")]
 
@@ -181,7 +186,7 @@ def test_pods_that_have_not_begun_have_no_log(
 
 
 def test_of_many_pods_some_are_chosen_rank_zero_first() -> None:
-    parts = [read_part(pod) for pod in Scene(40).pods.values()]
+    parts = [ObservedPod(pod) for pod in Scene(40).pods.values()]
     chosen = [part.name for part in choose_pods(parts, 4)]
     assert chosen == ["bert-master-0", "bert-worker-9", "bert-worker-19", "bert-worker-29"]
 

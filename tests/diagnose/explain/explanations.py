@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.diagnose.scenes import Scene
-from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.finding import Finding
 
 
 def findings(scene: Scene, *topics: str) -> list[Finding]:
     """Give what is wrong, of these topics alone if any are named."""
-    found = explain(scene.reading).findings
+    found = scene.explained.findings
     return [each for each in found if each.level != "ok" and (not topics or each.topic in topics)]
 
 
@@ -25,4 +24,4 @@ def one(scene: Scene, *topics: str) -> str:
 
 
 def first(scene: Scene) -> Finding:
-    return explain(scene.reading).findings[0]
+    return scene.explained.findings[0]

@@ -6,8 +6,6 @@ import pytest
 
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import Scene, ago
-from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.explanation import explain
 
 
 def made_again(scene: Scene, address: str, at: str, *, told: str = "192.168.0.1") -> None:
@@ -36,17 +34,17 @@ def test_members_that_run_since_before_rank_zeros_sandbox_was_made_again(told: s
     made_again(scene, "192.168.0.99", ago(minutes=5), told=told)
     scene.start(scene.pods["bert-worker-1"], ago(minutes=4))
     [found] = findings(scene)
-    assert (found.code, found.level) == (Code.ADDRESS_FORMER, "fail")
+    assert (found.code.name, found.level) == ("address-former", "fail")
     assert found.subject == "each of 2 pods (bert-worker-0, bert-worker-2)"
     assert found.message == (
-        "runs since before the sandbox of rank 0, bert-master-0, was made again, as after a reboot of its node: "
-        f"its environment holds the former address{', 192.168.0.1' if told else ''}"
+        "started before the sandbox of rank 0, bert-master-0, was recreated, as by a reboot: "
+        f"it holds the former address{', 192.168.0.1' if told else ''}"
     )
     assert (
         found.action
         == "restart them, or the job: kubectl delete pod -n research bert-worker-0 bert-worker-2"
     )
-    assert Code.ADDRESSES_TOLD not in {each.code for each in explain(scene.reading).findings}
+    assert not [each for each in scene.explained.findings if "know it" in each.message]
 
 
 def test_members_whose_wait_step_told_the_present_address_have_it() -> None:
@@ -67,4 +65,4 @@ def test_a_rank_zero_whose_wait_step_tells_nothing_is_taken_for_no_other_sandbox
     made_again(scene, "192.168.0.99", ago(minutes=5), told="")
     [status] = scene.master["status"]["initContainerStatuses"]
     status["name"] = "other"
-    assert Code.ADDRESS_FORMER not in {each.code for each in findings(scene)}
+    assert "address-former" not in {each.code.name for each in findings(scene)}

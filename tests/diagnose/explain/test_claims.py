@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnose.explain.explanations import findings
-from tests.diagnose.scenes import ClaimScene
+from tests.diagnose.scenes import SPACE, ClaimScene
 from webhook.core.claim_templates import template_name
 from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, DeviceSlice
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, Profiles
-from webhook.diagnose.codes import Code
 
 UNALLOCATED = "0/2 nodes are available: 2 cannot allocate all claims."
 
@@ -33,11 +32,11 @@ def test_a_claim_that_waits_for_a_driver_that_is_silent(is_there: bool) -> None:
     scene.changes["device_offers"] = DeviceOffers(
         (nic, nic._replace(name="other", named=("x",))), slices
     )
-    silent = [each for each in findings(scene, "devices") if each.code is Code.DRIVER_SILENT]
+    silent = [each for each in findings(scene, "devices") if each.code.name == "driver-silent"]
     assert [(each.subject, each.message) for each in silent] == (
         []
         if is_there
-        else [("DeviceClass nic", "names dra.net, of which there is no ResourceSlice")]
+        else [("DeviceClass nic", "names dra.net, and there is no ResourceSlice of it")]
     )
 
 
@@ -61,9 +60,13 @@ def test_a_template_of_a_profile_is_not_to_be_created_by_hand(
         for entry in pod["spec"]["resourceClaims"]:
             entry["resourceClaimTemplateName"] = template_name(claim)
     cards = Profiles(profiles={"cards": Profile(name="cards", claims=(claim,))})
-    scene.changes |= {"profiles": cards, "not_ready": not_ready, "claim_templates": frozenset()}
+    scene.changes |= {
+        "profiles": cards,
+        "not_ready": not_ready,
+        "claim_templates": {SPACE: frozenset()},
+    }
     (found,) = [
-        each for each in findings(scene, "claims") if each.code is Code.CLAIM_TEMPLATE_MISSING
+        each for each in findings(scene, "claims") if each.code.name == "claim-template-missing"
     ]
     assert found.action == advice
 
@@ -79,6 +82,6 @@ def test_the_classes_among_which_a_request_may_choose_are_looked_at() -> None:
     ]
     scene.changes["device_offers"] = DeviceOffers(tuple(classes), ())
     silent = [
-        each.subject for each in findings(scene, "devices") if each.code is Code.DRIVER_SILENT
+        each.subject for each in findings(scene, "devices") if each.code.name == "driver-silent"
     ]
     assert silent == ["DeviceClass first", "DeviceClass second"]

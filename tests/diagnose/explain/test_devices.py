@@ -13,10 +13,7 @@ from tests.tables import cases
 from webhook.core import names
 from webhook.core.injection.environment import nccl_may_use
 from webhook.core.model import Object
-from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.devices import ucx_may_use
-from webhook.diagnose.explain.explanation import explain
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.explain.interfaces import ucx_may_use
 
 ASKING = """
 shared:
@@ -40,51 +37,6 @@ def give(pod: Object, device: Any) -> None:
         "pci": {"pci-address": "0000:03:00.3", "rdma-device": device},
     }
     annotations[names.NETWORK_STATUS] = json.dumps(entries)
-
-
-def tell(pod: Object, nccl: str, ucx: str) -> None:
-    pod["metadata"]["annotations"] |= {names.NCCL_IB_HCA: nccl, names.UCX_NET_DEVICES: ucx}
-
-
-def told(scene: Scene, code: Code) -> list[Finding]:
-    return [one for one in explain(scene.reading).findings if one.code is code]
-
-
-def test_says_which_names_were_published() -> None:
-    scene = Asking(1)
-    for pod, device in zip(scene.pods.values(), ("mlx5_4", "mlx5_7"), strict=True):
-        give(pod, device)
-        tell(pod, f"={device}", f"{device}:1")
-    [found] = told(scene, Code.RDMA_DEVICES_TOLD)
-    assert (found.level, found.subject) == (
-        "ok",
-        "each of 2 pods (bert-master-0 (rank 0), bert-worker-0)",
-    )
-    assert found.message == (
-        "is told the names of its RDMA devices, for example: NCCL_IB_HCA==mlx5_4, UCX_NET_DEVICES=mlx5_4:1"
-    )
-    assert findings(scene) == []
-
-
-@pytest.mark.parametrize(
-    ("device", "why"),
-    [(None, "no device-info there names one"), ("a b", "cannot be a device's name")],
-)
-def test_says_why_none_was_published(device: str | None, why: str) -> None:
-    scene = Asking(0)
-    if device is not None:
-        give(scene.master, device)
-    tell(scene.master, "=", "all")
-    [found] = told(scene, Code.RDMA_DEVICES_UNNAMED)
-    assert found.level == "ok"
-    assert why in found.message
-    assert found.message.endswith("; NCCL and UCX choose among all")
-
-
-def test_a_pod_that_does_not_ask_is_told_nothing() -> None:
-    scene = Scene(0)
-    give(scene.master, "mlx5_4")
-    assert not told(scene, Code.RDMA_DEVICES_TOLD) + told(scene, Code.RDMA_DEVICES_UNNAMED)
 
 
 def test_a_wait_for_names_alone_is_told_as_such() -> None:
@@ -118,9 +70,9 @@ def test_a_fixed_list_is_compared_with_the_pods_devices(
     scene = Scene(0)
     give(scene.master, "mlx5_4")
     scene.master["spec"]["containers"][0]["env"].append({"name": variable, "value": value})
-    found = [(each.code, each.message) for each in findings(scene, "interfaces")]
+    found = [(each.code.name, each.message) for each in findings(scene, "interfaces")]
     message = f"{variable}={value} names none of its RDMA devices: it has mlx5_4"
-    excluded = [(Code.RDMA_DEVICES_EXCLUDED, message)]
+    excluded = [("rdma-devices-excluded", message)]
     assert found == (excluded if is_left_out == "yes" else [])
 
 

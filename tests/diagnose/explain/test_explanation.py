@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.diagnose.explain.explanations import findings, texts
 from tests.diagnose.scenes import Scene, plugin_gone
 from webhook.core import names
-from webhook.diagnose.explain.explanation import explain
 
 
 def test_a_pod_that_was_asked_for_comes_with_rank_zero_alone() -> None:
@@ -15,7 +14,7 @@ def test_a_pod_that_was_asked_for_comes_with_rank_zero_alone() -> None:
     plugin_gone(scene)
     found = texts(findings(scene))
     assert not [each for each in found if each.startswith("fail pod bert-worker-2")]
-    assert [row.pod for row in explain(scene.reading).rows] == ["bert-master-0", "bert-worker-1"]
+    assert [row.pod for row in scene.explained.rows] == ["bert-master-0", "bert-worker-1"]
 
 
 def test_two_jobs_of_one_selector_are_told_apart() -> None:
@@ -25,8 +24,8 @@ def test_two_jobs_of_one_selector_are_told_apart() -> None:
         pod["metadata"]["labels"][names.JOB] = "again-0123456789"
     other.tell(next(iter(other.workers)), "10.66.6.6")
     both = (*one_job.pods.values(), *other.pods.values())
-    one_job.changes = {"pods": both}
-    explanation = explain(one_job.reading)
+    one_job.pods = {pod["metadata"]["name"]: pod for pod in both}
+    explanation = one_job.explained
     assert len(explanation.jobs) == 2
     assert [row.pod for row in explanation.rows if row.role == "rank 0"] == [
         "again-bert-master-0",
@@ -35,6 +34,6 @@ def test_two_jobs_of_one_selector_are_told_apart() -> None:
     assert {row.job for row in explanation.rows} == set(explanation.jobs)
     told = texts(explanation.findings)
     assert (
-        "fail pod again-bert-worker-0: is told that rank 0 is at 10.66.6.6, and again-bert-master-0 is at 192.168.0.1"
+        "fail pod again-bert-worker-0: has 10.66.6.6 as rank 0's address, and again-bert-master-0 is at 192.168.0.1"
         in told
     )

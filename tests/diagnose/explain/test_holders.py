@@ -8,7 +8,7 @@ from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import Scene, node
 from webhook.core.cluster.nodes import devices, read_node
 from webhook.core.model import Object
-from webhook.diagnose.explain.holders import MOST_NODES, nodes_to_read
+from webhook.diagnose.explain.scheduling import nodes_to_read
 
 TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
 
@@ -127,4 +127,4 @@ def test_reads_no_more_nodes_than_an_example_needs() -> None:
     found = nodes_to_read(
         [scene.master], [read_node(node(f"node-{number}")) for number in reversed(range(12))]
     )
-    assert found == [f"node-{number}" for number in range(MOST_NODES)]
+    assert found == [f"node-{number}" for number in range(8)]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnose.explain.explanations import findings
-from tests.diagnose.scenes import Scene
+from tests.diagnose.scenes import SPACE, Scene
 from tests.pods import all_names, load
 from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import NetworkDefinition, Object
-from webhook.diagnose.explain.drift import differences
-from webhook.diagnose.explain.judgement import ReadWorld, judge_today, networks_to_read
-from webhook.diagnose.explain.part import read_part
-from webhook.diagnose.listing import Unread
+from webhook.diagnose.explain.drift import changes_today
+from webhook.diagnose.explain.judgement import judge_today, networks_to_read
+from webhook.diagnose.snapshot import Unread
 
 
 def pod(networks: str = "", **annotations: str) -> Object:
-    return {"metadata": {"annotations": {names.NETWORKS: networks, **annotations}}}
+    told = {names.NETWORKS: networks, **annotations}
+    return {"metadata": {"namespace": SPACE, "annotations": told}}
 
 
 def test_reads_the_networks_of_annotations_and_profiles_once() -> None:
@@ -29,18 +29,18 @@ def test_reads_the_networks_of_annotations_and_profiles_once() -> None:
         pod(**{names.DEFAULT_NETWORK: "flat"}),
     )
     labels = {names.PROFILE: "shared"}
-    assert networks_to_read(pods, "research", labels, Scene(0).profiles) == [
+    assert networks_to_read(pods, {SPACE: labels}, Scene(0).profiles) == [
         ("research", "a"),
         ("ml", "b"),
-        ("kube-system", "flat"),
         ("default", "rdma-net"),
+        ("kube-system", "flat"),
     ]
-    assert networks_to_read((), "research", {}, None) == []
+    assert networks_to_read((), {}, None) == []
 
 
 def test_what_was_not_read_is_unknown_and_not_absent() -> None:
     scene = Scene(0)
-    world = ReadWorld(scene.reading)
+    world = scene.snapshot.world
     assert world.network("default", "rdma-net") is not None
     with pytest.raises(Unavailable, match="network default/other was not read"):
         world.network("default", "other")
@@ -51,13 +51,13 @@ def test_what_was_not_read_is_unknown_and_not_absent() -> None:
         Unread("network a/b", "500"),
     )
     scene.changes = {"unread": unread}
-    assert ReadWorld(scene.reading).network("default", "other") == NetworkDefinition(
+    assert scene.snapshot.world.network("default", "other") == NetworkDefinition(
         "default", "other", has_ipam=True
     )
     with pytest.raises(Unavailable, match="network a/b was not read"):
-        ReadWorld(scene.reading).network("a", "b")
+        scene.snapshot.world.network("a", "b")
     scene.changes = {"labels": None}
-    assert judge_today(scene.master, scene.profiles, ReadWorld(scene.reading)) is None
+    assert judge_today(scene.master, scene.profiles, scene.snapshot.world) is None
 
 
 @pytest.mark.parametrize("unknown", ["labels", "events", "nodes", "lease", "profiles"])
@@ -76,12 +76,12 @@ def test_explains_without_the_networks() -> None:
 
 def test_reads_the_networks_of_a_profile_that_a_pod_chooses_by_its_labels() -> None:
     text = "{a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}, b: {networks: [{network: x/y}]}}"
-    member: Object = {"metadata": {"labels": {"team": "vision"}}}
-    assert networks_to_read((member,), "research", {names.PROFILE: "b"}, profiles(text)) == [
+    member: Object = {"metadata": {"namespace": SPACE, "labels": {"team": "vision"}}}
+    assert networks_to_read((member,), {SPACE: {names.PROFILE: "b"}}, profiles(text)) == [
         ("rails", "rail-0")
     ]
-    unknown: Object = {"metadata": {"labels": {names.PROFILE: "c"}}}
-    assert networks_to_read((unknown,), "research", {}, profiles(text)) == []
+    unknown: Object = {"metadata": {"namespace": SPACE, "labels": {names.PROFILE: "c"}}}
+    assert networks_to_read((unknown,), {}, profiles(text)) == []
 
 
 EVERYTHING = """
@@ -104,10 +104,9 @@ def test_what_was_admitted_would_get_nothing_else_today(fixture: str, profile: s
     pod["metadata"].setdefault("name", "member-1")
     scene = Scene(0)
     known = profiles(EVERYTHING)
-    scene.changes = {"namespace": space, "labels": {names.PROFILE: profile}, "profiles": known}
-    world = ReadWorld(scene.reading)
-    admitted = judge_today(pod, known, world)
+    scene.changes = {"labels": {space: {names.PROFILE: profile}}, "profiles": known}
+    snapshot = scene.snapshot
+    admitted = judge_today(pod, known, snapshot.world)
     assert admitted is not None
-    again = judge_today(admitted.pod, known, world)
-    part = read_part(admitted.pod, again)
-    assert list(differences(part, known.profiles[profile])) == [] or not part.is_injected
+    [again] = snapshot.observe([admitted.pod])
+    assert list(changes_today(snapshot, again)) == []

@@ -10,11 +10,11 @@ from tests.diagnose.hostile import HostileConnection, cluster_of
 from tests.diagnose.scenes import SPACE, Scene, workload
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.diagnose.collect.job import Target, read_job
-from webhook.diagnose.collect.status import read_status
-from webhook.diagnose.explain.explanation import explain
+from webhook.diagnose.collect.jobs import Target, read_all, read_job
+from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.job_kinds import find_kind
+from webhook.diagnose.jobs import find_kind
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.status.status import look_at_all
 
 BATCH, JOBSETS = "batch/v1", "jobset.x-k8s.io/v1alpha2"
@@ -55,13 +55,15 @@ def told(connection: HostileConnection, written: str = "job/su") -> list[Finding
     kind, _, name = written.partition("/")
     target = Target("job", name, find_kind(kind), kind)
     return [
-        each for each in explain(read_job(connection, target, SPACE)).findings if each.level != "ok"
+        each
+        for each in explain(*read_job(Snapshot(connection, SPACE), target)).findings
+        if each.level != "ok"
     ]
 
 
 def shown(connection: HostileConnection) -> dict[str, str]:
     """Return the jobs of `status`, and what it says of each first."""
-    found = look_at_all(read_status(connection))
+    found = look_at_all(*read_all(Snapshot(connection)))
     return {each.name: str(each.first.code) if each.first else "" for each in found}
 
 
@@ -114,7 +116,7 @@ def test_each_kind_says_that_it_is_suspended(
         )
         assert found.message == f"is suspended, so that it makes no pods: its spec.{field} is true"
         assert found.action == (
-            f"let whoever suspended it resume it, or: kubectl patch {kind.lower()} su -n {SPACE} --type merge -p "
+            f"resume it: kubectl patch {kind.lower()} su -n {SPACE} --type merge -p "
             f"'{{\"spec\":{patch}}}'"
         )
     assert shown(connection) == {"su": "job-suspended"}
@@ -162,7 +164,7 @@ def test_kueue_suspends_in_its_own_words() -> None:
     scene.workloads.clear()
     [found] = told(cluster((BATCH, "jobs", job(labels=QUEUE)), scene=scene))
     assert found.message.endswith("is true, as Kueue sets it for jobs of LocalQueue team")
-    assert found.action == "see its Workload: Kueue lets it run once it admits that"
+    assert found.action == "look at its Workload: the job runs once Kueue admits that"
 
 
 def test_a_job_whose_pods_have_ended_is_suspended_too_and_one_that_runs_is_not_asked() -> None:
@@ -186,12 +188,12 @@ def test_status_shows_it_where_a_profile_is_asked_for() -> None:
     assert not [each for each in connection.asked if each.endswith("/jobs")]
 
 
-@pytest.mark.parametrize(("answer", "noted"), [(403, []), (500, ["Job su"])])
+@pytest.mark.parametrize(("answer", "noted"), [(403, []), (500, ["jobs research/su"])])
 def test_who_may_not_read_a_kind_learns_nothing_of_it(answer: int, noted: list[str]) -> None:
     connection = cluster((BATCH, "jobs", job()), (JOBSETS, "jobsets", job()))
     connection.spoil = lambda request, *given: (answer, b"{}") if "/batch/" in request else given
-    reading = read_job(connection, Target("job", "su"), SPACE)
-    assert [each.what for each in reading.unread] == noted
+    reading = read_job(Snapshot(connection, SPACE), Target("job", "su"))
+    assert [each.what for each in reading[0].unread] == noted
     assert [
-        each.subject for each in explain(reading).findings if str(each.code) == "job-suspended"
+        each.subject for each in explain(*reading).findings if str(each.code) == "job-suspended"
     ] == ["JobSet su"]

@@ -12,7 +12,6 @@ from tests.diagnose.explain.explanations import one
 from tests.diagnose.explain.test_nccl_log import read
 from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
-from webhook.diagnose.explain.explanation import explain
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.finding import Finding
 
@@ -30,7 +29,7 @@ def all_say(name: str, workers: int = 1, scene: Scene | None = None) -> Scene:
 
 
 def told(scene: Scene) -> list[Finding]:
-    return [each for each in explain(scene.reading).findings if each.topic == "transport"]
+    return [each for each in scene.explained.findings if each.topic == "transport"]
 
 
 def variable(pod: dict[str, Any], name: str, value: str) -> None:
@@ -44,7 +43,7 @@ def test_rdma_on_devices_that_network_status_names() -> None:
         entries[1]["device-info"] = {"type": "pci", "pci": {"rdma-device": "mlx5_2"}}
         pod["metadata"]["annotations"][names.NETWORK_STATUS] = json.dumps(entries)
     [found] = told(scene)
-    assert (found.level, str(found.code)) == ("ok", "transport-fabric")
+    assert (found.level, str(found.code)) == ("ok", "ok")
     assert found.subject == f"job {scene.master['metadata']['labels'][names.JOB]}"
     assert found.message == "trains over RDMA on mlx5_2 (net1), mlx5_3, with GPUDirect RDMA"
 
@@ -89,9 +88,7 @@ def test_silence_of_a_log_that_begins_after_the_container_is_explained() -> None
         variable(pod, "NCCL_DEBUG", "INFO")
     rotated = read_log([f"{ago(minutes=3)} epoch 700\n".encode()])
     scene.changes["logs"] = dict.fromkeys(scene.pods, PodLog("pytorch", rotated))
-    assert "the log that the node keeps begins 15 min after the container" in one(
-        scene, "transport"
-    )
+    assert "the log begins 15 min after the container" in one(scene, "transport")
 
 
 _HEAD = "bert-master-0:12:40 [0] NCCL INFO "
@@ -133,4 +130,4 @@ def test_a_log_with_lines_of_another_job_is_not_told_as_this_one() -> None:
     }
     found = told(scene)
     assert {str(each.code) for each in found} == {"transport-untold"}
-    assert all("are of other-7, which is no pod of this job" in each.message for each in found)
+    assert all("are of other-7, no pod of this job" in each.message for each in found)

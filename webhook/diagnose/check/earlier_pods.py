@@ -14,8 +14,7 @@ from webhook.core.workloads import NotTraining, TrainingPod, recognise
 from webhook.diagnose.check.needs import LabelledNamespace, is_installed, labelled
 from webhook.diagnose.common import WEBHOOK_MISSED, WEBHOOK_OUT_OF_REACH
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.injected import is_out_of_reach, lacks_injection
-from webhook.diagnose.owners import identity, title
+from webhook.diagnose.jobs import identity, is_out_of_reach, lacks_injection, title
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import PODS, UNFINISHED

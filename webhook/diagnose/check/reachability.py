@@ -18,7 +18,7 @@ from webhook.diagnose.check.needs import (
 )
 from webhook.diagnose.common import WEBHOOK_UNREACHABLE
 from webhook.diagnose.finding import Code, Finding, ok
-from webhook.diagnose.injected import is_injected
+from webhook.diagnose.jobs import is_injected
 from webhook.diagnose.refusal import read_refusal
 from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread
 from webhook.kube.catalogue import PODS, SERVICES

@@ -11,10 +11,10 @@ from functools import partial
 from webhook.core import podspec
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
-from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
-from webhook.diagnose.explain.observation import common_form, natural
-from webhook.diagnose.explain.part import Part, read_part
+from webhook.diagnose.explain.observation import common_form, named, natural
+from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.snapshot import Snapshot, at_once
 from webhook.kube.catalogue import PODS
 from webhook.kube.connection import RequestFailed
 
@@ -31,52 +31,54 @@ _FORBIDDEN = 403
 _RIGHT = "ask for get of pods/log, or let an administrator run this"
 
 
-def read_logs(collector: Collector, pods: Iterable[Object]) -> Mapping[str, PodLog]:
-    """Read the logs of rank 0 and of other pods that have begun to train, up to MOST_PODS of them spread over the job.
+def read_logs(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, PodLog]:
+    """Read the logs of rank 0 and of other pods that have begun to train, up to MOST_PODS.
 
-    What cannot be read is noted; where the caller may not read rank 0's, no other is asked for.
+    What cannot be read is noted; where rank 0's may not be, no other is asked for.
     """
-    every = [*map(read_part, pods)]
-    members = frozenset(name for part in every for name in _hosts(part))
-    parts = [part for part in every if _begun(part)]
-    chosen = choose_pods(parts, MOST_PODS)
-    if not chosen:
+    every = [*map(ObservedPod, pods)]
+    members = frozenset(name for pod in every for name in _hosts(pod))
+    chosen = choose_pods([pod for pod in every if _begun(pod)], MOST_PODS)
+    most = min(_MOST_BYTES, _ALL_BYTES // max(1, len(chosen)))
+    read = partial(_try, cluster, most, members)
+    first = [read(pod) for pod in chosen[:1]]
+    if first and isinstance(first[0], RequestFailed) and first[0].status == _FORBIDDEN:
+        cluster.note("logs", f"{first[0]}; {_RIGHT}")
         return {}
-    most = min(_MOST_BYTES, _ALL_BYTES // len(chosen))
-    found: dict[str, PodLog] = {}
+    answers = [*first, *at_once([partial(read, pod) for pod in chosen[1:]])]
     failed: dict[str, list[str]] = {}
-    first = chosen[0]
-    try:
-        found[first.name] = _read_pod(collector, first, most, members)
-    except Unavailable as error:
-        failed.setdefault(common_form(str(error), first.name), []).append(first.name)
-        if isinstance(error, RequestFailed) and error.status == _FORBIDDEN:
-            collector.note("logs", f"{error}; {_RIGHT}")
-            return found
-    begun = [
-        (part, collector.begin(partial(_read_pod, collector, part, most, members)))
-        for part in chosen[1:]
-    ]
-    for part, future in begun:
-        try:
-            found[part.name] = future.result()
-        except Unavailable as error:
-            failed.setdefault(common_form(str(error), part.name), []).append(part.name)
-    collector.note_pods("logs", failed)
+    found: dict[str, PodLog] = {}
+    for pod, answer in zip(chosen, answers, strict=True):
+        if isinstance(answer, PodLog):
+            found[pod.name] = answer
+        else:
+            failed.setdefault(common_form(str(answer), pod.name), []).append(pod.name)
+    for problem, pods_of in failed.items():
+        what = f"of {named(pods_of)} cannot be read"
+        cluster.note("logs", f"{what}, so that part is unknown: {problem}")
     return found
 
 
-def choose_pods(parts: Sequence[Part], most: int) -> list[Part]:
+def _try(
+    cluster: Snapshot, most: int, members: Collection[str], pod: ObservedPod
+) -> PodLog | Unavailable:
+    try:
+        return _read_pod(cluster, pod, most, members)
+    except Unavailable as error:
+        return error
+
+
+def choose_pods(members_: Sequence[ObservedPod], most: int) -> list[ObservedPod]:
     """Choose rank 0 first, then others spread evenly over the job in the order of their names."""
-    ordered = sorted(parts, key=lambda part: (not part.is_master, natural(part.name)))
+    ordered = sorted(members_, key=lambda pod: (not pod.is_master, natural(pod.name)))
     if len(ordered) <= most:
         return ordered
     return [ordered[number * len(ordered) // most] for number in range(most)]
 
 
-def _begun(part: Part) -> bool:
+def _begun(pod: ObservedPod) -> bool:
     """Tell whether the training container has run, or another where none is known for it."""
-    status = part.pod.get("status") or {}
+    status = pod.pod.get("status") or {}
     for each in status.get("containerStatuses") or ():
         state = each.get("state") or {}
         if "running" in state or "terminated" in state or each.get("restartCount"):
@@ -84,17 +86,17 @@ def _begun(part: Part) -> bool:
     return False
 
 
-def _read_pod(collector: Collector, part: Part, most: int, members: Collection[str]) -> PodLog:
+def _read_pod(cluster: Snapshot, pod: ObservedPod, most: int, members: Collection[str]) -> PodLog:
     """Read the training container's log; of the run before where this one tells nothing; of the others where neither does."""
-    training = str(part.training.get("name") or "")
+    training = str(pod.training.get("name") or "")
     others = [
         str(each.get("name"))
-        for each in podspec.containers(part.pod)
+        for each in podspec.containers(pod.pod)
         if each.get("name") != training
     ]
     restarted = {
         str(each.get("name"))
-        for each in (part.pod.get("status") or {}).get("containerStatuses") or ()
+        for each in (pod.pod.get("status") or {}).get("containerStatuses") or ()
         if each.get("restartCount")
     }
     first: PodLog | None = None
@@ -102,7 +104,7 @@ def _read_pod(collector: Collector, part: Part, most: int, members: Collection[s
         for is_previous in (False, True) if container in restarted else (False,):
             try:
                 found = _read_container(
-                    collector, part, container, most, members, is_previous=is_previous
+                    cluster, pod, container, most, members, is_previous=is_previous
                 )
             except RequestFailed as error:
                 if (
@@ -117,8 +119,8 @@ def _read_pod(collector: Collector, part: Part, most: int, members: Collection[s
 
 
 def _read_container(
-    collector: Collector,
-    part: Part,
+    cluster: Snapshot,
+    pod: ObservedPod,
     container: str,
     most: int,
     members: Collection[str],
@@ -130,29 +132,29 @@ def _read_container(
         "timestamps": "true",
         **({"previous": "true"} if is_previous else {}),
     }
-    head = _ask(collector, part, {**query, "limitBytes": str(most)}, most)
-    hosts = _hosts(part)
+    head = _ask(cluster, pod, {**query, "limitBytes": str(most)}, most)
+    hosts = _hosts(pod)
     log = read_log([head], hosts, members)
     if not log.tells and len(head) >= most:
         tail = {**query, "tailLines": str(_TAIL_LINES), "limitBytes": str(_TAIL_BYTES)}
-        log = read_log([head, _ask(collector, part, tail, _TAIL_BYTES)], hosts, members)
+        log = read_log([head, _ask(cluster, pod, tail, _TAIL_BYTES)], hosts, members)
     return PodLog(container, log, is_previous)
 
 
-def _hosts(part: Part) -> frozenset[str]:
+def _hosts(pod: ObservedPod) -> frozenset[str]:
     """Return the names by which NCCL may know the pod's host: it writes them up to the first dot."""
-    spec = part.pod.get("spec") or {}
-    named = [spec.get("hostname") or part.name, spec.get("hostnameOverride")]
-    if podspec.is_host_network(part.pod):
-        named.append(part.node)
+    spec = pod.pod.get("spec") or {}
+    named = [spec.get("hostname") or pod.name, spec.get("hostnameOverride")]
+    if podspec.is_host_network(pod.pod):
+        named.append(pod.node)
     cut = [str(each)[:_LONGEST_HOST].rstrip("-.") for each in named if each]
     return frozenset(each.partition(".")[0] for each in cut)
 
 
-def _ask(collector: Collector, part: Part, query: Mapping[str, str], most: int) -> bytes:
-    metadata = part.pod["metadata"]
-    path = f"{PODS.object_path((str(metadata.get('namespace')), part.name))}/log"
-    answer = collector.reader.connection.request(
+def _ask(cluster: Snapshot, pod: ObservedPod, query: Mapping[str, str], most: int) -> bytes:
+    metadata = pod.pod["metadata"]
+    path = f"{PODS.object_path((str(metadata.get('namespace')), pod.name))}/log"
+    answer = cluster.connection.request(
         "GET",
         path,
         query=query,

@@ -1,181 +1,178 @@
-"""Say whether every member is told the address that rank 0 really has, and whether anybody is there to tell it."""
+"""Say whether every member knows the address that rank 0 has, and whether anybody publishes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from webhook.core import names
-from webhook.core.reconcile.complaint import UNPUBLISHED
 from webhook.core.reconcile.jobs import newest_master, publication
 from webhook.core.reconcile.member import is_name
-from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.observation import Observation, Stage
-from webhook.diagnose.explain.part import Part
-from webhook.diagnose.explain.reading import Reading
-from webhook.diagnose.explain.waiting import seconds_waited
-from webhook.diagnose.finding import Code as NewCode
+from webhook.core.workloads import TrainingPod
+from webhook.diagnose.explain.networks import further_interfaces, meets_on_pod_network
+from webhook.diagnose.explain.observation import Observation, fail, observe, ok, warn
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.finding import Code
+from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.wording import counted
+
+CONTROLLER_SILENT = Code(
+    "controller-silent",
+    "controller",
+    "The controller has not told members of the job what it should have told them by now.",
+    "look at the controller's pods and its log",
+)
+ADDRESS_FORMER = Code(
+    "address-former",
+    "addresses",
+    "The pod runs since before rank 0, or its sandbox, was made again: it holds a former address.",
+    "restart these members: delete the pods, or restart the job",
+)
+ADDRESS_OUTDATED = Code(
+    "address-outdated",
+    "addresses",
+    "The pod is told an address that rank 0 does not have.",
+    "see what is said of the controller, which publishes the new one",
+)
+ADDRESS_UNTOLD = Code(
+    "address-untold",
+    "addresses",
+    "The pod is not told rank 0's address, or its own.",
+    "see what is said of the controller, which publishes it",
+)
 
 _SLACK_SECONDS = 15.0
 """How long a publication may be on its way."""
 _MOST_NAMED = 64
 """How many pods a command names."""
+_PORTS = ("PET_MASTER_PORT", "MASTER_PORT")
 
 
-def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at the controller, and at what it has told each job."""
-    jobs: dict[str, list[Part]] = {}
-    for part in parts:
-        if part.member is not None and part.member.wanted:
-            jobs.setdefault(part.member.job, []).append(part)
-    untold = 0
-    for members in jobs.values():
-        lacking, found = _job(reading, members)
-        untold += lacking
+def what_members_know(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Look at what the controller has published to each job, and at the controller."""
+    lacking = 0
+    for members in job.members.values():
+        number, found = _of_job(snapshot, job, members)
+        lacking += number
         yield from found
-    if jobs:
-        yield from _controller(reading, untold)
+    yield from _by_name(job)
+    if job.members:
+        yield from _controller(snapshot, lacking)
 
 
-def _controller(reading: Reading, untold: int) -> Iterator[Observation]:
-    """Look at the controller, which has left *untold* pods without what it should have told them."""
-    namespace, title = reading.lease_key[0], f"Lease {'/'.join(reading.lease_key)}"
-    code: NewCode | Code = Code.CONTROLLER_SILENT
-    said = ""
-    whom = f"{counted(untold, 'pod')} of this job"
-    message = f"{whom} {'is' if untold == 1 else 'are'} not told of rank 0's address"
+def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Observation]:
+    """Look at the controller, which has published too little to so many pods."""
+    namespace, title = snapshot.lease_key[0], f"Lease {'/'.join(snapshot.lease_key)}"
+    whom = counted(lacking, "pod")
     action = f"is the controller running? kubectl -n {namespace} get pods"
-    if reading.lease is not None:
-        state = judge_lease(reading.lease, reading.now)
-        if state.leads:
-            message = f"{state.message}, which has not told {whom} of rank 0's address"
-            action = f"look at its log: kubectl -n {namespace} logs deployment/fabric-injector-controller"
-        else:
-            code, said = LEASE_STALE, state.message
-            whom = (
-                f"nobody tells {whom} of rank 0's address"
-                if untold
-                else "no pod is told of an address that changes now"
-            )
-            message = f"{said}: {whom}"
-    if untold or said:
-        yield Observation(
-            Stage.CONTROLLER, "fail" if untold else "warn", code, message, action, subject=title
+    if snapshot.lease is None:
+        if lacking:
+            message = f"nobody has published rank 0's address to {whom} of this job"
+            yield fail(CONTROLLER_SILENT, title, message, action)
+        return
+    state = judge_lease(snapshot.lease, snapshot.now)
+    if not state.leads:
+        follows = f"{whom} of this job get no address" if lacking else "no new address is published"
+        message = f"{state.message}: {follows}"
+        yield observe("fail" if lacking else "warn", LEASE_STALE, title, message, action)
+    elif lacking:
+        message = f"{state.message}, which has not published rank 0's address to {whom} of this job"
+        action = (
+            f"look at its log: kubectl -n {namespace} logs deployment/fabric-injector-controller"
         )
+        yield fail(CONTROLLER_SILENT, title, message, action)
 
 
-def _job(reading: Reading, members: Sequence[Part]) -> tuple[int, list[Observation]]:
-    """Return how many members the controller should have told something by now, and what is wrong with each."""
-    master = newest_master(part.member for part in members if part.member is not None)
+def _of_job(
+    snapshot: JobSnapshot, job: ObservedJob, members: Sequence[ObservedPod]
+) -> tuple[int, list[Observation]]:
+    """Return how many members should have been given something by now, and what is found."""
+    known = {pod.name: pod.member for pod in members if pod.member is not None}
+    master = newest_master(known.values())
     if master is None or not master.secondary.address:
-        return 0, list(_by_name(members))
+        return 0, []
     address = master.secondary.address
-    of_master = next(part for part in members if part.name == master.name)
-    is_fresh = of_master.seconds_bound(reading) < _SLACK_SECONDS
-    untold, found, former = 0, [], list[str]()
-    for part in members:
-        assert part.member is not None  # noqa: S101  # for mypy: the caller chose them
-        told, pods = part.member.published.master_addr, (part.name,)
-        if part.name != master.name and (why := _holds_former(part, of_master, address)):
-            former.append(part.name)
-            found.append(Observation(Stage.ADDRESS, "fail", Code.ADDRESS_FORMER, why, pods=pods))
-        if publication(part.member, address) is None or is_fresh:
+    rank_zero = next(pod for pod in members if pod.name == master.name)
+    is_fresh = snapshot.seconds_bound(rank_zero) < _SLACK_SECONDS
+    lacking, found, former = 0, [], list[str]()
+    for pod in members:
+        member = known[pod.name]
+        if pod.name != master.name and (why := _holds_former(pod, rank_zero, address)):
+            former.append(pod.name)
+            found.append(fail(ADDRESS_FORMER, pod, why))
+        if publication(member, address) is None or is_fresh:
             continue
-        untold += 1
-        if told and told != address:
-            message = f"is told that rank 0 is at {told}, and {master.name} is at {address}"
-            found.append(
-                Observation(Stage.ADDRESS, "fail", Code.ADDRESS_OUTDATED, message, pods=pods)
-            )
-        elif seconds_waited(reading, part) is not None:
-            continue  # what it waits for is told
-        else:
-            own = (
-                "its own address"
-                if not part.member.devices
-                else "what is its own: its address, or its RDMA devices"
-            )
-            message = f"is not told {own}" if told else f"is not told that rank 0 is at {address}"
-            found.append(
-                Observation(Stage.ADDRESS, "warn", Code.ADDRESS_UNTOLD, message, pods=pods)
-            )
+        lacking += 1
+        held = member.published.master_addr
+        if held and held != address:
+            message = f"has {held} as rank 0's address, and {master.name} is at {address}"
+            found.append(fail(ADDRESS_OUTDATED, pod, message))
+        elif snapshot.seconds_waited(pod) is None:  # else it says what it waits for
+            what = "its own address or devices" if held else f"rank 0's address, {address}"
+            found.append(warn(ADDRESS_UNTOLD, pod, f"was not given {what}"))
     if former:
         rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
-        action = f"restart them, or the job: kubectl delete pod -n {reading.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
+        command = f"kubectl delete pod -n {job.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
+        action = f"restart them, or the job: {command}"
         found = [
-            replace(each, action=action) if each.code is Code.ADDRESS_FORMER else each
-            for each in found
+            replace(one, action=action) if one.code is ADDRESS_FORMER else one for one in found
         ]
-    elif not untold:
-        whom = f"all {len(members):,} members are" if len(members) > 1 else "it is"
-        interface = master.secondary.interface or (
-            master.wanted.rpartition("@")[2] if "@" in master.wanted else ""
-        )
-        where = f"{address} on {interface}" if interface else address
-        message = f"rank 0, {master.name}, is at {where}, and {whom} told so"
-        if not is_fresh:
-            found.append(
-                Observation(
-                    Stage.SUMMARY, "ok", Code.ADDRESSES_TOLD, message, subject=f"job {master.job}"
-                )
-            )
-    return untold, found
+    elif not lacking and not is_fresh:
+        promised = master.wanted.rpartition("@")[2] if "@" in master.wanted else ""
+        interface = master.secondary.interface or promised
+        where = f"{address} ({interface})" if interface else address
+        message = f"rank 0, {master.name}, is at {where}; all members know it"
+        found.append(ok("addresses", f"job {master.job}", message))
+    return lacking, found
 
 
-def _by_name(members: Sequence[Part]) -> Iterator[Observation]:
-    """Name the members that were given rank 0's name, in a job whose rank 0 has no address."""
-    groups: dict[str, list[str]] = {}
-    for part in members:
-        if part.member is not None and is_name(part.member.published.master_addr):
-            groups.setdefault(part.member.published.master_addr, []).append(part.name)
-    for name, pods in groups.items():
-        message = f"goes by rank 0's name, {name}: rank 0 {UNPUBLISHED}"
-        yield Observation(Stage.SUMMARY, "ok", Code.MEETS_BY_NAME, message, "", tuple(pods))
+def _by_name(job: ObservedJob) -> Iterator[Observation]:
+    """Say where a job meets whose members go by rank 0's name."""
+    for pod in job.live:
+        meets = pod.meets if isinstance(pod.found, TrainingPod) else None
+        if not pod.is_injected or meets is None or pod.is_master or not meets_on_pod_network(pod):
+            continue
+        published = pod.member.published.master_addr if pod.member else ""
+        host = published if is_name(published) else next(iter(sorted(meets.hosts)), meets.rank_zero)
+        port = next(filter(None, map(pod.literals.get, _PORTS)), "")
+        where = f"{host}:{port}" if port else host
+        interfaces = sorted(further_interfaces(pod))
+        trains = f", trains on {interfaces[0]}" if interfaces else ""
+        message = f"meets at {where} on the pod network{trains}"
+        if where:
+            yield ok("addresses", pod, message)
 
 
-def _holds_former(part: Part, master: Part, address: str) -> str:
-    """Say why the training container, which runs, holds another address in its environment than rank 0's present one; else nothing.
+def _holds_former(pod: ObservedPod, master: ObservedPod, address: str) -> str:
+    """Say why a running training container holds another address than rank 0's; else nothing.
 
-    Variables are resolved when a container starts. One that started with rank 0's name, as its wait step says, finds the present one
-    by it; one whose wait step says the present address has that.
+    Variables are resolved when a container starts. One that started with rank 0's name, as its wait
+    step says, finds the present one by it; one whose wait step says the present address has that.
     """
-    waited_for = str(
-        (part.state_of(names.WAIT_CONTAINER).get("terminated") or {}).get("message") or ""
-    ).strip()
-    if is_name(waited_for):
+    ended = pod.state_of(names.WAIT_CONTAINER).get("terminated") or {}
+    waited_for = str(ended.get("message") or "").strip()
+    running = pod.state_of(str(pod.training.get("name"))).get("running") or {}
+    started = str(running.get("startedAt") or "")
+    if not started or waited_for == address or is_name(waited_for):
         return ""
-    state = part.state_of(str(part.training.get("name")))
-    started = str((state.get("running") or {}).get("startedAt") or "")
-    if not started or waited_for == address:
-        return ""
-    if started < str(master.pod["metadata"].get("creationTimestamp") or ""):
-        return f"is older than {master.name}, the present rank 0: its environment holds a former one's address"
-    if started < _sandbox_made(master) and (waited_for or _is_made_again(master)):
+    if started < master.created:
+        return f"started before {master.name}, the present rank 0: it holds a former one's address"
+    ready = master.condition("PodReadyToStartContainers")
+    made = str(ready.get("lastTransitionTime") or "") if ready.get("status") == "True" else ""
+    if started < made and (waited_for or _is_made_again(master)):
         held = f", {waited_for}" if waited_for else ""
         return (
-            f"runs since before the sandbox of rank 0, {master.name}, was made again, as after a reboot of its node: its environment "
-            f"holds the former address{held}"
+            f"started before the sandbox of rank 0, {master.name}, was recreated, as by a reboot: "
+            f"it holds the former address{held}"
         )
     return ""
 
 
-def _sandbox_made(part: Part) -> str:
-    """Return when its present sandbox was seen ready; empty where the kubelet does not tell. Source: PodReadyToStartContainers."""
-    condition = part.condition("PodReadyToStartContainers")
-    return (
-        str(condition.get("lastTransitionTime") or "") if condition.get("status") == "True" else ""
-    )
-
-
-def _is_made_again(part: Part) -> bool:
-    """Tell whether its wait step has ended well more than once, which only another sandbox makes it do."""
-    for status in part.container_statuses:
-        if status.get("name") == names.WAIT_CONTAINER:
-            ended = (status.get("state") or {}).get("terminated") or {}
-            before = (status.get("lastState") or {}).get("terminated") or {}
-            return bool(status.get("restartCount")) and ended.get("exitCode") == 0 == before.get(
-                "exitCode", 0
-            )
-    return False
+def _is_made_again(pod: ObservedPod) -> bool:
+    """Tell whether its wait step has ended well more than once: another sandbox made it do so."""
+    status = pod.status_of(names.WAIT_CONTAINER)
+    ended = (status.get("state") or {}).get("terminated") or {}
+    before = (status.get("lastState") or {}).get("terminated") or {}
+    is_well = ended.get("exitCode") == 0 == before.get("exitCode", 0)
+    return bool(status.get("restartCount")) and is_well

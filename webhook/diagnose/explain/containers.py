@@ -3,110 +3,128 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.workloads import TrainingPod
+from webhook.core.quantity import stored_quantity
 from webhook.core.workloads.endpoint import is_local
-from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.observation import Observation, Stage, common_form
-from webhook.diagnose.explain.part import Part, log_command
-from webhook.diagnose.finding import Level
+from webhook.diagnose.explain.memory import shared_memory
+from webhook.diagnose.explain.observation import Observation, Stage, common_form, fail, warn
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.finding import Code
+from webhook.diagnose.jobs import ObservedPod
 
-WAITED_IN_VAIN = 75
+POD_ENDED_BY_NODE = Code(
+    "pod-ended-by-node",
+    "containers",
+    "The pod's node refused it or gave it up.",
+    "look at the node's Events",
+)
+NAMES_UNRESOLVED = Code(
+    "names-unresolved",
+    "addresses",
+    "The pod uses its node's network and DNS, which do not know the name that rank 0 has.",
+    "set dnsPolicy: ClusterFirstWithHostNet in the job's template, or take hostNetwork off it, then restart the job",
+)
+WAIT_GAVE_UP = Code(
+    "wait-gave-up",
+    "wait",
+    "The pod's wait step gave up waiting for an address.",
+    "see what else is said of the job: why was the address not published?",
+)
+CONTAINER_NOT_STARTING = Code(
+    "container-not-starting",
+    "containers",
+    "A container of the pod does not start.",
+    "look at its log",
+)
+CONTAINER_FAILED = Code(
+    "container-failed",
+    "containers",
+    "A container of the pod ended with an error.",
+    "look at its log",
+)
+
+_IMAGE = "correct the image, or the pull secret"
+_RUNTIME = "look at the container runtime's log on the node"
 _CANNOT_START = {
-    "ImagePullBackOff": "correct the image, or the pull secret",
-    "ErrImagePull": "correct the image, or the pull secret",
+    "ImagePullBackOff": _IMAGE,
+    "ErrImagePull": _IMAGE,
     "ErrImageNeverPull": "put the image on the nodes, or change imagePullPolicy",
     "InvalidImageName": "correct the image's name",
     "CreateContainerConfigError": "create what the message names, or correct the reference",
-    "CreateContainerError": "look at the container runtime's log on the node",
-    "RunContainerError": "look at the container runtime's log on the node",
+    "CreateContainerError": _RUNTIME,
+    "RunContainerError": _RUNTIME,
     "CrashLoopBackOff": "",
 }
 _NO_SHELL = re.compile(
     r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL
 )
-_POINTER = re.compile(
-    r" Look at ((?:the Events of its rank-0 pod ([^\s,]*)|this pod's annotation [^\s,]*), at .*)$",
-    re.DOTALL,
-)
-"""How a wait step whose time was up ends; see wait.sh. It says what to do."""
-_SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to installed, then restart the job"
+_NO_SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to installed, then restart the job"
 _MEMORY_ACTION = (
     "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
 )
 _POD_FAILED = {
-    "UnexpectedAdmissionError": "look at the device plugin on the node: it could not give what the scheduler had counted on",
+    "UnexpectedAdmissionError": "look at the device plugin on the node: it could not give a device",
     "Evicted": "free the node of what it lacks, or raise the pod's requests",
 }
+_WAIT_IMAGE = "it runs the training container's image: correct that, or rendezvous.waitImage"
 _WAIT_ACTION = {
-    "ImagePullBackOff": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
-    "ErrImagePull": "it runs the training container's image: correct that image, or rendezvous.waitImage of the profile",
-    "RunContainerError": _SHELL_ACTION,
-    "CreateContainerError": _SHELL_ACTION,
+    "ImagePullBackOff": _WAIT_IMAGE,
+    "ErrImagePull": _WAIT_IMAGE,
+    "RunContainerError": _NO_SHELL_ACTION,
+    "CreateContainerError": _NO_SHELL_ACTION,
 }
+GAVE_UP = 75
+"""The exit status of a wait step that found no address: wait.sh."""
+_SIGBUS = 135
+_SMALL = 1 << 30
+"""Less /dev/shm than this is soon full of what data loaders and NCCL put there."""
 
 
-def observe(parts: Sequence[Part]) -> Iterator[Observation]:
-    """Look at the containers of the pods, and at those that their node refused or gave up."""
+def what_failed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Look at containers, and at pods that their node refused; one that was followed is a warning."""
     newest: dict[str, str] = {}
-    existing = {name for part in parts for name in podspec.own_names(part.pod)}
-    for part in parts:
-        if part.is_live:
-            newest[part.job] = max(newest.get(part.job, ""), part.created)
-    for part in parts:
-        followed = not part.is_live and newest.get(part.job, "") > part.created
-        found = [
-            *_pod(part),
-            *_unresolved(part),
-            *(
-                each
-                for status in part.container_statuses
-                for each in _container(part, status, existing)
-            ),
-        ]
-        for one in found:
+    for pod in job.live:
+        newest[pod.job] = max(newest.get(pod.job, ""), pod.created)
+    for pod in job.pods:
+        followed = not pod.is_live and newest.get(pod.job, "") > pod.created
+        for one in _of_pod(pod):
             yield replace(one, level="warn") if followed and one.level == "fail" else one
 
 
-def _pod(part: Part) -> Iterator[Observation]:
-    status = part.pod.get("status") or {}
-    if part.phase == "Failed" and status.get("reason"):
-        text = common_form(str(status.get("message") or ""), part.name)
-        action = _POD_FAILED.get(str(status["reason"]))
-        message = f"was ended by its node: {status['reason']}"
-        yield Observation(
-            Stage.SCHEDULING,
-            "fail",
-            Code.POD_ENDED_BY_NODE,
-            message,
-            action,
-            (part.name,),
-            detail=text,
-        )
+def _of_pod(pod: ObservedPod) -> Iterator[Observation]:
+    status = pod.pod.get("status") or {}
+    if pod.phase == "Failed" and (reason := str(status.get("reason") or "")):
+        detail = common_form(str(status.get("message") or ""), pod.name)
+        message, action = f"was ended by its node: {reason}", _POD_FAILED.get(reason)
+        code, stage = POD_ENDED_BY_NODE, Stage.SCHEDULING
+        yield fail(code, pod, message, action, detail=detail, stage=stage)
+    yield from _unresolved(pod)
+    for each in pod.container_statuses:
+        yield from _container(pod, each)
 
 
-def _unresolved(part: Part) -> Iterator[Observation]:
-    """Tell a pod that has failed where the name of its rank 0 means nothing: hostNetwork alone takes the cluster's DNS from it.
+def _unresolved(pod: ObservedPod) -> Iterator[Observation]:
+    """Name a failed pod that cannot resolve rank 0's name: hostNetwork took the cluster's DNS.
 
-    Source: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#pod-s-dns-policy
+    Source: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
     """
-    spec = part.pod.get("spec") or {}
-    meets = part.found.rendezvous if isinstance(part.found, TrainingPod) else None
-    hosts = sorted(host for host in meets.hosts if not is_local(host)) if meets is not None else []
-    if not hosts or not podspec.is_host_network(part.pod) or spec.get("dnsConfig"):
+    spec = pod.pod.get("spec") or {}
+    hosts = sorted(host for host in (pod.meets.hosts if pod.meets else ()) if not is_local(host))
+    policy = spec.get("dnsPolicy") or "ClusterFirst"
+    if not hosts or not podspec.is_host_network(pod.pod) or spec.get("dnsConfig"):
         return
-    ended = [_ended(status) for status in part.container_statuses]
+    ended = map(_ended, pod.container_statuses)
     has_failed = any(each.get("exitCode") and each.get("reason") != "OOMKilled" for each in ended)
-    if has_failed and (spec.get("dnsPolicy") or "ClusterFirst") in ("ClusterFirst", "Default"):
-        whose = "uses its node's network (hostNetwork) and its node's DNS"
+    if has_failed and policy in ("ClusterFirst", "Default"):
         message = (
-            f"{whose}, which knows no name of the cluster: {hosts[0]}, where rank 0 is, among them"
+            "uses its node's network (hostNetwork) and its node's DNS, which knows no name of the "
+            f"cluster: {hosts[0]}, where rank 0 is, among them"
         )
-        yield Observation(Stage.NETWORK, "fail", Code.NAMES_UNRESOLVED, message, pods=(part.name,))
+        yield fail(NAMES_UNRESOLVED, pod, message, stage=Stage.NETWORK)
 
 
 def _ended(status: Object) -> Object:
@@ -115,85 +133,69 @@ def _ended(status: Object) -> Object:
     return next((each["terminated"] for each in states if each.get("terminated")), {})
 
 
-def _container(part: Part, status: Object, existing: Collection[str]) -> Iterator[Observation]:
-    name, state = str(status.get("name")), status.get("state") or {}
-    waiting, pods = state.get("waiting") or {}, (part.name,)
-    reason = str(waiting.get("reason") or "")
-    ended = _ended(status)
+def _container(pod: ObservedPod, status: Object) -> Iterator[Observation]:
+    name, state, ended = str(status.get("name")), status.get("state") or {}, _ended(status)
     is_wait = name == names.WAIT_CONTAINER
     title = "the wait step" if is_wait else f"container {name}"
-    if (
-        is_wait
-        and ended.get("exitCode") == WAITED_IN_VAIN
-        and part.member
-        and part.member.published.wait_ends
-    ):
-        return  # see waiting
-    if is_wait and ended.get("exitCode") == WAITED_IN_VAIN:
-        text = common_form(str(ended.get("message") or "its time was up"), part.name)
-        again = " and waits again" if part.is_live else ""
-        level: Level = "warn" if part.is_live else "fail"
-        text, action = _without_pointer(part, text, existing)
-        yield Observation(
-            Stage.WAIT,
-            level,
-            Code.WAIT_GAVE_UP,
-            f"{title} gave up{again}",
-            action,
-            pods,
-            detail=text,
-        )
-    elif reason in _CANNOT_START and part.is_live:
-        text = common_form(str(waiting.get("message") or ""), part.name)
+    if is_wait and _gave_up(ended):
+        if not (pod.member and pod.member.published.wait_ends):  # else that is the cause
+            again = " and waits again" if pod.is_live else ""
+            detail = common_form(str(ended.get("message") or "its time was up"), pod.name)
+            message, say = f"{title} gave up{again}", warn if pod.is_live else fail
+            yield say(WAIT_GAVE_UP, pod, message, detail=detail)
+        return
+    waiting = state.get("waiting") or {}
+    reason = str(waiting.get("reason") or "")
+    action = _action(pod, ended, is_wait=is_wait)
+    if reason in _CANNOT_START and pod.is_live:
+        detail = common_form(str(waiting.get("message") or ""), pod.name)
         if reason == "CrashLoopBackOff" and ended:
-            text = f"status {ended.get('exitCode')}{_reason(ended)}{_words(ended, part.name)}"
-        action = (
-            _WAIT_ACTION.get(reason, _CANNOT_START[reason]) if is_wait else _CANNOT_START[reason]
-        )
-        action = (
-            _action_of(ended, is_wait=is_wait)
-            or action
-            or f"look at its log: {log_command(part, name, before=True)}"
-        )
+            words = _words(ended, pod.name)
+            detail = f"status {ended.get('exitCode')}{_reason(ended)}{': ' if words else ''}{words}"
+        known = _WAIT_ACTION.get(reason, "") if is_wait else ""
+        action = action or known or _CANNOT_START[reason]
+        action = action or f"look at its log: {pod.log_command(name, before=True)}"
         message = f"{title} does not start: {reason}"
-        yield Observation(
-            Stage.CONTAINER, "fail", Code.CONTAINER_NOT_STARTING, message, action, pods, detail=text
-        )
+        yield fail(CONTAINER_NOT_STARTING, pod, message, action, detail=detail)
     elif (state.get("terminated") or {}).get("exitCode"):
         message = f"{title} exited with {ended['exitCode']}{_reason(ended)}"
-        text = _words(ended, part.name).removeprefix(": ")
-        action = _action_of(ended, is_wait=is_wait) or f"look at its log: {log_command(part, name)}"
-        yield Observation(
-            Stage.CONTAINER, "fail", Code.CONTAINER_FAILED, message, action, pods, detail=text
-        )
+        action = action or f"look at its log: {pod.log_command(name)}"
+        detail = _words(ended, pod.name)
+        yield fail(CONTAINER_FAILED, pod, message, action, detail=detail)
 
 
-def _without_pointer(part: Part, text: str, existing: Collection[str]) -> tuple[str, str | None]:
-    """Return the wait step's last words, and what to do, None for what the code says; a rank-0 pod that is gone is not pointed at."""
-    pointer = _POINTER.search(text)
-    if pointer is None:
-        return text, None
-    if not pointer[2] or pointer[2] in existing:
-        action = f"look at {pointer[1].rstrip('.')}" if pointer[2] != "" else None
-        return text[: pointer.start()], action
-    owner = podspec.controller(part.pod)
-    title = f"{owner.get('kind')} {owner.get('name')}" if owner else "the job"
-    there = f"there is no pod {pointer[2]} now: look at the Events of {title}, and at the quota and policies of its namespace"
-    return text[: pointer.start()], there
+def _gave_up(ended: Object) -> bool:
+    """Tell a wait that was over before the address came, by its exit status or its last words."""
+    said = str(ended.get("message") or "")
+    return ended.get("exitCode") == GAVE_UP or (
+        bool(ended.get("exitCode")) and said.startswith(_WORDS)
+    )
 
 
-def _action_of(ended: Object, *, is_wait: bool) -> str:
+_WORDS = "fabric-injector: "
+"""How the wait step's last words begin: wait.sh."""
+
+
+def _action(pod: ObservedPod, ended: Object, *, is_wait: bool) -> str:
     """Return what to do where the way in which a container ended tells it; else an empty text."""
     if ended.get("reason") == "OOMKilled":
         return _MEMORY_ACTION
-    return _SHELL_ACTION if is_wait and _NO_SHELL.search(str(ended.get("message") or "")) else ""
+    if is_wait:
+        return _NO_SHELL_ACTION if _NO_SHELL.search(str(ended.get("message") or "")) else ""
+    volume = shared_memory(pod)
+    size = ((volume or {}).get("emptyDir") or {}).get("sizeLimit")
+    if ended.get("exitCode") == _SIGBUS and (volume is None or 0 < stored_quantity(size) < _SMALL):
+        has = f"of {size}" if size else "of 64 MiB"
+        return f"give it a larger {names.SHM_MOUNT_PATH} than the one {has}, by sharedMemory of the profile"
+    return ""
 
 
 def _reason(ended: Object) -> str:
+    if ended.get("exitCode") == _SIGBUS:
+        return " (SIGBUS)"
     reason = ended.get("reason")
     return f" ({reason})" if reason and reason != "Error" else ""
 
 
 def _words(ended: Object, pod: str) -> str:
-    text = common_form(str(ended.get("message") or ""), pod, limit=200)
-    return f": {text}" if text else ""
+    return common_form(str(ended.get("message") or ""), pod, limit=200)

@@ -1,12 +1,13 @@
-"""Say whether NCCL and Gloo are given the interface on which the ranks meet, all members the same, and NCCL its devices."""
+"""Say whether NCCL, Gloo and UCX may use the interfaces and devices that the pod has."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.accelerators import is_accelerator
+from webhook.core.addresses import multus
 from webhook.core.injection.environment import (
     RDMA_SWITCHES,
     disables_rdma,
@@ -23,132 +24,183 @@ from webhook.core.injection.fixed_settings import (
     rules_out_rdma,
 )
 from webhook.core.injection.ipc_lock import may_lock
+from webhook.core.model import Object
+from webhook.core.networks.rdma_devices import rdma_devices
 from webhook.core.profiles import Profiles
-from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.observation import Observation, Stage, named
-from webhook.diagnose.explain.part import Part
-from webhook.diagnose.explain.reading import Reading
+from webhook.diagnose.explain.observation import Observation, common_form, named, warn
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.finding import Code
+from webhook.diagnose.jobs import ObservedPod
 
-_VARIABLES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
-    (names.ENV_NCCL_SOCKET_IFNAME, nccl_may_use),
-    (names.ENV_GLOO_SOCKET_IFNAME, gloo_may_use),
+RDMA_DISABLED = Code(
+    "rdma-disabled",
+    "interfaces",
+    "A variable of the job keeps NCCL or UCX from the RDMA devices.",
+    "remove it, then restart the job",
+)
+GID_INDEX_FIXED = Code(
+    "gid-index-fixed",
+    "interfaces",
+    "NCCL_IB_GID_INDEX is fixed, though the index differs from pod to pod.",
+    "remove it, then restart the job",
+)
+INTERFACE_ABSENT = Code(
+    "interface-absent",
+    "interfaces",
+    "A variable of the job names an interface that the pod does not have.",
+    "remove it, then restart the job",
+)
+INTERFACE_EXCLUDED = Code(
+    "interface-excluded",
+    "interfaces",
+    "A variable of the job rules out the interface on which the ranks meet.",
+    "remove it, then restart the job",
+)
+INTERFACES_DISAGREE = Code(
+    "interfaces-disagree",
+    "interfaces",
+    "The members of the job name different interfaces.",
+    "give all members the same, then restart the job",
+)
+RDMA_DEVICES_EXCLUDED = Code(
+    "rdma-devices-excluded",
+    "interfaces",
+    "A variable of the job names none of the pod's RDMA devices.",
+    "remove it, then restart the job",
 )
 
-
-def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at literal values: those of the training container, over them those that its command exports."""
-    for part in parts:
-        if part.is_live and part.is_injected:
-            yield from _without_devices(reading, part)
-            yield from _fixed(part)
+_VARIABLES: dict[str, Callable[[str, str], bool]] = {
+    names.ENV_NCCL_SOCKET_IFNAME: nccl_may_use,
+    names.ENV_GLOO_SOCKET_IFNAME: gloo_may_use,
+}
 
 
-def _without_devices(reading: Reading, part: Part) -> Iterator[Observation]:
-    for variable in RDMA_SWITCHES:
-        value, where = value_that_counts(part, variable)
-        if not value or not disables_rdma(variable, value):
-            continue
-        fabric = _fabric(part)
-        is_rdma = may_lock(
-            part.training.get("securityContext") or {}
-        )  # of another fabric, sockets are the way to use it
-        profile = (reading.profiles or Profiles()).profiles.get(str(part.status.get("profile")))
-        if fabric and is_rdma and (profile is None or profile.env.get(variable) != value):
-            message = f"{variable}={value} keeps NCCL from {', '.join(fabric)}: it uses sockets"
-            action = f"remove the variable from {where}, then restart the job"
-            yield Observation(
-                Stage.SPEED, "warn", Code.RDMA_DISABLED, message, action, (part.name,)
-            )
+def what_variables_say(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Look at literal values: of the training container, over them those its command exports."""
+    for pod in job.live:
+        if pod.is_injected:
+            yield from _without_devices(snapshot, pod)
+            yield from _absent(pod)
+            yield from _excluded(pod)
 
 
-def _fixed(part: Part) -> Iterator[Observation]:
-    """Look at settings that were right elsewhere, whether the job or the profile gives them."""
-    pods = (part.name,)
-    value, where = value_that_counts(part, names.ENV_NCCL_IB_GID_INDEX)
+def _without_devices(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Observation]:
+    fabric = ", ".join(resource for resource in pod.devices if not is_accelerator(resource))
+    profiles = (snapshot.profiles or Profiles()).profiles
+    profile = profiles.get(str(pod.status.get("profile")))
+    # of a fabric whose memory is not locked, sockets are the way to use it
+    is_rdma = may_lock(pod.training.get("securityContext") or {})
+    for variable in RDMA_SWITCHES if fabric and is_rdma else ():
+        value, where = value_that_counts(pod, variable)
+        is_of_profile = profile is not None and profile.env.get(variable) == value
+        if value and disables_rdma(variable, value) and not is_of_profile:
+            message = f"{variable}={value} keeps NCCL from {fabric}: it uses sockets"
+            yield warn(RDMA_DISABLED, pod, message, _removed(where))
+    value, where = value_that_counts(pod, names.ENV_UCX_TLS)
+    if value and rules_out_rdma(value) and fabric:
+        message = f"UCX_TLS={value} keeps UCX from {fabric}: it uses sockets"
+        yield warn(RDMA_DISABLED, pod, message, _removed(where))
+    value, where = value_that_counts(pod, names.ENV_NCCL_IB_GID_INDEX)
     if value and fixes_gid_index(value):
-        message, action = f"NCCL_IB_GID_INDEX={value} is fixed: {GID_INDEX}", _removed(where)
-        yield Observation(Stage.SPEED, "warn", Code.GID_INDEX_FIXED, message, action, pods)
-    value, where = value_that_counts(part, names.ENV_UCX_TLS)
-    if value and rules_out_rdma(value) and (fabric := _fabric(part)):
-        message = f"UCX_TLS={value} keeps UCX from {', '.join(fabric)}: it uses sockets"
-        yield Observation(Stage.SPEED, "warn", Code.RDMA_DISABLED, message, _removed(where), pods)
-    attached = part.attached
-    if not attached or may_have_more(part.pod):
+        message = f"NCCL_IB_GID_INDEX={value} is fixed: {GID_INDEX}"
+        yield warn(GID_INDEX_FIXED, pod, message, _removed(where))
+
+
+def _absent(pod: ObservedPod) -> Iterator[Observation]:
+    """Compare lists of interfaces with those that the pod has, where all of these are known."""
+    attached = pod.attached
+    is_elsewhere = pod.member is not None and bool(pod.member.secondary.interface)
+    if not attached or may_have_more(pod.pod) or is_elsewhere:
         return
-    if (
-        part.member and part.member.secondary.interface
-    ):  # the one that is absent is told to be elsewhere
+    found = [entry.get("interface") for entry in attached]
+    if not all(isinstance(each, str) and each for each in found):
         return
-    there = [
-        *INTERFACES,
-        *(name for entry in attached if isinstance(name := entry.get("interface"), str) and name),
-    ]
-    if len(there) < len(INTERFACES) + len(attached):  # an entry that names none may be any
-        return
-    meets_on = part.member.wanted.rpartition("@")[2] if part.member else ""
-    judged_as_a_whole = dict(_VARIABLES)
+    there = [*INTERFACES, *map(str, found)]
+    meets_on = pod.member.wanted.rpartition("@")[2] if pod.member else ""
     for variable in INTERFACE_LISTS:
-        value, where = value_that_counts(part, variable)
-        may_use = judged_as_a_whole.get(variable)
+        value, where = value_that_counts(pod, variable)
+        may_use = _VARIABLES.get(variable)
         if not value or "$" in value or (meets_on and may_use and not may_use(value, meets_on)):
-            continue
+            continue  # the job as a whole is looked at for the latter
         if absent := absent_interfaces(variable, value, there):
             message = f"{variable}={value} names {', '.join(absent)}, and it has no such interface"
-            yield Observation(
-                Stage.SPEED, "warn", Code.INTERFACE_ABSENT, message, _removed(where), pods
-            )
-
-
-def _fabric(part: Part) -> list[str]:
-    return [resource for resource in part.devices if not is_accelerator(resource)]
+            yield warn(INTERFACE_ABSENT, pod, message, _removed(where))
 
 
 def _removed(where: str) -> str:
     return f"remove the variable from {where}, then restart the job"
 
 
-def value_that_counts(part: Part, variable: str) -> tuple[str | None, str]:
+def value_that_counts(pod: ObservedPod, variable: str) -> tuple[str | None, str]:
     """Return the value that counts, and where it is from."""
-    if exported := _exported(part, variable):
-        return exported, "its command"
-    return part.literals.get(variable), "the job or the profile"
+    if variable in pod.command:  # rarely so, and cheaper to know
+        found = re.findall(rf"\b{variable}=[\"']?([^\s\"';&|$`]+)", pod.command)
+        if found:
+            return str(found[-1]), "its command"
+    return pod.literals.get(variable), "the job or the profile"
 
 
-def observe_together(parts: Iterable[Part]) -> Iterator[Observation]:
+def what_members_agree_on(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
     """Look at whether the members agree on the interface on which they meet."""
-    jobs: dict[str, list[Part]] = {}
-    for part in parts:
-        if part.member is not None and part.member.wanted:
-            jobs.setdefault(part.member.job, []).append(part)
-    for key, members in jobs.items():
-        for variable, may_use in _VARIABLES:
+    for key, members in job.members.items():
+        for variable, may_use in _VARIABLES.items():
             values: dict[str, list[str]] = {}
-            for part in members:
-                value, where = value_that_counts(part, variable)
+            for pod in members:
+                value, where = value_that_counts(pod, variable)
                 if value is None:
                     continue
-                values.setdefault(value, []).append(part.name)
-                interface = part.member.wanted.rpartition("@")[2] if part.member else ""
+                values.setdefault(value, []).append(pod.name)
+                interface = pod.member.wanted.rpartition("@")[2] if pod.member else ""
                 if not may_use(value, interface):
                     message = f"{variable}={value} rules out {interface}, on which the ranks meet"
-                    action = f"remove the variable from {where}, then restart the job"
-                    yield Observation(
-                        Stage.SPEED, "warn", Code.INTERFACE_EXCLUDED, message, action, (part.name,)
-                    )
+                    yield warn(INTERFACE_EXCLUDED, pod, message, _removed(where))
             if len(values) > 1:
                 told = "; ".join(
                     f"{value or 'nothing'} in {len(pods):,} ({named(pods)})"
                     for value, pods in values.items()
                 )
                 message = f"its members disagree on {variable}: {told}"
-                yield Observation(
-                    Stage.SPEED, "warn", Code.INTERFACES_DISAGREE, message, subject=f"job {key}"
-                )
+                yield warn(INTERFACES_DISAGREE, f"job {key}", message)
 
 
-def _exported(part: Part, variable: str) -> str:
-    """Return the last literal value that the command's shell text gives the variable; empty where there is none."""
-    if variable not in part.command:  # nearly always, and cheaper to know
-        return ""
-    found = re.findall(rf"\b{variable}=[\"']?([^\s\"';&|$`]+)", part.command)
-    return str(found[-1]) if found else ""
+def _excluded(pod: ObservedPod) -> Iterator[Observation]:
+    """Compare lists of devices with the pod's own, where each of its networks tells them."""
+    attached = pod.attached or []
+    fixed = {variable: value_that_counts(pod, variable) for variable in _LISTS}
+    if not attached or not any(value for value, _ in fixed.values()):
+        return
+    devices = rdma_devices(multus.WORDS.read(podspec.annotations(pod.pod)))
+    if not all(map(_names_device, attached)) or not devices:
+        return
+    for variable, (value, where) in fixed.items():
+        may_use = _LISTS[variable]
+        if value and "$" not in value and not any(may_use(value, device) for device in devices):
+            message = f"{variable}={value} names none of its RDMA devices"
+            detail = common_form(f"it has {', '.join(devices)}", pod.name)
+            yield warn(RDMA_DEVICES_EXCLUDED, pod, message, _removed(where), detail=detail)
+
+
+def ucx_may_use(value: str, device: str) -> bool:
+    """Tell whether ``UCX_NET_DEVICES=value`` lets UCX use RDMA device *device* on some port.
+
+    A comma list of whole names, with the port or without; ``^`` in front excludes; of a range,
+    ``mlx5_[0-3]:1``, True. Source: UCX src/ucs/config/parser.c
+    ucs_config_sscanf_allow_list_impl, src/ucp/core/ucp_context.c ucp_is_resource_in_device_list.
+    """
+    if "[" in value:
+        return True
+    excludes = value.startswith("^")
+    listed = [one.partition(":")[0] for one in value.removeprefix("^").split(",")]
+    return (device in listed) is not excludes or (not excludes and "all" in listed)
+
+
+_LISTS: dict[str, Callable[[str, str], bool]] = {
+    names.ENV_NCCL_IB_HCA: nccl_may_use,
+    names.ENV_UCX_NET_DEVICES: ucx_may_use,
+}
+
+
+def _names_device(entry: Object) -> bool:
+    info = entry.get("device-info")
+    pci = info.get("pci") if isinstance(info, dict) else None
+    return bool(isinstance(pci, dict) and pci.get("rdma-device"))

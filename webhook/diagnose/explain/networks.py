@@ -1,193 +1,296 @@
-"""Say what Multus, or another source of addresses, gave each pod, against what its annotation asks for."""
+"""Say what Multus, or another source of addresses, gave each pod, and what keeps pods apart."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT, Words, multus, source_named
+from webhook.core.addresses.claim import read_claim
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
 from webhook.core.reconcile import Member
 from webhook.core.reconcile.complaint import BOUND_SECONDS
-from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.observation import Observation, Stage, common_form
-from webhook.diagnose.explain.part import Part
-from webhook.diagnose.explain.reading import Reading
-from webhook.diagnose.explain.scheduling import event_time
-from webhook.diagnose.finding import Level
+from webhook.core.reconcile.member import is_name
+from webhook.diagnose.common import NETWORK_MISSING
+from webhook.diagnose.explain.judgement import broken_networks
+from webhook.diagnose.explain.observation import (
+    Observation,
+    Stage,
+    common_form,
+    event_time,
+    fail,
+    ok,
+    warn,
+)
+from webhook.diagnose.explain.scheduling import CLAIM_UNALLOCATED, made_claims
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.finding import Code
+from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.wording import listed
+
+VOLUME_UNMOUNTED = Code(
+    "volume-unmounted",
+    "volumes",
+    "A volume of the pod cannot be mounted, and its network is made after that.",
+    "create what is named, or correct the pod's volume; its network is made after that",
+)
+NETWORK_STATUS_UNREADABLE = Code(
+    "network-status-unreadable",
+    "networks",
+    "The annotation in which Multus tells the pod's networks cannot be read.",
+    "look at Multus' log on the pod's node",
+)
+NETWORK_NOT_ATTACHED = Code(
+    "network-not-attached",
+    "networks",
+    "Multus attached fewer networks than the pod's annotation asks for now.",
+    "was the annotation changed after the pod had started? Delete the pod: its owner makes another",
+)
+CLAIM_ADDRESS_MISSING = Code(
+    "claim-address-missing",
+    "claims",
+    "The pod's claims are allocated, and no driver has published an address in their status.",
+    "look at the driver's log on the pod's node; one that publishes no networkData cannot be an addressSource",
+)
+ADDRESSES_EXHAUSTED = Code(
+    "addresses-exhausted",
+    "networks",
+    "The network's IPAM has no address left.",
+    "enlarge the range of the network's IPAM and restart the job, or free the addresses that pods which are gone still hold in it",
+)
+NETWORK_FAILED = Code(
+    "network-failed",
+    "networks",
+    "Multus or a CNI plugin could not make the pod's network.",
+    "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node",
+)
+NETWORK_STATUS_MISSING = Code(
+    "network-status-missing",
+    "networks",
+    "Multus has written nothing about the pod's networks.",
+    "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?",
+)
+ADDRESS_UNUSABLE = Code(
+    "address-unusable",
+    "networks",
+    "The network gave the pod an address that no other pod can reach.",
+    "look at the network's IPAM and at Multus' log",
+)
+ADDRESS_MISSING = Code(
+    "address-missing",
+    "networks",
+    "The pod has no address on the network where the ranks meet.",
+    "look at the network's IPAM",
+)
+INTERFACE_UNEXPECTED = Code(
+    "interface-unexpected",
+    "interfaces",
+    "The network came up on another interface than NCCL and Gloo are told.",
+    "set multus.defaultNetworks in the Configuration as this cluster's Multus has it, then restart the job",
+)
+NETWORK_UNREADABLE = Code(
+    "network-unreadable",
+    "networks",
+    "The configuration of a NetworkAttachmentDefinition is not valid JSON, so no pod can use it.",
+    "correct spec.config of the NetworkAttachmentDefinition, then restart the job",
+)
+ADDRESS_TWICE = Code(
+    "address-twice",
+    "networks",
+    "Two pods hold one address on a network, so packets reach the wrong one.",
+    "give the network an IPAM that knows all nodes, such as whereabouts, then restart both pods",
+)
+POLICY_CUTS = Code(
+    "policy-cuts",
+    "networks",
+    "A NetworkPolicy keeps the pods of a job that meets on the pod network apart.",
+    "let the NetworkPolicy allow traffic among the pods of the job",
+)
 
 _MULTUS = source_named(DEFAULT).WORDS
 _EXHAUSTED = re.compile(
-    r"no IP addresses available|could not allocate IP in range|no (?:free|available) (?:IP|address)|exhausted",
+    r"no IP addresses available|could not allocate IP in range|"
+    r"no (?:free|available) (?:IP|address)|exhausted",
     re.IGNORECASE,
 )
 """What host-local, whereabouts, nv-ipam and their like say where every address is taken."""
-SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
+_SANDBOX = ("FailedCreatePodSandBox", "FailedCreatePodSandbox")
 _VOLUME = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
-BEGUN_SECONDS = 15.0
+_BEGUN_SECONDS = 15.0
 """Multus writes its annotation before the first container runs; to read it may take this long."""
 _FRESH_SECONDS = 20.0
 """How long a volume may fail to come: the kubelet has yet to learn of Secrets and ConfigMaps."""
 
 
-def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
+def what_is_attached(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
     """Look at pods that are on a node."""
-    failures = failures_of_pods(reading.events or (), SANDBOX)
-    unmounted = failures_of_pods(reading.events or (), _VOLUME)
-    wanted: dict[
-        str, tuple[tuple[str, str], ...] | None
-    ] = {}  # by the annotation, which members of a job share
-    for part in parts:
-        if not part.is_live or not part.node or podspec.is_host_network(part.pod):
+    failures = _failures(job.warnings, _SANDBOX)
+    unmounted = _failures(job.warnings, _VOLUME)
+    for pod in job.live:
+        if not pod.node or podspec.is_host_network(pod.pod):
             continue
-        asked = podspec.annotations(part.pod).get(names.NETWORKS)
-        volume, failure = unmounted.get(part.name, ""), failures.get(part.name, "")
-        elsewhere = None if part.member is None or _is_multus(part.member) else part.member
-        if volume and part.attached is None and not (elsewhere is not None and elsewhere.reported):
-            yield from _unmounted(reading, part, volume)
+        failure = failures.get(pod.name, "")
+        member = pod.member
+        is_elsewhere = member is not None and member.source_name != DEFAULT
+        is_reported = is_elsewhere and member is not None and member.reported
+        if pod.name in unmounted and pod.attached is None and not is_reported:
+            if snapshot.seconds_bound(pod) >= _FRESH_SECONDS and pod.phase == "Pending":
+                message, detail = "a volume of it cannot be mounted", unmounted[pod.name]
+                yield fail(VOLUME_UNMOUNTED, pod, message, detail=detail)
             continue
-        if asked:
-            if asked not in wanted:
-                wanted[asked] = _networks_in(asked, reading.namespace)
-            yield from _attached(reading, part, wanted[asked], failure)
-        if elsewhere is not None:
-            yield from _elsewhere(reading, part, elsewhere, failure)
-
-
-def _unmounted(reading: Reading, part: Part, failure: str) -> Iterator[Observation]:
-    if part.seconds_bound(reading) >= _FRESH_SECONDS and part.phase == "Pending":
-        message = "a volume of it cannot be mounted"
-        yield Observation(
-            Stage.NETWORK, "fail", Code.VOLUME_UNMOUNTED, message, pods=(part.name,), detail=failure
-        )
-
-
-def _networks_in(asked: str, namespace: str) -> tuple[tuple[str, str], ...] | None:
-    """Return namespace and name of each network that an annotation asks for; None where it cannot be read."""
-    try:
-        return tuple(
-            (each.namespace, each.name) for each in parse_networks(asked, namespace).elements
-        )
-    except ValueError:
-        return None
+        if asked := podspec.annotations(pod.pod).get(names.NETWORKS):
+            yield from _attached(snapshot, job, pod, asked, failure)
+        if is_elsewhere and member is not None:
+            yield from _elsewhere(snapshot, job, pod, member, failure)
 
 
 def _attached(
-    reading: Reading, part: Part, asked: Sequence[tuple[str, str]] | None, failure: str
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, text: str, failure: str
 ) -> Iterator[Observation]:
-    pods = (part.name,)
-    status = part.attached
-    told = podspec.annotations(part.pod)
-    if status is None and multus.WORDS.read(told):
+    status = pod.attached
+    if status is None and multus.WORDS.read(podspec.annotations(pod.pod)):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
-        yield Observation(Stage.NETWORK, "fail", Code.NETWORK_STATUS_UNREADABLE, message, pods=pods)
+        yield fail(NETWORK_STATUS_UNREADABLE, pod, message)
         return
-    if asked is None:
-        return  # what admission says of it is told
-    absent = [key for key in dict.fromkeys(asked) if _is_absent(reading, key)]
+    try:
+        wanted = parse_networks(text, job.namespace).elements
+    except ValueError:
+        return  # admission says what is wrong with it
+    asked = Counter((each.namespace, each.name) for each in wanted)
+    absent = [key for key in asked if snapshot.networks.get(key, {}) is None]
     for namespace, name in absent:
         message = f"asks for network {namespace}/{name}, which does not exist"
-        action = f"create NetworkAttachmentDefinition {name} in namespace {namespace}, or correct the name and restart the job"
-        level: Level = "fail" if status is None else "warn"
-        yield Observation(Stage.NETWORK, level, Code.NETWORK_MISSING, message, action, pods)
+        action = (
+            f"create NetworkAttachmentDefinition {name} in namespace {namespace}, "
+            "or correct the name and restart the job"
+        )
+        say = fail if status is None else warn
+        yield say(NETWORK_MISSING, pod, message, action)
     if status is None:
-        if not absent:
-            yield from _no_status(reading, part, failure)
+        if not absent and not any(key in broken_networks(snapshot.networks) for key in asked):
+            yield _no_status(snapshot, job, pod, failure)
         return
     there = Counter(str(entry.get("name")) for entry in status)
-    for key, number in Counter(f"{namespace}/{name}" for namespace, name in asked).items():
-        if there[key] + there[key.partition("/")[2]] < number:
-            message = f"asks for network {key} {_times(number)}, and annotation {names.NETWORK_STATUS} lists it {_times(there[key])}"
-            yield Observation(Stage.NETWORK, "fail", Code.NETWORK_NOT_ATTACHED, message, pods=pods)
-    if part.member is not None and _is_multus(part.member):
-        yield from _address(part.member, part.name)
+    for (namespace, name), number in asked.items():
+        found = there[f"{namespace}/{name}"] + there[name]
+        if found < number:
+            message = (
+                f"asks for network {namespace}/{name} {_times(number)}, and annotation "
+                f"{names.NETWORK_STATUS} lists it {_times(found)}"
+            )
+            yield fail(NETWORK_NOT_ATTACHED, pod, message)
+    if pod.member is not None and pod.member.source_name == DEFAULT:
+        yield from _address(pod.member, pod)
 
 
-def _is_multus(member: Member) -> bool:
-    return member.source_name == DEFAULT
-
-
-def _elsewhere(reading: Reading, part: Part, member: Member, failure: str) -> Iterator[Observation]:
-    """Look at the network on which the ranks meet, where its address comes from another source than Multus."""
+def _elsewhere(
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, member: Member, failure: str
+) -> Iterator[Observation]:
+    """Look at the network where the ranks meet, of which another source than Multus tells."""
+    has_networks = bool(podspec.annotations(pod.pod).get(names.NETWORKS))
     if member.reported:
-        yield from _address(member, part.name)
-    elif member.has_claims:
-        if failure:  # else the claims say why
-            yield from _no_status(reading, part, failure, member.source.WORDS)
-    elif part.attached is not None or not podspec.annotations(part.pod).get(names.NETWORKS):
-        # else it is told already that no network is made
-        yield from _no_status(reading, part, failure, member.source.WORDS)
+        yield from _address(member, pod)
+    elif member.has_claims and not failure:
+        yield from _claimed_address(snapshot, pod, member)
+    elif member.has_claims or pod.attached is not None or not has_networks:
+        yield _no_status(snapshot, job, pod, failure, member.source.WORDS)
+
+
+def _claimed_address(
+    snapshot: JobSnapshot, pod: ObservedPod, member: Member
+) -> Iterator[Observation]:
+    """Look at a pod whose claims are to tell its address, and have told none."""
+    claims = snapshot.claims.get(member.namespace)
+    if not member.wanted or claims is None:
+        return
+    if _is_early(snapshot, pod):
+        yield _pending(pod)
+        return
+    made = made_claims(pod)
+    entries = (pod.pod.get("spec") or {}).get("resourceClaims") or ()
+    keys = (made.get(each["name"]) or each.get("resourceClaimName") for each in entries)
+    found = [read_claim(claims[key]) for key in keys if key in claims]
+    devices = [device for claim in found for device in claim.devices]
+    if not devices:
+        message = "has no claim whose devices are allocated, though it is on a node"
+        yield fail(CLAIM_UNALLOCATED, pod, message)
+        return
+    drivers = listed(dict.fromkeys(device.driver for device in devices if not device.ips), 3)
+    message = (
+        f"its claims are allocated, and driver {drivers} published no address for {member.wanted}"
+    )
+    yield fail(CLAIM_ADDRESS_MISSING, pod, message)
 
 
 def _no_status(
-    reading: Reading, part: Part, failure: str, words: Words = _MULTUS
-) -> Iterator[Observation]:
-    pods, seconds = (part.name,), part.seconds_bound(reading)
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, failure: str, words: Words = _MULTUS
+) -> Observation:
     if failure:
-        code = Code.ADDRESSES_EXHAUSTED if _EXHAUSTED.search(failure) else Code.NETWORK_FAILED
-        message = "its network could not be made"
+        code = ADDRESSES_EXHAUSTED if _EXHAUSTED.search(failure) else NETWORK_FAILED
         action = None if words is _MULTUS else words.look
-        yield Observation(Stage.NETWORK, "fail", code, message, action, pods, detail=failure)
-    elif seconds >= (BEGUN_SECONDS if part.has_begun else BOUND_SECONDS):
-        since = "has begun" if part.has_begun else "has been on its node for more than a minute"
-        message = f"{since}, and {words.writer} has written no {words.told_at}"
-        action = words.unwritten
-        if reading.events is None:
-            action = (
-                "its Events say why: ask for list of events, or let one who may read them run this"
-            )
-        yield Observation(Stage.NETWORK, "fail", Code.NETWORK_STATUS_MISSING, message, action, pods)
-    else:
-        message = "has just been bound; its network is being made"
-        yield Observation(Stage.SUMMARY, "ok", Code.NETWORK_PENDING, message, pods=pods)
+        return fail(code, pod, "its network could not be made", action, detail=failure)
+    if _is_early(snapshot, pod):
+        return _pending(pod)
+    since = "has begun" if pod.has_begun else "has been on its node for more than a minute"
+    message = f"{since}, and {words.writer} has written no {words.told_at}"
+    action = words.unwritten
+    if job.events is None:
+        action = "its Events say why: ask for list of events, or for somebody who has it"
+    return fail(NETWORK_STATUS_MISSING, pod, message, action)
 
 
-def _is_absent(reading: Reading, key: tuple[str, str]) -> bool:
-    """Tell a network that was asked for and does not exist."""
-    return reading.networks.get(key, {}) is None
+def _is_early(snapshot: JobSnapshot, pod: ObservedPod) -> bool:
+    limit = _BEGUN_SECONDS if pod.has_begun else BOUND_SECONDS
+    return snapshot.seconds_bound(pod) < limit
 
 
-def _address(member: Member, pod: str) -> Iterator[Observation]:
+def _pending(pod: ObservedPod) -> Observation:
+    return ok("networks", pod, "has just been bound; its network is being made")
+
+
+def _address(member: Member, pod: ObservedPod) -> Iterator[Observation]:
     """Look at the network on which the ranks meet."""
     if not member.wanted:
         return
-    secondary, words, pods = member.secondary, member.source.WORDS, (pod,)
-    action = None if _is_multus(member) else words.look
+    secondary, words = member.secondary, member.source.WORDS
+    is_multus = member.source_name == DEFAULT
+    action = None if is_multus else words.look
     if secondary.problem:
-        problem = common_form(secondary.problem, pod)
-        message = f"network {member.wanted} gave no address that can be used"
-        if not _is_multus(member):
-            message += f", as {words.told_at} tells"
-        yield Observation(
-            Stage.NETWORK, "fail", Code.ADDRESS_UNUSABLE, message, action, pods, detail=problem
-        )
+        where = "" if is_multus else f", as {words.told_at} tells"
+        message = f"network {member.wanted} gave no address that can be used{where}"
+        detail = common_form(secondary.problem, pod.name)
+        yield fail(ADDRESS_UNUSABLE, pod, message, action, detail=detail)
     elif not secondary.address:
         message = f"has no address on {member.wanted}: {words.told_at} tells none"
-        yield Observation(Stage.NETWORK, "fail", Code.ADDRESS_MISSING, message, action, pods)
+        yield fail(ADDRESS_MISSING, pod, message, action)
     elif secondary.interface:
-        message = f"network {member.wanted} came up on interface {secondary.interface}, and the socket variables name the other"
-        yield Observation(Stage.NETWORK, "fail", Code.INTERFACE_UNEXPECTED, message, pods=pods)
+        message = (
+            f"network {member.wanted} came up on interface {secondary.interface}, "
+            "and the socket variables name the other"
+        )
+        yield fail(INTERFACE_UNEXPECTED, pod, message, stage=Stage.NETWORK)
 
 
-def attached_elsewhere(part: Part) -> Iterator[Object]:
+def attached_elsewhere(pod: ObservedPod) -> Iterator[Object]:
     """Yield the network on which the ranks meet, where another than Multus has made it."""
-    member = part.member
-    if member is not None and not _is_multus(member) and member.secondary.address:
+    member = pod.member
+    if member is not None and member.source_name != DEFAULT and member.secondary.address:
         network, at, interface = member.wanted.rpartition("@")
         network, interface = (network, interface) if at else (interface, "")
         yield {"interface": interface, "network": network, "addresses": [member.secondary.address]}
 
 
-def further_interfaces(part: Part) -> set[str]:
+def further_interfaces(pod: ObservedPod) -> set[str]:
     """Return the names of the pod's interfaces on second networks, as far as they are told."""
-    attached = (*(part.attached or ()), *attached_elsewhere(part))
+    attached = (*(pod.attached or ()), *attached_elsewhere(pod))
     return {str(entry.get("interface")) for entry in attached if entry.get("interface")}
 
 
-def failures_of_pods(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:
+def _failures(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str, str]:
     """Return what was last said of each pod for one of the reasons, by pod name, without ids."""
     found = {}
     for event in sorted((each for each in events if each.get("reason") in reasons), key=event_time):
@@ -199,3 +302,121 @@ def failures_of_pods(events: Iterable[Object], reasons: Collection[str]) -> Mapp
 
 def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
+
+
+# what is wrong with networks for all pods
+
+
+def what_is_broken(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Name networks of the job whose CNI configuration is no JSON."""
+    asked = {key for pod in job.live for key in _asked(pod, job.namespace)}
+    for key, why in broken_networks(snapshot.networks).items():
+        if key in asked or not asked:
+            subject = f"NetworkAttachmentDefinition {'/'.join(key)}"
+            yield fail(NETWORK_UNREADABLE, subject, f"its spec.config is not JSON: {why}")
+
+
+def _asked(pod: ObservedPod, namespace: str) -> Iterator[tuple[str, str]]:
+    with suppress(ValueError):
+        text = podspec.annotations(pod.pod).get(names.NETWORKS) or ""
+        yield from (
+            (each.namespace, each.name) for each in parse_networks(text, namespace).elements
+        )
+
+
+def who_shares_an_address(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Name pods that have one address on one second network: neither is reached for certain."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for pod in job.live:
+        if pod.member is not None and pod.member.secondary.address:
+            network = pod.member.wanted.rpartition("@")[0] or pod.member.wanted
+            found.setdefault((network, pod.member.secondary.address), []).append(pod.name)
+    for (network, address), pods in found.items():
+        if len(pods) > 1:
+            others = " ".join(pods[1:])
+            action = (
+                f"let its IPAM know all nodes (whereabouts does, host-local does not), then delete "
+                f"all but one: kubectl delete pod -n {job.namespace} {others}"
+            )
+            message = f"has address {address} on network {network}, as others of its job have"
+            yield fail(ADDRESS_TWICE, pods, message, action)
+
+
+# NetworkPolicies
+
+
+def what_policies_cut(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Name the NetworkPolicies that let no pod of the job reach others on the pod network.
+
+    Second networks are not subject to them: only jobs that meet on the pod network are looked at.
+    """
+    pods = [pod for pod in job.live if not podspec.is_host_network(pod.pod)]
+    if len(pods) < 2 or not any(meets_on_pod_network(pod) for pod in pods):
+        return
+    for direction, field in (("Ingress", "from"), ("Egress", "to")):
+        cut: dict[str, list[str]] = {}
+        for pod in pods:
+            chosen = [one for one in snapshot.policies if _selects(one, pod, direction, job)]
+            rules = [rule for one in chosen for rule in one["spec"].get(direction.lower()) or ()]
+            others = [each for each in pods if each is not pod]
+            if chosen and not any(_lets(rule.get(field), others, job) for rule in rules):
+                policies = ", ".join(sorted(one["metadata"]["name"] for one in chosen))
+                cut.setdefault(policies, []).append(pod.name)
+        for policies, apart in cut.items():
+            way = (
+                "let no other pod of the job reach it" if field == "from" else "keep it from others"
+            )
+            message = f"NetworkPolicies ({policies}) {way} on the pod network, where the job meets"
+            action = (
+                f"let {direction.lower()} of a NetworkPolicy in namespace {job.namespace} "
+                "admit the pods of the job"
+            )
+            yield fail(POLICY_CUTS, apart, message, action)
+
+
+def meets_on_pod_network(pod: ObservedPod) -> bool:
+    """Tell a pod whose variables hold rank 0's name, which means its address on the pod network."""
+    member = pod.member
+    if member is None or not member.wanted:
+        return True
+    if pod.is_master:
+        return False
+    return not member.takes_master_address or is_name(member.published.master_addr)
+
+
+def _selects(policy: Object, pod: ObservedPod, direction: str, job: ObservedJob) -> bool:
+    spec = policy.get("spec") or {}
+    types = spec.get("policyTypes") or ["Ingress", *(["Egress"] if spec.get("egress") else [])]
+    is_there = policy["metadata"].get("namespace") == job.namespace
+    is_meant = _matches(spec.get("podSelector"), podspec.labels(pod.pod))
+    return is_there and direction in types and is_meant
+
+
+def _lets(peers: Sequence[Object] | None, others: Iterable[ObservedPod], job: ObservedJob) -> bool:
+    """Tell whether a rule may admit one of the *others*; addresses and ports may, for all we know."""
+    if not peers:
+        return True
+    return any(
+        peer.get("ipBlock")
+        or (
+            _matches(peer.get("namespaceSelector"), job.labels or {})
+            and any(_matches(peer.get("podSelector"), podspec.labels(pod.pod)) for pod in others)
+        )
+        for peer in peers
+    )
+
+
+def _matches(selector: Object | None, labels: Mapping[str, str]) -> bool:
+    """Tell whether a label selector, where there is one, matches."""
+    selector = selector or {}
+    wanted = (selector.get("matchLabels") or {}).items()
+    if not wanted <= labels.items():
+        return False
+    for each in selector.get("matchExpressions") or ():
+        key, operator = each.get("key"), each.get("operator")
+        values = each.get("values") or ()
+        is_in = labels.get(key) in values
+        is_met = {"In": is_in, "NotIn": not is_in, "Exists": key in labels}
+        if not is_met.get(operator, key not in labels):
+            return False
+    return True

@@ -1,224 +1,279 @@
-"""Say why a pod was not scheduled, from nodes, scheduler and queue; and whether its node still offers what it uses."""
+"""Say why a pod was not scheduled, from nodes, claims, scheduler and queue, and what its node lost."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 
-from webhook.core.cluster.nodes import NodeOffer, judge_supply, place_of, shown_taint
+from webhook.core import podspec
+from webhook.core.claim_templates import is_template_name, template_name
+from webhook.core.cluster.nodes import (
+    NodeOffer,
+    Place,
+    devices,
+    judge_supply,
+    place_of,
+    shown_taint,
+)
 from webhook.core.model import Object
-from webhook.core.quantity import format_quantity
+from webhook.core.quantity import format_quantity, stored_quantity
 from webhook.core.wording import listed
-from webhook.diagnose.codes import SHORTAGES, Code
-from webhook.diagnose.explain import kueue
-from webhook.diagnose.explain.holders import Holders
-from webhook.diagnose.explain.observation import Observation, Stage, common_form
-from webhook.diagnose.explain.part import Part
-from webhook.diagnose.explain.reading import Reading, seconds_since
-from webhook.diagnose.finding import Level
-from webhook.diagnose.owners import identity
+from webhook.diagnose.common import (
+    CLAIM_TEMPLATE_MISSING,
+    DRIVER_SILENT,
+    RESOURCE_TOO_SMALL,
+    SHORTAGES,
+)
+from webhook.diagnose.explain import queues
+from webhook.diagnose.explain.observation import (
+    Observation,
+    common_form,
+    event_time,
+    fail,
+    natural,
+    observe,
+    warn,
+)
+from webhook.diagnose.explain.queues import QUEUE_WAITING
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.finding import Code
+from webhook.diagnose.jobs import ObservedPod, identity
+
+UNSCHEDULABLE = Code(
+    "unschedulable",
+    "scheduling",
+    "The scheduler finds no node for the pod.",
+    "change the pod or the nodes by what the scheduler says",
+)
+SCHEDULER_SILENT = Code(
+    "scheduler-silent",
+    "scheduling",
+    "The pod is on no node, and no scheduler says why.",
+    "is the scheduler that the pod names running?",
+)
+SCHEDULING_GATED = Code(
+    "scheduling-gated",
+    "scheduling",
+    "A scheduling gate holds the pod back.",
+    "whoever set the gate must remove it; Kueue removes its own once it admits the pod's Workload",
+)
+CLAIM_SELECTOR_FAILS = Code(
+    "claim-selector-fails",
+    "claims",
+    "A CEL selector of a claim's request cannot be evaluated, so the pod stays Pending.",
+    "correct the selector in the claim template, the DeviceClass or the profile",
+)
+RESOURCE_TAKEN = Code(
+    "resource-taken",
+    "scheduling",
+    "Too little of the resource is free on the nodes that the pod can take.",
+    "wait, or free the resource on the nodes",
+)
+TAINT_UNTOLERATED = Code(
+    "taint-untolerated",
+    "scheduling",
+    "The nodes that the pod could take have a taint that it does not tolerate.",
+    "give the job a toleration of the taint, or its profile, under tolerations, for all pods of the namespace",
+)
+CLAIM_MISSING = Code(
+    "claim-missing",
+    "claims",
+    "A ResourceClaim that the pod names does not exist, so the pod stays Pending.",
+    "create it, or correct the name",
+)
+CLAIM_UNALLOCATED = Code(
+    "claim-unallocated",
+    "claims",
+    "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
+    "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what",
+)
+NODE_GONE = Code(
+    "node-gone",
+    "scheduling",
+    "The pod is bound to a node that does not exist any more.",
+    "delete the pod, so that its owner makes another",
+)
+NODE_NOT_READY = Code(
+    "node-not-ready",
+    "scheduling",
+    "The pod's node is not Ready.",
+    "look at the node's kubelet",
+)
+DEVICES_LOST = Code(
+    "devices-lost",
+    "devices",
+    "The pod's node offers less of a resource now than the pod takes.",
+    "look at the device plugin on the node: containers that start again get no device",
+)
 
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
 """What a scheduler adds to every reason: that nothing can be preempted."""
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
+_CEL = re.compile(r"selector #\d+: CEL (?:runtime|compile) error")
+"""Source: kubernetes dynamic-resource-allocation structured/allocator.go."""
 _REMEDIES = {  # of several the first counts
     "persistentvolumeclaim": "create what is named, or correct the pod's volume",
     "were unschedulable": "nodes are cordoned: kubectl uncordon NODE lets pods on them again",
 }
 _TAINTED = "untolerated taint"
 _ROLES = "node-role.kubernetes.io/"
-"""Begins the taints of control planes, which no training pod is to tolerate: another reason keeps it off the other nodes."""
+"""Begins the taints of control planes, which no training pod is to tolerate."""
 _SOON_SECONDS = 30.0
 _ON_NO_NODE = "is on no node yet"
 _GANG = re.compile(
-    r"can possibly be assigned|pod group is not ready|minAvailable|gang unschedulable|optimistic rejection|gets rejected|minMember",
+    r"can possibly be assigned|pod group is not ready|minAvailable|gang unschedulable|"
+    r"optimistic rejection|gets rejected|minMember",
     re.IGNORECASE,
 )
 """What schedulers say of a pod of a gang for which there would be a node."""
 _NO_NODE = re.compile(r"nodes? are available|node\(s\)|Insufficient|didn't|untolerated")
-_GANG_WAITS = "could be placed, and waits for the rest of its gang"
+_MOST_NODES = 8
+"""How many nodes' pods are read: enough for an example, few enough for a large cluster."""
+_NAMED = 3
+_GIBI = 1 << 30
 
 
-def observe(reading: Reading, parts: Iterable[Part]) -> Iterator[Observation]:
-    """Look at pods on no node, and at the nodes of the others."""
-    nodes = {node.name: node for node in reading.nodes or ()}
-    queue, remedy = _queue_message(reading)
-    scheduler = scheduler_messages(reading.events or ())
-    holders = Holders(reading)
-    pending: list[tuple[Part, str, list[Observation]]] = []
-    for part in parts:
-        if not part.is_live:
+def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Look at pods on no node. Of a gang, one that only waits for others is a warning."""
+    queue, remedy = _queue_message(snapshot, job)
+    scheduler = scheduler_messages(job.warnings)
+    pending: list[tuple[ObservedPod, bool, list[Observation]]] = []
+    for pod in job.live:
+        if pod.node:
             continue
-        if part.node:
-            yield from _on_node(reading, part, nodes if reading.nodes is not None else None)
-        else:
-            told = scheduler.get(part.name, "")
-            said = str(part.condition("PodScheduled").get("message") or "") or told
-            pending.append(
-                (part, said, list(_pending(reading, part, holders, queue, told, remedy)))
-            )
-    yield from _causes_first(pending)
-
-
-def _causes_first(pending: Iterable[tuple[Part, str, list[Observation]]]) -> Iterator[Observation]:
-    """Yield what is found of pods on no node; of a gang, a pod that only waits for another of its job is a warning.
-
-    *pending*: each with what its scheduler says, and what was found.
-    """
-    listed = [(part, found, _could_be_placed(part, said, found)) for part, said, found in pending]
+        said = scheduler.get(pod.name, "")
+        found = list(_pending(snapshot, job, pod, queue, said, remedy))
+        pending.append((pod, _could_be_placed(pod, said, found), found))
     blocked = {
-        _gang(part)
-        for part, found, could in listed
+        _gang(pod)
+        for pod, could, found in pending
         if not could and any(one.level == "fail" for one in found)
     }
-    for part, found, could in listed:
-        if could and _gang(part) in blocked:
-            for one in found:
-                action = "see what is said of the pods of its gang that cannot be placed"
-                yield replace(one, level="warn", message=_GANG_WAITS, action=action)
-        else:
-            yield from found
+    for pod, could, found in pending:
+        if could and _gang(pod) in blocked:
+            action = "correct what is found of the pods of its gang that cannot be placed"
+            message = "could be placed, and waits for the rest of its gang"
+            found = [replace(one, level="warn", message=message, action=action) for one in found]
+        yield from found
 
 
-def _could_be_placed(part: Part, said: str, found: Iterable[Observation]) -> bool:
-    """Tell a pod that its scheduler holds back for others of its gang alone. Source: Volcano's job_info.go, coscheduling's core.go."""
-    if not found or any(one.code is not Code.UNSCHEDULABLE for one in found):
+def _could_be_placed(pod: ObservedPod, said: str, found: Iterable[Observation]) -> bool:
+    """Tell a pod that its scheduler holds back only for others of its gang.
+
+    Source: Volcano's job_info.go, coscheduling's core.go.
+    """
+    if not found or any(one.code is not UNSCHEDULABLE for one in found):
         return False
-    is_schedulable = part.condition("PodScheduled").get("reason") == "Schedulable"
-    return is_schedulable or _waits_for_gang(said)
+    scheduled = pod.condition("PodScheduled")
+    said = str(scheduled.get("message") or "") or said
+    return scheduled.get("reason") == "Schedulable" or _waits_for_gang(said)
 
 
 def _waits_for_gang(said: str) -> bool:
     return _GANG.search(said) is not None and _NO_NODE.search(said) is None
 
 
-def _gang(part: Part) -> str:
-    return identity(part.pod) or part.job or part.name
-
-
-def _on_node(
-    reading: Reading, part: Part, nodes: Mapping[str, NodeOffer] | None
-) -> Iterator[Observation]:
-    if nodes is None:
-        return
-    node, pods, subject = nodes.get(part.node), (part.name,), part.node
-    if node is None:
-        message = f"is bound to node {subject}, which does not exist any more"
-        yield Observation(Stage.SCHEDULING, "fail", Code.NODE_GONE, message, pods=pods)
-        return
-    if node.not_ready:
-        message = f"is on node {subject}, which is not Ready: {node.not_ready}"
-        yield Observation(Stage.SCHEDULING, "fail", Code.NODE_NOT_READY, message, pods=pods)
-    for resource, amount in part.devices.items():
-        if node.offered(resource) < amount and not _is_claimed(reading, part, resource):
-            there = format_quantity(node.offered(resource))
-            message = (
-                f"takes {format_quantity(amount)} {resource}, and node {subject} offers {there} now"
-            )
-            action = f"look at the device plugin of {resource} on {subject}: containers that start again get no device"
-            yield Observation(Stage.SCHEDULING, "warn", Code.DEVICES_LOST, message, action, pods)
-
-
-def _is_claimed(reading: Reading, part: Part, resource: str) -> bool:
-    """Tell a resource that the pod has by a claim (DRA), which no node lists; the scheduler made that claim for the pod."""
-    if (part.pod.get("status") or {}).get("extendedResourceClaimStatus"):
-        return True
-    given = reading.device_offers.given(resource)
-    return given is not None and bool(given.classes)
+def _gang(pod: ObservedPod) -> str:
+    return identity(pod.pod) or pod.job or pod.name
 
 
 def _pending(
-    reading: Reading, part: Part, holders: Holders, queue: str, told: str, remedy: str
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, queue: str, said: str, remedy: str
 ) -> Iterator[Observation]:
-    """Look at a pod on no node. *queue*: what its queue says; *remedy*: what to do of that, empty for what the text shows."""
-    pods, scheduled = (part.name,), part.condition("PodScheduled")
-    gates = [
-        str(each.get("name")) for each in (part.pod.get("spec") or {}).get("schedulingGates") or ()
-    ]
-    if gates:
-        by_kueue = kueue.is_gated(part.pod)
-        said = f": {queue}" if by_kueue and queue else ""
-        level: Level = "fail" if said else "warn"
-        action = "whoever set the gate must remove it"
-        if by_kueue:
-            action = (
-                remedy or _quota_action(queue)
-                if said
-                else "look at its Workload and LocalQueue: Kueue has not admitted it"
-            )
-        message = f"is held back by scheduling gate {', '.join(gates)}{said}"
-        yield Observation(Stage.SCHEDULING, level, Code.SCHEDULING_GATED, message, action, pods)
-        return
-    text = str(scheduled.get("message") or "") if scheduled.get("status") == "False" else ""
-    text = common_form(_PREEMPTION.sub("", text or told), part.name)
+    """Look at a pod on no node.
 
-    missing = (
-        list(_offered_nowhere(reading, part, reading.nodes)) if reading.nodes is not None else []
-    )
+    *queue*: what its queue says; *remedy*: what to do of that, empty for what the text shows.
+    """
+    if gates := (pod.pod.get("spec") or {}).get("schedulingGates"):
+        yield _gated(pod, [str(each.get("name")) for each in gates], queue, remedy)
+        return
+    scheduled = pod.condition("PodScheduled")
+    text = str(scheduled.get("message") or "")
+    waits_for_claims = list(_claims(snapshot, job, pod, text or said))
+    yield from waits_for_claims
+    if scheduled.get("status") != "False":
+        text = ""
+    text = common_form(_PREEMPTION.sub("", text or said), pod.name)
+    missing = list(_offered_nowhere(snapshot, pod))
     for code, message in missing:
-        said = f"the scheduler says: {text}" if text else ""
-        yield Observation(Stage.SCHEDULING, "fail", code, message, pods=pods, detail=said)
+        yield fail(code, pod, message, detail=f"the scheduler says: {text}" if text else "")
     if missing:
         return
     if text:
-        resources = _INSUFFICIENT.findall(text)
-        if queue and not resources and queue not in text:
-            text = f"{text}; and of its group: {queue}"  # Volcano tells the pod of its group alone, and the group the reason
-        code = Code.RESOURCE_TAKEN if resources else Code.UNSCHEDULABLE
-        if resources:
-            action = _free(reading, part, holders, dict.fromkeys(resources))
-        elif taints := _taints(reading, part, text):
-            code, action = Code.TAINT_UNTOLERATED, Code.TAINT_UNTOLERATED.action
-            text = f"{text}; {taints}" if reading.nodes else text
-        else:
-            action = next(
-                (remedy for sign, remedy in _REMEDIES.items() if sign in text),
-                Code.UNSCHEDULABLE.action,
-            )
-            if _waits_for_gang(text):
-                action = "see why the rest of its gang is not there: its pods, and the quota and policies of the namespace"
-        if _QUOTA.search(text):
-            code, action = Code.QUEUE_WAITING, _quota_action(text)
-        yield Observation(Stage.SCHEDULING, "fail", code, _ON_NO_NODE, action, pods, detail=text)
+        yield _unscheduled(snapshot, job, pod, text, queue)
     elif queue:
         action = remedy or _quota_action(queue)
-        yield Observation(
-            Stage.SCHEDULING, "fail", Code.QUEUE_WAITING, _ON_NO_NODE, action, pods, detail=queue
-        )
-    elif (
-        seconds_since(part.pod["metadata"].get("creationTimestamp"), reading.now) or 0.0
-    ) > _SOON_SECONDS:
+        yield fail(QUEUE_WAITING, pod, _ON_NO_NODE, action, detail=queue)
+    elif snapshot.age(pod) > _SOON_SECONDS:
+        name = (pod.pod.get("spec") or {}).get("schedulerName") or "default-scheduler"
         message = f"{_ON_NO_NODE}, and no scheduler says why"
-        action = f"is scheduler {(part.pod.get('spec') or {}).get('schedulerName') or 'default-scheduler'} running?"
-        yield Observation(Stage.SCHEDULING, "warn", Code.SCHEDULER_SILENT, message, action, pods)
+        yield warn(SCHEDULER_SILENT, pod, message, f"see that scheduler {name} is running")
 
 
-def _taints(reading: Reading, part: Part, text: str) -> str:
-    """Name the taints that keep the pod off nodes; empty where it is not certain that a taint does."""
+def _gated(pod: ObservedPod, gates: list[str], queue: str, remedy: str) -> Observation:
+    by_kueue = queues.is_gated(pod.pod)
+    said = f": {queue}" if by_kueue and queue else ""
+    message = f"is held back by scheduling gate {', '.join(gates)}{said}"
+    action = "whoever set the gate must remove it"
+    if by_kueue:
+        action = "look at its Workload and LocalQueue: Kueue has not admitted it"
+        if said:
+            action = remedy or _quota_action(queue)
+    return observe("fail" if said else "warn", SCHEDULING_GATED, pod, message, action)
+
+
+def _unscheduled(
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, text: str, queue: str
+) -> Observation:
+    """Say what the scheduler's *text* means, and what to do."""
+    resources = list(dict.fromkeys(_INSUFFICIENT.findall(text)))
+    code, action = UNSCHEDULABLE, UNSCHEDULABLE.action
+    if queue and not resources and queue not in text:
+        text = f"{text}; and of its group: {queue}"  # Volcano gives the reason to the group alone
+    if _CEL.search(text):
+        code, action = CLAIM_SELECTOR_FAILS, CLAIM_SELECTOR_FAILS.action
+    elif resources:
+        code, action = RESOURCE_TAKEN, _free(snapshot, job, pod, resources)
+    elif taints := _taints(snapshot, pod, text):
+        code, action = TAINT_UNTOLERATED, TAINT_UNTOLERATED.action
+        text = f"{text}; {taints}" if snapshot.nodes else text
+    elif remedies := [remedy for sign, remedy in _REMEDIES.items() if sign in text]:
+        action = remedies[0]
+    elif _waits_for_gang(text):
+        action = "see why the rest of its gang is not there: its pods, quota and policies"
+    if _QUOTA.search(text):
+        code, action = QUEUE_WAITING, _quota_action(text)
+    return fail(code, pod, _ON_NO_NODE, action, detail=text)
+
+
+def _taints(snapshot: JobSnapshot, pod: ObservedPod, text: str) -> str:
+    """Name the taints that keep the pod off nodes; empty where it is not certain that one does."""
     if _TAINTED not in text:
         return ""
-    if not reading.nodes:
+    if not snapshot.nodes:
         return text if text.count("node(s)") == text.count(_TAINTED) else ""
-    place = place_of(part.pod)
-    repelling = [
+    place = place_of(pod.pod)
+    return listed(
         f"node {node.name} has the taint {shown}"
-        for node in reading.nodes
+        for node in snapshot.nodes
         if node.usable and place.selector <= node.labels.items()
         for shown in map(shown_taint, place.untolerated(node))
         if not shown.startswith(_ROLES)
-    ]
-    return listed(repelling)
+    )
 
 
-def _free(reading: Reading, part: Part, holders: Holders, resources: Iterable[str]) -> str:
-    known = ((resource, holders.of(part.pod, resource)) for resource in resources)
-    told = [f"{resource} ({text})" if text else resource for resource, text in known]
+def _free(
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, resources: Iterable[str]
+) -> str:
+    holders = [(resource, who_holds(snapshot, job, pod.pod, resource)) for resource in resources]
+    told = [f"{resource} ({held})" if held else resource for resource, held in holders]
     action = f"wait, or free {', '.join(told)} on the nodes"
-    if reading.nodes is None:
-        action += "; one who may read nodes can tell whether any offers that much under that name"
-    elif reading.neighbours is None:
+    if snapshot.nodes is None:
+        action += "; one who may read nodes can tell whether any offers that much"
+    elif snapshot.neighbours is None:
         action += "; one who may list pods of all namespaces can tell who holds it"
     return action
 
@@ -226,65 +281,201 @@ def _free(reading: Reading, part: Part, holders: Holders, resources: Iterable[st
 def _quota_action(text: str) -> str:
     if "/" in text:
         return "give the queue or quota the resources that the pods ask for since they are injected"
-    return Code.QUEUE_WAITING.action
+    return QUEUE_WAITING.action
 
 
-def _offered_nowhere(
-    reading: Reading, part: Part, nodes: Sequence[NodeOffer]
-) -> Iterator[tuple[Code, str]]:
-    chosen = place_of(part.pod).selector
-    for resource, amount in part.devices.items():
-        supply = judge_supply(
-            nodes, resource, amount, chosen, reading.device_offers.given(resource)
-        )
+def _offered_nowhere(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[tuple[Code, str]]:
+    if snapshot.nodes is None:
+        return
+    chosen = place_of(pod.pod).selector
+    for resource, amount in pod.devices.items():
+        given = snapshot.device_offers.given(resource)
+        supply = judge_supply(snapshot.nodes, resource, amount, chosen, given)
         if supply.shortage and not supply.uncounted:
             also = f", nor does {supply.given} (DRA)" if supply.given else ""
-            message = f"asks for {format_quantity(amount)} {resource}, and {supply.message}{also}"
+            asked = format_quantity(amount)
+            message = f"asks for {asked} {resource}, and {supply.message}{also}"
             yield SHORTAGES[supply.shortage], message
+    for resource, scale, unit in (("cpu", 1, ""), ("memory", _GIBI, "Gi")):
+        requests = [podspec.requests(one) for one in podspec.running_containers(pod.pod)]
+        amount = sum((stored_quantity(each.get(resource)) for each in requests), Fraction(0))
+        most = max((node.offered(resource) for node in snapshot.nodes), default=Fraction(0))
+        if amount > most > 0:
+            asked, there = (f"{float(each / scale):.4g}{unit}" for each in (amount, most))
+            message = f"asks for {asked} {resource}, and no node offers more than {there}"
+            yield RESOURCE_TOO_SMALL, message
 
 
-def _queue_message(reading: Reading) -> tuple[str, str]:
-    """Return what Kueue says of the job by its Workload, and what to do; else what Kueue or Volcano said last by an Event."""
-    if reading.workloads:
-        held = (kueue.hold_of(workload, reading.now) for workload in reading.workloads)
-        return next(
-            (
-                (hold.said, kueue.action_for_pods(hold))
-                for hold in held
-                if hold is not None and hold.said
-            ),
-            ("", ""),
-        )
+def _queue_message(snapshot: JobSnapshot, job: ObservedJob) -> tuple[str, str]:
+    """Return what Kueue says of the job, and what to do; else what Kueue or Volcano said last."""
+    for workload in job.workloads or ():
+        hold = queues.hold_of(workload, snapshot.now)
+        if hold is not None and hold.said:
+            return hold.said, queues.action_for_pods(hold) or ""
+    if job.workloads:
+        return "", ""
+    kinds = ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
+    reasons = ("Pending", "Inadmissible", "Unschedulable", "QuotaExceeded", "Waiting")
     found = [
         event
-        for event in reading.events or ()
-        if (event.get("involvedObject") or {}).get("kind")
-        in ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
-        and event.get("reason")
-        in ("Pending", "Inadmissible", "Unschedulable", "QuotaExceeded", "Waiting")
+        for event in job.warnings
+        if (event.get("involvedObject") or {}).get("kind") in kinds
+        and event.get("reason") in reasons
     ]
     found.sort(key=event_time)
-    return (common_form(str(found[-1].get("message") or ""), "") if found else ""), ""
+    return (common_form(str(found[-1].get("message") or "")) if found else ""), ""
 
 
 def scheduler_messages(events: Iterable[Object]) -> dict[str, str]:
     """Return what a scheduler said last of each pod, by pod name."""
-    found = [
-        event for event in events if event.get("reason") in ("FailedScheduling", "Unschedulable")
-    ]
+    reasons = ("FailedScheduling", "Unschedulable")
+    found = [event for event in events if event.get("reason") in reasons]
     return {
         str((event.get("involvedObject") or {}).get("name")): str(event.get("message") or "")
         for event in sorted(found, key=event_time)
     }
 
 
-def event_time(event: Object) -> str:
-    """Return when the Event happened last, as the API writes times; they sort as text."""
-    series = event.get("series") or {}
-    return str(
-        series.get("lastObservedTime")
-        or event.get("lastTimestamp")
-        or event.get("eventTime")
-        or event["metadata"].get("creationTimestamp")
-        or ""
+# claims (DRA)
+
+
+def _claims(
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, said: str
+) -> Iterator[Observation]:
+    """Look at the claims of a pod on no node, as far as they could be read."""
+    known = snapshot.claims.get(job.namespace)
+    if known is None:
+        return
+    made = made_claims(pod)
+    for entry in (pod.pod.get("spec") or {}).get("resourceClaims") or ():
+        name, template = entry.get("name"), entry.get("resourceClaimTemplateName")
+        named = entry.get("resourceClaimName") or made.get(name)
+        templates = snapshot.claim_templates.get(job.namespace)
+        if named is None:
+            if template and templates is not None and template not in templates:
+                message = f"asks by claim {name} for ResourceClaimTemplate {template}, which does not exist"
+                action = _template_advice(snapshot, job, template)
+                yield fail(CLAIM_TEMPLATE_MISSING, pod, message, action)
+        elif (claim := known.get(named)) is None:
+            message = f"asks by claim {name} for a ResourceClaim that does not exist"
+            yield fail(CLAIM_MISSING, pod, message, detail=common_form(named, pod.name))
+        elif not (claim.get("status") or {}).get("allocation"):
+            yield from _silent(snapshot, claim)
+            if not _CEL.search(said):
+                message = f"waits for claim {name}, which is not allocated"
+                detail = common_form(said, pod.name)
+                yield fail(CLAIM_UNALLOCATED, pod, message, detail=detail)
+
+
+def made_claims(pod: ObservedPod) -> dict[str, str | None]:
+    """Return the ResourceClaims that were made of the pod's templates, by their names in the pod."""
+    made = (pod.pod.get("status") or {}).get("resourceClaimStatuses") or ()
+    return {each.get("name"): each.get("resourceClaimName") for each in made}
+
+
+def _template_advice(snapshot: JobSnapshot, job: ObservedJob, template: str) -> str:
+    """Say what to do about a template that is not there: the controller makes a profile's."""
+    if not is_template_name(template):
+        return f"create it in namespace {job.namespace}, or correct the name and restart the job"
+    for profile in snapshot.profiles.profiles.values() if snapshot.profiles else ():
+        if template in map(template_name, profile.claims):
+            if said := snapshot.not_ready.get(profile.name):
+                return f"correct FabricProfile {profile.name}, which is not Ready: {said}"
+            return f"the controller makes it for profile {profile.name}: look at its log"
+    return "no profile gives it any more: restart the job"
+
+
+def _silent(snapshot: JobSnapshot, claim: Object) -> Iterator[Observation]:
+    """Name the DeviceClasses of a claim whose drivers publish nothing."""
+    requests = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
+    choices = (
+        choice
+        for request in requests
+        for choice in (request.get("exactly") or {}, *(request.get("firstAvailable") or ()))
     )
+    wanted = {each.get("deviceClassName") for each in choices if isinstance(each, Mapping)}
+    for each in snapshot.device_offers.classes or ():
+        if each.name in wanted and (silent := snapshot.device_offers.silent_drivers(each)):
+            message = f"names {listed(silent, 3)}, and there is no ResourceSlice of it"
+            yield fail(DRIVER_SILENT, f"DeviceClass {each.name}", message)
+
+
+# the nodes of pods that have one
+
+
+def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Look at the nodes of pods that are bound."""
+    if snapshot.nodes is None:
+        return
+    nodes = {node.name: node for node in snapshot.nodes}
+    for pod in job.live:
+        if not pod.node:
+            continue
+        node = nodes.get(pod.node)
+        if node is None:
+            message = f"is bound to node {pod.node}, which does not exist any more"
+            yield fail(NODE_GONE, pod, message)
+            continue
+        if node.not_ready:
+            message = f"is on node {pod.node}, which is not Ready: {node.not_ready}"
+            yield fail(NODE_NOT_READY, pod, message)
+        for resource, amount in pod.devices.items():
+            if node.offered(resource) < amount and not _is_claimed(snapshot, pod, resource):
+                there, taken = format_quantity(node.offered(resource)), format_quantity(amount)
+                message = f"takes {taken} {resource}, and node {pod.node} offers {there} now"
+                action = f"look at the device plugin of {resource} on {pod.node}: containers that start again get no device"
+                yield warn(DEVICES_LOST, pod, message, action)
+
+
+def _is_claimed(snapshot: JobSnapshot, pod: ObservedPod, resource: str) -> bool:
+    """Tell a resource that the scheduler gave the pod by a claim (DRA), which no node lists."""
+    if (pod.pod.get("status") or {}).get("extendedResourceClaimStatus"):
+        return True
+    given = snapshot.device_offers.given(resource)
+    return given is not None and bool(given.classes)
+
+
+# who holds a device
+
+
+def nodes_to_read(pods: Iterable[Object], nodes: Iterable[NodeOffer]) -> list[str]:
+    """Name the nodes whose pods may hold what a pod on no node asks for, a few of them."""
+    wanted = {
+        (resource, amount, place_of(pod))
+        for pod in pods
+        if not (pod.get("spec") or {}).get("nodeName")
+        and (pod.get("status") or {}).get("phase") == "Pending"
+        for resource, amount in devices(pod).items()
+    }
+    found = [node.name for node in nodes if any(_takes(node, *one) for one in wanted)]
+    return sorted(found, key=natural)[:_MOST_NODES]
+
+
+def _takes(node: NodeOffer, resource: str, amount: Fraction, place: Place) -> bool:
+    return node.offered(resource) >= amount and place.admits(node)
+
+
+def who_holds(snapshot: JobSnapshot, job: ObservedJob, pod: Object, resource: str) -> str:
+    """Return who holds a resource where too little is left for the pod; empty where unknown.
+
+    As ``node-1: 8 of 8 held by ml/serve-0``.
+    """
+    nodes = {node.name: node for node in snapshot.nodes or ()}
+    place, amount = place_of(pod), devices(pod).get(resource, Fraction(0))
+    own = {_name(one.pod) for one in job.pods}
+    told = []
+    for name, neighbours in (snapshot.neighbours or {}).items():
+        if not place.admits(nodes[name]):
+            continue
+        held = {_name(one): devices(one).get(resource, Fraction(0)) for one in neighbours}
+        taken, there = sum(held.values(), Fraction(0)), nodes[name].offered(resource)
+        if amount <= there < taken + amount:
+            most = sorted(filter(held.get, held), key=lambda one: (-held[one], natural(one)))
+            whose = ", all of this job" if own.issuperset(most) else ""
+            numbers = f"{format_quantity(taken)} of {format_quantity(there)}"
+            told.append(f"{name}: {numbers} held by {listed(most, _NAMED)}{whose}")
+    return listed(told, _NAMED, "; ")
+
+
+def _name(pod: Object) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

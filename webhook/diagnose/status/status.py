@@ -3,66 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from webhook.core import names, podspec
-from webhook.core.cluster.device_classes import DeviceOffers
-from webhook.core.cluster.nodes import NodeOffer
+from webhook.core.decide import looks_like_training
 from webhook.core.model import Object
-from webhook.core.profiles import Profiles
-from webhook.diagnose.codes import Code
-from webhook.diagnose.explain.events import concerns
-from webhook.diagnose.explain.explanation import NOTHING, judge, shown_address, shown_phase
-from webhook.diagnose.explain.kueue import hold_of, owner_of, workloads_of
-from webhook.diagnose.explain.members import expected_members
-from webhook.diagnose.explain.part import Part
-from webhook.diagnose.explain.reading import Reading
-from webhook.diagnose.explain.suspension import suspended_of
-from webhook.diagnose.explain.waiting import seconds_waited
-from webhook.diagnose.finding import Finding
-from webhook.diagnose.listing import Unread
-from webhook.diagnose.status.jobs import KeptPod, StatusJob, find_jobs
+from webhook.core.workloads import TrainingPod, recognise
+from webhook.diagnose.explain.admission import concerns
+from webhook.diagnose.explain.judge import NOTHING, judge, observe_job, shown_address, shown_phase
+from webhook.diagnose.explain.queues import hold_of, is_pending_group, owner_of
+from webhook.diagnose.explain.snapshot import JobSnapshot
+from webhook.diagnose.finding import WEIGHT, Finding
+from webhook.diagnose.jobs import Job, expected_members, is_injected
+from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.wording import duration
 
 _FEW = 2
 _SERVICES = ("ReplicaSet", "DaemonSet", "Deployment", "Node", "Pod")
-
-
-class StatusReading(NamedTuple):
-    """Hold what was read of the cluster; None, as in `Reading`, for what may not be read.
-
-    *labels*: of each namespace; *labelled*: by namespace, when its profile label was written. *networks*,
-    *configured* and *unread*: as in `Reading`. *workloads* and *suspended*: as there, but of all jobs.
-    *claims* and *claim_templates*: by namespace, those of `Reading`; a namespace is missing where they may not be read.
-    """
-
-    now: datetime
-    pods: Sequence[KeptPod]
-    labels: Mapping[str, Mapping[str, str]] | None = None
-    labelled: Mapping[str, str] = {}
-    events: Sequence[Object] | None = None
-    nodes: tuple[NodeOffer, ...] | None = None
-    networks: Mapping[tuple[str, str], Object | None] = {}
-    profiles: Profiles | None = None
-    unusable: frozenset[str] = frozenset()
-    generations: Mapping[str, int] = {}
-    lease: Object | None = None
-    lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
-    workloads: Sequence[Object] | None = ()
-    claims: Mapping[str, Mapping[str, Object]] = {}
-    claim_templates: Mapping[str, frozenset[str]] = {}
-    device_offers: DeviceOffers = DeviceOffers()
-    suspended: Sequence[Object] = ()
-    configured: bool | None = None
-    unread: tuple[Unread, ...] = ()
+_MOST_LOOKED_AT = 4
+"""Pods of one owner that are looked at for a sign of training, where none was injected."""
 
 
 class JobStatus(NamedTuple):
-    """Hold what is shown of one job. *first*: the first finding of ``explain``, where that is a warning or a failure.
+    """Hold what is shown of one job. *first*: its first finding, where that is no ``ok``.
 
-    *expected*: how many members it is to have, 0 where that is not known. *waits_seconds*: how long a wait step has run, None for none.
+    *expected*: how many members it is to have, 0 where that is not known. *waits_seconds*: how long
+    a wait step has run, None for none.
     """
 
     namespace: str
@@ -81,198 +48,117 @@ class JobStatus(NamedTuple):
 
     def cells(self) -> tuple[str, ...]:
         """Return the row of the table, without the finding."""
-        of = (
-            f"{self.members}/{self.expected}" if self.expected > self.members else str(self.members)
-        )
+        is_lacking = self.expected > self.members
+        of = f"{self.members}/{self.expected}" if is_lacking else str(self.members)
         waits = NOTHING if self.waits_seconds is None else duration(self.waits_seconds)
         return (self.namespace, self.name, self.phase, of, waits, self.address or NOTHING)
 
     def as_json(self) -> Object:
         """Return the entry of the document: null for what is not known, or is not there."""
-        told: dict[str, Any] = {
-            **self._asdict(),
-            "waits_seconds": self.waits_seconds and round(self.waits_seconds),
-        }
-        told |= {
-            key: told[key] if told[key] not in (NOTHING, "", 0) else None
-            for key in ("phase", "expected", "address")
-        }
-        if self.first is not None:
-            told["first"] = self.first.as_json()
+        waits = None if self.waits_seconds is None else round(self.waits_seconds)
+        told: dict[str, Any] = {**self._asdict(), "waits_seconds": waits}
+        for key in ("phase", "expected", "address"):
+            told[key] = told[key] if told[key] not in (NOTHING, "", 0) else None
+        told["first"] = self.first.as_json() if self.first else None
         return told
 
 
-class Judge:
-    """Judge jobs of one reading; what admission would decide about pods that are alike is decided once."""
+def look_at_all(snapshot: JobSnapshot, jobs: Iterable[Job]) -> list[JobStatus]:
+    """Look at each job that is injected or should be: failures first, then warnings, then by name.
 
-    def __init__(self, reading: StatusReading) -> None:
-        self._reading = reading
-        self._events: dict[str, list[Object]] = {}
-        for event in reading.events or ():
-            space = str(
-                (event.get("involvedObject") or {}).get("namespace")
-                or event["metadata"].get("namespace")
-                or ""
-            )
-            self._events.setdefault(space, []).append(event)
-        self._workloads: dict[str, list[Object]] = {}
-        for workload in reading.workloads or ():
-            self._workloads.setdefault(str(workload["metadata"]["namespace"]), []).append(workload)
-        self._suspended: dict[str, list[Object]] = {}
-        for job in reading.suspended:
-            self._suspended.setdefault(str(job["metadata"]["namespace"]), []).append(job)
-
-    def events_of(self, namespace: str) -> Sequence[Object]:
-        """Return the Events of a namespace."""
-        return self._events.get(namespace, ())
-
-    def of(self, job: StatusJob) -> JobStatus:
-        """Look at one job."""
-        reading = self._of(job)
-        judged = judge(reading)
-        parts = judged.parts
-        phases = Counter(shown_phase(part) for part in parts)
-        waits = [
-            seconds
-            for part in parts
-            if part.is_live and (seconds := seconds_waited(reading, part)) is not None
-        ]
-        return JobStatus(
-            job.namespace,
-            job.name,
-            ", ".join(_counted_phases(phases)) or NOTHING,
-            sum(part.phase != "Terminating" for part in parts),
-            max(map(expected_members, parts), default=0),
-            max(waits, default=None),
-            _address(parts, judged.masters),
-            next(
-                (
-                    each
-                    for each in judged.findings
-                    if each.level != "ok" and each.code is not Code.UNREAD
-                ),
-                None,
-            ),
-        )
-
-    def without_pods(self, jobs: Sequence[StatusJob]) -> list[JobStatus]:
-        """Look at owners that have no pod, in namespaces that ask for a profile: by Events, Kueue's Workloads, or themselves."""
-        owners: dict[str, list[str]] = {}
-        for job in jobs:
-            owners.setdefault(job.namespace, []).append(job.owner)
-        found: list[JobStatus] = []
-        for space in dict.fromkeys((*self._events, *self._workloads, *self._suspended)):
-            if names.PROFILE not in (self._reading.labels or {}).get(space, {}):
-                continue
-            subjects = {
-                str(subject.get("name") or ""): None
-                for event in self.events_of(space)
-                if event.get("type") != "Normal"
-                and (subject := event.get("involvedObject") or {}).get("kind") not in _SERVICES
-                and str(event.get("reason") or "").startswith("FailedCreate")
-                and not any(concerns(event, owner, (owner,)) for owner in owners.get(space, ()))
-            }
-            held = (
-                each
-                for each in self._workloads.get(space, ())
-                if hold_of(each, self._reading.now) is not None
-            )
-            idle = (
-                *map(owner_of, held),
-                *(str(job["metadata"]["name"]) for job in self._suspended.get(space, ())),
-            )
-            subjects |= {name: None for name in idle if name not in owners.get(space, ())}
-            found += [self.of(StatusJob(space, name, name, ())) for name in filter(None, subjects)]
-        return found
-
-    def _of(self, job: StatusJob) -> Reading:
-        """Return what was read of a job."""
-        reading = self._reading
-        pods = tuple(pod.read() for pod in job.pods)
-        known = {pod.name for pod in job.pods}
-        owners = {
-            str(podspec.controller(pod).get("name")) for pod in pods if podspec.controller(pod)
-        } | {job.owner}
-        events = None
-        if reading.events is not None:
-            events = tuple(
-                event
-                for event in self._events.get(job.namespace, ())
-                if (
-                    event["involvedObject"].get("name") in known
-                    if event["involvedObject"].get("kind") == "Pod"
-                    else concerns(event, job.owner, owners)
-                )
-            )
-        workloads: tuple[Object, ...] | None = None
-        if reading.workloads is not None:
-            of_space = self._workloads.get(job.namespace, ())
-            is_placed = any(pod.is_live for pod in job.pods) and all(
-                pod.is_bound for pod in job.pods if pod.is_live
-            )
-            workloads = (
-                workloads_of(of_space, pods, job.owner) if of_space and not is_placed else ()
-            )
-        is_idle = not any(pod.is_live for pod in job.pods)
-        suspended = suspended_of(self._suspended.get(job.namespace, ()), owners) if is_idle else ()
-        labels = None if reading.labels is None else reading.labels.get(job.namespace)
-        claims = reading.claims.get(job.namespace)
-        return Reading(
-            f"job/{job.name}",
-            job.namespace,
-            reading.now,
-            pods=pods,
-            owner=job.owner,
-            labels=labels,
-            labelled=reading.labelled.get(job.namespace, ""),
-            events=events,
-            nodes=reading.nodes,
-            neighbours=None,
-            networks=reading.networks,
-            profiles=reading.profiles,
-            unusable=reading.unusable,
-            generations=reading.generations,
-            claims=claims,
-            claim_templates=reading.claim_templates.get(job.namespace),
-            device_offers=reading.device_offers,
-            lease=reading.lease,
-            lease_key=reading.lease_key,
-            workloads=workloads,
-            suspended=suspended,
-            configured=reading.configured,
-            unread=reading.unread,
-        )
+    A job without a live pod is left out, unless its pods are refused, or a queue or itself holds
+    it back.
+    """
+    shown = [job for job in jobs if job.is_live and _is_shown(job, snapshot.labels)]
+    often = Counter((job.namespace, job.name) for job in shown)
+    named = [
+        job if often[job.namespace, job.name] == 1 else job._replace(name=job.key or job.name)
+        for job in shown
+    ]
+    found = [_status(snapshot, job) for job in (*named, *_without_pods(snapshot, shown))]
+    found.sort(key=lambda one: (WEIGHT[one.first.level if one.first else "ok"], *one[:2]))
+    return found
 
 
-def look_at_all(reading: StatusReading) -> list[JobStatus]:
-    """Look at each job, those in trouble first, else by namespace and name."""
-    judge_jobs = Judge(reading)
-    jobs = find_jobs(reading.pods, reading.labels)
-    return in_order([*map(judge_jobs.of, jobs), *judge_jobs.without_pods(jobs)])
+def ended_jobs(jobs: Iterable[Job]) -> list[tuple[str, str]]:
+    """Return namespace and name of the jobs that were injected and have no live pod any more."""
+    ended = (job for job in jobs if not job.is_live and any(map(is_injected, job.pods)))
+    return sorted({(job.namespace, job.owner) for job in ended})
 
 
-def in_order(statuses: Iterable[JobStatus]) -> list[JobStatus]:
-    """Sort jobs: failures first, then warnings, then by namespace and name."""
-    weight = {"fail": 0, "warn": 1}
-    return sorted(
-        statuses,
-        key=lambda each: (weight[each.first.level] if each.first else 2, each.namespace, each.name),
+def _is_shown(job: Job, labels: Mapping[str, Mapping[str, str]] | None) -> bool:
+    if any(map(is_injected, job.pods)):
+        return True
+    is_asked = labels is None or names.PROFILE in labels.get(job.namespace, {})
+    is_asked = is_asked or any(names.PROFILE in podspec.labels(pod) for pod in job.pods)
+    live = [pod for pod in job.pods if not podspec.is_ending(pod)]
+    return is_asked and any(map(_shows_training, live[:_MOST_LOOKED_AT]))
+
+
+def _shows_training(pod: Object) -> bool:
+    """Tell a pod that trains, or looks as if it did and did not opt out."""
+    found = recognise(pod)
+    is_out = podspec.labels(pod).get(names.PROFILE) == names.PROFILE_NONE
+    if isinstance(found, TrainingPod):
+        return True
+    return not is_out and bool(looks_like_training(pod, found))
+
+
+def _status(snapshot: JobSnapshot, job: Job) -> JobStatus:
+    observed = observe_job(snapshot, job)
+    judged = judge(snapshot, observed)
+    pods = observed.pods
+    masters = [pod for pod in observed.live if pod.name in judged.masters]
+    masters.sort(key=lambda pod: pod.created, reverse=True)
+    waits = [
+        seconds for pod in observed.live if (seconds := snapshot.seconds_waited(pod)) is not None
+    ]
+    wrong = (one for one in judged.findings if one.level != "ok" and one.code is not UNREAD)
+    return JobStatus(
+        job.namespace,
+        job.name,
+        ", ".join(_counted(Counter(map(shown_phase, pods)))) or NOTHING,
+        sum(pod.phase != "Terminating" for pod in pods),
+        max(map(expected_members, pods), default=0),
+        max(waits, default=None),
+        next(filter(None, map(shown_address, masters)), ""),
+        next(wrong, None),
     )
 
 
-def _counted_phases(phases: Counter[str]) -> list[str]:
+def _without_pods(snapshot: JobSnapshot, jobs: Sequence[Job]) -> Iterator[Job]:
+    """Yield owners that have no pod, in namespaces that ask for a profile."""
+    owners: dict[str, set[str]] = {}
+    for job in jobs:
+        owners.setdefault(job.namespace, set()).add(job.owner)
+    for space, labels in (snapshot.labels or {}).items():
+        if names.PROFILE in labels:
+            known = owners.get(space, set())
+            for name in dict.fromkeys(_idle(snapshot, space, known)):
+                if name and name not in known:
+                    yield Job(space, name, name, "", ())
+
+
+def _idle(snapshot: JobSnapshot, space: str, known: Iterable[str]) -> Iterator[str]:
+    """Yield the names of owners whose pods are refused or held back."""
+    for event in snapshot.of("events", space):
+        subject, reason = event.get("involvedObject") or {}, str(event.get("reason") or "")
+        if event.get("type") != "Normal" and subject.get("kind") not in _SERVICES:
+            is_of_job = any(concerns(event, owner, frozenset([owner])) for owner in known)
+            if reason.startswith("FailedCreate") and not is_of_job:
+                yield str(subject.get("name") or "")
+    for workload in snapshot.of("workloads", space):
+        if hold_of(workload, snapshot.now) is not None:
+            yield owner_of(workload)
+    for group in snapshot.of("pod_groups", space):
+        if is_pending_group(group):
+            yield owner_of(group)
+    for job in snapshot.of("suspended", space):
+        yield str(job["metadata"]["name"])
+
+
+def _counted(phases: Counter[str]) -> list[str]:
     if len(phases) == 1:
         return list(phases)
     told = [f"{number} {phase}" for phase, number in phases.most_common()]
     return told if len(told) <= _FEW else [*told[:_FEW], "…"]
-
-
-def _address(parts: Sequence[Part], masters: Iterable[str]) -> str:
-    """Return rank 0's address."""
-    chosen = [part for part in parts if part.name in masters and part.is_live]
-    return next(
-        filter(
-            None, map(shown_address, sorted(chosen, key=lambda part: part.created, reverse=True))
-        ),
-        "",
-    )

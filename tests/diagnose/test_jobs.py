@@ -1,0 +1,170 @@
+"""What a job is: which pods are of one, by what name people find it, and which kinds there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnose.hostile import HostileConnection, cluster_of
+from tests.diagnose.scenes import SPACE, Scene
+from tests.pods import load
+from webhook.core import names
+from webhook.core.errors import InputError
+from webhook.core.model import Object
+from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.jobs import find_jobs, find_kind, title
+from webhook.diagnose.snapshot import Snapshot
+from webhook.diagnose.status.status import ended_jobs
+
+GROUP = "leaderworkerset.sigs.k8s.io/group-index"
+LWS = "leaderworkerset.sigs.k8s.io/name"
+
+
+def pod(
+    name: str, owner: str = "", uid: str = "", *, key: str = "", kind: str = "Job", **labels: str
+) -> Object:
+    """Return a pod that the webhook injected where it has a *key*; ``k0``: as rank 0 of key k."""
+    if key:
+        role = "master" if key.endswith("0") else "worker"
+        labels |= {names.JOB: key.rstrip("0"), names.RENDEZVOUS: role}
+    metadata: Object = {"name": name, "namespace": SPACE, "uid": name, "labels": labels}
+    metadata["annotations"] = {names.STATUS: "{}"} if key else {}
+    if owner:
+        references = {"kind": kind, "name": owner, "uid": uid or owner, "controller": True}
+        metadata["ownerReferences"] = [references]
+    return {"metadata": metadata, "spec": {"containers": [{"name": "m"}]}, "status": {}}
+
+
+def ended(made: Object) -> Object:
+    return {**made, "status": {"phase": "Failed"}}
+
+
+def cluster(*pods: Object) -> HostileConnection:
+    """Return an API server that holds these pods alone."""
+    scene = Scene(0)
+    scene.pods = {each["metadata"]["name"]: each for each in pods}
+    return cluster_of(scene)
+
+
+def explained(connection: HostileConnection, written: str) -> list[str]:
+    """Return the pods of what ``explain`` takes by this target."""
+    kind, _, name = written.partition("/")
+    of_kind = find_kind(kind)
+    target = Target("selector" if kind == "-l" else "job", name, of_kind, kind if of_kind else "")
+    return [each.name for each in read_job(Snapshot(connection, SPACE), target)[1].pods]
+
+
+@pytest.mark.parametrize(
+    ("fixture", "written", "name"),
+    [
+        ("kubeflow-pytorchjob-1", "pytorchjob", "bert"),
+        ("kubeflow-pytorchjob-1", "pytorchjobs.v1.kubeflow.org", "bert"),
+        ("kubedl-pytorchjob-1", "pytorchjobs", ""),
+        ("volcano-pytorch-1", "volcanojob", ""),
+        ("volcano-pytorch-1", "jobs.batch.volcano.sh", ""),
+        ("torchx-volcano-1", "vcjob", "trainer-d4q9zxk1tw"),
+        ("jobset-1", "JobSet", ""),
+        ("kubeflow-trainer-1", "trainjob", ""),
+        ("lws-1", "lws", ""),
+        ("indexed-job-1", "job.batch", ""),
+        ("statefulset-1", "sts", "ddp"),
+        ("mpijob-launcher", "mpijob", "hvd"),
+        ("mpijob-worker-1", "mpijob", "hvd"),
+        ("grove-1", "pcs", "train"),
+        ("stormservice-1", "stormservices", "llm"),
+        ("torch-on-k8s-1", "torchjob", ""),
+    ],
+)
+def test_a_job_is_found_by_its_name_and_by_its_kind_as_kubectl_writes_it(
+    fixture: str, written: str, name: str
+) -> None:
+    member = load(f"pods/{fixture}.yaml")
+    member["metadata"] |= {"namespace": SPACE, "uid": "u"}
+    own = member["metadata"].setdefault("name", "member-1")
+    name = name or title(member)
+    others = [pod(f"other-{each}", name, each, kind=each) for each in ("DaemonSet", "CronJob")]
+    assert explained(cluster(member, *others), f"{written}/{name}") == [own]
+    assert own in explained(cluster(member, pod("other", "other")), f"job/{name}")
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [("pytorchjob", ["a-0"]), ("job.batch", ["a-1"]), ("vj", []), ("job", None)],
+)
+def test_of_two_kinds_of_one_name_the_one_that_is_asked_for_is_meant(
+    written: str, found: list[str] | None
+) -> None:
+    label = "training.kubeflow.org/job-name"
+    pods = [
+        pod("a-0", "a", "u1", kind="PyTorchJob", **{label: "a"}),
+        pod("a-1", "a", "u2", kind="Job", **{"batch.kubernetes.io/job-name": "a"}),
+    ]
+    pods[1]["metadata"]["ownerReferences"][0]["apiVersion"] = "batch/v1"
+    if found:
+        assert explained(cluster(*pods), f"{written}/a") == found
+        return
+    with pytest.raises(InputError, match="has no such pod" if found == [] else "2 jobs are named"):
+        explained(cluster(*pods), f"{written}/a")
+
+
+def test_events_of_another_kind_of_that_name_are_not_of_the_job() -> None:
+    kind = find_kind("pytorchjob")
+    assert kind is not None
+    assert kind.is_other({"kind": "Job", "apiVersion": "batch/v1", "name": "a"}, "a")
+    own = {"kind": "PyTorchJob", "apiVersion": "kubeflow.org/v1", "name": "a"}
+    assert not kind.is_other(own, "a")
+    assert not kind.is_other({"kind": "Workload", "name": "a"}, "a")
+
+
+@pytest.mark.parametrize(
+    ("pods", "jobs"),
+    [
+        ([pod("a", "t", key="k0"), pod("b", "t", key="k")], {"t": "ab"}),
+        ([pod("a", "t", key="k0"), pod("b", "t", key="k"), pod("c", "t", key="l0")], {"t": "abc"}),
+        (
+            [
+                *(pod(f"{n}", "t", key=key) for n, key in enumerate(("k0", "k", "l0", "l", "m0"))),
+                pod("e", "t"),
+            ],
+            {"k": "014e", "l": "23"},
+        ),
+        ([pod("a", "t", "u1", key="k"), pod("b", "t", "u2", key="k")], {"t": "ab"}),
+        ([pod("a"), pod("b")], {"a": "a", "b": "b"}),
+        (
+            [
+                pod("a", "l", **{LWS: "l", GROUP: "0"}),
+                pod("b", "l-1", **{LWS: "l", GROUP: "1"}),
+                pod("c", "l-1", **{LWS: "l", GROUP: "1"}),
+            ],
+            {"l": "abc"},
+        ),
+    ],
+    ids=["one key", "a key without followers", "two keys", "two owners", "no owner", "LWS groups"],
+)  # fmt: skip
+def test_pods_of_one_owner_are_one_job_unless_several_keys_have_followers(
+    pods: list[Object], jobs: dict[str, str]
+) -> None:
+    found: dict[str, str] = {}
+    for job in find_jobs(pods):
+        found[job.name] = found.get(job.name, "") + "".join(
+            each["metadata"]["name"] for each in job.pods
+        )
+    assert found == jobs
+
+
+def test_of_several_runs_of_one_name_the_live_one_is_meant_else_the_newest() -> None:
+    label = "training.kubeflow.org/job-name"
+    made = [pod(f"a-{n}", "a", f"u{n}", key=f"k{n}1", **{label: "a"}) for n in range(2)]
+    for number, each in enumerate(made):
+        each["metadata"]["creationTimestamp"] = f"2026-11-2{number}T00:00:00Z"
+    old, new = made
+    with pytest.raises(InputError, match=r"2 jobs are named so; name one by its key:\n  job/k01:"):
+        explained(cluster(old, new), "job/a")
+    assert explained(cluster(old, new), "job/k11") == ["a-1"]
+    assert explained(cluster(old, ended(new)), "job/a") == ["a-0"]
+    assert explained(cluster(ended(old), ended(new)), "job/a") == ["a-1"]
+
+
+def test_a_job_has_ended_where_an_injected_pod_of_it_was_and_none_lives() -> None:
+    over = [ended(pod("a", "over", key="k")), ended(pod("b", "never"))]
+    runs = [ended(pod("c", "again", key="l")), pod("d", "again", key="l")]
+    assert ended_jobs(find_jobs([*over, *runs])) == [(SPACE, "over")]

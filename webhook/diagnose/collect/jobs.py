@@ -1,0 +1,451 @@
+"""Read jobs and what they depend on: of one job by selector, of all in lists; each thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from webhook.core import names, podspec
+from webhook.core.cluster.device_classes import DeviceOffers
+from webhook.core.cluster.nodes import devices
+from webhook.core.errors import InputError, Unavailable
+from webhook.core.model import Object
+from webhook.core.profiles.objects import PROFILE_KIND
+from webhook.core.reconcile.complaint import sibling_selector
+from webhook.core.workloads.systems import STATEFUL_POD
+from webhook.diagnose.collect.logs import read_logs
+from webhook.diagnose.explain import queues
+from webhook.diagnose.explain.judge import observe_job
+from webhook.diagnose.explain.judgement import networks_to_read
+from webhook.diagnose.explain.scheduling import nodes_to_read
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, label_time, owners_of
+from webhook.diagnose.jobs import NAME_LABELS, Job, JobKind, find_jobs, lacks_injection, title
+from webhook.diagnose.snapshot import Snapshot, Unread, at_once
+from webhook.kube.catalogue import (
+    EVENTS,
+    JOBS,
+    NAMESPACES,
+    NETWORK_POLICIES,
+    NETWORKS,
+    POD_GROUPS,
+    PODS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_CLAIMS,
+    UNFINISHED,
+    WEBHOOK_CONFIGURATIONS,
+    WORKLOADS,
+)
+from webhook.kube.reader import whole
+from webhook.kube.resource import Key, Resource
+from webhook.world.profiles_read import ProfilesRead
+from webhook.world.view import REFUSED, read_namespace
+
+T = TypeVar("T")
+
+_NAMED = 8
+_MOST_ROOTS = 4
+"""Names of suspended jobs that are asked for one by one."""
+_MOST_SPACES = 50
+"""Namespaces of jobs that lack injection of which the time of the label is asked for."""
+_WARNINGS = ("type!=Normal", "type=Normal,involvedObject.kind=PodGroup")
+"""The Events that are read: Volcano says by a normal one why it lets no pods be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Say what is to be explained: *kind* ``pod``, ``job`` or ``selector``.
+
+    *of_kind*: of a job, only this kind, as *written*.
+    """
+
+    kind: str
+    name: str
+    of_kind: JobKind | None = None
+    written: str = ""
+
+    def __str__(self) -> str:
+        """Write it as it was given."""
+        if self.kind == "selector":
+            return f"-l {self.name}"
+        return f"{self.written or self.kind}/{self.name}"
+
+
+def read_job(
+    cluster: Snapshot, target: Target, *, logs: bool = False
+) -> tuple[JobSnapshot, ObservedJob]:
+    """Read what `explain` asks for in the cluster's namespace; *logs*: what NCCL prints too.
+
+    Raises InputError where there is no such job or several of the name, Unavailable where the API
+    server does not answer. What the caller may not read is noted, except pods.
+    """
+    job = _with_pods(cluster, "explain reads", partial(_find, cluster, target))
+    owners = owners_of(job.pods, job.owner) | set(map(title, job.pods))
+    idle = () if job.is_live else sorted(owners - {""})[:_MOST_ROOTS]
+    kind = target.of_kind.kind if target.of_kind else ""
+    snapshot = _read(cluster, [job], partial(_suspended, cluster, idle, kind), job.pods, logs=logs)
+    focus = target.name if target.kind == "pod" else ""
+    found = observe_job(snapshot, job, str(target), focus=focus, of_kind=target.of_kind)
+    if not (found.pods or found.events or found.workloads or found.pod_groups or found.suspended):
+        raise _nothing(cluster, target, snapshot)
+    return snapshot, found
+
+
+def read_all(cluster: Snapshot, selector: str = "") -> tuple[JobSnapshot, list[Job]]:
+    """Read what `status` judges: lists, and the jobs of the pods that *selector* chooses.
+
+    Raises InputError where pods may not be listed, Unavailable where the API server does not
+    answer. What else may not be read is noted.
+    """
+    pods = _with_pods(cluster, "status lists", partial(_pods, cluster, selector))
+    jobs = find_jobs(pods)
+    labels = _part(cluster, partial(_labels, cluster))
+    if cluster.namespace and labels == {}:
+        raise InputError(f"-n {cluster.namespace}: there is no namespace of this name")
+    is_wanted = any(names.PROFILE in each for each in (labels or {}).values())
+    suspended = partial(_suspended, cluster) if is_wanted else tuple[Object, ...]
+    return _read(cluster, jobs, suspended), jobs
+
+
+# the pods of one job
+
+
+def _with_pods(cluster: Snapshot, does: str, read: Callable[[], T]) -> T:
+    """Return what *read* does, for which the caller must be able to read pods."""
+    cluster.ask_time()
+    try:
+        return read()
+    except Unread as unread:
+        problem = f"{unread.what}: {unread.problem}"
+        if REFUSED not in problem:
+            raise Unavailable(problem) from None
+        space = cluster.namespace
+        where = f"in namespace {space}" if space else "in all namespaces"
+        advice = "ask for it" if space else "ask for it, or name a namespace of yours by -n"
+        raise InputError(f"{problem}; {does} pods {where}: {advice}") from None
+
+
+def _pods(cluster: Snapshot, selector: str = "") -> list[Object]:
+    return list(_list(cluster, PODS.select(labels=selector) if selector else PODS))
+
+
+def _find(cluster: Snapshot, target: Target) -> Job:
+    """Return the job that is meant, without pods where there are none."""
+    name, namespace = target.name, cluster.namespace
+    nothing = Job(namespace, name, "" if target.kind == "selector" else name, "", ())
+    if target.kind == "selector":
+        return nothing._replace(pods=tuple(_pods(cluster, name)))
+    if target.kind == "pod":
+        pod = cluster.find(PODS, (namespace, name), whole)
+        if pod is None:
+            return nothing
+        jobs = find_jobs([pod, *_siblings(cluster, [pod])])
+        of_pod = [job for job in jobs if any(one is pod for one in job.pods)]
+        return of_pod[0]._replace(owner=title(pod))
+    pods = _pods(cluster, f"{names.JOB}={name}") if target.of_kind is None else []
+    by_key = bool(pods)
+    pods = [*pods, *_siblings(cluster, pods)] if by_key else _named(cluster, name, target.of_kind)
+    jobs = [job for job in find_jobs(pods) if not by_key or name in _keys(job)]
+    live = [job for job in jobs if job.is_live]
+    if len(live) > 1:
+        listed = "\n".join(f"  job/{job}" for job in live)
+        raise InputError(f"{target}: {len(live)} jobs are named so; name one by its key:\n{listed}")
+    newest = sorted(jobs, key=lambda job: max(_created(pod) for pod in job.pods))
+    chosen = (live or newest or [nothing])[-1]
+    return chosen if by_key else chosen._replace(owner=name)
+
+
+def _keys(job: Job) -> set[str]:
+    return {podspec.labels(pod).get(names.JOB, "") for pod in job.pods}
+
+
+def _created(pod: Object) -> str:
+    return str(pod["metadata"].get("creationTimestamp") or "")
+
+
+def _siblings(cluster: Snapshot, known: list[Object]) -> list[Object]:
+    """Return further pods of the same job: above all a rank 0 that was not injected."""
+    uids = {pod["metadata"].get("uid") for pod in known}
+    selector = sibling_selector(known[0])
+    found = _pods(cluster, selector) if selector else []
+    return [pod for pod in found if pod["metadata"].get("uid") not in uids]
+
+
+def _named(cluster: Snapshot, name: str, of_kind: JobKind | None) -> list[Object]:
+    """Return the pods of what has this name, by the labels in which systems write it.
+
+    Where no label does, as in a StatefulSet, the first pod's own name finds the others. Only where
+    nothing is found are all pods listed: an operator that nobody knows may have made some.
+    """
+    selectors = [*(f"{label}={name}" for label in NAME_LABELS), f"{STATEFUL_POD}={name}-0"]
+    lists = at_once([partial(_pods, cluster, each) for each in selectors])
+    found = list({pod["metadata"].get("uid"): pod for each in lists for pod in each}.values())
+    if len(found) == 1:
+        found += _siblings(cluster, found)
+    pods = found or _pods(cluster)
+    if of_kind is not None:
+        return [pod for pod in pods if of_kind.owns(pod, name)]
+    owned = [pod for pod in pods if podspec.controller(pod).get("name") == name]
+    return owned or found
+
+
+def _nothing(cluster: Snapshot, target: Target, snapshot: JobSnapshot) -> InputError:
+    if snapshot.labels == {}:
+        lack = f"namespace {cluster.namespace} does not exist; name the job's namespace by -n"
+        return InputError(f"{target}: {lack}")
+    there = sorted(
+        {job.owner for job in find_jobs(_pods(cluster)) if podspec.controller(job.pods[0])}
+    )
+    hint = "; name the job's namespace by -n"
+    if there:
+        more = ", …" if len(there) > _NAMED else ""
+        hint = f"; jobs there: {', '.join(there[:_NAMED])}{more}"
+    lack = "no Event of an owner of that name"
+    if snapshot.events is None:
+        lack = "its Events may not be read"
+    if snapshot.workloads is None:
+        lack += ", nor may Kueue's Workloads be read"
+    return InputError(f"{target}: namespace {cluster.namespace} has no such pod, and {lack}{hint}")
+
+
+# what pods depend on
+
+
+def _read(
+    cluster: Snapshot,
+    jobs: Sequence[Job],
+    suspended: Callable[[], tuple[Object, ...]],
+    of_one: Sequence[Object] | None = None,
+    *,
+    logs: bool = False,
+) -> JobSnapshot:
+    """Read what the pods of these jobs lead to.
+
+    *of_one*: the pods of the only job, of which more is read than of many.
+    """
+    pods = [pod for job in jobs for pod in job.pods]
+    early = _together(
+        labels=partial(_part, cluster, partial(_labels, cluster)),
+        profiles=partial(read_profiles, cluster),
+        nodes=partial(_part, cluster, cluster.nodes),
+    )
+    labels, nodes = early["labels"], early["nodes"]
+    known: ProfilesRead = early["profiles"] or ProfilesRead("")
+    lacking = sorted({job.namespace for job in jobs if any(map(lacks_injection, job.pods))})
+    examples = [pod for job in jobs for pod in _examples(job)]
+    wanted = networks_to_read(examples, labels, known.profiles)
+    return JobSnapshot(
+        now=cluster.now,
+        labels=labels,
+        profiles=known.profiles,
+        unusable=known.unusable,
+        not_ready=known.not_ready,
+        nodes=nodes,
+        lease_key=(cluster.system_namespace, "fabric-injector"),
+        **_together(
+            events=partial(_part, cluster, partial(_events, cluster)),
+            lease=partial(_part, cluster, lambda: cluster.lease() or {}),
+            labelled=partial(_labelled, cluster, lacking[:_MOST_SPACES]),
+            configured=partial(_configured, cluster) if lacking else lambda: None,
+            networks=partial(_networks, cluster, wanted),
+            neighbours=partial(_neighbours, cluster, nodes_to_read(of_one or (), nodes or ())),
+            claims=partial(_claims, cluster, pods),
+            claim_templates=partial(_claim_templates, cluster, pods),
+            device_offers=partial(_offers, cluster, pods),
+            workloads=partial(_part, cluster, partial(_workloads, cluster, pods)),
+            pod_groups=partial(_allowed, cluster, partial(_list, cluster, POD_GROUPS)),
+            policies=partial(_allowed, cluster, partial(_list, cluster, NETWORK_POLICIES)),
+            suspended=lambda: queues.outermost(suspended()),
+            logs=partial(read_logs, cluster, pods) if logs else lambda: None,
+        ),
+        unread=tuple(cluster.unread()),
+    )
+
+
+def _together(**parts: Callable[[], Any]) -> dict[str, Any]:
+    """Return what these calls return, several made at a time."""
+    return dict(zip(parts, at_once(list(parts.values())), strict=True))
+
+
+def _part(cluster: Snapshot, read: Callable[[], T]) -> T | None:
+    """Return what *read* does; None where that cannot be read, which is noted."""
+    try:
+        return read()
+    except Unread as unread:
+        cluster.note(unread.what, unread.problem)
+        return None
+
+
+def _allowed(cluster: Snapshot, read: Callable[[], tuple[Object, ...]]) -> tuple[Object, ...]:
+    """Return what *read* does; nothing is said of what the caller may not read."""
+    try:
+        return read()
+    except Unread as unread:
+        if REFUSED not in unread.problem:
+            cluster.note(unread.what, unread.problem)
+        return ()
+
+
+def _list(cluster: Snapshot, resource: Resource, *, everywhere: bool = False) -> tuple[Object, ...]:
+    space = "" if everywhere else cluster.namespace
+    return cluster.list_all(resource, whole, space, partly=True)
+
+
+def _examples(job: Job) -> Iterable[Object]:
+    """Return pods of a job of which others ask for the same networks."""
+    kinds: dict[object, Object] = {}
+    for pod in job.pods:
+        told = podspec.annotations(pod)
+        key = told.get(names.NETWORKS), told.get(names.DEFAULT_NETWORK), names.STATUS in told
+        kinds.setdefault((*key, podspec.labels(pod).get(names.PROFILE)), pod)
+    return kinds.values()
+
+
+def _labels(cluster: Snapshot) -> Mapping[str, Mapping[str, str]]:
+    if space := cluster.namespace:
+        found = cluster.find(NAMESPACES, ("", space), read_namespace)
+        return {space: found.labels} if found else {}
+    return {each.name: each.labels for each in cluster.list_all(NAMESPACES, read_namespace)}
+
+
+def _events(cluster: Snapshot) -> tuple[Object, ...]:
+    chosen = (EVENTS.select(fields=fields) for fields in _WARNINGS)
+    return tuple(event for each in chosen for event in _list(cluster, each))
+
+
+def read_profiles(cluster: Snapshot) -> ProfilesRead | None:
+    """Read the webhook's profiles; None where they cannot be used. What is wrong is noted."""
+    unknown = "what pods would get today is unknown"
+    read = _part(cluster, cluster.profiles)
+    if read is None:
+        return None
+    for name in sorted(read.unusable):
+        where = f"{PROFILE_KIND} {name}"
+        faults = "; ".join(fault.message for fault in read.faults if fault.where == where)
+        cluster.note(where, f"cannot be used ({faults}), so {unknown} of its pods")
+    try:
+        read.known()
+    except InputError as error:
+        cluster.note("profiles", f"{error}; {unknown}; name a file by --profiles")
+        return None
+    return read
+
+
+def _suspended(
+    cluster: Snapshot, named: Iterable[str] | None = None, kind: str = ""
+) -> tuple[Object, ...]:
+    """Return suspended jobs, all or those of these names; *kind*: only of this one."""
+
+    def find(made: str, resource: Resource) -> tuple[Object, ...]:
+        read = partial(queues.keep_suspended, kind=made)
+        if named is None:
+            return tuple(filter(None, cluster.list_all(resource, read, cluster.namespace)))
+        keys = [(cluster.namespace, name) for name in named]
+        return tuple(filter(None, (cluster.find(resource, key, read) for key in keys)))
+
+    wanted = [job for job in JOBS if kind in ("", job[0]) and (named is None or named)]
+    found = at_once([partial(_allowed, cluster, partial(find, *job)) for job in wanted])
+    return tuple(job for each in found for job in each)
+
+
+def _configured(cluster: Snapshot) -> bool | None:
+    """Tell whether the MutatingWebhookConfiguration exists; None where it may not be read."""
+    key = ("", names.WEBHOOK_CONFIGURATION)
+    try:
+        return cluster.find(WEBHOOK_CONFIGURATIONS.metadata, key, whole) is not None
+    except Unread:
+        return None
+
+
+def _labelled(cluster: Snapshot, spaces: Iterable[str]) -> Mapping[str, str]:
+    """Return when the profile label of these namespaces was written, as far as that is known."""
+    found = {}
+    for space in spaces:
+        with suppress(Unread):
+            read = cluster.find(NAMESPACES, ("", space), label_time, managed_fields=True)
+            found[space] = read or ""
+    return found
+
+
+def _neighbours(cluster: Snapshot, nodes: Sequence[str]) -> Mapping[str, tuple[Object, ...]] | None:
+    """Return the pods of all namespaces on these nodes; None where the caller may not list them."""
+    chosen = [PODS.select(fields=f"spec.nodeName={node},{UNFINISHED}") for node in nodes]
+    try:
+        found = at_once([partial(_list, cluster, each, everywhere=True) for each in chosen])
+    except Unread:
+        return None
+    return dict(zip(nodes, found, strict=True))
+
+
+def _networks(cluster: Snapshot, wanted: Sequence[Key]) -> Mapping[Key, Object | None]:
+    """Return networks by name, None for one that does not exist; without those that are unread."""
+
+    def read(key: Key) -> tuple[Object | None]:
+        find = partial(cluster.reader.find, NETWORKS, key, whole)
+        return (cluster.once((NETWORKS, key), f"network {'/'.join(key)}", find),)
+
+    found = at_once([partial(_part, cluster, partial(read, key)) for key in wanted])
+    return {key: one[0] for key, one in zip(wanted, found, strict=True) if one is not None}
+
+
+def _offers(cluster: Snapshot, pods: Iterable[Object]) -> DeviceOffers:
+    """Read what claims give of the devices that these pods ask for."""
+    live = [pod for pod in pods if not podspec.is_ending(pod)]
+    asked = {resource for pod in live for resource in devices(pod)}
+    is_named = bool(_claims_named(live))
+    if not asked and not is_named:
+        return DeviceOffers()
+    return cluster.device_offers(lambda offer: is_named or any(map(offer.gives, asked)))
+
+
+def _workloads(cluster: Snapshot, pods: Sequence[Object]) -> tuple[Object, ...]:
+    """List unfinished Workloads, in the version that their group prefers."""
+    if not queues.may_be_held(pods):
+        return ()
+    what = WORKLOADS.name
+    group = cluster.once(what, what, partial(cluster.reader.preferred_version, WORKLOADS.group))
+    if not group and any(map(queues.is_gated, pods)):
+        lack = "this cluster serves no kueue.x-k8s.io, and a pod has its gate"
+        raise Unread(what, f"{lack}; is Kueue installed as a whole?")
+    if not group:
+        return ()
+    found = cluster.list_optional(WORKLOADS.at(group), queues.keep_workload, cluster.namespace)
+    if found is None:
+        raise Unread(what, f"{group} serves no workloads; is Kueue installed as a whole?")
+    return tuple(filter(None, found))
+
+
+def _claims_named(pods: Iterable[Object]) -> list[tuple[str, Object]]:
+    """Return the entries of ``spec.resourceClaims``, each with its pod's namespace."""
+    return [
+        (str(pod["metadata"]["namespace"]), each)
+        for pod in pods
+        for each in (pod.get("spec") or {}).get("resourceClaims") or ()
+    ]
+
+
+def _claims(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, Mapping[str, Object]]:
+    """Return by namespace the ResourceClaims by name; nothing where they cannot be read."""
+    entries = _claims_named(pods)
+    served = _part(cluster, partial(cluster.served, RESOURCE_CLAIMS)) if entries else None
+    listed = _part(cluster, partial(_list, cluster, served)) if served else None
+    if listed is None:
+        return {}
+    claims: dict[str, dict[str, Object]] = {space: {} for space, _ in entries}
+    for claim in listed:
+        claims.get(claim["metadata"]["namespace"], {})[claim["metadata"]["name"]] = claim
+    return claims
+
+
+def _claim_templates(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, frozenset[str]]:
+    """Return by namespace the names of ResourceClaimTemplates, where pods name any."""
+    entries = _claims_named(pods)
+    spaces = {space for space, each in entries if each.get("resourceClaimTemplateName")}
+    served = _part(cluster, partial(cluster.served, RESOURCE_CLAIM_TEMPLATES)) if spaces else None
+    listed = _part(cluster, partial(_list, cluster, served.metadata)) if served else None
+    if listed is None:
+        return {}
+    keys = [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in listed]
+    return {space: frozenset(name for of, name in keys if of == space) for space in spaces}

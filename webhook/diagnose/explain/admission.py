@@ -1,0 +1,395 @@
+"""Say what kept the job's owner from creating pods, and which of its pods were not injected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from webhook.core import names
+from webhook.core.injection import profile
+from webhook.core.model import Decision, Outcome, Reason
+from webhook.core.reconcile.complaint import SEE_CHECK, UNPUBLISHED, why_uncalled
+from webhook.core.review import Verdict
+from webhook.diagnose.common import (
+    CONFIGURATION_MISSING,
+    NAMESPACE_OBSERVES,
+    WEBHOOK_MISSED,
+    WEBHOOK_OUT_OF_REACH,
+    WEBHOOK_UNREACHABLE,
+)
+from webhook.diagnose.explain.judgement import broken_networks
+from webhook.diagnose.explain.observation import (
+    Observation,
+    Stage,
+    common_form,
+    event_time,
+    fail,
+    observe,
+    ok,
+    warn,
+)
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.finding import Code, Level
+from webhook.diagnose.jobs import FINISHED, ObservedPod, is_out_of_reach
+from webhook.diagnose.refusal import api_messages, read_refusal
+
+POD_SECURITY_REFUSED = Code(
+    "pod-security-refused",
+    "admission",
+    "PodSecurity refused a pod of the job.",
+    "label the namespace privileged, or correct what is named; see podSecurity of the profile",
+)
+QUOTA_REFUSED = Code(
+    "quota-refused",
+    "admission",
+    "A ResourceQuota refused a pod of the job.",
+    "raise the ResourceQuota by what is requested, injected devices included, or end other pods",
+)
+POD_REFUSED = Code(
+    "pod-refused",
+    "admission",
+    "The API server refused a pod of the job.",
+    "correct that; the owner then tries again, or restart the job",
+)
+POD_DENIED = Code(
+    "pod-denied",
+    "admission",
+    "The webhook denied a pod of the job, or would deny it today.",
+    "correct that; the owner then tries again, or restart the job",
+)
+OTHER_WEBHOOK_UNREACHABLE = Code(
+    "other-webhook-unreachable",
+    "admission",
+    "A pod of the job cannot be created, for another program's webhook does not answer.",
+    "look at that program, whose webhook configuration names its Service",
+)
+RANK_ZERO_APART = Code(
+    "rank-zero-apart",
+    "injection",
+    "Rank 0 was injected without a rendezvous, so it publishes no address.",
+    "give all pods of the job the same labels and networks, then restart it",
+)
+STEP_DOUBTFUL = Code(
+    "step-doubtful",
+    "injection",
+    "One step of the injection found something that may slow the job down.",
+    "change what the message names, then restart the job",
+)
+STEP_SKIPPED = Code(
+    "step-skipped",
+    "injection",
+    "One step of the injection was left out.",
+    "change what the message names if the step is wanted, then restart the job",
+)
+NOT_INJECTED_UNKNOWN = Code(
+    "not-injected-unknown",
+    "injection",
+    "Nothing was injected into the pod, and the reason is unknown.",
+    "see why profiles cannot be read, or give --profiles FILE; is the namespace labelled?",
+)
+LEFT_OUT = Code(
+    "left-out",
+    "injection",
+    "The pod opted out of injection, and others of its job did not: they meet elsewhere.",
+    "give all pods of the job the same labels and networks, then restart it",
+)
+NOT_INJECTED = Code(
+    "not-injected",
+    "injection",
+    "The pod was not injected, for what it is, or for what it or its namespace says.",
+    "change what the message names if the pod is to be injected, then restart the job",
+)
+
+OURS = "fabric-injector"
+_LIMITS = r"forbidden: (\[?(?:m(?:ax|in)imum \S+ usage|\S+ max limit to request ratio) per .*)"
+_IPC_LOCK = (
+    r'(violates PodSecurity "[^"]*": non-default capabilities \([^()]* '
+    r'must not include "IPC_LOCK" in [\w.]+\))$'
+)
+_REFUSALS: tuple[tuple[str, Code, str | None], ...] = (
+    (
+        _IPC_LOCK,
+        POD_SECURITY_REFUSED,
+        "label the namespace privileged, or set podSecurity: skip or ipcLock: false in the profile",
+    ),
+    (r"(violates PodSecurity .*)", POD_SECURITY_REFUSED, None),
+    (
+        r"(failed quota: .*)",
+        QUOTA_REFUSED,
+        "give the job's containers what is named, or the namespace a LimitRange with defaults",
+    ),
+    (r"(exceeded quota: .*)", QUOTA_REFUSED, None),
+    (
+        _LIMITS,
+        POD_REFUSED,
+        "change the namespace's LimitRange, or what containers ask for, injected devices included",
+    ),
+    (r'admission (webhook "[^"]*" denied the request: .*)', POD_REFUSED, None),
+    (r"(?i:forbidden|denied|invalid): (.*)", POD_REFUSED, None),
+)
+"""What an API server says, what it means, and what to do where that is not what the code says."""
+_MOST_TEXT = 600
+
+
+def why_refused(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Tell what kept an owner from creating pods since its newest pod: the last of each kind."""
+    newest = max((pod.created for pod in job.pods), default="")
+    found: dict[tuple[str, Code], tuple[str, str, str | None]] = {}
+    times: dict[tuple[str, Code], int] = {}
+    for event in job.warnings:
+        subject, at = event.get("involvedObject") or {}, event_time(event)
+        if subject.get("kind") == "Pod" or event.get("type") == "Normal" or at < newest:
+            continue
+        is_creation = str(event.get("reason") or "").startswith("FailedCreate")
+        told = dict[tuple[str, Code], tuple[str, str, str | None]]()
+        for text in api_messages(str(event.get("message") or "")):
+            if refusal := _refusal(text, is_creation=is_creation):
+                code, message, action = refusal
+                key = f"{subject.get('kind')} {subject.get('name')}", code
+                told.setdefault(key, (at, message, action))
+        for key, refused in told.items():
+            found[key] = max(found.get(key, ("", "", None)), refused, key=_time)
+            times[key] = times.get(key, 0) + int(event.get("count") or 1)
+    for (owner, code), (at, message, action) in sorted(found.items(), key=_newest, reverse=True):
+        number = times[owner, code]
+        often = f" ({number} times, last at {at[:19]})" if number > 1 else ""
+        message = f"a pod of it {message}{often}"
+        yield fail(code, owner, message, action, stage=Stage.ADMISSION)
+
+
+def _time(told: tuple[str, str, str | None]) -> str:
+    return told[0]
+
+
+def _newest(item: tuple[object, tuple[str, str, str | None]]) -> str:
+    return _time(item[1])
+
+
+def _refusal(text: str, *, is_creation: bool) -> tuple[Code, str, str | None] | None:
+    """Say what an API server's message means; of an unknown one, what it is, if of a *creation*."""
+    told = read_refusal(text)
+    if told is not None and OURS in told.webhook and told.called:
+        return POD_DENIED, f"was refused: {_said(told.message)}", None
+    if told is not None and OURS in told.webhook:
+        message = f"cannot be created, because the webhook does not answer: {_said(told.message)}"
+        action = "see fabric-injector check, and the webhook's pods"
+        return WEBHOOK_UNREACHABLE, message, action
+    if told is not None and not told.called:
+        said = _said(f'"{told.webhook}": {told.message}')
+        message = f"cannot be created, because another program's webhook does not answer: {said}"
+        return OTHER_WEBHOOK_UNREACHABLE, message, None
+    for pattern, code, remedy in _REFUSALS:
+        if match := re.search(pattern, text, re.DOTALL):
+            return code, f"was refused: {_said(match[1])}", remedy
+    if not is_creation:
+        return None
+    return POD_REFUSED, f"could not be created: {_said(text)}", None
+
+
+def _said(text: str) -> str:
+    return common_form(text, limit=_MOST_TEXT)
+
+
+def concerns(event: Mapping[str, object], owner: str, owners: frozenset[str]) -> bool:
+    """Tell whether an Event is of the job's owner or of what that made.
+
+    Other jobs' names may only look like it: a JobSet's Jobs and a LeaderWorkerSet's StatefulSets
+    end in a number, a Kueue Workload in five characters after its kind and the name, a Volcano
+    PodGroup in the Job's uid.
+    """
+    subject = event.get("involvedObject")
+    name = str(subject.get("name") or "") if isinstance(subject, dict) else ""
+    if name in owners or not owner:
+        return name in owners
+    this = re.escape(owner)
+    made = rf"{this}(?:-[a-z0-9-]+)?-\d+|[a-z]+-{this}-[0-9a-z]{{5}}|{this}-[0-9a-f-]{{36}}"
+    return re.fullmatch(made, name) is not None
+
+
+# pods that exist
+
+_RENDEZVOUS = "rendezvous"
+_NOT_WORTH_A_WORD = (
+    *(Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED),
+    *(Reason.SINGLE_NODE, Reason.NO_MASTER, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME),
+    Reason.HUGEPAGES,
+)
+"""Reasons of a step that was left out, which nobody needs to act on."""
+_LOOKED_AT_ELSEWHERE = (
+    *(Reason.POD_SECURITY, Reason.NOT_ROOT, Reason.USER_NAMESPACE),
+    *(Reason.OVERSIZED, Reason.DISAGREES, Reason.RAISED, Reason.STALE_MANIFEST),
+)
+_BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE, Reason.SINGLE_NODE)
+
+
+def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Look at pods that are not finished."""
+    unfinished = [pod for pod in job.pods if pod.phase not in FINISHED]
+    since: dict[str, str] = {}
+    for pod in unfinished:
+        if pod.is_injected:
+            since[pod.job] = min(since.get(pod.job, pod.created), pod.created)
+    meeting = [pod for pod in unfinished if pod.is_member]
+    lost = {pod.job for pod in meeting} - {pod.job for pod in meeting if pod.is_master}
+    is_held_back = not since and all(pod.phase != "Running" for pod in unfinished)
+    for pod in unfinished:
+        is_missed = pod.job in lost and pod.is_apart
+        if pod.is_injected:
+            yield from _injected(snapshot, pod, is_missed=is_missed)
+        elif pod.is_live:
+            found = _not_injected(
+                snapshot, job, pod, since.get(pod.job, ""), any_injected=bool(since)
+            )
+            if is_held_back and found.stage is Stage.ADMISSION:
+                found = replace(found, stage=Stage.SPEED)  # not by the lack of injection
+            yield _missed(found) if is_missed else found
+
+
+def _missed(one: Observation) -> Observation:
+    """Say of a rank 0 what follows for the members that wait for it."""
+    message = f"{one.message}; it {UNPUBLISHED}"
+    action = (one.code.action if one.action is None else one.action) or RANK_ZERO_APART.action
+    code = RANK_ZERO_APART if one.level == "ok" else one.code
+    found = replace(one, code=code, stage=Stage.ADMISSION, level="fail")
+    return replace(found, message=message, action=action)
+
+
+def _injected(snapshot: JobSnapshot, pod: ObservedPod, *, is_missed: bool) -> Iterator[Observation]:
+    status = pod.status
+    if not status:
+        message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
+        yield ok("injection", pod, message)
+    else:
+        lists = {key: status.get(key) for key in ("injected", "kept")}
+        told = [
+            f"{key} {', '.join(map(str, found))}"
+            for key, found in lists.items()
+            if isinstance(found, list) and found
+        ]
+        what = "; ".join(told) or "nothing had to be injected"
+        head = f"profile {status.get('profile', '?')}, version {status.get('version', '?')}"
+        yield ok("injection", pod, f"{head}: {what}")
+    if is_missed:
+        skipped = status.get("skipped")
+        why = skipped.get(_RENDEZVOUS) if isinstance(skipped, dict) else None
+        message = (
+            f"lacks label {names.JOB} or annotation {names.RENDEZVOUS_NETWORK} of the injection"
+        )
+        if why is not None:
+            message = f"not injected: {_RENDEZVOUS}: {common_form(str(why), pod.name)}"
+        yield _missed(fail(RANK_ZERO_APART, pod, message))
+    verdict = pod.verdict
+    if verdict is not None and verdict.allowed and verdict.profile:
+        for decision in verdict.decisions:
+            if not (is_missed and decision.step == _RENDEZVOUS):
+                yield from _decision(snapshot, pod, decision)
+
+
+def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Observation]:
+    step, outcome, reason = decision.step, decision.outcome, decision.reason
+    message = said(decision, pod)
+    if outcome is Outcome.WARNED:
+        if reason not in _LOOKED_AT_ELSEWHERE or step == profile.STEP.name:
+            yield warn(STEP_DOUBTFUL, pod, f"{step}: {message}", stage=Stage.SPEED)
+    elif outcome is Outcome.SKIPPED and reason not in (*_LOOKED_AT_ELSEWHERE, *_NOT_WORTH_A_WORD):
+        is_unknown = reason is Reason.NO_IPAM and broken_networks(snapshot.networks)
+        if not is_unknown:
+            message = f"not injected: {step}: {message}"
+            yield warn(STEP_SKIPPED, pod, message, stage=Stage.SPEED)
+
+
+def said(decision: Decision, pod: ObservedPod) -> str:
+    """Return the decision's sentence, so that those of many pods are alike."""
+    return common_form(decision.message.removeprefix(f"pod {pod.name}: "), pod.name)
+
+
+def _not_injected(
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, since: str, *, any_injected: bool
+) -> Observation:
+    """Say why a pod was not injected; *since*: when the first injected one of its job was made."""
+    verdict, labels = pod.verdict, job.labels or {}
+    if labels.get(names.MODE) == names.MODE_OBSERVE or (verdict and verdict.observed):
+        message = (
+            f"nothing was injected: label {names.MODE} of namespace {job.namespace} only observes"
+        )
+        would = f"; without it {_would_be(verdict, pod)}" if verdict else ""
+        return warn(NAMESPACE_OBSERVES, pod, f"{message}{would}")
+    level: Level = "warn" if any_injected else "fail"
+    stage = Stage.SPEED if any_injected else Stage.ADMISSION
+    if verdict is None:
+        if snapshot.configured is False:
+            return _unconfigured(pod)
+        message = "nothing was injected, and why is unknown"
+        return observe(level, NOT_INJECTED_UNKNOWN, pod, message, stage=stage)
+    if not verdict.allowed:
+        why = ". Also: ".join(said(one, pod) for one in verdict.decisions)
+        message = f"nothing was injected, and today it would be denied: {why}"
+        return fail(POD_DENIED, pod, message, "correct that, then restart the job", stage=stage)
+    if verdict.profile and verdict.reason in ("injected", "unchanged"):
+        return _uncalled(snapshot, job, pod, verdict.profile, since)
+    decision = verdict.decisions[0]
+    text, reason = said(decision, pod), decision.reason
+    if reason is Reason.OPTED_OUT and since and not pod.is_master:
+        message = (
+            f"is left out, and others of its job are not: they meet on another network; {text}"
+        )
+        return fail(LEFT_OUT, pod, message, stage=Stage.MEMBERS)
+    if reason in _BY_CHOICE:
+        return ok("injection", pod, f"not injected: {text}")
+    action = _label_action(job) if reason is Reason.NO_PROFILE else None
+    return observe(level, NOT_INJECTED, pod, f"not injected: {text}", action, stage=stage)
+
+
+def _label_action(job: ObservedJob) -> str:
+    command = f"kubectl label namespace {job.namespace} {names.PROFILE}=PROFILE"
+    return f"{command}, then restart the job"
+
+
+def _unconfigured(pod: ObservedPod, profile_name: str = "") -> Observation:
+    """Say of a pod without injection that none is sent to the webhook now."""
+    configuration = f"MutatingWebhookConfiguration {names.WEBHOOK_CONFIGURATION}"
+    message = f"was created without injection: {configuration} does not exist now"
+    if profile_name:
+        message += f"; with it, it would get profile {profile_name}"
+    action = "let an administrator apply the manifests of fabric-injector, then restart the job"
+    return fail(CONFIGURATION_MISSING, pod, message, action)
+
+
+def _would_be(verdict: Verdict, pod: ObservedPod) -> str:
+    """Say what would become of a pod of a namespace that only observes."""
+    if denials := [one for one in verdict.decisions if one.outcome is Outcome.DENIED]:
+        return f"it would be denied: {'. Also: '.join(said(one, pod) for one in denials)}"
+    if steps := would_inject(verdict):
+        return f"profile {verdict.profile} would inject {', '.join(steps)}"
+    told = (said(one, pod) for one in verdict.decisions)
+    return f"it would be left alone: {next(told, 'it lacks nothing')}"
+
+
+def would_inject(verdict: Verdict | None) -> list[str]:
+    """Return the steps that would change a pod of a namespace that only observes; else none."""
+    return list(dict.fromkeys(verdict.injected)) if verdict and verdict.observed else []
+
+
+def _uncalled(
+    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, profile_name: str, since: str
+) -> Observation:
+    """Say why a pod that would be injected was not, and what to do; times are compared as text."""
+    code, (why, action) = WEBHOOK_MISSED, why_uncalled(pod.created, since)
+    if job.labels is not None and is_out_of_reach(pod.pod, job.labels):
+        code, action = WEBHOOK_OUT_OF_REACH, _label_action(job)
+        why = (
+            f"was created without injection: its namespace has no label {names.PROFILE}, "
+            "without which only component pod-opt-in lets the webhook be called"
+        )
+    elif snapshot.configured is False:
+        return _unconfigured(pod, profile_name)
+    elif not "" < since < pod.created:
+        action = WEBHOOK_MISSED.action
+        if "" < snapshot.labelled.get(job.namespace, "") < pod.created:
+            action = SEE_CHECK
+            why = (
+                "was created without injection, though its namespace was labelled: "
+                "the webhook was not called, only observed, or had other profiles"
+            )
+    return fail(code, pod, f"{why}; today it would get profile {profile_name}", action)

@@ -1,0 +1,287 @@
+"""Put all rules together: from what was read to findings in order, and a row for each member."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+from webhook.core import names, podspec
+from webhook.core.model import Object
+from webhook.diagnose.explain import members, queues, waiting
+from webhook.diagnose.explain.addresses import what_members_know
+from webhook.diagnose.explain.admission import (
+    concerns,
+    what_was_injected,
+    why_refused,
+    would_inject,
+)
+from webhook.diagnose.explain.containers import GAVE_UP, WAIT_GAVE_UP, what_failed
+from webhook.diagnose.explain.drift import changes_today, what_changed, what_we_said, who_differs
+from webhook.diagnose.explain.interfaces import what_members_agree_on, what_variables_say
+from webhook.diagnose.explain.memory import what_memory_allows
+from webhook.diagnose.explain.networks import (
+    attached_elsewhere,
+    what_is_attached,
+    what_is_broken,
+    what_policies_cut,
+    who_shares_an_address,
+)
+from webhook.diagnose.explain.observation import Observation, Stage, fail, fold, natural, ok, warn
+from webhook.diagnose.explain.scheduling import what_nodes_lost, why_unscheduled
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, owners_of
+from webhook.diagnose.explain.transport import what_it_trains_over
+from webhook.diagnose.finding import Code, Finding
+from webhook.diagnose.jobs import Job, JobKind, ObservedPod
+from webhook.diagnose.snapshot import UNREAD
+from webhook.diagnose.wording import duration
+
+JOB_WITHOUT_PODS = Code(
+    "job-without-pods",
+    "members",
+    "The job has no pod.",
+    "look at the job itself: is it suspended, queued, or finished?",
+)
+
+Rule = Callable[[JobSnapshot, ObservedJob], Iterator[Observation]]
+RULES: tuple[Rule, ...] = (
+    queues.why_held,
+    why_refused,
+    what_was_injected,
+    members.who_is_there,
+    why_unscheduled,
+    what_nodes_lost,
+    what_is_broken,
+    what_is_attached,
+    who_shares_an_address,
+    what_policies_cut,
+    what_failed,
+    what_members_know,
+    waiting.what_they_wait_for,
+    what_memory_allows,
+    what_variables_say,
+    what_members_agree_on,
+    what_it_trains_over,
+    who_differs,
+    what_changed,
+    what_we_said,
+)
+"""What `explain` and `status` ask of each job."""
+_MOST_ROOTS = 4
+"""Owners of chosen pods of which the Events of what they made are looked at."""
+NOTHING = "-"
+_ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
+"""In the order of the table."""
+
+
+def observe_job(
+    snapshot: JobSnapshot,
+    job: Job,
+    target: str = "",
+    *,
+    focus: str = "",
+    of_kind: JobKind | None = None,
+) -> ObservedJob:
+    """Return a job with what the snapshot holds of it; *of_kind*: without that of other kinds."""
+    space = job.namespace
+    known = {str(pod["metadata"]["name"]) for pod in job.pods}
+    owners = owners_of(job.pods, job.owner)
+    roots = [job.owner] if job.owner else sorted(owners)[:_MOST_ROOTS] or [""]
+
+    def is_its(event: Object) -> bool:
+        subject = event.get("involvedObject") or {}
+        if subject.get("kind") == "Pod":
+            return subject.get("name") in known
+        is_other = of_kind is not None and of_kind.is_other(subject, job.owner)
+        return not is_other and any(concerns(event, root, owners) for root in roots)
+
+    def held(field: str) -> tuple[Object, ...]:
+        found = queues.objects_of(snapshot.of(field, space), job.pods, job.owner)
+        if of_kind is None or not may_be:
+            return found if may_be else ()
+        return tuple(
+            one for one in found if not of_kind.is_other(podspec.controller(one), job.owner)
+        )
+
+    may_be = queues.may_be_held(job.pods)
+    events, suspended = snapshot.of("events", space), snapshot.of("suspended", space)
+    return ObservedJob(
+        target or f"job/{job.name}",
+        space,
+        job.owner,
+        focus,
+        snapshot.observe(job.pods),
+        (snapshot.labels or {}).get(space),
+        None if snapshot.events is None else tuple(filter(is_its, events)),
+        None if snapshot.workloads is None else held("workloads"),
+        held("pod_groups"),
+        () if job.is_live else tuple(one for one in suspended if one["metadata"]["name"] in owners),
+    )
+
+
+class Judged(NamedTuple):
+    """Hold what was found of a job, and the names of its pods that are rank 0."""
+
+    findings: Sequence[Finding]
+    masters: Collection[str]
+
+
+def judge(snapshot: JobSnapshot, job: ObservedJob) -> Judged:
+    """Ask all rules; what waits for an earlier failure to end is a warning."""
+    found = [one for rule in RULES for one in rule(snapshot, job)]
+    failed = any(one.level == "fail" and one.stage < Stage.WAIT for one in found)
+    if failed:
+        found = [_followed(one) if one.stage is Stage.WAIT else one for one in found]
+    found += [
+        warn(UNREAD, unread.what, unread.problem, unread.remedy) for unread in snapshot.unread
+    ]
+    if not job.pods and not any(one.level != "ok" and one.stage < Stage.UNREAD for one in found):
+        message = f"namespace {job.namespace} has no pod of it"
+        found.append(fail(JOB_WITHOUT_PODS, job.target, message))
+    elif job.pods and not job.live and not any(one.level == "fail" for one in found):
+        phases = Counter(pod.phase for pod in job.pods)
+        told = ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
+        found.append(ok("members", job.target, f"has no live pod: {told}"))
+    followed = {pod.job for pod in job.pods if not pod.is_master}
+    masters = {
+        pod.name for pod in job.pods if pod.is_master and (pod.is_certain or pod.job in followed)
+    }
+    return Judged(fold(found, masters, job.focus), masters)
+
+
+def _followed(one: Observation) -> Observation:
+    """Make of a wait what it is beside its cause."""
+    if one.level != "fail":
+        return one
+    action = one.action if one.code is WAIT_GAVE_UP else "correct the cause: see above"
+    return replace(one, level="warn", action=action)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Hold what the table says of one pod; ``-`` where there is nothing to say.
+
+    *job*: the key, empty for a pod of no job. *role*: ``rank 0``, ``rank 0?`` for the first pod of
+    a role that nobody waits for, ``worker`` for one that carries a key. *details* are for programs.
+    """
+
+    pod: str
+    job: str
+    role: str
+    phase: str
+    node: str
+    address: str
+    rank_zero: str
+    wait: str
+    details: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for programs: null for what the table shows as ``-``."""
+        shown = {key: value for key, value in asdict(self).items() if key != "details"}
+        known = {key: None if value in (NOTHING, "") else value for key, value in shown.items()}
+        return {**known, **self.details}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Hold the answer: *findings* in the order of reading, *rows* with rank 0 first."""
+
+    target: str
+    namespace: str
+    jobs: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    rows: tuple[Row, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what ``-o json`` prints beside the findings."""
+        return {
+            "target": self.target,
+            "namespace": self.namespace,
+            "jobs": list(self.jobs),
+            "members": [row.as_json() for row in self.rows],
+        }
+
+
+def explain(snapshot: JobSnapshot, job: ObservedJob) -> Explanation:
+    """Say why the job trains slowly or does not start."""
+    findings, masters = judge(snapshot, job)
+    jobs = members.group(job.pods)
+    shown = [pod for pod in job.pods if job.focus in ("", pod.name) or pod.is_master]
+    rows = [_row(snapshot, pod, is_rank_zero=pod.name in masters) for pod in shown]
+    several = len(jobs) > 1
+    rows.sort(
+        key=lambda row: (row.job if several else "", _ROLES.index(row.role), natural(row.pod))
+    )
+    return Explanation(job.target, job.namespace, tuple(jobs), tuple(findings), tuple(rows))
+
+
+def _row(snapshot: JobSnapshot, pod: ObservedPod, *, is_rank_zero: bool) -> Row:
+    certain, perhaps, worker, none = _ROLES
+    role = certain if is_rank_zero else perhaps if pod.is_master else worker if pod.job else none
+    return Row(
+        pod=pod.name,
+        job=pod.job,
+        role=role,
+        phase=shown_phase(pod),
+        node=pod.node or NOTHING,
+        address=shown_address(pod) or NOTHING,
+        rank_zero=(pod.member.published.master_addr if pod.member else "") or NOTHING,
+        wait=_wait(snapshot, pod),
+        details=_details(snapshot, pod),
+    )
+
+
+def _details(snapshot: JobSnapshot, pod: ObservedPod) -> Mapping[str, Any]:
+    told = ("profile", "version", "injected", "kept", "skipped")
+    attached = [
+        {
+            "interface": entry.get("interface"),
+            "network": entry.get("name"),
+            "addresses": entry.get("ips") or [],
+        }
+        for entry in pod.attached or ()
+    ]
+    return {
+        **{key: pod.status.get(key) for key in told},
+        "today": list(changes_today(snapshot, pod)),
+        "would_inject": would_inject(pod.verdict),
+        "networks": [*attached, *attached_elsewhere(pod)],
+        "lacks": list(waiting.lacks(pod)) if pod.is_live else [],
+    }
+
+
+def shown_phase(pod: ObservedPod) -> str:
+    """Return the phase; of a pod that does not train why its first waiting container waits."""
+    if pod.is_live and pod.node:
+        for status in pod.container_statuses:
+            reason = ((status.get("state") or {}).get("waiting") or {}).get("reason")
+            if reason and reason not in ("PodInitializing", "ContainerCreating"):
+                return str(reason)
+    if pod.phase == "Pending" and pod.node:
+        return "Init" if pod.state_of(names.WAIT_CONTAINER).get("running") else "Starting"
+    return pod.phase
+
+
+def shown_address(pod: ObservedPod) -> str:
+    """Return the address on the network where the ranks meet, else on the first further one."""
+    if pod.member is not None and pod.member.wanted:
+        return pod.member.secondary.address
+    for entry in pod.attached or ():
+        ips = entry.get("ips")
+        if isinstance(ips, list) and ips:
+            return str(ips[0])
+    return ""
+
+
+def _wait(snapshot: JobSnapshot, pod: ObservedPod) -> str:
+    if not waiting.needs(pod):
+        return NOTHING
+    seconds = snapshot.seconds_waited(pod)
+    if seconds is not None:
+        return duration(seconds)
+    ended = pod.state_of(names.WAIT_CONTAINER).get("terminated") or {}
+    if "exitCode" not in ended:
+        return NOTHING
+    known = {0: "over", GAVE_UP: "gave up"}
+    return known.get(ended["exitCode"], f"status {ended['exitCode']}")
