@@ -15,7 +15,7 @@ from webhook.core.cluster.device_classes import (
     DeviceClass,
     DeviceOffers,
     read_device_class,
-    read_device_slice,
+    read_driver,
 )
 from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.errors import InputError, Unavailable
@@ -256,7 +256,7 @@ class Snapshot:
         if not any(map(is_wanted, found)):
             return DeviceOffers(found)
         try:
-            return DeviceOffers(found, self.list_all(slices, read_device_slice))
+            return DeviceOffers(found, frozenset(self.list_all(slices, read_driver)))
         except Unread as unread:
             return DeviceOffers(found, None, unread.problem)
 

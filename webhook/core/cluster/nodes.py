@@ -13,14 +13,15 @@ from operator import add
 from typing import NamedTuple
 
 from webhook.core import podspec
-from webhook.core.cluster.device_classes import Given
+from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.model import Object
 from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import format_quantity, stored_quantity
-from webhook.core.wording import counted
+from webhook.core.wording import counted, listed
 
 _REPELS = ("NoSchedule", "NoExecute")
 _MEBI = 1 << 20
+_NOTHING = DeviceOffers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,8 @@ class Shortage(StrEnum):
 class Supply(NamedTuple):
     """Hold how a resource is offered: a *shortage* with a clause, else the nodes that will do.
 
-    *total*: what these nodes offer together. *uncounted*: why claims (DRA) may give what is short,
-    empty where it is short for certain. *given*: the DeviceClasses that give it, empty for none.
+    *total*: what these nodes offer together. *uncounted*: who may give by claims (DRA) what is
+    short, empty where it is short for certain.
     """
 
     shortage: Shortage | None
@@ -80,7 +81,6 @@ class Supply(NamedTuple):
     nodes: Sequence[NodeOffer] = ()
     total: Fraction = Fraction(0)
     uncounted: str = ""
-    given: str = ""
 
 
 def judge_supply(
@@ -88,45 +88,36 @@ def judge_supply(
     resource: str,
     amount: Fraction,
     labels: Iterable[tuple[str, str]],
-    given: Given | None = None,
+    by_claim: DeviceOffers = _NOTHING,
 ) -> Supply:
-    """Judge whether a node with these *labels* offers what one pod requests, whoever has it now.
-
-    *given*: what claims give of it; of a node that offers it both ways, the scheduler takes one.
-    """
-    by_claim = {} if given is None else given.by_node
-    offers = [
-        (node, max(node.offered(resource), by_claim.get(node.name, Fraction(0)))) for node in nodes
-    ]
-    supply = _judge(offers, resource, amount, dict(labels))
-    if given is None:
+    """Judge whether a node with these *labels* offers what one pod requests, whoever has it now."""
+    supply = _judge(nodes, resource, amount, dict(labels))
+    if supply.shortage is None:
         return supply
+    if found := by_claim.giving(resource):
+        return supply._replace(uncounted=f"DeviceClass {listed(found, 3)}")
     # classes that cannot be read explain only why no node offers it
-    is_doubtful = bool(given.classes) or supply.shortage is Shortage.NOWHERE
-    uncounted = given.doubt if supply.shortage is not None and is_doubtful else ""
-    return supply._replace(uncounted=uncounted, given=str(given) if given.classes else "")
+    if by_claim.classes is None and supply.shortage is Shortage.NOWHERE:
+        return supply._replace(uncounted=f"a DeviceClass (not read: {by_claim.problem})")
+    return supply
 
 
 def _judge(
-    offers: Sequence[tuple[NodeOffer, Fraction]],
-    resource: str,
-    amount: Fraction,
-    labels: Mapping[str, str],
+    nodes: Sequence[NodeOffer], resource: str, amount: Fraction, labels: Mapping[str, str]
 ) -> Supply:
-    most = max((offered for _, offered in offers), default=Fraction(0))
+    most = max((node.offered(resource) for node in nodes), default=Fraction(0))
     if not most:
-        return Supply(Shortage.NOWHERE, f"none of {counted(len(offers), 'node')} offers it")
+        return Supply(Shortage.NOWHERE, f"none of {counted(len(nodes), 'node')} offers it")
     if most < amount:
         message = f"no node offers more than {shown_amount(resource, most)}"
         return Supply(Shortage.TOO_SMALL, message)
-    enough = [(node, offered) for node, offered in offers if offered >= amount]
-    fitting = [each for each in enough if labels.items() <= each[0].labels.items()]
+    enough = [node for node in nodes if node.offered(resource) >= amount]
+    fitting = [node for node in enough if labels.items() <= node.labels.items()]
     if not fitting:
         text = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
         message = f"of {counted(len(enough), 'node')} with enough of it none has {text}"
         return Supply(Shortage.UNLABELLED, message)
-    total = sum((offered for _, offered in fitting), Fraction(0))
-    return Supply(None, "", [node for node, _ in fitting], total)
+    return Supply(None, "", fitting, sum((node.offered(resource) for node in fitting), Fraction(0)))
 
 
 @dataclass(frozen=True, slots=True)
