@@ -40,6 +40,7 @@ class HostileConnection(Connection):
         self.objects = objects
         self.asked: list[str] = []
         self.headers: dict[str, str] = {}
+        self.written: list[tuple[str, Any, Any]] = []
         self.spoil: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (
             status,
             body,
@@ -48,6 +49,8 @@ class HostileConnection(Connection):
     def request(self, method: str, path: str, **options: Any) -> Response:
         """Answer at once."""
         self.asked.append(f"{method} {path}")
+        if method != "GET":
+            self.written.append((path, options.get("query"), options.get("body")))
         status, value = self._value(method, path, options)
         body = json.dumps(value).encode()
         status, body = self.spoil(f"{method} {path}", status, body)

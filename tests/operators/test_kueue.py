@@ -117,7 +117,7 @@ def test_a_pod_group_waits_until_its_queue_covers_the_injected_devices(
     spec = {"resourceGroups": resource_groups(queue, {CARD: "2", DEVICE: "2"})}
     space.api.expect("PATCH", f"/apis/{VERSION}/clusterqueues/{queue}", {"spec": spec})
     assert_met_on_the_fabric(space.reports(2))
-    assert checked(cluster, space, queue) == ["cluster-queue-covers"]
+    assert checked(cluster, space, queue) == []
     assert counted(space) == {CARD: 2, DEVICE: 2}
     assert used(space, queue) == {CARD: "2", DEVICE: "2"}
 

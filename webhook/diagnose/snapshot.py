@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import partial
@@ -15,15 +15,15 @@ from webhook.core.cluster.device_classes import (
     DeviceClass,
     DeviceOffers,
     read_device_class,
-    read_device_slice,
+    read_driver,
 )
 from webhook.core.cluster.nodes import NodeOffer, read_node
 from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.finding import Code, Finding
-from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES, PODS, SERVICES
+from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES
 from webhook.kube.claims_api import ClaimsApi
-from webhook.kube.connection import Connection, RequestFailed, Response
+from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.kube.resource import Key, Resource, key_text
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
@@ -84,13 +84,12 @@ class Snapshot:
         configuration: str = names.WEBHOOK_CONFIGURATION,
         given: ProfilesRead | None = None,
         tell: Callable[[str], None] = lambda _: None,
-        most_pages: int = MOST_PAGES,
     ) -> None:
         self.reader = Reader(connection, REQUEST_SECONDS)
         self.claims_api = ClaimsApi(self.reader)
         self.namespace, self.system_namespace = namespace, system_namespace
         self.configuration, self.given = configuration, given
-        self.tell, self._most_pages = tell, most_pages
+        self.tell = tell
         self._asked: dict[Hashable, Future[Any]] = {}
         self._notes: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
@@ -190,18 +189,15 @@ class Snapshot:
         self, resource: Resource, read: Callable[[Object], T | None], namespace: str
     ) -> tuple[tuple[T, ...] | None, list[Unread]]:
         kept: list[T] = []
-        broken: list[tuple[str, str]] = []
+        lacks: list[Unread] = []
         seen, is_installed, more = 0, False, False
-        for page in self.reader.pages(resource, read, namespace, most=self._most_pages):
+        for page in self.reader.pages(resource, read, namespace, most=MOST_PAGES):
             is_installed = True
             kept += [value for value in page.objects if value is not None]
-            broken += page.broken
+            why = "is left out, since it cannot be read"
+            lacks += [Unread(name, f"{why}: {problem}") for name, problem in page.broken]
             seen, more = seen + len(page.objects), page.more
             self.tell(f"{seen:,} {resource.name}")
-        lacks = [
-            Unread(name, f"is left out, since it cannot be read: {problem}")
-            for name, problem in broken
-        ]
         if len(lacks) > MOST_BROKEN:
             rest = f"{len(lacks) - MOST_BROKEN:,} more are left out, since they cannot be read"
             lacks[MOST_BROKEN:] = [Unread(resource.name, rest)]
@@ -260,54 +256,9 @@ class Snapshot:
         if not any(map(is_wanted, found)):
             return DeviceOffers(found)
         try:
-            return DeviceOffers(found, self.list_all(slices, read_device_slice))
+            return DeviceOffers(found, frozenset(self.list_all(slices, read_driver)))
         except Unread as unread:
             return DeviceOffers(found, None, unread.problem)
-
-    def may(self, access: Mapping[str, str], account: str = "") -> bool:
-        """Ask whether our *account*, else the caller, may do this.
-
-        Shape: the resourceAttributes of a review, which is answered and not stored. Raises Unread.
-        """
-        spec: Object = {"resourceAttributes": access}
-        kind = "SelfSubjectAccessReview"
-        if account:
-            accounts = "system:serviceaccounts"
-            own = self.system_namespace
-            spec["user"] = f"system:serviceaccount:{own}:{account}"
-            spec["groups"] = [accounts, f"{accounts}:{own}", "system:authenticated"]
-            kind = "SubjectAccessReview"
-        body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
-        path = f"/apis/authorization.k8s.io/v1/{kind.lower()}s"
-        try:
-            response = self.connection.request("POST", path, body=body, timeout=PROBE_SECONDS)
-            status = response.json().get("status") if response.status == 201 else None
-        except Unavailable as error:
-            raise Unread("privileges", f"cannot be asked for: {error}") from None
-        if not isinstance(status, dict):
-            raise Unread("privileges", f"cannot be asked for: {response.problem}")
-        return status.get("allowed") is True
-
-    def create_dry_run(self, namespace: str, pod: Object) -> Response:
-        """Send a pod as a dry run: it is admitted, and not created. Raises RequestFailed."""
-        return self.connection.request(
-            "POST",
-            PODS.path_in(namespace),
-            query={"dryRun": "All"},
-            body=pod,
-            timeout=PROBE_SECONDS,
-        )
-
-    def ask_service(self, service: Object) -> tuple[int, str]:
-        """Send a GET to a Service by the API server's proxy; return status and problem.
-
-        Raises RequestFailed.
-        """
-        name = f"https:{service.get('name')}:{service.get('port') or 443}"
-        space, path = str(service.get("namespace")), service.get("path") or "/"
-        url = f"{SERVICES.object_path((space, name))}/proxy{path}"
-        response = self.connection.request("GET", url, timeout=PROBE_SECONDS)
-        return response.status, response.problem
 
 
 Rule = Callable[..., Iterator[Finding]]

@@ -85,6 +85,7 @@ def _installed() -> str:
     )
     secret = {"tls.crt": base64.b64encode(b"x").decode(), "tls.key": "%%%"}
     kueue = "kueue.x-k8s.io/v1beta2"
+    policies = sorted(SHIPPED_POLICIES)
     groups = [{"coveredResources": ["cpu", "rdma/hca"]}]
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     injected = probe_pod("shared")
@@ -135,9 +136,9 @@ def _installed() -> str:
             "data": secret,
         },
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
-        f"{admission}/validatingadmissionpolicies": [named(each) for each in SHIPPED_POLICIES],
+        f"{admission}/validatingadmissionpolicies": [named(each) for each in policies],
         f"{admission}/validatingadmissionpolicybindings": [
-            named(each, spec={"policyName": each}) for each in SHIPPED_POLICIES
+            named(each, spec={"policyName": each}) for each in policies
         ],
         "/apis/fabric-injector.io/v1alpha1/fabricprofiles": [
             {**each, "status": READY} for each in as_objects(PROFILES)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.diagnose.check.cluster import change, installed, invoke
+from tests.diagnose.check.cluster import answer, change, installed, invoke
 from tests.diagnose.hostile import HostileConnection
 from webhook.cli import check
 from webhook.core import names
 from webhook.diagnose.check import open_snapshot
+from webhook.diagnose.check.privileges import REVIEWS
 from webhook.diagnose.finding import ok
 from webhook.diagnose.snapshot import UNREAD
 
@@ -31,6 +32,40 @@ def test_the_configuration_says_where_the_installation_is() -> None:
     assert open_snapshot(elsewhere).system_namespace == "called"
     assert open_snapshot(nowhere).system_namespace == "fabric-injector"
     assert open_snapshot(elsewhere, system_namespace="given").system_namespace == "given"
+
+
+def test_writes_only_what_is_not_stored() -> None:
+    connection = installed()
+    invoke(connection)
+    reviews = {body["spec"]["user"] for path, _, body in connection.written if path == REVIEWS}
+    account = "system:serviceaccount:fabric-injector:fabric-injector"
+    assert reviews == {f"{account}-webhook", f"{account}-controller"}
+    others = [(path, query) for path, query, _ in connection.written if path != REVIEWS]
+    assert others == [("/api/v1/namespaces/research/pods", {"dryRun": "All"})]
+
+
+def test_tries_three_namespaces_where_a_pod_would_be_injected() -> None:
+    connection = installed()
+    labels = {names.PROFILE: "shared"}
+    spaces: dict[str, dict[str, str]] = {
+        "kube-system": labels,
+        "fabric-injector": labels,
+        "gone": {names.PROFILE: "gone"},
+        "out": {names.PROFILE: "none"},
+        "watched": {**labels, names.MODE: "observe"},
+        "strict": {**labels, names.POD_SECURITY_ENFORCE: "restricted"},
+        "fine": labels,
+        "fine-too": labels,
+    }
+    connection.objects["/api/v1/namespaces"] = [
+        {"metadata": {"name": name, "labels": {**found, "kubernetes.io/metadata.name": name}}}
+        for name, found in spaces.items()
+    ]
+    refused = {f"POST /api/v1/namespaces/{name}/pods": (403, "no") for name in spaces}
+    answer(connection, refused)
+    invoke(connection)
+    tried = [path.split("/")[4] for path, query, _ in connection.written if query]
+    assert tried == ["fine", "fine-too", "strict"]
 
 
 def test_a_namespace_of_pods_is_looked_at_alone() -> None:

@@ -57,7 +57,7 @@ def test_knows_the_shipped_policies() -> None:
     named = {
         obj["metadata"]["name"] for obj in objects if obj["kind"] == "ValidatingAdmissionPolicy"
     }
-    assert named == set(SHIPPED_POLICIES)
+    assert named == SHIPPED_POLICIES
     assert {
         obj["spec"]["policyName"] for obj in objects if obj["kind"].endswith("PolicyBinding")
     } == named
@@ -83,24 +83,19 @@ def test_knows_the_shipped_deployments(role: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "keeps", "opts_in", "reads_objects"),
+    ("arguments", "keeps"),
     cases("""
-default | control | yes | no | yes
-own certificates | control --certificates=self | yes | no | yes
-others' certificates | control --certificates none | no | no | yes
-opt-in | control --pod-opt-in | yes | yes | yes
-a file | serve --profiles=/c/p.yaml | yes | no | no
+default | control | yes
+own certificates | control --certificates=self | yes
+others' certificates | control --certificates none | no
 """),
 )
-def test_reads_what_a_deployment_is_for(
-    arguments: str, keeps: str, opts_in: str, reads_objects: str
-) -> None:
+def test_knows_who_keeps_the_certificates(arguments: str, keeps: str) -> None:
     container = {"image": "registry/fabric-injector:0.1.0", "args": arguments.split()}
     pod = {"containers": [{"name": "proxy", "image": "envoy"}, container]}
     found = read_deployment({"metadata": {"name": "a"}, "spec": {"template": {"spec": pod}}})
     assert found is not None
-    answers = (found.keeps_certificates, found.pod_opt_in, found.reads_objects)
-    assert answers == (keeps == "yes", opts_in == "yes", reads_objects == "yes")
+    assert found.keeps_certificates == (keeps == "yes")
 
 
 def test_a_deployment_of_another_program_is_not_ours() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.diagnose.check.needs import configuration, deployments, webhooks_of
+from webhook.diagnose.check.needs import configuration, webhooks_of
 from webhook.diagnose.common import APPLY, CONFIGURATION_MISSING
 from webhook.diagnose.finding import Code, Finding, Level, ok
 from webhook.diagnose.snapshot import Snapshot
@@ -19,12 +19,6 @@ CONFIGURATION_CHANGED = Code(
     "configuration",
     "The webhook configuration does something else than the shipped one.",
     f"apply the shipped configuration again, unless that was chosen: {APPLY}",
-)
-OPT_IN_UNSERVED = Code(
-    "opt-in-unserved",
-    "configuration",
-    "Pods that opted in themselves are injected, and the controller publishes no address to them.",
-    "add component pod-opt-in, or --pod-opt-in to the arguments of the controller",
 )
 MOST_SECONDS = 10
 """Longest timeout that is no fault: a webhook that hangs holds up every pod for so long."""
@@ -59,20 +53,6 @@ def check_configuration(snapshot: Snapshot) -> Iterator[Finding]:
             yield finding
     if not is_changed:
         yield ok("configuration", subject, "selects and behaves as shipped")
-
-
-def check_opt_in(snapshot: Snapshot) -> Iterator[Finding]:
-    """Warn of a controller without --pod-opt-in where the webhook is called for such pods."""
-    entries = webhooks_of(configuration(snapshot))
-    if not any(reaches(entry, _UNLABELLED, {names.PROFILE: "a"}) for entry in entries):
-        return
-    for each in deployments(snapshot):
-        if each.role == "controller" and not each.pod_opt_in:
-            message = (
-                f"lacks --pod-opt-in: pods with label {names.PROFILE} in unlabelled namespaces "
-                "are injected, and wait in vain"
-            )
-            yield OPT_IN_UNSERVED.fail(f"Deployment {each.name}", message)
 
 
 def _changes(live: Object, own_namespace: str) -> Iterator[_Change]:

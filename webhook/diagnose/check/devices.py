@@ -51,18 +51,14 @@ def judge(
     least = "at least " if resource in demand.at_least else ""
     subject = f"profile {demand.profile}: {resource}"
     takes = f"a pod takes {least}{format_quantity(amount)}"
-    selector = demand.node_selector.items()
-    supply = judge_supply(nodes, resource, amount, selector, offers.given(resource))
+    supply = judge_supply(nodes, resource, amount, demand.node_selector.items(), offers)
     if supply.uncounted:
-        by = supply.given or "a DeviceClass"
-        return ok("devices", subject, f"{by} may give it (DRA); {supply.uncounted}; {takes}")
+        return ok("devices", subject, f"{supply.uncounted} may give it by claim (DRA); {takes}")
     if supply.shortage:
-        also = f", nor does {supply.given} (DRA)" if supply.given else ""
-        return SHORTAGES[supply.shortage].fail(subject, f"{takes}, and {supply.message}{also}")
+        return SHORTAGES[supply.shortage].fail(subject, f"{takes}, and {supply.message}")
     fitting = supply.nodes
-    also = f", {supply.given} (DRA) counted" if supply.given else ""
     where = f"{counted(len(fitting), 'node')} ({listed([node.name for node in fitting], 3)})"
-    message = f"{format_quantity(supply.total)} on {where}{also}; {takes}"
+    message = f"{format_quantity(supply.total)} on {where}; {takes}"
     unusable = sum(not node.usable for node in fitting)
     if unusable == len(fitting):
         return NODES_UNUSABLE.warn(subject, f"{message}; no node is ready and schedulable")

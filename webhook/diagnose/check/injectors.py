@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from webhook.core.model import Object
 from webhook.diagnose.check.configuration import matches_pod_creation
 from webhook.diagnose.check.needs import configurations, webhooks_of
-from webhook.diagnose.finding import Code, Finding, ok
+from webhook.diagnose.finding import Code, Finding
 from webhook.diagnose.snapshot import Snapshot
-from webhook.diagnose.wording import counted, listed
 
 INSTALLED_TWICE = Code(
     "installed-twice",
@@ -55,7 +54,6 @@ def check_injectors(snapshot: Snapshot) -> Iterator[Finding]:
     if snapshot.namespace:
         return
     own = snapshot.configuration
-    others = []
     for configuration in configurations(snapshot):
         name = configuration["metadata"]["name"]
         entries = [each for each in webhooks_of(configuration) if matches_pod_creation(each)]
@@ -73,11 +71,6 @@ def check_injectors(snapshot: Snapshot) -> Iterator[Finding]:
         elif name.startswith(_BEFORE) and name > own:
             message = f"is called after {own}, which reads what it writes on pods"
             yield INJECTOR_CALLED_LATER.warn(subject, message)
-        else:
-            others.append(name)
-    if others:
-        subject = counted(len(others), "other configuration")
-        yield ok("injectors", subject, f"{listed(others)}: no conflict is known")
 
 
 def _service(entry: Object) -> str:

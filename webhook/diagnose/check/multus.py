@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from webhook.core.addresses import DEFAULT
 from webhook.core.model import Object
-from webhook.core.profiles import Profiles
+from webhook.core.profiles import Multus, Profiles
 from webhook.diagnose.check.needs import config_map, known_profiles, knows_networks
-from webhook.diagnose.finding import Code, Finding, ok
+from webhook.diagnose.finding import Code, Finding, Level, ok
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import DAEMON_SETS
@@ -39,12 +39,12 @@ _OPEN = "default"
 """Namespace that is open to others where none is named. Source: multus-cni pkg/types/conf.go."""
 
 
-class Settings(NamedTuple):
-    """Hold what a place says of Multus; None: it says nothing."""
+class Said(NamedTuple):
+    """Hold what a place says of Multus; None: nothing."""
 
     source: str
     isolation: bool | None = None
-    global_namespaces: tuple[str, ...] = ()
+    global_namespaces: frozenset[str] = frozenset()
     default_networks: int | None = None
 
 
@@ -55,8 +55,8 @@ class DaemonSet(NamedTuple):
     title: str
     wanted: int
     ready: int
-    settings: Settings
-    config_maps: tuple[str, ...]
+    said: Said
+    config_maps: list[str]
 
 
 def read_daemon_set(obj: Object) -> DaemonSet | None:
@@ -66,18 +66,17 @@ def read_daemon_set(obj: Object) -> DaemonSet | None:
     containers = pod.get("containers") or ()
     if not any(map(_is_multus, containers)):
         return None
-    title = f"DaemonSet {metadata.get('namespace')}/{metadata.get('name')}"
-    texts = [
-        text for each in containers for key in ("command", "args") for text in each.get(key) or ()
-    ]
+    namespace = metadata.get("namespace") or ""
+    title = f"DaemonSet {namespace}/{metadata['name']}"
+    texts = [*(each.get(key) or () for each in containers for key in ("command", "args"))]
     mounted = [(each.get("configMap") or {}).get("name") for each in pod.get("volumes") or ()]
     return DaemonSet(
-        metadata.get("namespace") or "",
+        namespace,
         title,
         status.get("desiredNumberScheduled") or 0,
         status.get("numberReady") or 0,
-        settings_of_arguments(f"arguments of {title}", texts),
-        tuple(filter(None, mounted)),
+        _by_arguments(title, [word for each in texts for text in each for word in text.split()]),
+        [*filter(None, mounted)],
     )
 
 
@@ -88,20 +87,19 @@ def _is_multus(container: Object) -> bool:
     return is_named or image == "multus" or image.endswith("multus-cni")
 
 
-def settings_of_arguments(source: str, texts: Sequence[str]) -> Settings:
+def _by_arguments(title: str, words: Sequence[str]) -> Said:
     """Read the flags of the thin plugin. Source: multus-cni cmd/thin_entrypoint/main.go."""
     found: dict[str, str] = {}
-    words = [word for text in texts for word in text.split()]
     for word, following in zip(words, [*words[1:], ""], strict=False):
         flag, equals, value = word.partition("=")
         if key := _FLAGS.get(flag):
             found[key] = value if equals else ("true" if key == _ISOLATION else following)
-    isolation = found.get(_ISOLATION)
-    is_set = None if isolation is None else isolation.strip("\"'").lower() == "true"
-    return Settings(source, is_set, _split(found.get(_GLOBALS, "")))
+    isolation = found.get(_ISOLATION, "").strip("\"'").lower()
+    is_set = isolation == "true" if isolation else None
+    return Said(f"arguments of {title}", is_set, _split(found.get(_GLOBALS, "")))
 
 
-def settings_of_map(title: str, data: Mapping[str, str]) -> Iterator[Settings]:
+def _by_config_map(title: str, data: Mapping[str, str]) -> Iterator[Said]:
     """Read each JSON object of a ConfigMap that Multus mounts."""
     for key, text in data.items():
         try:
@@ -110,7 +108,7 @@ def settings_of_map(title: str, data: Mapping[str, str]) -> Iterator[Settings]:
             continue
         if isinstance(value, dict):
             isolation, networks = value.get(_ISOLATION), value.get("defaultNetworks")
-            yield Settings(
+            yield Said(
                 f"{title}, {key}",
                 isolation if isinstance(isolation, bool) else None,
                 _split(str(value.get(_GLOBALS) or "")),
@@ -118,8 +116,8 @@ def settings_of_map(title: str, data: Mapping[str, str]) -> Iterator[Settings]:
             )
 
 
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, text.strip("\"'").split(","))))
+def _split(text: str) -> frozenset[str]:
+    return frozenset(filter(None, map(str.strip, text.strip("\"'").split(","))))
 
 
 def check_multus(snapshot: Snapshot) -> Iterator[Finding]:
@@ -143,7 +141,8 @@ def check_multus(snapshot: Snapshot) -> Iterator[Finding]:
             yield ok("multus", each.title, ready)
         else:
             yield MULTUS_NOT_READY.warn(each.title, ready)
-    yield from compare([one for each in found for one in _settings(snapshot, each)], profiles)
+    said = [one for each in found for one in _all_said(snapshot, each)]
+    yield from _compare(said, profiles.multus)
 
 
 def is_unused(profiles: Profiles) -> bool:
@@ -155,33 +154,34 @@ def is_unused(profiles: Profiles) -> bool:
     )
 
 
-def _settings(snapshot: Snapshot, daemon_set: DaemonSet) -> Iterator[Settings]:
-    yield daemon_set.settings
+def _all_said(snapshot: Snapshot, daemon_set: DaemonSet) -> Iterator[Said]:
+    yield daemon_set.said
     for name in daemon_set.config_maps:
         title = f"ConfigMap {daemon_set.namespace}/{name}"
-        yield from settings_of_map(title, config_map(snapshot, (daemon_set.namespace, name)))
+        yield from _by_config_map(title, config_map(snapshot, (daemon_set.namespace, name)))
 
 
-def compare(found: Sequence[Settings], profiles: Profiles) -> Iterator[Finding]:
-    """Name each setting of the Configuration that Multus has otherwise; none where none was found."""
-    ours = profiles.multus
-    isolating = next((each for each in found if each.isolation), None)
-    if found and (isolating is not None) != ours.namespace_isolation:
-        is_set = "true" if isolating else "false"
-        source = isolating.source if isolating else found[-1].source
-        yield _differs(_ISOLATION, str(ours.namespace_isolation).lower(), is_set, source)
-    elif isolating is not None:
-        named = {name for each in found if each.isolation for name in each.global_namespaces}
-        theirs, own = sorted(named or {_OPEN}), sorted(ours.global_namespaces)
+def _compare(said: Sequence[Said], ours: Multus) -> Iterator[Finding]:
+    """Name each setting of the Configuration that Multus has otherwise; none where none is known."""
+    isolating = [each for each in said if each.isolation]
+    if said and bool(isolating) != ours.namespace_isolation:
+        level: Level = "fail" if isolating else "warn"
+        source = (isolating or said)[0].source
+        yield _differs(level, _ISOLATION, ours.namespace_isolation, bool(isolating), source)
+    elif isolating:
+        theirs = {name for each in isolating for name in each.global_namespaces} or {_OPEN}
+        own = set(ours.global_namespaces)
         if theirs != own:
-            yield _differs(_GLOBALS, str(own), str(theirs), isolating.source)
-    for each in found:
+            level = "fail" if own - theirs else "warn"
+            yield _differs(level, _GLOBALS, sorted(own), sorted(theirs), isolating[0].source)
+    for each in said:
         number = each.default_networks
-        if number is not None and number != ours.default_networks:
-            yield _differs("defaultNetworks", str(ours.default_networks), str(number), each.source)
+        if number not in (None, ours.default_networks):
+            yield _differs("fail", "defaultNetworks", ours.default_networks, number, each.source)
 
 
-def _differs(setting: str, ours: str, theirs: str, source: str) -> Finding:
-    message = f"is {ours} in the Configuration, and {theirs} in {source}"
-    action = f"write multus: {{{setting}: {theirs}}} in the Configuration"
-    return MULTUS_DIFFERS.fail(f"multus.{setting}", message, action)
+def _differs(level: Level, setting: str, ours: object, theirs: object, source: str) -> Finding:
+    own, right = json.dumps(ours), json.dumps(theirs)
+    message = f"is {own} in the Configuration, and {right} in {source}"
+    action = f"write multus: {{{setting}: {right}}} in the Configuration"
+    return Finding(level, MULTUS_DIFFERS, f"multus.{setting}", message, action)

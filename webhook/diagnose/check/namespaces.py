@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from webhook.core import names
 from webhook.core.cluster.demand import NEVER_REACHED
@@ -55,8 +53,6 @@ POD_SECURITY_REFUSES = Code(
 )
 _READ = {key.rpartition("/")[2]: key for key in (names.PROFILE, names.MODE)}
 _MOST_LABELS = 5
-_NO_SUBJECT = ""
-"""Stands for the namespaces until all are known of which a finding is true."""
 
 
 def check_labels(snapshot: Snapshot) -> Iterator[Finding]:
@@ -68,7 +64,8 @@ def check_labels(snapshot: Snapshot) -> Iterator[Finding]:
         yield NAMESPACE_UNLABELLED.warn(f"namespace {snapshot.namespace}", message, action)
     elif not any(space.profile for space in spaces.values()):
         yield ok("namespaces", "namespaces", f"none names a profile by label {names.PROFILE} yet")
-    yield from _alike(spaces.values(), partial(_of_labels, snapshot.system_namespace))
+    for space in spaces.values():
+        yield from _of_labels(snapshot.system_namespace, space)
 
 
 def check_namespaces(snapshot: Snapshot) -> Iterator[Finding]:
@@ -77,27 +74,10 @@ def check_namespaces(snapshot: Snapshot) -> Iterator[Finding]:
     never = (*NEVER_REACHED, snapshot.system_namespace)
     if read.profiles is None:
         return
-    judged = [
-        space
-        for space in spaces
-        if space.profile and space.name not in never and space.profile not in read.unusable
-    ]
-    yield from _alike(judged, partial(_of_profile, read.profiles))
-
-
-def _alike(
-    spaces: Iterable[LabelledNamespace],
-    look: Callable[[LabelledNamespace], Iterator[Finding]],
-) -> Iterator[Finding]:
-    """Yield what is found of each, once for all namespaces of which the same is true."""
-    alike: dict[Finding, list[str]] = {}
     for space in spaces:
-        for finding in look(space):
-            alike.setdefault(finding, []).append(space.name)
-    for finding, where in alike.items():
-        many = f"each of {len(where):,} namespaces ({listed(where)})"
-        subject = f"namespace {where[0]}" if len(where) == 1 else many
-        yield replace(finding, subject=subject)
+        is_judged = space.profile and space.name not in never
+        if is_judged and space.profile not in read.unusable:
+            yield from _of_profile(read.profiles, space)
 
 
 def _of_labels(own_namespace: str, space: LabelledNamespace) -> Iterator[Finding]:
@@ -107,14 +87,14 @@ def _of_labels(own_namespace: str, space: LabelledNamespace) -> Iterator[Finding
     for key in unknown[:_MOST_LABELS]:
         meant = did_you_mean(key.rpartition("/")[2], _READ)
         action = f"use {_READ[meant]}" if meant else f"use {' or '.join(_READ.values())}"
-        yield LABEL_UNKNOWN.warn(_NO_SUBJECT, f"label {key} means nothing on a namespace", action)
+        yield LABEL_UNKNOWN.warn(space.title, f"label {key} means nothing on a namespace", action)
     mode = space.labels.get(names.MODE)
     if mode not in (None, names.MODE_OBSERVE):
         action = "use observe, or remove the label; until then pods are injected"
-        yield LABEL_UNKNOWN.warn(_NO_SUBJECT, f"label {names.MODE}: {mode} means nothing", action)
+        yield LABEL_UNKNOWN.warn(space.title, f"label {names.MODE}: {mode} means nothing", action)
     if space.profile and space.name in (*NEVER_REACHED, own_namespace):
         message = f"carries the label {names.PROFILE}, but its pods are never sent to the webhook"
-        yield NAMESPACE_EXCLUDED.warn(_NO_SUBJECT, message)
+        yield NAMESPACE_EXCLUDED.warn(space.title, message)
 
 
 def _of_profile(profiles: Profiles, space: LabelledNamespace) -> Iterator[Finding]:
@@ -122,23 +102,23 @@ def _of_profile(profiles: Profiles, space: LabelledNamespace) -> Iterator[Findin
     if profile is None:
         action = choose_profile(space.profile, profiles.usable_in(space.name))
         message = f"no profile is named {space.profile!r}: every training pod is denied"
-        yield PROFILE_UNKNOWN.fail(_NO_SUBJECT, message, action)
+        yield PROFILE_UNKNOWN.fail(space.title, message, action)
         return
     if not profile.is_for(space.name):
         message = f"profile {profile.name} is not for it: every training pod is denied"
-        yield PROFILE_NOT_ALLOWED.fail(_NO_SUBJECT, message)
+        yield PROFILE_NOT_ALLOWED.fail(space.title, message)
         return
     if space.observes:
         message = f"only observes: pods of profile {profile.name} are neither changed nor denied"
-        yield NAMESPACE_OBSERVES.warn(_NO_SUBJECT, message)
+        yield NAMESPACE_OBSERVES.warn(space.title, message)
     level = space.labels.get(names.POD_SECURITY_ENFORCE, "")
     if refused := refused_parts(profile, level):
-        yield _pod_security(profile, level, refused)
+        yield _pod_security(space.title, profile, level, refused)
     elif not space.observes:
-        yield ok("namespaces", _NO_SUBJECT, f"uses profile {profile.name}")
+        yield ok("namespaces", space.title, f"uses profile {profile.name}")
 
 
-def _pod_security(profile: Profile, level: str, refused: Sequence[str]) -> Finding:
+def _pod_security(subject: str, profile: Profile, level: str, refused: Sequence[str]) -> Finding:
     parts = f"{listed(refused)} of profile {profile.name}"
     message = f"enforces PodSecurity {level}, which refuses {parts}"
     label = f"label it {names.POD_SECURITY_ENFORCE}=privileged"
@@ -147,9 +127,9 @@ def _pod_security(profile: Profile, level: str, refused: Sequence[str]) -> Findi
         if profile.ipc_lock:
             message += ", and registering RDMA memory may fail"
             label = f"raise the nodes' memlock limit, or {label}"
-        return POD_SECURITY_REFUSES.warn(_NO_SUBJECT, message, label)
+        return POD_SECURITY_REFUSES.warn(subject, message, label)
     if profile.pod_security == "ignore":
         message += ": its pods are refused unless PodSecurity exempts them (podSecurity: ignore)"
         action = "exempt them in the API server's PodSecurity, or use podSecurity: skip"
-        return POD_SECURITY_REFUSES.warn(_NO_SUBJECT, message, action)
-    return POD_SECURITY_REFUSES.fail(_NO_SUBJECT, f"{message}: every training pod is denied")
+        return POD_SECURITY_REFUSES.warn(subject, message, action)
+    return POD_SECURITY_REFUSES.fail(subject, f"{message}: every training pod is denied")

@@ -47,6 +47,11 @@ class LabelledNamespace:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def title(self) -> str:
+        """Return ``namespace research``."""
+        return f"namespace {self.name}"
+
+    @property
     def profile(self) -> str:
         """Return the profile that it names; empty for none and for ``none``."""
         named = self.labels.get(names.PROFILE, "")
@@ -155,9 +160,7 @@ class Deployment:
     waiting: int
     account: str
     priority_class: str
-    reads_objects: bool
     keeps_certificates: bool
-    pod_opt_in: bool
 
 
 def read_deployment(obj: Object) -> Deployment | None:
@@ -170,9 +173,8 @@ def read_deployment(obj: Object) -> Deployment | None:
         texts = f"{metadata['name']} {container.get('image')} {arguments}"
         if role is None or "injector" not in texts:
             continue
-        option = partial(option_of, container, arguments)
-        opt_in = option("--pod-opt-in", "FABRIC_INJECTOR_CONTROL_POD_OPT_IN").lower()
-        keeper = option("--certificates", "FABRIC_INJECTOR_CONTROL_CERTIFICATES")
+        variable = "FABRIC_INJECTOR_CONTROL_CERTIFICATES"
+        keeper = option_of(container, arguments, "--certificates", variable)
         replicas = spec.get("replicas")
         return Deployment(
             metadata["name"],
@@ -183,9 +185,7 @@ def read_deployment(obj: Object) -> Deployment | None:
             waiting=status.get("unavailableReplicas") or 0,
             account=pod.get("serviceAccountName") or "default",
             priority_class=pod.get("priorityClassName") or "",
-            reads_objects=not option("--profiles", "FABRIC_INJECTOR_SERVE_PROFILES"),
             keeps_certificates=keeper != "none",
-            pod_opt_in="--pod-opt-in" in arguments or opt_in in ("1", "true"),
         )
     return None
 

@@ -7,11 +7,12 @@ from functools import partial
 from typing import NamedTuple
 
 from webhook.core import names
+from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.check.needs import Role, deployments
 from webhook.diagnose.common import APPLY
 from webhook.diagnose.finding import Code, Finding, ok
-from webhook.diagnose.snapshot import Snapshot, at_once
+from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread, at_once
 from webhook.diagnose.wording import listed
 from webhook.kube.catalogue import POLICIES, POLICY_BINDINGS
 
@@ -30,9 +31,10 @@ PRIVILEGES_EXCESSIVE = Code(
 POLICIES_MISSING = Code(
     "policies-missing",
     "privileges",
-    "An admission policy of the manifests is missing or not bound.",
+    "An admission policy of the manifests is missing, so tenants or stolen tokens may do more.",
     f"apply the manifests again: {APPLY}",
 )
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _ADMISSION = "admissionregistration.k8s.io"
 
 
@@ -52,14 +54,7 @@ class Access(NamedTuple):
     def attributes(self) -> Object:
         """Return the resourceAttributes of an access review."""
         resource, _, subresource = self.resource.partition("/")
-        found = {
-            "verb": self.verb,
-            "group": self.group,
-            "resource": resource,
-            "subresource": subresource,
-            "namespace": self.namespace,
-            "name": self.name,
-        }
+        found = {**self._asdict(), "resource": resource, "subresource": subresource}
         return {key: value for key, value in found.items() if value}
 
 
@@ -119,17 +114,9 @@ EXCESSIVE = (
     Access("patch", _ADMISSION, "validatingwebhookconfigurations"),
 )
 """What neither account needs, and what would make a stolen token of it dangerous."""
-SHIPPED_POLICIES: Mapping[str, str] = {
-    "fabric-injector-addresses": "the controller's account may change more of pods than it needs",
-    "fabric-injector-anti-affinity": "a tenant's pods may keep the injector's own from every node",
-    "fabric-injector-ca-bundle": "the controller's account may change more of the configuration",
-    "fabric-injector-created": "the controller's account may create more than it needs",
-    "fabric-injector-claim-templates": "the controller's account may change others' ResourceClaimTemplates",
-    "fabric-injector-copies": "copies of injected pods may wait for addresses that nobody publishes",
-    "fabric-injector-events": "the controller's account may write and change Events of others",
-    "fabric-injector-priority": "any pod may take the priority class of the injector's own",
-}
-"""The ValidatingAdmissionPolicies of the manifests, and what may happen without each."""
+_POLICIES = "addresses anti-affinity ca-bundle claim-templates copies created events priority"
+SHIPPED_POLICIES = frozenset(f"fabric-injector-{name}" for name in _POLICIES.split())
+"""The ValidatingAdmissionPolicies of the manifests."""
 
 
 def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
@@ -155,29 +142,39 @@ def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _ask(
-    snapshot: Snapshot, accesses: Sequence[Access], account: str = ""
+    snapshot: Snapshot, accesses: Sequence[Access], account: str
 ) -> Iterator[tuple[Access, bool]]:
-    questions = [partial(snapshot.may, each.attributes(), account) for each in accesses]
-    return zip(accesses, at_once(questions), strict=True)
+    answers = at_once([partial(_may, snapshot, each, account) for each in accesses])
+    return zip(accesses, answers, strict=True)
+
+
+def _may(snapshot: Snapshot, access: Access, account: str) -> bool:
+    """Ask by a review, which is answered and not stored."""
+    own, accounts = snapshot.system_namespace, "system:serviceaccounts"
+    spec = {
+        "resourceAttributes": access.attributes(),
+        "user": f"system:serviceaccount:{own}:{account}",
+        "groups": [accounts, f"{accounts}:{own}", "system:authenticated"],
+    }
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    try:
+        response = snapshot.connection.request("POST", REVIEWS, body=body, timeout=PROBE_SECONDS)
+        status = response.json().get("status") if response.status == 201 else None
+    except Unavailable as error:
+        raise Unread("privileges", f"cannot be asked for: {error}") from None
+    if not isinstance(status, dict):
+        raise Unread("privileges", f"cannot be asked for: {response.problem}")
+    return status.get("allowed") is True
 
 
 def check_policies(snapshot: Snapshot) -> Iterator[Finding]:
     """Say whether the admission policies of the manifests are in force."""
     classes = {each.priority_class for each in deployments(snapshot)}
-    there = set(snapshot.list_all(POLICIES, _name)) & set(
-        snapshot.list_all(POLICY_BINDINGS, _policy)
-    )
-    wanted = dict(SHIPPED_POLICIES)
-    if "fabric-injector" not in classes:
-        del wanted["fabric-injector-priority"]
+    there = {*snapshot.list_all(POLICIES, _name)} & {*snapshot.list_all(POLICY_BINDINGS, _policy)}
+    of_class = set() if "fabric-injector" in classes else {"fabric-injector-priority"}
     subject = "ValidatingAdmissionPolicies"
-    if missing := [name for name in wanted if name not in there]:
-        consequences = "; ".join(wanted[name] for name in missing)
-        yield POLICIES_MISSING.warn(
-            subject, f"lack {listed(missing)}, or its binding: {consequences}"
-        )
-    else:
-        yield ok("privileges", subject, f"{listed(wanted)} are bound")
+    if missing := sorted(SHIPPED_POLICIES - there - of_class):
+        yield POLICIES_MISSING.warn(subject, f"lack {listed(missing)}, or its binding")
 
 
 def _name(obj: Object) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.core.cluster.profile_status import CONDITIONS, READY
 from webhook.core.model import Object
 from webhook.core.profiles.objects import DEFINITION, PROFILE_API_VERSION
-from webhook.diagnose.check.needs import deployments
 from webhook.diagnose.common import APPLY
-from webhook.diagnose.finding import Code, Finding, Level, ok
+from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import CUSTOM_RESOURCE_DEFINITIONS
@@ -62,42 +60,17 @@ def check_profiles(snapshot: Snapshot) -> Iterator[Finding]:
         yield ok("profiles", read.source, f"{counted(len(known), 'profile')}, valid{which}")
 
 
-def check_conditions(snapshot: Snapshot) -> Iterator[Finding]:
-    """Report what the controller wrote of each object as it is now."""
-    ready = []
-    for each in snapshot.profiles().objects:
-        if not each.conditions or each.observed < each.generation:
-            continue
-        lacks = [
-            (kind, each.conditions[kind])
-            for kind in CONDITIONS
-            if each.conditions.get(kind, ("True",))[0] != "True"
-        ]
-        if not lacks:
-            ready.append(each.name)
-            continue
-        level: Level = "fail" if each.conditions.get(READY, ("",))[0] == "False" else "warn"
-        message = f"generation {each.generation}: {_lacking(lacks)}"
-        yield Finding(level, PROFILE_NOT_READY, f"FabricProfile {each.name}", message)
-    if ready:
-        yield ok("profiles", OBJECTS, f"are ready: {listed(sorted(ready), _MOST_NAMED)}")
-
-
-def _lacking(conditions: Sequence[tuple[str, tuple[str, str]]]) -> str:
-    """Write the conditions out; the message of Ready is often that of another, and stands there."""
-    others = {message for kind, (_, message) in conditions if kind != READY}
-    told = []
-    for kind, (status, message) in conditions:
-        is_new = message and not (kind == READY and message in others)
-        told.append(f"{kind} is {status}{f' ({message})' if is_new else ''}")
-    return "; ".join(told)
+def check_status(snapshot: Snapshot) -> Iterator[Finding]:
+    """Report which profiles the controller finds not ready, as they are now."""
+    for name, message in snapshot.profiles().not_ready.items():
+        yield PROFILE_NOT_READY.fail(f"FabricProfile {name}", message)
 
 
 def check_definition(snapshot: Snapshot) -> Iterator[Finding]:
     """Say whether the API server knows FabricProfiles as this version does."""
     found = snapshot.find(CUSTOM_RESOURCE_DEFINITIONS, ("", DEFINITION), whole)
     if found is None:
-        if any(each.role == "webhook" and each.reads_objects for each in deployments(snapshot)):
+        if snapshot.given is None and snapshot.profiles().source == OBJECTS:
             yield DEFINITION_OUTDATED.fail(_TITLE, "does not exist: there can be no FabricProfile")
         return
     conditions = (found.get("status") or {}).get("conditions") or ()
@@ -106,11 +79,8 @@ def check_definition(snapshot: Snapshot) -> Iterator[Finding]:
         yield DEFINITION_OUTDATED.fail(_TITLE, "is not Established, so not served", action)
     elif (schema := _schema(found)) is None:
         yield DEFINITION_OUTDATED.fail(_TITLE, f"does not serve version {_VERSION}")
-    elif (theirs := _as_stored(schema)) != (ours := _as_stored(object_schema())):
-        lacks, more = _fields(ours) - _fields(theirs), _fields(theirs) - _fields(ours)
-        how = f"lacks {listed(sorted(lacks))}" if lacks else f"has {listed(sorted(more))} besides"
-        differs = how if lacks or more else "has another type, bound or rule"
-        yield DEFINITION_OUTDATED.warn(_TITLE, f"is not that of this version: {differs}")
+    elif _as_stored(schema) != _as_stored(object_schema()):
+        yield DEFINITION_OUTDATED.warn(_TITLE, "is not that of this version")
     else:
         yield ok("profiles", _TITLE, "is established, with the schema of this version")
 
@@ -130,14 +100,3 @@ def _as_stored(schema: Any) -> Any:
     if isinstance(schema, list):
         return [_as_stored(value) for value in schema]
     return float(schema) if type(schema) is int else schema
-
-
-def _fields(schema: Any, above: str = "") -> set[str]:
-    """Return the path of each field, ``spec.networks[].network``."""
-    if not isinstance(schema, Mapping):
-        return set()
-    found = {above} - {""}
-    properties = schema.get("properties")
-    for name, inner in properties.items() if isinstance(properties, Mapping) else ():
-        found |= _fields(inner, f"{above}.{name}" if above else name)
-    return found | (_fields(schema["items"], f"{above}[]") if "items" in schema else set())

@@ -51,26 +51,22 @@ def read_quota(obj: Object) -> Quota:
 
 
 def check_quotas(snapshot: Snapshot) -> Iterator[Finding]:
-    """Name the quotas of labelled namespaces that refuse devices of the profiles."""
-    found = snapshot.list_all(RESOURCE_QUOTAS, read_quota, snapshot.namespace, partly=True)
+    """Name the quotas of labelled namespaces that refuse every pod of a profile, or the next."""
     asked = demands(snapshot)
-    for quota in found:
+    for quota in snapshot.list_all(RESOURCE_QUOTAS, read_quota, snapshot.namespace, partly=True):
         for resource, amount in devices(asked, quota.namespace).items():
-            if (key := f"requests.{resource}") in quota.hard:
-                yield from judge(quota, key, amount)
-
-
-def judge(quota: Quota, key: str, amount: Fraction) -> Iterator[Finding]:
-    """Say whether a quota refuses every pod, or the next, that takes *amount* of *key*."""
-    hard, used = (stored_quantity(values.get(key)) for values in (quota.hard, quota.used))
-    limit = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used"
-    message = f"{limit}, and a pod takes {format_quantity(amount)}"
-    subject = f"ResourceQuota {quota.namespace}/{quota.name}"
-    if hard < amount:
-        message = f"{message}: every training pod is refused"
-        yield QUOTA_TOO_SMALL.fail(subject, message, f"raise {key}")
-    elif hard - used < amount:
-        yield QUOTA_TOO_SMALL.warn(subject, f"{message}: the next pod is refused")
+            key = f"requests.{resource}"
+            if key not in quota.hard:
+                continue
+            hard, used = (stored_quantity(each.get(key)) for each in (quota.hard, quota.used))
+            limit = f"{key} is {quota.hard[key]}, {format_quantity(used)} of it used"
+            message = f"{limit}, and a pod takes {format_quantity(amount)}"
+            subject = f"ResourceQuota {quota.namespace}/{quota.name}"
+            if hard < amount:
+                message = f"{message}: every training pod is refused"
+                yield QUOTA_TOO_SMALL.fail(subject, message, f"raise {key}")
+            elif hard - used < amount:
+                yield QUOTA_TOO_SMALL.warn(subject, f"{message}: the next pod is refused")
 
 
 def devices(asked: Iterable[Demand], namespace: str) -> dict[str, Fraction]:
@@ -98,7 +94,7 @@ def check_kueue(snapshot: Snapshot) -> Iterator[Finding]:
     spaces, asked = labelled(snapshot), demands(snapshot)
     excluded = excluded_prefixes(config_map(snapshot, _KUEUE))
     lacking: dict[tuple[str, str], list[str]] = {}
-    for local in _list(snapshot, LOCAL_QUEUES):
+    for local in _list(snapshot, LOCAL_QUEUES, snapshot.namespace):
         namespace = local["metadata"].get("namespace") or ""
         queue = (local.get("spec") or {}).get("clusterQueue") or ""
         if namespace not in spaces or queue not in covered:
@@ -131,10 +127,10 @@ def excluded_prefixes(data: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
-def _list(snapshot: Snapshot, resource: Resource) -> tuple[Object, ...]:
+def _list(snapshot: Snapshot, resource: Resource, namespace: str = "") -> tuple[Object, ...]:
     """List queues in the version that their API group prefers; none where it is not installed."""
     try:
         group = snapshot.reader.preferred_version(resource.group)
     except Unavailable as error:
         raise Unread(resource.name, f"cannot be read: {error}") from None
-    return snapshot.list_all(resource.at(group), whole, partly=True) if group else ()
+    return snapshot.list_all(resource.at(group), whole, namespace, partly=True) if group else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from webhook.core import names
 from webhook.core.errors import MalformedReview
@@ -19,7 +20,8 @@ from webhook.diagnose.common import WEBHOOK_UNREACHABLE
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import is_injected
 from webhook.diagnose.refusal import read_refusal
-from webhook.diagnose.snapshot import Snapshot, Unread
+from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread
+from webhook.kube.catalogue import PODS, SERVICES
 from webhook.kube.connection import RequestFailed
 
 WEBHOOK_UNTRIED = Code(
@@ -94,7 +96,9 @@ def _try_dry_run(
     """Return what a dry run says of the webhook; a text where it says nothing of it."""
     subject = f"the webhook, by a dry run of a pod in namespace {space.name} (nothing was created)"
     try:
-        response = snapshot.create_dry_run(space.name, probe_pod(space.profile))
+        path, body = PODS.path_in(space.name), probe_pod(space.profile)
+        request = partial(snapshot.connection.request, timeout=PROBE_SECONDS)
+        response = request("POST", path, query={"dryRun": "All"}, body=body)
         pod = response.json()
         if response.status != 201:
             return _refused(str(pod.get("message") or response.problem), subject, webhooks)
@@ -126,10 +130,13 @@ def _try_proxy(snapshot: Snapshot, entries: Sequence[Object]) -> Finding | str:
     service = next(filter(None, services), None)
     if service is None:
         return ""
-    name = f"{service.get('namespace')}/{service.get('name')}"
-    subject = f"the webhook, by the API server's proxy to Service {name}"
+    space, name = str(service.get("namespace")), service.get("name")
+    proxied = SERVICES.object_path((space, f"https:{name}:{service.get('port') or 443}"))
+    url = f"{proxied}/proxy{service.get('path') or '/'}"
+    subject = f"the webhook, by the API server's proxy to Service {space}/{name}"
     try:
-        status, problem = snapshot.ask_service(service)
+        response = snapshot.connection.request("GET", url, timeout=PROBE_SECONDS)
+        status, problem = response.status, response.problem
     except RequestFailed as error:
         status, problem = error.status, str(error)
     if status == 405:  # /mutate takes only POST: who says so is the webhook

@@ -292,12 +292,9 @@ def _offered_nowhere(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[tuple[
         return
     chosen = place_of(pod.pod).selector
     for resource, amount in pod.devices.items():
-        given = snapshot.device_offers.given(resource)
-        supply = judge_supply(snapshot.nodes, resource, amount, chosen, given)
+        supply = judge_supply(snapshot.nodes, resource, amount, chosen, snapshot.device_offers)
         if supply.shortage and not supply.uncounted:
-            also = f", nor does {supply.given} (DRA)" if supply.given else ""
-            asked = format_quantity(amount)
-            message = f"asks for {asked} {resource}, and {supply.message}{also}"
+            message = f"asks for {format_quantity(amount)} {resource}, and {supply.message}"
             yield SHORTAGES[supply.shortage], message
     for resource, scale, unit in (("cpu", 1, ""), ("memory", _GIBI, "Gi")):
         requests = [podspec.requests(one) for one in podspec.running_containers(pod.pod)]
@@ -434,8 +431,7 @@ def _is_claimed(snapshot: JobSnapshot, pod: ObservedPod, resource: str) -> bool:
     """Tell a resource that the scheduler gave the pod by a claim (DRA), which no node lists."""
     if (pod.pod.get("status") or {}).get("extendedResourceClaimStatus"):
         return True
-    given = snapshot.device_offers.given(resource)
-    return given is not None and bool(given.classes)
+    return bool(snapshot.device_offers.giving(resource))
 
 
 # who holds a device
