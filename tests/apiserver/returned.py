@@ -14,7 +14,7 @@ from webhook.core.model import Object
 from webhook.core.quantity import parse_quantity
 
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_TOKEN = "kube-api-access-"  # the start of a volume's name
+_TOKEN = "kube-api-access"  # how dry-run --server names the volume
 _SPEC: Mapping[str, Any] = {
     "restartPolicy": "Always",
     "terminationGracePeriodSeconds": 30,

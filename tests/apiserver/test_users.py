@@ -115,7 +115,7 @@ def test_with_the_switch_dry_run_goes_on_without_the_networks_of_others(
     assert [pod["profile"] for pod in pods] == ["shared", "shared"]
     assert all("rdma/hca" in json.dumps(pod["pod"]) for pod in pods)
     [note] = done.stderr.splitlines()
-    assert note.startswith("networks that you may not read are taken to exist")
+    assert note.startswith("networks you cannot read are assumed to exist")
     assert ": default/rdma-net; " in note
 
 

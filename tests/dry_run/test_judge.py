@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import jsonpatch
 import pytest
 import yaml
 
-from tests.dry_run.runs import PROFILES, TORCHX, WORLD, document, run, shown
+from tests.dry_run.runs import PROFILES, TORCHX, WORLD, document, run
 from tests.dry_run.templates.test_kinds import IGNORED, SHOWN
 from tests.pods import FIXTURES
 from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.errors import InputError, Unavailable
-from webhook.core.model import Namespace, NetworkDefinition, Outcome, Reason
+from webhook.core.model import Namespace, NetworkDefinition
 from webhook.core.review import decide
-from webhook.dry_run import DryRun, dry_run
+from webhook.dry_run import dry_run
 
 
 def test_answers_the_document_of_the_interface() -> None:
@@ -62,15 +61,6 @@ def test_reads_both_forms(text: str) -> None:
     assert document(text) == document()
 
 
-def test_says_what_holds_no_template() -> None:
-    answer = document("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
-    assert answer == {
-        "pods": [],
-        "ignored": [{"source": "ConfigMap/x", "message": "holds no pod template"}],
-        "workloads": [],
-    }
-
-
 def test_tells_a_broken_template_from_one_that_is_not_there() -> None:
     assert not run("kind: ConfigMap\nmetadata: {name: x}").is_broken
     broken = run(json.dumps(IGNORED["containers are no list"]["manifest"]))
@@ -83,23 +73,12 @@ def test_refuses_text_that_does_not_parse() -> None:
         document("a: b: c")
 
 
-def test_leaves_a_pod_of_an_unlabelled_namespace_alone() -> None:
-    [pod] = run(json.dumps(SHOWN["Pod"][0]), namespace="plain").pods
-    assert (pod.allowed, pod.patch, pod.profile) == (True, (), "")
-    assert [decision.reason for decision in pod.decisions] == [Reason.NO_PROFILE]
-
-
 def test_uses_the_named_profile_in_place_of_the_labels() -> None:
     [pod, _] = run(profile="other").pods
     assert pod.profile == "other"
     limits = pod.after["spec"]["containers"][0]["resources"]["limits"]
     assert "rdma/other" in limits
     assert "rdma/hca" not in limits
-
-
-def test_names_the_option_where_it_leaves_the_pod_alone() -> None:
-    [pod, _] = run(profile="none").pods
-    assert [decision.message for decision in pod.decisions] == ["the dry run's profile is none"]
 
 
 def test_says_where_to_write_a_profile_when_there_is_none() -> None:
@@ -114,38 +93,6 @@ def test_takes_a_namespace_that_does_not_exist_as_unlabelled_where_a_profile_is_
     assert pod.allowed
     assert pod.profile == "rdma-shared"
     assert pod.namespace == "nowhere"
-
-
-def test_denies_pods_of_a_namespace_that_does_not_exist() -> None:
-    [pod, _] = run(namespace="nowhere").pods
-    assert not pod.allowed
-    assert pod.message == (
-        "pod train-t4rcs9x6sv1m-train-0-0: namespace nowhere does not exist; "
-        "create it, or name yours: metadata.namespace, or the dry run's namespace"
-    )
-
-
-def test_denies_what_admission_denies() -> None:
-    result = run(profile="missing")
-    assert not result.is_allowed
-    assert {pod.message for pod in result.pods} == {
-        "the dry run's profile: no profile is named 'missing'; use one of: other, rdma-shared"
-    }
-    assert all(
-        decision.outcome is Outcome.DENIED for pod in result.pods for decision in pod.decisions
-    )
-
-
-def test_tells_of_an_observed_namespace_without_changing_the_pod() -> None:
-    [pod, _] = run(namespace="watched").pods
-    assert pod.allowed
-    assert pod.patch == ()
-    assert pod.after == pod.before
-    assert any("would be" in warning for warning in pod.warnings)
-    text = shown(DryRun((pod,), ()), verbose=True)
-    assert "observed only, would be injected by profile rdma-shared" in text
-    assert re.search(r"^  networks +injected  ", text, re.MULTILINE)
-    assert "warning: " not in text
 
 
 class _Unknown:

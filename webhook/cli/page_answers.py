@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -38,8 +37,6 @@ from webhook.world.view import REFUSED, PermittedWorld, read_namespace
 MOST_PAGES = 40
 MOST_ROWS = 1_000
 """Jobs, or pods of one job, of an answer: nobody reads more. Those with problems come first."""
-_PATIENCE_SECONDS = 60.0
-_BUSY = "the page still reads the cluster for an earlier question: ask again in a moment"
 _ELSEWHERE = "start fabric-injector page with --profiles FILE"
 
 
@@ -49,8 +46,7 @@ class PageAnswers:
     *namespace* is the default one, None for the kubeconfig's. *profiles*: a file in place of the
     webhook's own. *system_namespace*: where fabric-injector is installed, None if nobody says.
 
-    Any thread may call any method; one at a time lists objects, others wait. Each raises InputError
-    or Unavailable, with what to do, and Unavailable after too long a wait.
+    Any thread may call any method. Each raises InputError or Unavailable, with what to do.
     """
 
     def __init__(
@@ -65,11 +61,10 @@ class PageAnswers:
         self._connection, self._profiles = connection, profiles
         self._given_namespace = system_namespace
         self._system_namespace = system_namespace or "fabric-injector"
-        self._one_look = threading.Lock()
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
         """Judge a manifest as `fabric-injector dry-run` does, by the profiles of this moment."""
-        with self._told():
+        with self._reading():
             known = choose_profiles(
                 self._profiles,
                 [],
@@ -81,12 +76,9 @@ class PageAnswers:
             world = PermittedWorld(Cluster(self._connection, lookup_seconds=LOOKUP_SECONDS))
             space = namespace or self.namespace
             run = dry_run(text, namespace=space, profile=profile, profiles=known, world=world)
-        if not (warning := assumed_networks(world)):
+        if not (warning := printable(assumed_networks(world))):
             return run
-        pods = [
-            replace(pod, warnings=(*pod.warnings, printable(warning))) if pod.profile else pod
-            for pod in run.pods
-        ]
+        pods = (replace(pod, warnings=(*pod.warnings, warning)) for pod in run.pods)
         return replace(run, pods=tuple(pods))
 
     def state(self) -> Object:
@@ -190,17 +182,6 @@ class PageAnswers:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Wait until no other thread lists objects."""
-        with self._told():
-            if not self._one_look.acquire(timeout=_PATIENCE_SECONDS):
-                raise Unavailable(_BUSY)
-            try:
-                yield
-            finally:
-                self._one_look.release()
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
         """Add to the error of a failed request which cluster that was, and what to do."""
         try:
             yield

@@ -125,9 +125,7 @@ def _look(cluster: Snapshot, selector: str) -> Look:
     return Look(look_at_all(snapshot, jobs), snapshot.unread, ended_jobs(jobs))
 
 
-def _watch(
-    open_snapshot: Callable[[], Snapshot], space: str, selector: str
-) -> Sequence[JobStatus]:
+def _watch(open_snapshot: Callable[[], Snapshot], space: str, selector: str) -> Sequence[JobStatus]:
     """Look again and again until Ctrl-C; return what was found last."""
     from webhook.core.errors import Unavailable
 
@@ -145,9 +143,7 @@ def _watch(
                 problem = f"not up to date: {error}"
             if output in (None, "wide") and sys.stdout.isatty():
                 click.clear()
-                print_table(
-                    look, space, most=shutil.get_terminal_size().lines, problem=problem
-                )
+                print_table(look, space, most=shutil.get_terminal_size().lines, problem=problem)
             else:
                 shown = print_changes(look.jobs, shown, output)
             sleep(max(_LEAST_SECONDS, _REST * (monotonic() - began)))

@@ -84,7 +84,7 @@ def _line(text: str, style: str = "") -> Line:
 def _verdict(source: str, pods: list[PodResult], summary: str) -> Iterator[Line]:
     """Yield the line of one workload; of a denied one, a line for each reason."""
     profile = next((f" by profile {pod.profile}" for pod in pods if pod.profile), "")
-    text = f": {summary}" if summary else ""
+    text = f": {summary}" if summary and not summary.endswith(" denied") else ""
     faults = [fault for pod in pods for fault in denials(pod)]
     if not all(pod.allowed for pod in pods):
         yield _line(f"{source}: denied{text}", "bold red")
@@ -236,9 +236,10 @@ def diff_lines(pod: PodResult) -> list[str]:
 
 def _folded(after: Object, before: Object) -> Object:
     """Return the pod with the script of a new wait container in one line."""
-    had = podspec.init_containers(before)
+    if any(each["name"] == names.WAIT_CONTAINER for each in podspec.init_containers(before)):
+        return after
     containers = [
-        _fold(each) if each["name"] == names.WAIT_CONTAINER and each not in had else each
+        _fold(each) if each["name"] == names.WAIT_CONTAINER else each
         for each in podspec.init_containers(after)
     ]
     return (

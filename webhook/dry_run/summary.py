@@ -14,7 +14,7 @@ from webhook.core.accelerators import is_accelerator
 from webhook.core.injection.environment import nccl_may_use
 from webhook.core.injection.fixed_settings import INTERFACES
 from webhook.core.injection.wait import needs
-from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.annotation import parse_networks
 from webhook.core.printable import printable
 from webhook.core.workloads.launchers import given_variables, meets_by
@@ -136,46 +136,28 @@ class _Member:
     def __init__(self, pod: PodResult) -> None:
         made, self.pod = pod.planned, pod
         annotations = podspec.annotations(made)
-        is_denied = not pod.allowed or self.decided(outcome=Outcome.DENIED) is not None
-        self.state = _DENIED if is_denied else INJECTED if names.STATUS in annotations else _ALONE
-        own = annotations.get(names.CONTAINER)
-        containers = podspec.containers(made)
+        is_denied = any(each.outcome is Outcome.DENIED for each in pod.decisions)
+        is_marked = names.STATUS in annotations
+        is_denied = is_denied or not pod.allowed
+        self.state = _DENIED if is_denied else INJECTED if is_marked else _ALONE
+        self.is_injected = self.state == INJECTED
+        self.publishes = pod.rendezvous == "master" and self.is_injected
+        self.is_out = podspec.labels(pod.before).get(names.PROFILE) == names.PROFILE_NONE
+        own, containers = annotations.get(names.CONTAINER), podspec.containers(made)
         self.training: Object = next((each for each in containers if each.get("name") == own), {})
         network, _, rest = annotations.get(names.RENDEZVOUS_NETWORK, "").partition("@")
         self.interface = rest.rpartition("/")[0]
         self.network = f"{self.interface} of {network}" if self.interface else network
         self.attached = attached(made, pod.namespace)
-        self.needs = needs(made)
-        self.asked = asked(made)
+        self.needs, self.asked = needs(made), asked(made)
         self.accelerators = _asks(self.asked, filter(is_accelerator, self.asked))
 
-    def decided(
-        self, *reasons: Reason, step: str = "", outcome: Outcome | None = None
-    ) -> Decision | None:
-        """Return the first decision of such a reason, step and outcome; empty ones do not count."""
-        found = (
-            each
+    def has(self, reason: Reason, step: str = "", outcome: Outcome | None = None) -> bool:
+        """Tell whether a decision has this reason; step and outcome only count if given."""
+        return any(
+            each.reason is reason and step in ("", each.step) and outcome in (None, each.outcome)
             for each in self.pod.decisions
-            if (not reasons or each.reason in reasons)
-            and (not step or each.step == step)
-            and (outcome is None or each.outcome is outcome)
         )
-        return next(found, None)
-
-    @property
-    def is_injected(self) -> bool:
-        """Tell whether injection changes the pod, or would where the namespace only observes."""
-        return self.state == INJECTED
-
-    @property
-    def publishes(self) -> bool:
-        """Tell whether the controller publishes the pod's address to the members of its job."""
-        return self.pod.rendezvous == "master" and self.is_injected
-
-    @property
-    def is_out(self) -> bool:
-        """Tell a pod whose own label asks for no profile."""
-        return podspec.labels(self.pod.before).get(names.PROFILE) == names.PROFILE_NONE
 
     def interfaces(self) -> list[str]:
         """Return all interfaces that the pod has."""
@@ -225,7 +207,7 @@ def _summary(namespace: str, source: str, members: list[_Member], everyone: _Eve
         roles[_role(each, has_first=bool(first), several=len(keys) > 1)] += each.pod.replicas
     (never, unseen), half = _waiting(members, everyone), [*_half_injected(members)]
     (agents, meets), (trains, unsure) = _meets(members), _trains(members)
-    disagree = [each.decided(Reason.DISAGREES, step="rendezvous") for each in members]
+    disagree = [each.has(Reason.DISAGREES, "rendezvous") for each in members]
     if problem := CANNOT_MEET if never or any(disagree) else HALF_INJECTED if half else "":
         agents, meets, trains, unsure = "", "", "", []
     warnings = tuple(map(printable, (*never, *unseen, *half, *unsure)))
@@ -251,11 +233,11 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
     if _left_out(members):
         return "", ""
     # templates of which some pod meets nobody
-    apart = {each.pod.source for each in members if each.decided(Reason.SINGLE_NODE)}
+    apart = {each.pod.source for each in members if each.has(Reason.SINGLE_NODE)}
     injected = [each for each in members if each.is_injected]
     joined = [each for each in injected if each.pod.rendezvous and each.pod.source not in apart]
     if not joined:
-        keep = [each.decided(Reason.KEEPS_NAME, outcome=Outcome.SKIPPED) for each in members]
+        keep = [each.has(Reason.KEEPS_NAME, outcome=Outcome.SKIPPED) for each in members]
         return "", _POD_NETWORK if any(keep) else ""
     agents, places = "", dict[str, None]()
     for each in [each for each in joined if each.pod.rendezvous == "worker"] or joined:
@@ -271,7 +253,7 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
             case "":
                 is_moved = any(need.startswith("master-addr") for need in each.needs)
                 places[each.network if is_moved else _POD_NETWORK] = None
-    if any(each.decided(Reason.HOST_NETWORK, step="rendezvous") for each in injected):
+    if any(each.has(Reason.HOST_NETWORK, "rendezvous") for each in injected):
         places[_POD_NETWORK] = None
     meets = " and ".join(filter(None, places))
     return "" if meets == agents else agents, meets
@@ -458,8 +440,6 @@ def _differing(injected: Sequence[_Member]) -> Iterator[str]:
 def _facts(member: _Member, devices: Iterable[str]) -> dict[str, str]:
     """Return what is the same in all pods that train together."""
     return {
-        "training system": member.pod.system,
-        "number of nodes": "one" if member.decided(Reason.SINGLE_NODE) else "several",
         "networks": ", ".join(sorted(key for key, _ in member.attached)),
         "devices": _asks(member.asked, devices),
     }
