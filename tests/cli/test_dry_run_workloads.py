@@ -165,7 +165,7 @@ def test_names_what_may_not_be_listed(folder: Path, cluster: FakeApiServer) -> N
     cluster.misbehave("get", JOBS, status(403, "no such right"))
     result = call("-A", env=kubeconfig(folder, cluster))
     refused, *_ = result.stderr.splitlines()
-    assert refused == "what you may not list is missing here: jobs.batch; ask for list of it"
+    assert refused == "what you may not list is missing here: jobs; ask for list of it"
     assert "PyTorchJob/bert" in result.stdout
 
 
@@ -174,7 +174,7 @@ def test_a_broken_object_is_named_and_the_others_count(
 ) -> None:
     cluster.put(PYTORCH_JOBS, "odd", "research", spec={}, status={"conditions": "none"})
     result = call("-A", env=kubeconfig(folder, cluster))
-    assert "pytorchjobs/odd: cannot be read" in result.stderr
+    assert "pytorchjobs/odd: is left out, since it cannot be read" in result.stderr
     assert "PyTorchJob/bert" in result.stdout
 
 

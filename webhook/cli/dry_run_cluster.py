@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -16,10 +16,9 @@ from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.model import Namespace, Object, World
 from webhook.core.profiles import Profiles
-from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.jobs import KINDS as JOB_KINDS
 from webhook.diagnose.jobs import identity
-from webhook.diagnose.listing import Listing
+from webhook.diagnose.snapshot import Snapshot, Unread, at_once
 from webhook.dry_run import DryRun, judge
 from webhook.dry_run.screen import why_not
 from webhook.dry_run.templates import KINDS, find_templates
@@ -28,8 +27,6 @@ from webhook.kube.connection import Connection
 from webhook.kube.resource import Resource, Shape
 from webhook.world.view import REFUSED, PermittedWorld
 
-MOST_PAGES = 400
-"""Two hundred thousand objects of one kind."""
 _RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 """They make no pods: they complete TrainJobs."""
 _CONDITIONS: Mapping[str, Shape] = {"status": {"conditions": [{"type": str, "status": str}]}}
@@ -133,20 +130,25 @@ def _read(
 ) -> list[list[Object]]:
     """Return for each workload its object, or its pods if no listed object owns them."""
     namespace, system_namespace, selector = where
-    with Collector(connection, progress, most_pages=MOST_PAGES) as collector:
-        begun = [
-            collector.begin(partial(_read_kind, collector, kind, namespace, selector))
+    cluster = Snapshot(connection, namespace, tell=progress)
+    lists = at_once(
+        [
+            partial(_list, cluster, partial(_list_kind, cluster, kind, selector))
             for kind in KINDS
             if kind[1] not in ("Pod", "PodTemplate")
         ]
-        objects = [obj for future in begun for obj in future.result().items]
-        standing = _Standing(objects, (*NEVER_REACHED, system_namespace))
-        running = PODS.select(labels=selector, fields=UNFINISHED)
-        pods = collector.list_part("pods", running, standing.keep_pod, namespace).items
-        _tell_unread(collector)
+    )
+    objects = [obj for each in lists for obj in each]
+    standing = _Standing(objects, (*NEVER_REACHED, system_namespace))
+    running = PODS.select(labels=selector, fields=UNFINISHED)
+    pods = _list(
+        cluster,
+        partial(cluster.list_all, running, standing.keep_pod, namespace, partly=True),
+    )
+    _tell_unread(cluster.unread())
     runtimes = [obj for obj in objects if obj["kind"] in _RUNTIMES]
     jobs: dict[tuple[str, str], list[Object]] = {}
-    for pod in filter(None, pods):
+    for pod in pods:
         space, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
         jobs.setdefault((space, identity(pod) or name), []).append(pod)
     tops = [obj for obj in objects if standing.is_workload(obj)]
@@ -185,13 +187,21 @@ class _Standing:
         return space not in self._never and not is_known and owner.get("kind") != "Pod"
 
 
-def _read_kind(
-    collector: Collector, of: tuple[str, str], namespace: str, selector: str
-) -> Listing[Object]:
+def _list(cluster: Snapshot, read: Callable[[], Sequence[Object]]) -> Sequence[Object]:
+    """Return what is read; nothing, with a note, where it cannot be read."""
+    try:
+        return read()
+    except Unread as unread:
+        cluster.note(unread.what, unread.problem)
+        return ()
+
+
+def _list_kind(cluster: Snapshot, of: tuple[str, str], selector: str) -> Sequence[Object]:
     """List a kind in the most stable served version, the shortest."""
     group, kind = of
     prefix = f"/apis/{group}" if group else "/api"
-    served = collector.part(group, partial(collector.reader.versions, prefix)) if group else ("v1",)
+    versions = partial(cluster.reader.versions, prefix)
+    served = cluster.once(("versions", group), group, versions) if group else ("v1",)
     is_of_cluster = kind == "ClusterTrainingRuntime"
     for version in sorted(served or (), key=lambda each: (len(each), each)):
         resource = Resource(
@@ -202,11 +212,11 @@ def _read_kind(
             label_selector="" if kind in _RUNTIMES else selector,
         )
         keep = partial(_typed, version=f"{group}/{version}".lstrip("/"), kind=kind)
-        what = f"{resource.name}.{group}".rstrip(".")
-        listing = collector.list_part(what, resource, keep, "" if is_of_cluster else namespace)
-        if listing.installed:
-            return listing
-    return Listing(installed=False)
+        space = "" if is_of_cluster else cluster.namespace
+        found = cluster.list_optional(resource, keep, space, partly=True)
+        if found is not None:
+            return found
+    return ()
 
 
 def _typed(obj: Object, version: str, kind: str) -> Object:
@@ -214,8 +224,7 @@ def _typed(obj: Object, version: str, kind: str) -> Object:
     return {**obj, "apiVersion": version, "kind": kind}
 
 
-def _tell_unread(collector: Collector) -> None:
-    unread = collector.notes()
+def _tell_unread(unread: Sequence[Unread]) -> None:
     if refused := [each.what for each in unread if REFUSED in each.problem]:
         note(f"what you may not list is missing here: {', '.join(refused)}; ask for list of it")
     for each in unread:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,14 +16,11 @@ from webhook.core.errors import InputError, Unavailable, WebhookError
 from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
-from webhook.diagnose import snapshot as diagnosed
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.collect.jobs import Target, read_all, read_job, read_profiles
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import Finding, count, grouped
-from webhook.diagnose.listing import Unread
-from webhook.diagnose.snapshot import UNREAD
+from webhook.diagnose.snapshot import UNREAD, Snapshot, Unread
 from webhook.diagnose.status.status import JobStatus, look_at_all
 from webhook.dry_run import DryRun, dry_run
 from webhook.dry_run.page import fit
@@ -34,7 +31,6 @@ from webhook.world.cluster import Cluster
 from webhook.world.profiles_read import ProfilesRead, read_file
 from webhook.world.view import REFUSED, PermittedWorld, read_namespace
 
-MOST_PAGES = 40
 MOST_ROWS = 1_000
 """Jobs, or pods of one job, of an answer: nobody reads more. Those with problems come first."""
 _ELSEWHERE = "start fabric-injector page with --profiles FILE"
@@ -86,14 +82,12 @@ class PageAnswers:
 
         ``local``: ``{"namespace": "research", "cluster": "server …"}``.
         """
-        with self._reading(), Collector(self._connection, most_pages=MOST_PAGES) as collector:
-            spaces = collector.begin(lambda: self._namespaces(collector))
+        with self._reading():
             cluster = self._cluster("")
+            known = self._namespaces(cluster)
             read = read_profiles(cluster)
             profiles = read.profiles if read and read.profiles else Profiles()
-            known = spaces.result()
-            problems = [f"{each.what}: {each.problem}" for each in collector.notes()]
-            problems += [f"{each.what}: {each.problem}" for each in cluster.unread()]
+        problems = [f"{each.what}: {each.problem}" for each in cluster.unread()]
         local = {"namespace": self.namespace, "cluster": self.title}
         answer: Object = fit({**state_document(profiles, known, problems), "local": local})
         return answer
@@ -159,26 +153,28 @@ class PageAnswers:
         told = {"systemNamespace": space, "findings": findings, "summary": count(found)}
         return fitted(told)
 
-    def _cluster(self, namespace: str) -> diagnosed.Snapshot:
+    def _cluster(self, namespace: str) -> Snapshot:
         system, given = self._system_namespace, self._given()
-        return diagnosed.Snapshot(self._connection, namespace, system_namespace=system, given=given)
+        return Snapshot(self._connection, namespace, system_namespace=system, given=given)
 
     def _given(self) -> ProfilesRead | None:
         return read_profiles_option(self._profiles)
 
-    def _namespaces(self, collector: Collector) -> list[Namespace]:
+    def _namespaces(self, cluster: Snapshot) -> Sequence[Namespace]:
         """Return all namespaces, else the own one, if the caller may read no others."""
         try:
-            return [*collector.read_list(NAMESPACES, read_namespace).items]
-        except Unavailable as error:
-            if REFUSED not in str(error):
-                collector.note("namespaces", error)
-                return []
-        own = collector.find_part("namespaces", NAMESPACES, ("", self.namespace), read_namespace)
-        if not own.problem:
-            told = f"you may not list all of them; {self.namespace} is shown"
-            collector.unread.append(Unread("namespaces", told))
-        return [own.value] if own.value else []
+            return cluster.list_all(NAMESPACES, read_namespace, partly=True)
+        except Unread as unread:
+            if REFUSED not in unread.problem:
+                cluster.note(unread.what, unread.problem)
+                return ()
+        try:
+            own = cluster.find(NAMESPACES, ("", self.namespace), read_namespace)
+        except Unread as unread:
+            cluster.note("namespaces", unread.problem)
+            return ()
+        cluster.note("namespaces", f"you may not list all of them; {self.namespace} is shown")
+        return (own,) if own else ()
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -202,7 +198,7 @@ def _job(job: JobStatus) -> Object:
     return {**cells, "first": job.first and job.first.as_json()}
 
 
-def _unread(unread: Iterable[diagnosed.Unread]) -> Iterable[Finding]:
+def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
     """Return what could not be read as `explain` does: all that is forbidden in one."""
     found = (Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread)
     return unread_at_once([*found])
