@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Stream
 from webhook.kube.decoding import decode, decode_event
-from webhook.kube.reader import Reader
+from webhook.kube.reader import PAGE_SIZE, Reader
 from webhook.kube.resource import Key, Resource, key_text, object_key
 
 T = TypeVar("T")
@@ -218,7 +218,7 @@ class Informer(Generic[T]):
         """Bring ``items`` to what is there now; return the version to watch from."""
         found: dict[Key, T] = {}
         version = ""
-        for page in self._reader.raw_pages(self.resource):
+        for page in self._reader.raw_pages(self.resource, size=PAGE_SIZE):
             self._contact()
             version = version or page.version
             for raw in page.items:
