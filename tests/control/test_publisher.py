@@ -1,4 +1,4 @@
-"""What becomes of a write, and when it is tried again, by an API server that refuses in all ways."""
+"""What becomes of a write, and when it is tried again."""
 
 import json
 import socket
@@ -210,7 +210,7 @@ def test_a_write_without_an_answer_holds_its_namespace_and_no_other(
 
 
 def test_hanging_writes_of_two_namespaces_hold_up_none(server: FakeApiServer, world: World) -> None:
-    """Every one of the bad pods' writes hangs; those of another namespace are all told meanwhile."""
+    """Each of the bad pods' writes hangs; those of another namespace are all told meanwhile."""
     released = threading.Event()
 
     def hang(exchange: Exchange) -> None:
