@@ -27,7 +27,7 @@ from webhook.core.cluster.profile_status import (
 )
 from webhook.core.model import Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import ClaimRequest, Content, Profile, ProfileClaim
+from webhook.core.profiles import ClaimRequest, Content, Profile, ProfileClaim, ProfileObject
 
 RAILS = "{networks: [{network: rails/rail-0}, {network: rails/rail-1}]}"
 OWN = "{networks: [{network: rdma}]}"
@@ -221,15 +221,14 @@ FIRST = {
 
 def made(before: Any, condition: Condition = READY, now: str = LATER) -> Object | None:
     content = Content(profiles(f"{{a: {MANY}}}").profiles["a"])
-    return next_status(before, [condition], content, generation=3, namespaces=2, now=now)
+    obj = ProfileObject("a", "uid", "1", 3, content, before)
+    return next_status(obj, [condition], namespaces=2, now=now)
 
 
 @table(
     "before",
     {
-        "none": None,
-        "text": "text",
-        "a list": [],
+        "none": {},
         "no conditions": {"conditions": None},
         "conditions as text": {"conditions": "x"},
         "broken conditions": {"conditions": [1, {"type": []}]},
