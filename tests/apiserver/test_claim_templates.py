@@ -19,6 +19,7 @@ from webhook.core import names
 from webhook.core.claim_templates import make_template, stored_spec, template_name, template_spec
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, parse_profiles
 from webhook.core.profiles.objects import PLURAL, PROFILE_API_VERSION
+from webhook.kube.catalogue import CLAIMS_V1
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
@@ -40,31 +41,13 @@ NAME = template_name(CLAIM)
 PLAIN = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
 
 
-@pytest.fixture(scope="module", params=["v1", "v1beta2"])
-def plane(
-    request: pytest.FixtureRequest,
-    control_plane: ControlPlane,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[ControlPlane]:
-    """Give control planes that serve claims in one version each, the older one started for it."""
-    if request.param == "v1":
-        yield control_plane
-        return
-    served = "--runtime-config=resource.k8s.io/v1=false,resource.k8s.io/v1beta2=true"
-    with ControlPlane(tmp_path_factory.mktemp("claims"), served) as plane:
-        groups = plane.api.expect("GET", "/apis/resource.k8s.io")["versions"]
-        assert [each["version"] for each in groups] == [request.param]
-        yield plane
-
-
 @pytest.fixture
-def path(plane: ControlPlane) -> str:
-    served = plane.api.expect("GET", "/apis/resource.k8s.io")["preferredVersion"]
-    return f"/apis/{served['groupVersion']}"
+def plane(control_plane: ControlPlane) -> ControlPlane:
+    return control_plane
 
 
-def templates(api: Client, path: str, namespace: str) -> list[str]:
-    items = api.expect("GET", f"{path}/namespaces/{namespace}/resourceclaimtemplates")["items"]
+def templates(api: Client, namespace: str) -> list[str]:
+    items = api.expect("GET", f"{CLAIMS_V1}/namespaces/{namespace}/resourceclaimtemplates")["items"]
     return [each["metadata"]["name"] for each in items]
 
 
@@ -90,28 +73,26 @@ def kept(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keepe
     kept.connection.close()
 
 
-def test_what_is_stored_is_what_the_name_says(plane: ControlPlane, path: str, kept: Keeper) -> None:
-    space = plane.create_namespace(f"stored-{path[-2:]}")
+def test_what_is_stored_is_what_the_name_says(plane: ControlPlane, kept: Keeper) -> None:
+    space = plane.create_namespace("stored")
     kept.named = {space: "cards"}
     kept.keeper.wake()
-    wait_until(lambda: templates(plane.api, path, space) == [NAME], "the template")
-    found = plane.api.expect("GET", f"{path}/namespaces/{space}/resourceclaimtemplates/{NAME}")
+    wait_until(lambda: templates(plane.api, space) == [NAME], "the template")
+    found = plane.api.expect("GET", f"{CLAIMS_V1}/namespaces/{space}/resourceclaimtemplates/{NAME}")
     assert stored_spec(found["spec"]) == template_spec(CLAIM), "the API server fills nothing in"
     assert found["metadata"]["labels"] == {
         "app.kubernetes.io/managed-by": "fabric-injector",
         "fabric-injector.io/claim": "nic",
     }
-    watched = kept.keeper._templates.informer
-    assert watched is not None
-    again = apply_template(kept.connection, watched.resource, space, CLAIM)
+    again = apply_template(kept.connection, space, CLAIM)
     assert again.json() == found, "applied again, it stays as it is"
 
 
-def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane, path: str) -> None:
-    space = plane.create_namespace(f"policy-{path[-2:]}")
+def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane) -> None:
+    space = plane.create_namespace("policy")
     account = plane.client(own_token(plane))
-    where = f"{path}/namespaces/{space}/resourceclaimtemplates"
-    good = {"apiVersion": path.removeprefix("/apis/"), **make_template(space, PLAIN)}
+    where = f"{CLAIMS_V1}/namespaces/{space}/resourceclaimtemplates"
+    good = {"apiVersion": CLAIMS_V1.removeprefix("/apis/"), **make_template(space, PLAIN)}
 
     def changed(**metadata: Any) -> dict[str, Any]:
         return {**good, "metadata": {**good["metadata"], **metadata}}
@@ -155,8 +136,8 @@ def test_the_controller_keeps_them_by_objects_and_labels(
         as_text("ours: {claims: [{name: nic, requests: [{name: r, deviceClassName: a.net}]}]}")
     )
     space, late = namespace("ours"), namespace()
-    wait_until(lambda: len(templates(api, group, space)) == 1, "the template", 120)
-    [name] = templates(api, group, space)
+    wait_until(lambda: len(templates(api, space)) == 1, "the template", 120)
+    [name] = templates(api, space)
     resources = {"claims": [{"name": "fabric-nic"}]}
     pod: dict[str, Any] = {
         "apiVersion": "v1",

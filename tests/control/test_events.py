@@ -1,7 +1,6 @@
 """Events: what is sent, how seldom, and that nothing holds up the one who records."""
 
 import json
-import logging
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
@@ -9,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.fake_apiserver import FakeApiServer, hang
+from tests.tables import table
 from tests.waiting import wait_until
 from webhook.control import events, leader_loop
-from webhook.control.events import MOST, REPEAT_SECONDS, TRIES, EventRecorder, PodRef
+from webhook.control.events import MOST, REPEAT_SECONDS, EventRecorder, PodRef
 from webhook.kube.connection import Connection, RequestFailed, Response
 
 POD = PodRef("ml", "bert-0", "1f7a")
@@ -171,34 +171,23 @@ def test_names_the_event_of_a_pod_with_a_long_name(bench: Bench) -> None:
     assert bench.sent() == 1
     name = bench.server.sent[0][2]["metadata"]["name"]
     assert len(name) == 252
-    assert name.startswith("a" * 235 + ".") and ".." not in name  # noqa: PT018  # one thing: a DNS name
+    assert name.startswith("a" * 235 + ".")
+    assert ".." not in name
 
 
-def test_does_not_insist_where_refused(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    bench.server.refusals = [403, 403]
-    bench.record()
-    bench.record(reason="OtherInterface")
-    assert bench.sent() == 2
-    warnings = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
-    assert warnings == [f"Event: POST {PATH} answered 403: no role"]
-    bench.record()
-    assert bench.sent() == 3, "it is sent when it is seen again"
-
-
-def test_sends_again_without_an_answer_and_gives_one_up_for_the_others(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+@table("code", {"refused": 403, "no answer": 503})
+def test_one_that_fails_keeps_no_other_from_it_and_is_sent_when_it_is_seen_again(
+    bench: Bench, code: int
 ) -> None:
-    monkeypatch.setattr(events, "MOST_PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(leader_loop, "SETTLE_SECONDS", 0.0)
-    bench = Bench()
-    bench.server.refusals = [503] * TRIES
+    bench.server.refusals = [code]
     bench.record()
     bench.record(reason="OtherInterface")
-    bench.recorder.start()
-    wait_until(lambda: bench.server.kept, "the second Event")
-    bench.recorder.stop()
-    reasons = [event["reason"] for _, _, event in bench.server.sent]
-    assert reasons == [REASON] * TRIES + ["OtherInterface"]
+    with pytest.raises(RequestFailed):
+        bench.sent()
+    assert [event["reason"] for _, _, event in bench.server.sent] == [REASON, "OtherInterface"]
+    bench.record()
+    bench.record(reason="OtherInterface")
+    assert bench.sent() == 3
 
 
 def test_who_does_not_lead_sends_nothing(bench: Bench) -> None:

@@ -289,9 +289,7 @@ def test_profiles_of_a_file_without_a_configuration_get_the_clusters(
 CLAIMS = [{"name": "nic", "requests": [{"name": "r", "deviceClassName": "dranet.net"}]}]
 
 
-@pytest.mark.parametrize(
-    ("versions", "problem"), [(("v1",), ""), (("v1beta2",), ""), (("v1beta1",), CLAIMS_UNSERVED)]
-)
+@pytest.mark.parametrize(("versions", "problem"), [(("v1",), ""), (("v1beta2",), CLAIMS_UNSERVED)])
 def test_says_whether_claims_are_given(
     server: FakeApiServer, versions: tuple[str, ...], problem: str
 ) -> None:

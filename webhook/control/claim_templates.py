@@ -16,7 +16,6 @@ from itertools import islice
 from sys import intern
 
 from webhook.control.leader_loop import LeaderLoop
-from webhook.control.served import Served
 from webhook.core import names
 from webhook.core.claim_templates import (
     CLAIMS_UNSERVED,
@@ -31,15 +30,16 @@ from webhook.core.claim_templates import (
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.model import Object
 from webhook.core.profiles import Profile, ProfileClaim
-from webhook.kube.catalogue import PODS, RESOURCE_CLAIM_TEMPLATES, UNFINISHED
+from webhook.kube.catalogue import CLAIMS_V1, PODS, RESOURCE_CLAIM_TEMPLATES, UNFINISHED
 from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.informer import Informer
 from webhook.kube.lease import WRITE_SECONDS
-from webhook.kube.resource import Key, Resource, key_text
+from webhook.kube.resource import Key, key_text
 
 log = logging.getLogger(__name__)
 
-OURS = RESOURCE_CLAIM_TEMPLATES.metadata.select(labels=f"{MANAGED_BY}={MANAGER},{names.CLAIM}")
+TEMPLATES = RESOURCE_CLAIM_TEMPLATES.at(CLAIMS_V1)
+OURS = TEMPLATES.metadata.select(labels=f"{MANAGED_BY}={MANAGER},{names.CLAIM}")
 NAMING_PODS = PODS.select(labels=names.CLAIMS, fields=UNFINISHED)
 UNNEEDED_SECONDS = 600.0
 """How long a template stays that nobody needs: a job's pods may come one after the other."""
@@ -77,7 +77,7 @@ class ClaimTemplates:
             on_lost=lambda: self._unneeded.clear(),
             most_pause_seconds=MOST_PAUSE_SECONDS,
         )
-        self._templates = Served(
+        self._templates = Informer(
             connection,
             OURS,
             _read_uid,
@@ -133,28 +133,24 @@ class ClaimTemplates:
             return FOLLOWER_SECONDS
         present = {name: each or self._profiles.get(name) for name, each in profiles.items()}
         self._profiles = {name: each for name, each in present.items() if each is not None}
-        templates = self._templates.follow()
-        if templates is None:
-            if any(profile.claims for profile in self._profiles.values()):
-                raise RequestFailed(CLAIMS_UNSERVED, 404, PERIOD_SECONDS)
-            return PERIOD_SECONDS
         if not self._begun:
             self._begun = True
+            self._templates.start()
             self._pods.start()
-        if not (templates.synced and self._pods.synced):
+        if not self._templates.installed and any(each.claims for each in self._profiles.values()):
+            raise RequestFailed(CLAIMS_UNSERVED, 404, PERIOD_SECONDS)
+        if not (self._templates.synced and self._pods.synced):
             return FOLLOWER_SECONDS
         reached = {name: profile for name, profile in namespaces.items() if name not in self._never}
-        self._loop.do_each(self._writes(templates.resource, templates.items.copy(), reached))
+        self._loop.do_each(self._writes(reached))
         return PERIOD_SECONDS
 
-    def _writes(
-        self, templates: Resource, there: Mapping[Key, str], reached: Mapping[str, str]
-    ) -> Iterator[Callable[[], None]]:
+    def _writes(self, reached: Mapping[str, str]) -> Iterator[Callable[[], None]]:
         """Yield what makes the templates that are wanted, and removes those that nobody needs.
 
-        *templates*: in the served version; those that are *there* by uid. *reached*: the namespaces
-        whose pods the webhook is sent.
+        *reached*: the namespaces whose pods the webhook is sent, and the profile of each.
         """
+        there = self._templates.items.copy()
         named = {
             (space, name)
             for (space, _), each in self._pods.items.copy().items()
@@ -172,38 +168,38 @@ class ClaimTemplates:
         }
         for key, claim in wanted.items():
             if key not in there:
-                yield partial(self._make, templates, key, claim)
+                yield partial(self._make, key, claim)
         for key, since in self._unneeded.items():
             if now - since >= UNNEEDED_SECONDS:
-                yield partial(self._remove, templates.object_path(key), there[key])
+                yield partial(self._remove, key, there[key])
 
     def _changed(self, _key: Key, _value: object) -> None:
         self._loop.wake()
 
-    def _make(self, templates: Resource, key: Key, claim: ProfileClaim) -> None:
-        response = apply_template(self._connection, templates, key[0], claim)
+    def _make(self, key: Key, claim: ProfileClaim) -> None:
+        response = apply_template(self._connection, key[0], claim)
         if response.status not in (200, 201):
             raise RequestFailed(response.problem, response.status)
         log.info("ResourceClaimTemplate %s: made", key_text(key))
 
-    def _remove(self, path: str, uid: str) -> None:
+    def _remove(self, key: Key, uid: str) -> None:
         """Remove the template of this *uid*; one that is gone, or another by now, is no failure."""
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+        path = TEMPLATES.object_path(key)
         response = self._connection.request("DELETE", path, body=body, timeout=WRITE_SECONDS)
         if response.status not in (200, 202, 404, 409):
             raise RequestFailed(response.problem, response.status)
-        log.info("%s: removed, since nobody needs it", path)
+        log.info("ResourceClaimTemplate %s: removed, since nobody needs it", key_text(key))
 
 
 def apply_template(
-    connection: Connection, templates: Resource, namespace: str, claim: ProfileClaim, **query: str
+    connection: Connection, namespace: str, claim: ProfileClaim, **query: str
 ) -> Response:
-    """Apply the template of a claim, in the served version of *templates*. Raises RequestFailed."""
-    version = templates.group.removeprefix("/apis/")
+    """Apply the template of a claim. Raises RequestFailed where no answer comes."""
     return connection.request(
         "PATCH",
-        templates.object_path((namespace, template_name(claim))),
-        body={"apiVersion": version, **make_template(namespace, claim)},
+        TEMPLATES.object_path((namespace, template_name(claim))),
+        body={"apiVersion": CLAIMS_V1.removeprefix("/apis/"), **make_template(namespace, claim)},
         query={"fieldManager": MANAGER, "force": "true", **query},
         headers={"Content-Type": "application/apply-patch+yaml"},
         timeout=WRITE_SECONDS,

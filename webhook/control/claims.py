@@ -7,18 +7,13 @@ import time
 from collections.abc import Callable
 from typing import TypeAlias
 
-from webhook.control.leader_loop import LeaderLoop
-from webhook.control.served import Served
 from webhook.core.addresses.claim import Claim, read_claim, tell
-from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.model import Object
-from webhook.kube.catalogue import RESOURCE_CLAIMS
-from webhook.kube.claims_api import REFRESH_SECONDS
-from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.catalogue import CLAIMS_V1, RESOURCE_CLAIMS
+from webhook.kube.connection import Connection
+from webhook.kube.informer import Informer
 from webhook.kube.resource import Key
 
-AGAIN_SECONDS = 5.0
-"""How soon the version is asked for again while it is not known."""
 PodUser: TypeAlias = tuple[str, str, str]
 """Namespace, name and uid of a pod."""
 
@@ -27,8 +22,7 @@ class ClaimWatch:
     """Hold what drivers tell of claims; any thread may ask.
 
     *on_change* gets each pod (namespace, name) of which something else is told now, in the thread
-    of the watch. Of a claim nothing is kept while no address is told in it. Where the cluster
-    serves no claims, or the account may not list them, that is logged, and nothing is told.
+    of the watch. Of a claim nothing is kept while no address is told in it.
     """
 
     def __init__(
@@ -44,20 +38,13 @@ class ClaimWatch:
         self._claims: dict[Key, Claim] = {}
         self._of_pod: dict[PodUser, set[Key]] = {}
         self._is_needed = False
-        self._served = Served(
+        self._informer = Informer(
             connection,
-            RESOURCE_CLAIMS,
+            RESOURCE_CLAIMS.at(CLAIMS_V1),
             _read,
             on_change=self._changed,
             on_restart=on_restart,
             monotonic=monotonic,
-        )
-        self._loop = LeaderLoop(
-            "claims",
-            self._turn,
-            lambda: True,  # one that does not lead follows too
-            fault="pods of profiles with addressSource: claim get no address meanwhile",
-            most_pause_seconds=AGAIN_SECONDS,
         )
 
     def need(self) -> None:
@@ -65,24 +52,17 @@ class ClaimWatch:
         with self._lock:
             if not self._is_needed:
                 self._is_needed = True
-                self._loop.start()
+                self._informer.start()
 
     def told(self, namespace: str, name: str, uid: str) -> str:
         """Return what a pod's claims tell, as `tell` writes it; empty where nothing yet."""
         with self._lock:
-            keys = self._of_pod.get((namespace, name, uid))
-            claims = [self._claims[key] for key in keys] if keys else []
-        return tell(claims)
+            keys = self._of_pod.get((namespace, name, uid), ())
+            return tell([self._claims[key] for key in keys])
 
     def stop(self) -> None:
-        """End the threads."""
-        self._loop.stop()
-        self._served.stop()
-
-    def _turn(self) -> float:
-        if self._served.follow() is None:
-            raise RequestFailed(CLAIMS_UNSERVED, 404, REFRESH_SECONDS)
-        return REFRESH_SECONDS
+        """End the thread."""
+        self._informer.stop()
 
     def _changed(self, key: Key, claim: Claim | None) -> None:
         """Put a claim in, or take it out, for each pod that it was or is reserved for."""

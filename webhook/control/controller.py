@@ -101,6 +101,7 @@ class Controller:
             connection,
             self._queue,
             lacks=self._locked(self._jobs.publication),
+            written=self._locked(self._jobs.written),
             may_write=may_write,
             on_result=on_result,
             monotonic=monotonic,

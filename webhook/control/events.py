@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from webhook.control.leader_loop import LeaderLoop
 from webhook.core.model import Object
 from webhook.core.printable import printable
 from webhook.kube.catalogue import EVENTS
-from webhook.kube.connection import Connection
-
-log = logging.getLogger(__name__)
+from webhook.kube.connection import Connection, RequestFailed, Response
 
 MESSAGE_BYTES = 1024
 """Longest message that the API accepts."""
@@ -25,8 +23,6 @@ NAME_LENGTH = 253
 REQUEST_SECONDS = 4.0
 IDLE_SECONDS = 300.0
 MOST_PAUSE_SECONDS = 30.0
-TRIES = 4
-"""How often an Event is sent that gets no answer; the others wait meanwhile."""
 REPEAT_SECONDS = 600.0
 """How long the same Event about the same pod is not sent again."""
 MOST_OF_NAMESPACE, MOST = 100, 1000
@@ -106,7 +102,6 @@ class EventRecorder:
         self._limits = EventLimits(monotonic)
         self._waiting: deque[_Event] = deque()
         self._lock = threading.Lock()
-        self._problem = ""
         self._loop = LeaderLoop(
             "events",
             self.turn,
@@ -137,27 +132,25 @@ class EventRecorder:
 
     def turn(self) -> float:
         """Send what waits; return the seconds until the next time. Raises RequestFailed."""
-        while self._waiting and self._loop.may_write():
-            try:
-                problem = self._send(self._waiting[0])
-            except Exception:
-                if self._loop.failures >= TRIES - 1:
-                    self._forget(self._waiting.popleft())
-                raise
-            event = self._waiting.popleft()
-            if problem:
-                self._forget(event)
-            if problem and problem != self._problem:
-                log.warning("Event: %s", problem)
-            self._problem = problem
+        self._loop.do_each(self._sends())
         return IDLE_SECONDS
 
-    def _forget(self, event: _Event) -> None:
-        with self._lock:
-            self._limits.forget(event.pod, event.reason)
+    def _sends(self) -> Iterator[Callable[[], None]]:
+        while self._waiting:
+            yield partial(self._send, self._waiting.popleft())
 
-    def _send(self, event: _Event) -> str:
-        """Create the Event, or renew it; return why it was refused, or an empty text."""
+    def _send(self, event: _Event) -> None:
+        """Send an Event; one that fails is sent when its cause is seen again."""
+        try:
+            response = self._create_or_renew(event)
+            if response.status not in (200, 201):
+                raise RequestFailed(response.problem, response.status)
+        except RequestFailed:
+            with self._lock:
+                self._limits.forget(event.pod, event.reason)
+            raise
+
+    def _create_or_renew(self, event: _Event) -> Response:
         namespace = event.pod.namespace
         text, at = _fitting(event.message), self._now().astimezone(UTC)
         time = at.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -167,15 +160,15 @@ class EventRecorder:
             body=self._made(event, text, time),
             timeout=REQUEST_SECONDS,
         )
-        if response.status == 409:
-            response = self._connection.request(
-                "PATCH",
-                EVENTS.object_path((namespace, event.name)),
-                body={"lastTimestamp": time, "message": text},
-                headers={"Content-Type": "application/merge-patch+json"},
-                timeout=REQUEST_SECONDS,
-            )
-        return "" if response.status in (200, 201) else response.problem
+        if response.status != 409:
+            return response
+        return self._connection.request(
+            "PATCH",
+            EVENTS.object_path((namespace, event.name)),
+            body={"lastTimestamp": time, "message": text},
+            headers={"Content-Type": "application/merge-patch+json"},
+            timeout=REQUEST_SECONDS,
+        )
 
     def _made(self, event: _Event, text: str, time: str) -> Object:
         return {

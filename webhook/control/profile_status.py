@@ -34,18 +34,11 @@ from webhook.core.profiles import (
     read_object,
     same_pod_labels,
 )
-from webhook.kube.catalogue import (
-    DEVICE_CLASSES,
-    FABRIC_PROFILES,
-    NETWORKS,
-    RESOURCE_CLAIM_TEMPLATES,
-)
-from webhook.kube.claims_api import ClaimsApi
+from webhook.kube.catalogue import CLAIMS_V1, DEVICE_CLASSES, FABRIC_PROFILES, NETWORKS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.informer import Informer
 from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import Reader
-from webhook.kube.resource import Resource
 
 log = logging.getLogger(__name__)
 
@@ -93,9 +86,7 @@ class ProfileStatus:
         self._period, self._unsound = period_seconds, unsound_seconds
         self._on_read, self._now = on_read, now
         self._reader = Reader(connection, REQUEST_SECONDS)
-        self._claims = ClaimsApi(self._reader, monotonic)
         self._taken: set[ProfileClaim] = set()
-        self._written: dict[str, tuple[str, Object]] = {}
         self._listed, self._writing = threading.Event(), threading.Lock()
         self._loop = LeaderLoop(
             "profile-status",
@@ -143,7 +134,6 @@ class ProfileStatus:
         named = self._namespaces()
         if named is None:
             return FOLLOWER_SECONDS
-        self._written = {name: one for name, one in self._written.items() if name in objects}
         self._on_read({name: obj.content.profile for name, obj in objects.items()})
         users = profile_users((each, {names.PROFILE: named[each]}) for each in sorted(named))
         profiles = [obj.content.profile for obj in objects.values() if obj.content.profile]
@@ -188,28 +178,26 @@ class ProfileStatus:
         claims = {claim for profile in profiles for claim in profile.claims}
         if not claims:
             return ClaimsSeen()
+        found: set[str] | None = None
         try:
-            classes = self._claims.served(DEVICE_CLASSES)
-            templates = self._claims.served(RESOURCE_CLAIM_TEMPLATES)
-            if classes is None or templates is None:
+            for page in self._reader.pages(DEVICE_CLASSES.at(CLAIMS_V1), _name, most=MOST_PAGES):
+                found = {*(found or ()), *page.objects}
+            if found is None:
                 return ClaimsSeen(is_served=False)
-            found: set[str] = set()
-            for page in self._reader.pages(classes, _name, most=MOST_PAGES):
-                found.update(page.objects)
             refused = {
                 template_name(claim): why
                 for claim in claims
-                if claim not in self._taken and (why := self._refusal(templates, claim))
+                if claim not in self._taken and (why := self._refusal(claim))
             }
         except RequestFailed as error:
             return ClaimsSeen(problem=self._unknown(error))
         self._taken = {claim for claim in claims if template_name(claim) not in refused}
         return ClaimsSeen(frozenset(found), refused)
 
-    def _refusal(self, templates: Resource, claim: ProfileClaim) -> str:
+    def _refusal(self, claim: ProfileClaim) -> str:
         """Return why the API server refuses the claim's template, empty where it takes it."""
         namespace = self._own_namespace or "default"
-        response = apply_template(self._connection, templates, namespace, claim, dryRun="All")
+        response = apply_template(self._connection, namespace, claim, dryRun="All")
         if response.status in (400, 422):
             return str(response.json().get("message"))
         if response.status not in (200, 201):
@@ -227,11 +215,8 @@ class ProfileStatus:
 
     def _write(self, obj: ProfileObject, conditions: list[Condition], namespaces: int) -> None:
         """Write the status where it says something new. Raises RequestFailed."""
-        version, before = self._written.get(obj.name, ("", {}))
-        if version != obj.version:  # else the watch has not brought our own write
-            before = obj.status
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        status = next_status(before, conditions, obj.content, obj.generation, namespaces, now)
+        status = next_status(obj, conditions, namespaces, now)
         body = {"metadata": {"uid": obj.uid, "resourceVersion": obj.version}, "status": status}
         with self._writing:
             if status is None or not self._loop.may_write():
@@ -243,9 +228,10 @@ class ProfileStatus:
                 headers={"Content-Type": "application/merge-patch+json"},
                 timeout=WRITE_SECONDS,
             )
-        if response.status not in (200, 404):
+        if response.status == 404:
+            return
+        if response.status != 200:  # 409 where the watch is behind, of our own write too
             raise RequestFailed(response.problem, response.status)
-        self._written[obj.name] = obj.version, status
         ready = conditions[0]
         level = logging.WARNING if ready.status == "False" else logging.INFO
         told = f"{ready.type} is {ready.status} ({ready.reason}): {ready.message}"

@@ -49,9 +49,9 @@ class Result(StrEnum):
 class Publisher:
     """Publish the units of *queue*.
 
-    *lacks* returns what a unit lacks at this moment. Nothing is sent unless *may_write*.
-    *on_result* gets the result and the seconds since the unit was added. What is refused is left to
-    whoever adds it again.
+    *lacks* returns what a unit lacks at this moment, *written* gets it once that stands on the pod.
+    Nothing is sent unless *may_write*. *on_result* gets the result and the seconds since the unit
+    was added. What is refused is left to whoever adds it again.
     """
 
     def __init__(
@@ -60,12 +60,13 @@ class Publisher:
         queue: FairQueue,
         *,
         lacks: Callable[[Unit], Publication | None],
+        written: Callable[[Publication], None],
         may_write: Callable[[], bool],
         on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection, self._queue, self._monotonic = connection, queue, monotonic
-        self._lacks, self._may_write = lacks, may_write
+        self._lacks, self._written, self._may_write = lacks, written, may_write
         self._on_result = on_result
         self._complained: set[Unit] = set()
         self._threads = [
@@ -110,6 +111,8 @@ class Publisher:
             self._complained.discard(unit)
             return None
         result, failed = self._send(unit, wanted)
+        if result is Result.PUBLISHED:
+            self._written(wanted)
         if result in (Result.PUBLISHED, Result.GONE):
             self._complained.discard(unit)
         elif result is not Result.REFUSED:

@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from webhook.core.reconcile import Unit
 
@@ -30,7 +31,11 @@ LEAST_REST_SECONDS, MOST_REST_SECONDS = 0.25, 15.0
 """How long a namespace rests after a write that failed."""
 _STEP, _MOST_FAILURES = 2, 12
 """A failure counts twice, and a write that goes well takes one away."""
-_REMEMBERED = 1000
+
+
+_Jobs: TypeAlias = OrderedDict[str, OrderedDict[str, float]]
+_Namespaces: TypeAlias = OrderedDict[str, _Jobs]
+"""When each unit was added, by namespace, job and name; whose turn it is comes first."""
 
 
 @dataclass(slots=True)
@@ -58,9 +63,7 @@ class FairQueue:
     ) -> None:
         self._monotonic, self._uniform = monotonic, uniform
         self._changed = threading.Condition()
-        self._namespaces: OrderedDict[str, OrderedDict[str, OrderedDict[str, float]]] = (
-            OrderedDict()
-        )
+        self._namespaces: _Namespaces = OrderedDict()
         self._working: dict[Unit, float | None] = {}
         self._shares: dict[str, _Share] = {}
         self._not_before = 0.0
@@ -123,6 +126,8 @@ class FairQueue:
                 share.failures = max(0, share.failures - 1)
                 share.at_once = min(MOST_AT_ONCE, share.at_once + 1)
                 share.slow_until = now + 2 * seconds if seconds >= SLOW_SECONDS else 0.0
+            if not (share.under_way or share.failures or share.slow_until):
+                del self._shares[unit.namespace]
             again = self._working.pop(unit, None)
             if again is not None:
                 self._put(unit, again)
@@ -182,17 +187,6 @@ class FairQueue:
         else:
             del self._namespaces[namespace]
         unit = Unit(namespace, job, name)
-        self._begin(namespace)
+        self._shares.setdefault(namespace, _Share()).under_way += 1
         self._working[unit] = None
         return unit, since
-
-    def _begin(self, namespace: str) -> None:
-        """Count a request; forget namespaces that neither have one nor rest, if they are many."""
-        if namespace not in self._shares and len(self._shares) >= _REMEMBERED:
-            now = self._monotonic()
-            self._shares = {
-                name: share
-                for name, share in self._shares.items()
-                if share.under_way or share.rests_until > now
-            }
-        self._shares.setdefault(namespace, _Share()).under_way += 1

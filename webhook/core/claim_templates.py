@@ -1,7 +1,6 @@
 """Write the ResourceClaimTemplate of a profile's claim, and know one again: its name carries a digest of its content.
 
-So a changed profile makes another template, and pods keep the one that they name. The content is that of resource.k8s.io/v1 and
-v1beta2, which are the same in these fields. Source: k8s.io/api resource/v1 types.go.
+So a changed profile makes another template, and pods keep the one that they name. The content is that of resource.k8s.io/v1. Source: k8s.io/api resource/v1 types.go.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ PREFIX = "fabric-injector-"
 """Beginning of the templates' names. The ValidatingAdmissionPolicy fabric-injector-claim-templates names it too."""
 _POD_CLAIM = "fabric-"
 """Beginning of the names that the claims have in a pod."""
-CLAIMS_UNSERVED = (
-    "the cluster serves neither resource.k8s.io/v1 nor v1beta2 (Kubernetes 1.34 serves v1)"
-)
+CLAIMS_UNSERVED = "the cluster does not serve resource.k8s.io/v1, as Kubernetes 1.34 does"
 CLAIMS_OF_A_FILE = "the profile is one of a file, and the controller keeps ResourceClaimTemplates of FabricProfile objects alone"
 _DIGEST = 16
 _NAME = re.compile(rf"{PREFIX}[-a-z0-9]+-[0-9a-f]{{{_DIGEST}}}")

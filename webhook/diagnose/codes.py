@@ -187,7 +187,7 @@ class Code(Enum):
     DEVICE_CLASS_MISSING = ("claims", "A DeviceClass that a claim of a profile names does not exist.",
         "install the driver that brings it, or correct deviceClassName in the profile")
     CLAIMS_UNSERVED = ("claims", "No pod gets the claims of its profile, for the cluster can give none.",
-        "use a Kubernetes that serves resource.k8s.io/v1 or v1beta2, and profiles as FabricProfile objects")
+        "use a Kubernetes that serves resource.k8s.io/v1, and profiles as FabricProfile objects")
     CLAIM_TEMPLATES_KEPT = "claims", "The ResourceClaimTemplates of labelled namespaces are those of their profiles."
     CLAIM_TEMPLATE_FOREIGN = ("claims", "Somebody made a ResourceClaimTemplate with a name of ours and another content.",
         "delete it, and the controller makes it anew; see who may create resourceclaimtemplates there")

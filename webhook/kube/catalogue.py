@@ -166,7 +166,8 @@ CUSTOM_RESOURCE_DEFINITIONS = Resource(
 )
 
 CLAIMS = "/apis/resource.k8s.io"
-"""The group of claims (DRA). `ClaimsApi` says which version is served, `Resource.at` adds it."""
+"""The group of claims (DRA). `ClaimsApi` says whether the cluster serves v1 of it."""
+CLAIMS_V1 = f"{CLAIMS}/v1"
 _CEL: Shape = {"cel": {"expression": str}}
 DEVICE_CLASSES = Resource(
     "deviceclasses",

@@ -1,6 +1,6 @@
 """Know in which version the cluster serves resource.k8s.io, the API of claims (DRA).
 
-That is v1 since Kubernetes 1.34, v1beta2 in 1.33 where an admin has turned it on, neither before.
+That is v1 since Kubernetes 1.34. The betas before it are not used.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Resource
 
-VERSIONS = ("v1", "v1beta2")
-"""The best first: the fields that we read and write are the same in both."""
+VERSIONS = ("v1",)
 REFRESH_SECONDS = 300.0
 """How long an answer counts: an upgrade of the API server changes it, and a flag."""
 AGAIN_SECONDS = 30.0
@@ -36,7 +35,7 @@ class ClaimsApi:
         self._due = float("-inf")
 
     def version(self) -> str:
-        """Return ``v1`` or ``v1beta2``, empty where the cluster serves neither.
+        """Return ``v1``, empty where the cluster does not serve it.
 
         Raises RequestFailed where that is not known: with 403 if refused, 0 if not answered.
         """

@@ -65,7 +65,7 @@ def test_a_pod_without_an_address_is_told_where_it_is_and_what_lacks() -> None:
 def test_a_systems_pods_are_found_by_a_label_that_all_of_a_job_carry(name: str) -> None:
     found = pods.load(name)
     key, _, value = sibling_selector(found).partition("=")
-    if not key:  # a StatefulSet whose template carries no label of those: all pods of the namespace are asked for
+    if not key:  # a StatefulSet without such labels: all pods of the namespace are asked for
         assert isinstance(recognise(found), TrainingPod)
         return
     assert found["metadata"]["labels"][key] == value

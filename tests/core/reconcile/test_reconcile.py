@@ -2,22 +2,27 @@
 
 import json
 import random
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from tests.pods import member_pod
+from tests.tables import cases, table
 from webhook.core import names
 from webhook.core.reconcile import Fate, Jobs, Member, Publication, Unit, read_member
 from webhook.core.reconcile.complaint import about_status
 from webhook.core.reconcile.jobs import newest_master
 from webhook.core.reconcile.member import MOST_ENTRIES
 
-STATUS = "default/rdma-net@net1/any"
+LONG = "9" * 200_000
+MASTER_NAME = "m.svc.ml"
+DEVICES = "nccl-ib-hca,ucx-net-devices"
 
 
 class Cluster:
-    """Pods as they stand, the watch's view of them, and a count of writes."""
+    """Pods as they stand, the watch's view of them, and the writes."""
 
     def __init__(self) -> None:
         self.jobs = Jobs()
@@ -41,187 +46,157 @@ class Cluster:
                 self.writes.append(lacking)
                 written.append(lacking.name)
                 self.pods[lacking.name]["metadata"]["annotations"].update(lacking.annotations)
+                self.jobs.written(lacking)
                 if shown:
                     assert self.show(self.pods[lacking.name]) == []
         return written
 
+    def see(self, *seen: Any) -> list[str]:
+        """Show pods, carry out what that leads to, and return the pods written to."""
+        return [name for pod in seen for name in self.carry_out(self.show(pod))]
+
     def told(self, name: str) -> tuple[str | None, ...]:
         found = self.pods[name]["metadata"]["annotations"]
-        return tuple(
-            found.get(key) for key in (names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR)
-        )
+        keys = names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR
+        return tuple(found.get(key) for key in keys)
 
 
-def test_a_job_is_told_once_rank_zero_has_an_address() -> None:
+def member(pod: dict[str, Any]) -> Member:
+    found = read_member(pod)
+    assert found is not None
+    return found
+
+
+_TOKEN = re.compile(
+    r"(?P<gone>-?)(?P<name>\w+)(/(?P<job>[\w-]+))?(#(?P<uid>\w+))?(@(?P<second>\d))?"
+    r"(=(?P<address>[^→]+))?(→(?P<written>.+))?"
+)
+
+
+@pytest.mark.parametrize(
+    ("steps", "address"),
+    cases("""
+rank 0 has its address late   | w1=10.0.0.2 m m=10.0.0.1→m,w1 w2→w2                   | 10.0.0.1
+rank 0 is there first         | m=10.0.0.1→m w1→w1                                    | 10.0.0.1
+IPv6                          | w1 m=fd00::1→m,w1                                     | fd00::1
+rank 0 is deleted, comes again| w1 m=10.0.0.1→m,w1 -m m#2 m#2=10.0.0.9→m,w1           | 10.0.0.9
+rank 0 is another at once     | w1 m=10.0.0.1→m,w1 m#2 m#2=10.0.0.9→m,w1              | 10.0.0.9
+replaced and never emptied    | w1 m=10.0.0.1→m,w1 -m m#2                             | 10.0.0.1
+rank 0 in another sandbox     | w1 m=10.0.0.1→m,w1 m=10.0.0.8→m,w1                    | 10.0.0.8
+the newest rank 0 counts      | w1 m2@9 m1=10.0.0.1→m1 m2@9=10.0.0.2→m2,m1,w1         | 10.0.0.2
+the newest without an address | w1 m1=10.0.0.1→m1,w1 m2@9 w2                          | 10.0.0.1
+a namesake                    | w1 m=10.0.0.1→m,w1 w1#2→w1                            | 10.0.0.1
+another job                   | w1 m=10.0.0.1→m,w1 w2/j-2                             | 10.0.0.1
+a pod changes its job         | m=10.0.0.1→m m2/j-2=10.0.0.2→m2 w1→w1 w1/j-2→w1       | 10.0.0.2
+"""),
+)
+def test_all_members_are_told_the_address_of_rank_zero(steps: str, address: str) -> None:
+    """Each step shows NAME/JOB#UID@SECOND=ADDRESS, or hides -NAME, and →names who is written to."""
     cluster = Cluster()
-    assert cluster.show(member_pod("w1", address="10.0.0.2")) == []
-    assert cluster.show(member_pod("m", "master")) == []
-    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
-    assert cluster.carry_out(units) == ["m", "w1"], "rank 0 first"
-    assert cluster.told("m") == ("10.0.0.1", "10.0.0.1", "10.0.0.1")
-    assert cluster.told("w1") == ("10.0.0.1", "10.0.0.1", None)
-    assert cluster.carry_out(cluster.show(member_pod("w2"))) == ["w2"]
+    for step in steps.split():
+        match = _TOKEN.fullmatch(step)
+        assert match is not None
+        name, former = match["name"], cluster.pods.get(match["name"])
+        if match["gone"]:
+            assert cluster.hide(name) == []
+            continue
+        uid = f"{name}-{match['uid']}"
+        same = former is not None and former["metadata"]["uid"] == uid
+        pod = member_pod(
+            name,
+            "master" if name.startswith("m") else "worker",
+            match["job"] or "j-1",
+            uid=uid,
+            address=match["address"] or "",
+            creationTimestamp=f"2026-01-01T00:00:0{match['second'] or 0}Z",
+        )
+        before = former["metadata"]["annotations"] if same and former is not None else {}
+        pod["metadata"]["annotations"] = before | pod["metadata"]["annotations"]
+        assert cluster.see(pod) == (match["written"].split(",") if match["written"] else []), step
+    host = f"[{address}]" if ":" in address else address
+    assert cluster.told("w1") == (address, host, None)
     assert cluster.jobs.units() == []
 
 
-def test_what_another_hand_undid_is_written_again_at_once() -> None:
-    cluster = Cluster()
-    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
-    for undone in ({}, {names.MASTER_ADDR: "10.66.6.6"}):
-        assert cluster.carry_out(cluster.show(member_pod("w1", annotations=undone))) == ["w1"]
-        assert cluster.told("w1") == ("10.0.0.1", "10.0.0.1", None)
-
-
-@pytest.mark.parametrize("deleted_first", [True, False])
-def test_a_restarted_rank_zero_with_another_address_reaches_all(deleted_first: bool) -> None:
+def test_what_was_written_is_not_written_again_before_the_watch_shows_it() -> None:
     cluster = Cluster()
     cluster.show(member_pod("w1"))
-    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
-    if deleted_first:
-        assert cluster.hide("m") == []
-    assert cluster.show(member_pod("m", "master", uid="again")) == []
-    assert cluster.told("w1")[0] == "10.0.0.1", "published values are replaced, never emptied"
-    units = cluster.show(member_pod("m", "master", uid="again", address="10.0.0.9"))
-    assert cluster.carry_out(units) == ["m", "w1"]
-    assert cluster.told("w1")[0] == "10.0.0.9"
+    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
+    assert cluster.carry_out(units, shown=False) == ["m", "w1"]
+    assert cluster.jobs.units() == []
+    assert [unit.name for unit in cluster.show(member_pod("w1"))] == ["w1"], "the watch counts"
 
 
-def test_the_same_rank_zero_in_a_rebuilt_sandbox() -> None:
+def test_a_pod_that_changed_while_it_was_written_is_as_the_watch_shows_it() -> None:
+    """The watch is at times faster than the answer to the write."""
     cluster = Cluster()
-    cluster.show(member_pod("w1"))
-    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
-    again = member_pod("m", "master", address="10.0.0.8")
-    again["metadata"]["annotations"] |= dict(cluster.writes[0].annotations)
-    assert cluster.carry_out(cluster.show(again)) == ["m", "w1"]
-    assert cluster.told("m") == ("10.0.0.8", "10.0.0.8", "10.0.0.8")
+    [unit] = cluster.show(member_pod("m", "master", address="10.0.0.1"))
+    done = cluster.jobs.publication(unit)
+    assert done is not None
+    for uid in ("uid-m", "again"):
+        cluster.show(member_pod("m", "master", uid=uid, address="10.0.0.1"))
+        cluster.jobs.written(done)
+        assert cluster.jobs.units() == [unit]
 
 
-def test_of_two_live_ranks_zero_the_newest_counts_even_without_an_address() -> None:
+@table("undone", {"removed": {}, "forged": {names.MASTER_ADDR: "10.66.6.6"}})
+def test_what_another_hand_undid_is_written_again_at_once(undone: Mapping[str, str]) -> None:
     cluster = Cluster()
-    cluster.show(member_pod("w1"))
-    old = member_pod("m-old", "master", address="10.0.0.1")
-    new = member_pod("m-new", "master", creationTimestamp="2026-01-01T00:00:01Z")
-    assert cluster.show(new) == []
-    assert [unit.name for unit in cluster.show(old)] == ["m-old"], "its own local address only"
-    lacking = cluster.jobs.publication(Unit("ml", "j-1", "m-old"))
-    assert lacking is not None
-    assert dict(lacking.annotations) == {names.LOCAL_ADDR: "10.0.0.1"}
-    new["metadata"]["annotations"] |= member_pod("x", address="10.0.0.2")["metadata"]["annotations"]
-    cluster.carry_out(cluster.show(new))
-    assert cluster.told("w1")[0] == "10.0.0.2"
+    cluster.see(member_pod("m", "master", address="10.0.0.1"), member_pod("w1"))
+    assert cluster.see(member_pod("w1", annotations=undone)) == ["w1"]
+    assert cluster.told("w1") == ("10.0.0.1", "10.0.0.1", None)
 
 
 def test_creation_in_one_second_is_decided_by_uid() -> None:
-    members = [
-        read_member(member_pod("a", "master", uid="2")),
-        read_member(member_pod("b", "master", uid="1")),
-    ]
-    master = newest_master(member for member in members if member)
+    master = newest_master(member(member_pod(uid, "master", uid=uid)) for uid in "213")
     assert master is not None
-    assert master.uid == "2"
+    assert master.uid == "3"
 
 
 def test_terminating_pods_neither_tell_nor_are_told() -> None:
+    cluster, ending = Cluster(), "2026-01-01T00:00:09Z"
+    cluster.show(member_pod("w1", deletionTimestamp=ending))
+    master = member_pod("m", "master", address="10.0.0.1", deletionTimestamp=ending)
+    assert cluster.show(master) == []
+    assert cluster.jobs.members() == []
+
+
+def test_namespaces_never_meet() -> None:
     cluster = Cluster()
-    cluster.show(member_pod("w1", deletionTimestamp="2026-01-01T00:00:09Z"))
-    assert (
-        cluster.show(
-            member_pod("m", "master", address="10.0.0.1", deletionTimestamp="2026-01-01T00:00:09Z")
-        )
-        == []
-    )
-    assert list(cluster.jobs.members()) == []
-
-
-def test_jobs_and_namespaces_never_meet() -> None:
-    cluster = Cluster()
-    cluster.show(member_pod("w1", job="j-2"))
-    other = read_member(member_pod("w2"))
-    assert other is not None
-    cluster.jobs.update(("evil", "w2"), other._replace(namespace="evil"))
-    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
-    assert [unit.name for unit in units] == ["m"]
-
-
-def test_a_pod_that_changes_its_job_is_told_the_other_address() -> None:
-    cluster = Cluster()
-    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
-    cluster.carry_out(cluster.show(member_pod("m2", "master", address="10.0.0.2", job="j-2")))
-    cluster.carry_out(cluster.show(member_pod("w1")))
-    moved = member_pod(
-        "w1", job="j-2", annotations=dict(cluster.pods["w1"]["metadata"]["annotations"])
-    )
-    assert cluster.carry_out(cluster.show(moved)) == ["w1"]
-    assert cluster.told("w1")[0] == "10.0.0.2"
+    other = member(member_pod("w2"))._replace(namespace="evil")
+    cluster.jobs.update(("evil", "w2"), other)
+    assert cluster.see(member_pod("m", "master", address="10.0.0.1")) == ["m"]
 
 
 @pytest.mark.parametrize("role", ["master", "worker"])
 @pytest.mark.parametrize("waits_for", ["", "master-addr", "local-addr", "master-addr,local-addr"])
-@pytest.mark.parametrize(
-    ("name", "address"), [("w1", "10.0.0.2"), ("w1", "fd00::2"), ("0w", "10.0.0.2")]
-)
+@pytest.mark.parametrize("name", ["w1", "0w"])
 def test_a_pod_gets_its_own_address_where_it_says_that_it_waits_for_it(
-    role: str, waits_for: str, name: str, address: str
+    role: str, waits_for: str, name: str
 ) -> None:
     cluster = Cluster()
-    cluster.show(
-        member_pod(name, role=role, address=address, annotations={names.WAITS_FOR: waits_for})
-    )
-    cluster.carry_out(cluster.show(member_pod("m", role="master", address="10.0.0.1", uid="zz")))
+    waiting = {names.WAITS_FOR: waits_for}
+    cluster.show(member_pod(name, role=role, address="fd00::2", annotations=waiting))
+    cluster.see(member_pod("m", role="master", address="10.0.0.1", uid="zz"))
     cluster.carry_out(cluster.jobs.units())
-    assert cluster.told(name) == (
-        "10.0.0.1",
-        "10.0.0.1",
-        address if "local-addr" in waits_for else None,
-    )
-    assert not any(member.waits for member in cluster.jobs.members() if member.name == name)
-
-
-@pytest.mark.parametrize(("master", "host"), [("10.0.0.1", "10.0.0.1"), ("fd00::1", "[fd00::1]")])
-def test_rank_zeros_host_is_its_address_in_brackets_where_it_has_colons(
-    master: str, host: str
-) -> None:
-    cluster = Cluster()
-    cluster.show(member_pod("w1"))
-    cluster.carry_out(cluster.show(member_pod("m", "master", address=master)))
-    assert cluster.told("w1") == (master, host, None)
-
-
-def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
-    cluster = Cluster()
-    cluster.show(member_pod("w1"))
-    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")), shown=False)
-    again = cluster.show(member_pod("w1", uid="again"))
-    assert [unit.name for unit in again] == ["w1"]
-    lacking = cluster.jobs.publication(again[0])
-    assert lacking is not None
-    assert lacking.uid == "again"
+    own = "fd00::2" if "local-addr" in waits_for else None
+    assert cluster.told(name) == ("10.0.0.1", "10.0.0.1", own)
+    assert not any(one.waits for one in cluster.jobs.members() if one.name == name)
 
 
 def test_suspects_are_members_that_lack_an_address_each_with_its_rank_zero_and_its_name() -> None:
-    cluster = Cluster()
+    cluster, done = Cluster(), {names.WAITS_FOR: ""}
     cluster.show(member_pod("w1", annotations={names.MASTER_NAME: "m.svc"}))
     cluster.show(member_pod("w2"))
     cluster.show(member_pod("w3", job="j-2", address="10.0.0.3"))
-    cluster.show(member_pod("w4", address="10.0.0.4", annotations={names.WAITS_FOR: ""}))
-    cluster.show(member_pod("w5", job="j-3", address="10.0.0.5", annotations={names.WAITS_FOR: ""}))
+    cluster.show(member_pod("w4", address="10.0.0.4", annotations=done))
+    cluster.show(member_pod("w5", job="j-3", address="10.0.0.5", annotations=done))
     cluster.show(member_pod("m", "master"))
     found = {
-        one.member.name: (one.rank_zero and one.rank_zero.name, one.name)
-        for one in cluster.jobs.suspects()
+        suspect.member.name: (suspect.rank_zero and suspect.rank_zero.name, suspect.name)
+        for suspect in cluster.jobs.suspects()
     }
-    assert found == {
-        "w1": ("m", "m.svc"),
-        "w2": ("m", "m.svc"),
-        "m": ("m", "m.svc"),
-        "w3": (None, ""),
-    }
-
-
-def test_labels_without_the_webhooks_annotation_publish_nothing() -> None:
-    cluster = Cluster()
-    forged = member_pod("m", "master", address="10.0.0.1", network="")
-    assert cluster.show(forged) == []
+    assert found == {**dict.fromkeys(("w1", "w2", "m"), ("m", "m.svc")), "w3": (None, "")}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -235,20 +210,17 @@ def test_whatever_happens_in_whatever_order_all_ends_well(seed: int) -> None:
         name = f"w{chance.randrange(6)}"
         if action < 0.3:
             address = chance.choice(["", "10.0.1.1"])
-            pending += cluster.show(
-                cluster.pods.get(name) or member_pod(name, uid=f"{name}-{step}", address=address)
-            )
+            fresh = member_pod(name, uid=f"{name}-{step}", address=address)
+            pending += cluster.show(cluster.pods.get(name) or fresh)
         elif action < 0.4 and name in cluster.pods:
             cluster.hide(name)
         elif action < 0.5:
             masters += 1
             address = f"10.0.0.{masters % 250 + 1}"
             stamp = f"2026-01-01T{masters // 60:02d}:{masters % 60:02d}:00Z"
-            pending += cluster.show(
-                member_pod(
-                    "m", "master", uid=f"m{masters}", address=address, creationTimestamp=stamp
-                )
-            )
+            pod = member_pod("m", "master", address=address, creationTimestamp=stamp)
+            pod["metadata"]["uid"] = f"m{masters}"
+            pending += cluster.show(pod)
         elif action < 0.55 and "m" in cluster.pods:
             cluster.hide("m")
         elif pending:
@@ -259,42 +231,39 @@ def test_whatever_happens_in_whatever_order_all_ends_well(seed: int) -> None:
     if "m" not in cluster.pods:
         pending += cluster.show(member_pod("m", "master", uid="last", address="10.0.0.254"))
     cluster.carry_out(pending)
-    for each in list(cluster.pods.values()):
-        cluster.carry_out(cluster.show(each))
-    told = cluster.told("m")[0]
-    assert (
-        told
-        == json.loads(cluster.pods["m"]["metadata"]["annotations"][names.NETWORK_STATUS])[0]["ips"][
-            0
-        ]
-    )
-    assert {cluster.told(name)[0] for name in cluster.pods} == {told}
+    cluster.see(*cluster.pods.values())
+    status = json.loads(cluster.pods["m"]["metadata"]["annotations"][names.NETWORK_STATUS])
+    assert {cluster.told(name)[0] for name in cluster.pods} == set(status[0]["ips"])
     assert cluster.jobs.units() == []
+    pairs = zip(cluster.writes, cluster.writes[1:], strict=False)
+    assert not any(one[:4] == two[:4] for one, two in pairs), "nothing is written twice"
 
 
-def test_waits() -> None:
-    member = read_member(member_pod("m", "master"))
-    assert isinstance(member, Member)
-    assert member.waits
-    done = read_member(
-        member_pod(
-            "m", "master", annotations={names.MASTER_ADDR: "10.0.0.1", names.LOCAL_ADDR: "10.0.0.1"}
-        )
-    )
-    assert done is not None
-    assert not done.waits
+UNMARKED = member_pod("w", "master", address="10.0.0.1")
+del UNMARKED["metadata"]["annotations"][names.WAITS_FOR]
+DONE = {names.MASTER_ADDR: "10.0.0.1", names.LOCAL_ADDR: "10.0.0.1"}
 
 
-def test_a_pod_that_somebody_else_gave_the_label_waits_for_nothing() -> None:
-    without = member_pod("w")
-    del without["metadata"]["annotations"][names.WAITS_FOR]
-    for pod in (member_pod("w", network=""), without):
-        member = read_member(pod)
-        assert isinstance(member, Member)
-        assert not member.waits
+@table(
+    "pod, waits",
+    {
+        "waiting": (member_pod("m", "master"), True),
+        "told": (member_pod("m", "master", annotations=DONE), False),
+        "labelled by another, no network": (member_pod("m", "master", network=""), False),
+        "labelled by another, no wait step": (UNMARKED, False),
+    },
+)
+def test_waits(pod: dict[str, Any], waits: bool) -> None:
+    assert member(pod).waits is waits
 
 
-MASTER_NAME = "m.svc.ml"
+def test_labels_without_the_webhooks_annotation_publish_nothing() -> None:
+    assert Cluster().show(member_pod("m", "master", address="10.0.0.1", network="")) == []
+
+
+def named(name: str, address: str = "") -> dict[str, Any]:
+    """Give a worker that was told rank 0's name."""
+    return member_pod(name, address=address, annotations={names.MASTER_NAME: MASTER_NAME})
 
 
 def settle(cluster: Cluster, fate: Fate, *pods: str) -> list[str]:
@@ -311,34 +280,28 @@ def cause(cluster: Cluster, name: str) -> str | None:
 
 def test_the_name_stands_in_for_the_address_until_rank_zero_has_one() -> None:
     cluster = Cluster()
-    cluster.show(member_pod("w1", annotations={names.MASTER_NAME: MASTER_NAME}))
-    cluster.show(member_pod("w2"))
-    cluster.show(member_pod("w3"))
+    cluster.see(named("w1"), member_pod("w2"), member_pod("w3"))
     assert settle(cluster, Fate(by_name=True), "w1", "w2") == ["w1", "w2"]
-    assert [cluster.told(name)[:2] for name in ("w1", "w2", "w3")] == [
-        (MASTER_NAME, MASTER_NAME)
-    ] * 2 + [(None, None)]
-    assert not any(one.waits for one in cluster.jobs.members() if one.name != "w3")
-    assert cluster.carry_out(cluster.show(member_pod("m", "master"))) == []
+    told = [cluster.told(name)[:2] for name in ("w1", "w2", "w3")]
+    assert told == [(MASTER_NAME, MASTER_NAME)] * 2 + [(None, None)]
+    assert [one.name for one in cluster.jobs.members() if one.waits] == ["w3"]
+    assert cluster.see(member_pod("m", "master")) == []
     assert cluster.told("w1")[0] == MASTER_NAME, "replaced, never emptied"
-    written = cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
+    written = cluster.see(member_pod("m", "master", address="10.0.0.1"))
     assert sorted(written) == ["m", "w1", "w2", "w3"]
     assert cluster.told("w1")[:2] == ("10.0.0.1", "10.0.0.1")
 
 
 def test_what_was_decided_about_the_only_pod_of_a_job_holds_while_it_changes() -> None:
     cluster = Cluster()
-    cluster.show(member_pod("w1", annotations={names.MASTER_NAME: MASTER_NAME}))
+    cluster.show(named("w1"))
     [unit] = cluster.jobs.settle(("ml", "j-1"), None, {"uid-w1": Fate(by_name=True)})
-    assert cluster.show(
-        member_pod("w1", address="10.0.0.2", annotations={names.MASTER_NAME: MASTER_NAME})
-    ) == [unit]
+    assert cluster.show(named("w1", "10.0.0.2")) == [unit]
 
 
 def test_an_address_that_is_published_is_not_replaced_by_a_name() -> None:
     cluster = Cluster()
-    cluster.show(member_pod("w1", annotations={names.MASTER_NAME: MASTER_NAME}))
-    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1")))
+    cluster.see(named("w1"), member_pod("m", "master", address="10.0.0.1"))
     cluster.hide("m")
     assert settle(cluster, Fate(by_name=True), "w1") == []
     assert cluster.told("w1")[0] == "10.0.0.1"
@@ -346,10 +309,8 @@ def test_an_address_that_is_published_is_not_replaced_by_a_name() -> None:
 
 def test_what_was_decided_about_a_rank_zero_that_is_no_longer_there_is_not_written() -> None:
     cluster = Cluster()
-    cluster.show(member_pod("w1", annotations={names.MASTER_NAME: MASTER_NAME}))
-    cluster.show(member_pod("m", "master"))
+    cluster.see(named("w1"), member_pod("m", "master"))
     former = cluster.jobs.suspects()[0].rank_zero
-    assert former is not None
     fates = {"uid-w1": Fate(by_name=True)}
     assert cluster.jobs.settle(("ml", "j-1"), None, fates) == [], "decided before rank 0 was there"
     cluster.show(member_pod("m", "master", uid="again"))
@@ -357,22 +318,15 @@ def test_what_was_decided_about_a_rank_zero_that_is_no_longer_there_is_not_writt
     assert cluster.jobs.settle(("ml", "j-9"), None, fates) == []
 
 
-def test_a_cause_is_written_once_and_emptied_when_rank_zero_is_created_anew() -> None:
+def test_a_cause_is_written_once_and_emptied_when_rank_zero_is_created_again() -> None:
     cluster = Cluster()
-    cluster.show(member_pod("w1"))
-    cluster.show(member_pod("w2"))
+    cluster.see(member_pod("w1"), member_pod("w2"))
     assert settle(cluster, Fate("left alone"), "w1", "w2") == ["w1", "w2"]
     assert settle(cluster, Fate("left alone"), "w1", "w2") == []
     assert cause(cluster, "w1") == "left alone"
-    assert cluster.carry_out(cluster.show(member_pod("m", "master"))) == ["w1", "w2"], (
-        "a new one may be fine"
-    )
+    assert cluster.see(member_pod("m", "master")) == ["w1", "w2"], "a new one may be fine"
     assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", None)
-    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == [
-        "m",
-        "w1",
-        "w2",
-    ]
+    assert cluster.see(member_pod("m", "master", address="10.0.0.1")) == ["m", "w1", "w2"]
     assert cluster.jobs.units() == []
 
 
@@ -383,10 +337,7 @@ def test_a_cause_is_emptied_once_it_no_longer_holds_or_the_address_is_there() ->
     assert settle(cluster, Fate(), "w1") == ["w1"]
     assert cause(cluster, "w1") == ""
     settle(cluster, Fate("left alone"), "w1")
-    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == [
-        "m",
-        "w1",
-    ]
+    assert cluster.see(member_pod("m", "master", address="10.0.0.1")) == ["m", "w1"]
     assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", "10.0.0.1")
 
 
@@ -394,220 +345,143 @@ def test_a_new_leader_leaves_a_cause_in_place_until_it_has_decided() -> None:
     cluster = Cluster()
     assert cluster.show(member_pod("w1", annotations={names.WAIT_ENDS: "left alone"})) == []
     assert cluster.jobs.units() == []
-    assert settle(cluster, Fate(by_name=True), "w1") == ["w1"], (
-        "its name is not known, but the cause is gone"
-    )
+    assert settle(cluster, Fate(by_name=True), "w1") == ["w1"], "its name is not known"
     assert (cause(cluster, "w1"), cluster.told("w1")[0]) == ("", None)
 
 
-LONG = "9" * 200_000
-
-
-@pytest.mark.parametrize(
-    "key", [names.MASTER_ADDR, names.MASTER_HOST, names.LOCAL_ADDR, names.WAIT_ENDS]
-)
+@table("key", {key: key for key in (*DONE, names.MASTER_HOST, names.WAIT_ENDS)})
 def test_what_no_address_can_be_is_not_kept_and_is_put_right(key: str) -> None:
     cluster = Cluster()
     pod = member_pod("m", "master", address="10.0.0.1", annotations={key: LONG})
-    member = read_member(pod)
-    assert member is not None
-    assert len(repr(member)) < 1000
-    cluster.carry_out(cluster.show(pod))
-    assert cluster.told("m") == ("10.0.0.1", "10.0.0.1", "10.0.0.1")
-    assert cluster.pods["m"]["metadata"]["annotations"].get(names.WAIT_ENDS, "") == ""
+    assert len(repr(member(pod))) < 1000
+    cluster.see(pod)
+    assert cluster.told("m") == ("10.0.0.1",) * 3
+    assert not cause(cluster, "m")
 
 
-@pytest.mark.parametrize(
+def status(interface: str, ips: list[Any]) -> dict[str, str]:
+    entry = {"name": "default/rdma-net", "interface": interface, "ips": ips}
+    return {names.NETWORK_STATUS: json.dumps([entry])}
+
+
+@table(
     "annotations",
-    [
-        {names.RENDEZVOUS_NETWORK: f"default/{LONG}@net1/any"},
-        {names.MASTER_NAME: LONG},
-        {names.WAITS_FOR: f"{LONG},local-addr"},
-        {names.UNREACHABLE: LONG},
-        {
-            names.NETWORK_STATUS: json.dumps(
-                [{"name": "default/rdma-net", "interface": LONG, "ips": ["10.0.0.1"]}]
-            )
-        },
-        {
-            names.NETWORK_STATUS: json.dumps(
-                [{"name": "default/rdma-net", "interface": "n" * 60_000, "ips": ["10.0.0.1"]}]
-            )
-        },
-        {
-            names.NETWORK_STATUS: json.dumps(
-                [{"name": "default/rdma-net", "interface": "net1", "ips": ["x" * 64] * 900}]
-            )
-        },
-        {
-            names.NETWORK_STATUS: json.dumps(
-                [{"name": "default/rdma-net", "interface": "net1", "ips": [[1]] * 9000}]
-            )
-        },
-    ],
+    {
+        "network": {names.RENDEZVOUS_NETWORK: f"default/{LONG}@net1/any"},
+        "name": {names.MASTER_NAME: LONG},
+        "waits for": {names.WAITS_FOR: f"{LONG},local-addr"},
+        "unreachable": {names.UNREACHABLE: LONG},
+        "interface": status(LONG, ["10.0.0.1"]),
+        "shorter interface": status("n" * 60_000, ["10.0.0.1"]),
+        "addresses": status("net1", ["x" * 64] * 900),
+        "no addresses": status("net1", [[1]] * 9000),
+    },
 )
 def test_little_is_kept_of_a_pod_whatever_is_written_on_it(annotations: dict[str, str]) -> None:
-    member = read_member(member_pod("w", annotations=annotations))
-    assert member is not None
-    assert len(repr(member)) < 2000
+    assert len(repr(member(member_pod("w", annotations=annotations)))) < 2000
 
 
 def test_a_network_status_of_thousands_of_faulty_addresses_costs_no_more_than_one_of_few() -> None:
     def problem(count: int) -> str:
-        entry = {
-            "name": "default/rdma-net",
-            "interface": "net1",
-            "ips": [f"bad-{number}" for number in range(count)],
-        }
-        found = read_member(
-            member_pod("w", annotations={names.NETWORK_STATUS: json.dumps([entry])})
-        )
-        assert found is not None
-        return found.secondary.problem
+        told = status("net1", [f"bad-{number}" for number in range(count)])
+        return member(member_pod("w", annotations=told)).secondary.problem
 
     assert problem(4000) == problem(32)
     assert problem(2) != problem(32)
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {"annotations": {f"k{number}": "" for number in range(MOST_ENTRIES + 1)}},
-        {"labels": {names.JOB: "j-1", **{f"k{number}": "" for number in range(MOST_ENTRIES)}}},
-        {"finalizers": [f"example.com/{number}" for number in range(MOST_ENTRIES + 1)]},
-        {"ownerReferences": [{"uid": str(number)} for number in range(MOST_ENTRIES + 1)]},
-    ],
-    ids=lambda metadata: next(iter(metadata)),
-)
+def excess(number: int) -> dict[str, dict[str, Any]]:
+    """Give metadata with so many entries of each sort."""
+    keys = [f"k{each}" for each in range(number)]
+    return {
+        "annotations": {"annotations": dict.fromkeys(keys, "")},
+        "labels": {"labels": {names.JOB: "j-1", **dict.fromkeys(keys[1:], "")}},
+        "finalizers": {"finalizers": [f"example.com/{key}" for key in keys]},
+        "owners": {"ownerReferences": [{"uid": key} for key in keys]},
+    }
+
+
+@table("metadata", excess(MOST_ENTRIES + 1))
 def test_a_pod_of_thousands_of_entries_is_not_written_to_and_its_owner_is_told(
     metadata: dict[str, Any],
 ) -> None:
     cluster = Cluster()
     pod = member_pod("w")
+    own = pod["metadata"]["annotations"]
     pod["metadata"] |= metadata
-    pod["metadata"]["annotations"] |= member_pod("w")["metadata"]["annotations"]
-    cluster.show(member_pod("w2"))
-    cluster.show(pod)
-    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
-    assert sorted(cluster.carry_out(units)) == ["m", "w2"]
+    pod["metadata"]["annotations"] = own | pod["metadata"]["annotations"]
+    cluster.see(member_pod("w2"), pod)
+    written = cluster.see(member_pod("m", "master", address="10.0.0.1"))
+    assert sorted(written) == ["m", "w2"]
     assert cluster.jobs.units() == []
-    [member] = [suspect.member for suspect in cluster.jobs.suspects() if suspect.member.name == "w"]
-    complaint = about_status(member)
-    assert complaint is not None
-    assert complaint == (
-        "ExcessiveMetadata",
-        "the pod has more than 1000 annotations, labels, finalizers or owners, so that no address is published on it and its wait "
-        "ends in vain: remove what it does not need, then restart the job",
-    )
+    told = about_status(member(pod))
+    assert told is not None
+    assert told.reason == "ExcessiveMetadata"
+    assert "more than 1000 annotations, labels, finalizers or owners" in told.message
 
 
 def test_a_pod_of_as_many_entries_as_are_written_to_is_told() -> None:
     cluster = Cluster()
-    finalizers = [f"example.com/{number}" for number in range(MOST_ENTRIES)]
-    cluster.show(member_pod("w", finalizers=finalizers))
-    assert cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))) == [
-        "m",
-        "w",
-    ]
+    cluster.show(member_pod("w", **excess(MOST_ENTRIES)["finalizers"]))
+    assert cluster.see(member_pod("m", "master", address="10.0.0.1")) == ["m", "w"]
 
 
 def with_devices(
-    name: str, role: str, address: str, *devices: str | None, waits: str = "", **marks: str
+    name: str, waits: str, *devices: str | None, role: str = "worker", **marks: str
 ) -> dict[str, Any]:
-    """Return a member whose network-status names one RDMA device for each interface, None for an interface without."""
+    """Return a member with one RDMA device for each interface, None for one without."""
     pod = member_pod(name, role, annotations={names.WAITS_FOR: waits, **marks})
     entries: list[dict[str, Any]] = []
     for number, device in enumerate(devices, 1):
-        entry: dict[str, Any] = {
-            "name": "default/rdma-net",
-            "interface": f"net{number}",
-            "ips": [address],
-        }
-        if device is not None:
-            entry["device-info"] = {
-                "type": "pci",
-                "pci": {"pci-address": "0000:03:00.3", "rdma-device": device},
-            }
-        entries.append(entry)
+        pci = {"pci-address": "0000:03:00.3", "rdma-device": device}
+        info = {"device-info": {"type": "pci", "pci": pci}} if device is not None else {}
+        named = {"name": "default/rdma-net", "interface": f"net{number}", "ips": ["10.0.0.1"]}
+        entries.append(named | info)
     if entries:
         pod["metadata"]["annotations"][names.NETWORK_STATUS] = json.dumps(entries)
     return pod
 
 
-DEVICES = "nccl-ib-hca,ucx-net-devices"
+TOLD = {names.NCCL_IB_HCA: "=mlx5_4,mlx5_7", names.UCX_NET_DEVICES: "mlx5_4:1,mlx5_7:1"}
+NO_DEVICE = {names.NCCL_IB_HCA: "=", names.UCX_NET_DEVICES: "all"}
+ADDRESS = {names.MASTER_ADDR: "10.0.0.1", names.MASTER_HOST: "10.0.0.1"}
+FORGED = {"nccl-ib-hca": {names.NCCL_IB_HCA: "=mlx5_0"}, "long": {names.NCCL_IB_HCA: LONG}}
+UNREADABLE = member_pod(
+    "w", annotations={names.WAITS_FOR: DEVICES, names.NETWORK_STATUS: "[" * 70_000}
+)
 
 
-def test_rank_zero_is_told_its_address_and_its_devices_in_one_write() -> None:
-    cluster = Cluster()
-    cluster.carry_out(
-        cluster.show(
-            with_devices(
-                "m", "master", "10.0.0.1", "mlx5_4", "mlx5_7", waits=f"master-addr,{DEVICES}"
+@table(
+    "pod, written",
+    {
+        "rank 0, in one write": (
+            with_devices("m", f"master-addr,{DEVICES}", "mlx5_4", "mlx5_7", role="master"),
+            ADDRESS | TOLD,
+        ),
+        "a member without rank 0": (with_devices("w", DEVICES, "mlx5_4", "mlx5_7"), TOLD),
+        "one of both": (
+            with_devices("w", "ucx-net-devices", "mlx5_4"),
+            {names.UCX_NET_DEVICES: "mlx5_4:1"},
+        ),
+        "no network-status yet": (with_devices("w", DEVICES), None),
+        "no device": (with_devices("w", DEVICES, None), NO_DEVICE),
+        "no name": (with_devices("w", DEVICES, "a b"), NO_DEVICE),
+        "one that is no name": (with_devices("w", DEVICES, "mlx5_4", "$(id)"), NO_DEVICE),
+        "unreadable": (UNREADABLE, NO_DEVICE),
+        "not asked for": (with_devices("m", "master-addr", "mlx5_4", role="master"), ADDRESS),
+        **{
+            f"forged, {key}": (
+                with_devices("w", "nccl-ib-hca", "mlx5_4", **forged),
+                {names.NCCL_IB_HCA: "=mlx5_4"},
             )
-        )
-    )
-    [write] = cluster.writes
-    assert write.annotations == {
-        names.MASTER_ADDR: "10.0.0.1",
-        names.MASTER_HOST: "10.0.0.1",
-        names.NCCL_IB_HCA: "=mlx5_4,mlx5_7",
-        names.UCX_NET_DEVICES: "mlx5_4:1,mlx5_7:1",
-    }
-
-
-def test_a_member_is_told_its_own_devices_without_a_rank_zero() -> None:
+            for key, forged in FORGED.items()
+        },
+    },
+)  # fmt: skip
+def test_devices_that_a_member_waits_for_are_told(
+    pod: dict[str, Any], written: dict[str, str] | None
+) -> None:
     cluster = Cluster()
-    assert cluster.show(with_devices("w1", "worker", "", waits=DEVICES)) == [], (
-        "nothing is known before network-status is there"
-    )
-    member = read_member(cluster.pods["w1"])
-    assert member is not None
-    assert member.waits
-    units = cluster.show(
-        with_devices("w1", "worker", "10.0.0.2", "mlx5_4", waits="ucx-net-devices")
-    )
-    assert cluster.carry_out(units) == ["w1"]
-    assert cluster.writes[0].annotations == {names.UCX_NET_DEVICES: "mlx5_4:1"}
-    member = read_member(cluster.pods["w1"])
-    assert member is not None
-    assert not member.waits
-
-
-def test_where_network_status_names_no_device_the_wait_ends_all_the_same() -> None:
-    for devices in [(None,), ("a b",), ("mlx5_4", "$(id)")]:
-        cluster = Cluster()
-        assert cluster.carry_out(
-            cluster.show(with_devices("w1", "worker", "10.0.0.2", *devices, waits=DEVICES))
-        ) == ["w1"]
-        assert cluster.writes[0].annotations == {
-            names.NCCL_IB_HCA: "=",
-            names.UCX_NET_DEVICES: "all",
-        }
-    broken = member_pod(
-        "w1", annotations={names.WAITS_FOR: DEVICES, names.NETWORK_STATUS: "[" * 70_000}
-    )
-    cluster = Cluster()
-    cluster.carry_out(cluster.show(broken))
-    assert cluster.writes[0].annotations == {names.NCCL_IB_HCA: "=", names.UCX_NET_DEVICES: "all"}
-
-
-def test_a_member_that_does_not_wait_for_devices_is_not_told_them() -> None:
-    cluster = Cluster()
-    cluster.show(with_devices("w1", "worker", "10.0.0.2", "mlx5_4", waits="master-addr"))
-    cluster.carry_out(
-        cluster.show(with_devices("m", "master", "10.0.0.1", "mlx5_4", waits="master-addr"))
-    )
-    assert {key for write in cluster.writes for key in write.annotations} == {
-        names.MASTER_ADDR,
-        names.MASTER_HOST,
-    }
-
-
-@pytest.mark.parametrize("forged", ["=mlx5_0", "x" * 100_000])
-def test_devices_that_another_sandbox_had_or_another_hand_wrote_are_replaced(forged: str) -> None:
-    cluster = Cluster()
-    pod = with_devices(
-        "w1", "worker", "10.0.0.2", "mlx5_4", waits="nccl-ib-hca", **{names.NCCL_IB_HCA: forged}
-    )
-    assert cluster.carry_out(cluster.show(pod)) == ["w1"]
-    assert cluster.writes[0].annotations == {names.NCCL_IB_HCA: "=mlx5_4"}
+    cluster.see(pod)
+    assert [dict(write.annotations) for write in cluster.writes] == ([written] if written else [])
+    assert member(pod).waits is (written is None)

@@ -15,12 +15,16 @@ JobKey: TypeAlias = tuple[str, str]
 
 
 class Publication(NamedTuple):
-    """Hold one write: the pod, told from its namesakes by *uid*, and the annotations to set."""
+    """Hold one write: the pod, told from its namesakes by *uid*, and the annotations to set.
+
+    *seen*: the pod as it was when that was decided.
+    """
 
     namespace: str
     name: str
     uid: str
     annotations: Mapping[str, str]
+    seen: Member | None = None
 
 
 def newest_master(members: Iterable[Member]) -> Member | None:
@@ -60,7 +64,7 @@ def publication(
             annotations[names.WAIT_ENDS] = cause
     if not annotations:
         return None
-    return Publication(member.namespace, member.name, member.uid, annotations)
+    return Publication(member.namespace, member.name, member.uid, annotations, member)
 
 
 @dataclass(slots=True)
@@ -128,6 +132,13 @@ class Jobs:
         if member is None or member.job != unit.job:
             return None
         return self._jobs[unit.namespace, unit.job].lacks(member)
+
+    def written(self, done: Publication) -> None:
+        """Count what was written, until the watch shows the pod again, if it has not meanwhile."""
+        pod = done.namespace, done.name
+        if done.seen is not None and self._members.get(pod) is done.seen:
+            published = done.seen.published.after(done.annotations)
+            self.update(pod, done.seen._replace(published=published))
 
     def units(self) -> list[Unit]:
         """Return all pods that lack something now: what a new leader begins with."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from ipaddress import ip_address
 from sys import intern
 from typing import NamedTuple
@@ -66,6 +67,10 @@ class Published(NamedTuple):
     def annotations(self) -> dict[str, str]:
         """Return them by name."""
         return dict(zip(_WRITTEN, self, strict=True))
+
+    def after(self, written: Mapping[str, str]) -> Published:
+        """Return what stands there once these annotations are *written* too."""
+        return Published(*(written.get(key, value) for key, value in self.annotations().items()))
 
 
 class Member(NamedTuple):
