@@ -185,7 +185,7 @@ def test_two_controllers_race_for_the_first_secret(cluster: Cluster) -> None:
 def test_never_takes_back_what_others_published(
     cluster: Cluster, replica: Replica, at: int
 ) -> None:
-    """A controller that stands still between any two of its requests, while another rotates, changes nothing."""
+    """One that stands still between two of its requests, while another rotates, changes nothing."""
     other = Replica(cluster)
     other.run(MINUTE)
     count = 0

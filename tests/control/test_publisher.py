@@ -1,4 +1,4 @@
-"""What becomes of a write, and when it is tried again, by an API server that refuses in all ways."""
+"""What becomes of a write, and when it is tried again."""
 
 import json
 import socket
@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from tests.fake_apiserver import Behaviour, Exchange, FakeApiServer, status
+from tests.tables import table
 from tests.waiting import wait_until
 from webhook.control.publisher import Publisher, Result
 from webhook.control.queue import FairQueue
@@ -71,13 +72,14 @@ def world(server: FakeApiServer) -> World:
     return World(server.url)
 
 
-def invalid(field: str) -> object:
-    return {
+def invalid(field: str) -> Behaviour:
+    body = {
         "kind": "Status",
         "code": 422,
         "message": 'Pod "fluid-0" is invalid',
         "details": {"causes": [{"field": field}]},
     }
+    return lambda exchange: exchange.answer(422, body)
 
 
 def test_writes_the_annotations_of_one_uid_and_says_so(server: FakeApiServer, world: World) -> None:
@@ -104,81 +106,60 @@ def test_sends_nothing_without_need_or_right(server: FakeApiServer, world: World
     assert len(world.queue) == 0
 
 
-def test_waits_as_long_as_the_server_asks_and_no_longer(
-    server: FakeApiServer, world: World
+@table(
+    "headers, seconds",
+    {
+        "as long as it asks": ({"Retry_After": "3"}, 3.0),
+        "a second at least": ({}, 1.0),
+        "a date": ({"Retry_After": "Wed, 21 Oct 2026 07:28:00 GMT"}, 1.0),
+        "half a minute at most": ({"Retry_After": "999999"}, 30.0),
+    },
+)
+def test_waits_as_long_as_the_server_asks_within_bounds(
+    server: FakeApiServer, world: World, headers: dict[str, str], seconds: float
 ) -> None:
-    server.misbehave("PATCH", PATH, *[status(429, "slow down", Retry_After="3")] * 5)
+    server.misbehave("PATCH", PATH, *[status(429, "slow down", **headers)] * 5)
     for _ in range(5):
         world.turn()
-        assert world.waits_seconds == 3.0
-        world.now += 3.0
+        assert world.waits_seconds == seconds
+        world.now += seconds
     assert [result for result, _ in world.results] == [Result.THROTTLED] * 5
 
 
-@pytest.mark.parametrize(
-    "headers", [{}, {"Retry_After": "Wed, 21 Oct 2026 07:28:00 GMT"}, {"Retry_After": "999999"}]
-)
-def test_waits_within_bounds(server: FakeApiServer, world: World, headers: dict[str, str]) -> None:
-    server.misbehave("PATCH", PATH, status(429, "slow down", **headers))
-    world.turn()
-    assert 1.0 <= world.waits_seconds <= 30.0
-
-
-@pytest.mark.parametrize("body", [invalid("metadata.uid"), None])
-def test_a_pod_gone_or_replaced_is_left(server: FakeApiServer, world: World, body: object) -> None:
-    answer = (
-        status(404, "not found") if body is None else lambda exchange: exchange.answer(422, body)
-    )
-    server.misbehave("PATCH", PATH, answer)
-    world.turn()
-    assert [result for result, _ in world.results] == [Result.GONE]
-    assert len(world.queue) == 0
-
-
-@pytest.mark.parametrize(
-    ("code", "result", "stays"),
-    [
-        (409, Result.FAILED, True),
-        (403, Result.REFUSED, False),
-        (401, Result.REFUSED, False),
-        (422, Result.REFUSED, False),
-        (500, Result.FAILED, True),
-        (503, Result.FAILED, True),
-    ],
+@table(
+    "answer, result",
+    {
+        "gone": (status(404, "not found"), Result.GONE),
+        "replaced": (invalid("metadata.uid"), Result.GONE),
+        "invalid": (invalid("metadata.annotations"), Result.REFUSED),
+        "forbidden": (status(403, "no"), Result.REFUSED),
+        "unauthorized": (status(401, "no"), Result.REFUSED),
+        "conflict": (status(409, "no"), Result.FAILED),
+        "broken": (status(500, "no"), Result.FAILED),
+        "unavailable": (status(503, "no"), Result.FAILED),
+    },
 )
 def test_sends_again_what_got_no_answer_and_leaves_what_is_refused_to_the_next_sweep(
     server: FakeApiServer,
     world: World,
     caplog: pytest.LogCaptureFixture,
-    code: int,
+    answer: Behaviour,
     result: Result,
-    stays: bool,
 ) -> None:
-    server.misbehave("PATCH", PATH, *[status(code, "no")] * 2)
-    world.turn()
-    assert world.results == [(result, 0.0)]
-    assert (world.written, len(world.queue)) == ([], int(stays))
-    assert bool(world.waits_seconds) == stays, "its namespace rests"
-    world.now += world.waits_seconds
-    if not stays:
+    server.misbehave("PATCH", PATH, *[answer] * 2)
+    stays = result is Result.FAILED
+    for _ in range(2):
+        world.turn()
+        assert world.results[-1] == (result, world.now - 100.0 if stays else 0.0)
+        assert (world.written, len(world.queue)) == ([], int(stays))
+        assert bool(world.waits_seconds) == stays, "its namespace rests"
+        world.now += world.waits_seconds
         world.add(UNIT)
-    world.turn()
-    assert caplog.text.count("pod ml/fluid-0: address not published") == 1
+    told = caplog.text.count("pod ml/fluid-0: address not published")
+    assert told == (result is not Result.GONE)
     server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
-    world.add(UNIT)
-    world.now += world.waits_seconds
-    since = 100.0 if stays else world.now
     world.turn()
-    assert world.results[-1] == (Result.PUBLISHED, world.now - since)
-
-
-def test_a_refusal_that_only_mentions_a_uid_is_no_other_pod(
-    server: FakeApiServer, world: World
-) -> None:
-    answer = invalid("metadata.annotations")
-    server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(422, answer))
-    world.turn()
-    assert [result for result, _ in world.results] == [Result.REFUSED]
+    assert world.results[-1][0] is Result.PUBLISHED
 
 
 def test_no_server_holds_all_for_a_moment_and_loses_nothing() -> None:
@@ -210,7 +191,7 @@ def test_a_write_without_an_answer_holds_its_namespace_and_no_other(
 
 
 def test_hanging_writes_of_two_namespaces_hold_up_none(server: FakeApiServer, world: World) -> None:
-    """Every one of the bad pods' writes hangs; those of another namespace are all told meanwhile."""
+    """Each of the bad pods' writes hangs; those of another namespace are all told meanwhile."""
     released = threading.Event()
 
     def hang(exchange: Exchange) -> None:

@@ -1,11 +1,9 @@
 """Answers that are nested deeper than decoders follow: what is too deep is left out."""
 
-import json
 from typing import Any
 
 import orjson
 import pytest
-from kubernetes.client import V1ObjectMeta, V1Pod
 
 from tests.fake_apiserver import FakeApiServer, text
 from tests.waiting import wait_until
@@ -81,16 +79,3 @@ def test_a_claim_of_deep_parameters_hides_no_other(server: FakeApiServer) -> Non
     wait_until(lambda: ("ml", "again") in informer.items, "the claims")
     informer.stop()
     assert [*informer.items] == [("ml", "deep"), ("ml", "again")]
-
-
-def test_a_list_of_pods_is_read_without_managed_fields() -> None:
-    metadata = {key: f"{key}-1" for key in V1ObjectMeta.attribute_map.values()}
-    pod = {key: {"a": [1, None, "ü"]} for key in V1Pod.attribute_map.values()}
-    found = catalogue.PODS.decode(json.dumps({**pod, "metadata": metadata}).encode())
-    del metadata["managedFields"], metadata["selfLink"]
-    assert found == {**pod, "metadata": metadata}
-
-
-@pytest.mark.parametrize("body", [b'{"metadata": null}', b"7", b'{"metadata": [1]}'])
-def test_what_is_no_object_of_its_kind_is_decoded_as_it_is(body: bytes) -> None:
-    assert catalogue.PODS.decode(body) == json.loads(body)

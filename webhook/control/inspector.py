@@ -74,6 +74,7 @@ class Inspector:
         self._suspects, self._settle, self._monotonic = suspects, settle, monotonic
         self._cases: dict[object, _Case] = {}
         self._rests_until: dict[str, float] = {}
+        self._told: set[tuple[str, str]] = set()
 
     def forget(self) -> None:
         """Forget since when pods wait: another replica leads, and its clock counts then."""
@@ -118,7 +119,7 @@ class Inspector:
 
     def _inspect(self, namespace: str, jobs: Mapping[str, list[_Case]], now: float) -> None:
         """Judge the suspects of these jobs of a namespace, by lists of the jobs' members."""
-        told: set[tuple[str, str]] = set()
+        self._told.clear()
         began, keys = self._monotonic(), list(jobs)
         for first in range(0, len(keys), JOBS_AT_ONCE):
             some = keys[first : first + JOBS_AT_ONCE]
@@ -131,7 +132,7 @@ class Inspector:
                 for case in cases:  # in a later round, after those that have been due for longer
                     case.due = now + PERIOD_SECONDS
             else:
-                self._judge(namespace, cases, survey, now, told)
+                self._judge(namespace, cases, survey, now)
             if self._monotonic() - began > LIST_SECONDS:
                 break
         ended = self._monotonic()
@@ -180,21 +181,14 @@ class Inspector:
             if page.more and self._monotonic() - began > LIST_SECONDS:
                 raise RequestFailed(f"they are not listed after {LIST_SECONDS:.0f} s", 0)
 
-    def _judge(
-        self,
-        namespace: str,
-        cases: list[_Case],
-        survey: Survey,
-        now: float,
-        told: set[tuple[str, str]],
-    ) -> None:
-        """Judge members, rank 0 first; *told*: what owners were sent in this round."""
+    def _judge(self, namespace: str, cases: list[_Case], survey: Survey, now: float) -> None:
+        """Judge members, rank 0 first."""
         fates: dict[str, tuple[Member | None, dict[str, Fate]]] = {}
         for case in sorted(cases, key=lambda one: _precedence(one.suspect.member)):
             member, zero, _ = case.suspect
             case.due = now + BOUND_SECONDS
             try:
-                fate = self._judge_one(case, survey, now, told)
+                fate = self._judge_one(case, survey, now)
             except Exception:  # the others are to be judged
                 log.exception("pod %s/%s: cannot be judged", namespace, member.name)
             else:
@@ -203,9 +197,7 @@ class Inspector:
         for job, (zero, decided) in fates.items():
             self._settle((namespace, job), zero, decided)
 
-    def _judge_one(
-        self, case: _Case, survey: Survey, now: float, told: set[tuple[str, str]]
-    ) -> Fate | None:
+    def _judge_one(self, case: _Case, survey: Survey, now: float) -> Fate | None:
         """Judge one member, and choose when to look again; return its fate if it waits."""
         member, node = case.suspect.member, survey.node(case.suspect.member)
         if case.since is None and node:
@@ -219,21 +211,20 @@ class Inspector:
                 again = BOUND_SECONDS - seconds
         if complaint is not None:
             # of too much metadata one owner of the namespace is told
-            self._say(told, "" if complaint.reason == EXCESSIVE else member.uid, member, complaint)
+            self._say("" if complaint.reason == EXCESSIVE else member.uid, member, complaint)
         fate = None
         if member.waits:
             ruling = survey.rule(case.suspect, seconds)
             fate, again = ruling.fate, min(again, ruling.again)
             if ruling.complaint is not None:
-                self._say(told, member.job, member, ruling.complaint)
+                self._say(member.job, member, ruling.complaint)
         case.due = now + max(PERIOD_SECONDS, again)
         return fate
 
-    def _say(
-        self, told: set[tuple[str, str]], owner: str, member: Member, complaint: Complaint
-    ) -> None:
-        if (owner, complaint.reason) not in told:
-            told.add((owner, complaint.reason))
+    def _say(self, owner: str, member: Member, complaint: Complaint) -> None:
+        """Tell each owner once: a pod, a job, or the namespace."""
+        if (owner, complaint.reason) not in self._told:
+            self._told.add((owner, complaint.reason))
             self._tell(PodRef(member.namespace, member.name, member.uid), *complaint)
 
 

@@ -87,7 +87,6 @@ class ProfileStatus:
         self._on_read, self._now = on_read, now
         self._reader = Reader(connection, REQUEST_SECONDS)
         self._taken: set[ProfileClaim] = set()
-        self._written: dict[str, tuple[str, Object]] = {}
         self._listed, self._writing = threading.Event(), threading.Lock()
         self._loop = LeaderLoop(
             "profile-status",
@@ -135,7 +134,6 @@ class ProfileStatus:
         named = self._namespaces()
         if named is None:
             return FOLLOWER_SECONDS
-        self._written = {name: one for name, one in self._written.items() if name in objects}
         self._on_read({name: obj.content.profile for name, obj in objects.items()})
         users = profile_users((each, {names.PROFILE: named[each]}) for each in sorted(named))
         profiles = [obj.content.profile for obj in objects.values() if obj.content.profile]
@@ -217,11 +215,8 @@ class ProfileStatus:
 
     def _write(self, obj: ProfileObject, conditions: list[Condition], namespaces: int) -> None:
         """Write the status where it says something new. Raises RequestFailed."""
-        version, before = self._written.get(obj.name, ("", {}))
-        if version != obj.version:  # else the watch has not brought our own write
-            before = obj.status
         now = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        status = next_status(before, conditions, obj.content, obj.generation, namespaces, now)
+        status = next_status(obj, conditions, namespaces, now)
         body = {"metadata": {"uid": obj.uid, "resourceVersion": obj.version}, "status": status}
         with self._writing:
             if status is None or not self._loop.may_write():
@@ -233,9 +228,10 @@ class ProfileStatus:
                 headers={"Content-Type": "application/merge-patch+json"},
                 timeout=WRITE_SECONDS,
             )
-        if response.status not in (200, 404):
+        if response.status == 404:
+            return
+        if response.status != 200:  # 409 where the watch is behind, of our own write too
             raise RequestFailed(response.problem, response.status)
-        self._written[obj.name] = obj.version, status
         ready = conditions[0]
         level = logging.WARNING if ready.status == "False" else logging.INFO
         told = f"{ready.type} is {ready.status} ({ready.reason}): {ready.message}"

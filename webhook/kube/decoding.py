@@ -54,6 +54,14 @@ def decode(text: bytes | msgspec.Raw) -> Any:
     return orjson.loads(cut)
 
 
+def decode_item(raw: msgspec.Raw) -> Any:
+    """Decode an object of a list; None for what is no JSON, as a check then says."""
+    try:
+        return decode(raw)
+    except ValueError:
+        return None
+
+
 def decode_list(text: bytes) -> ListOfRaw:
     """Decode a list as far as its objects. Raises ValueError."""
     found: ListOfRaw = _shallow(_LIST, text)

@@ -17,8 +17,8 @@ from typing import Any, Generic, TypeVar
 
 from webhook.core.model import Object
 from webhook.kube.connection import Connection, RequestFailed, Stream
-from webhook.kube.decoding import decode, decode_event
-from webhook.kube.reader import Reader
+from webhook.kube.decoding import decode, decode_event, decode_item
+from webhook.kube.reader import PAGE_SIZE, Reader
 from webhook.kube.resource import Key, Resource, key_text, object_key
 
 T = TypeVar("T")
@@ -218,11 +218,11 @@ class Informer(Generic[T]):
         """Bring ``items`` to what is there now; return the version to watch from."""
         found: dict[Key, T] = {}
         version = ""
-        for page in self._reader.raw_pages(self.resource):
+        for page in self._reader.raw_pages(self.resource, size=PAGE_SIZE):
             self._contact()
             version = version or page.version
             for raw in page.items:
-                key, value = self._read(self.resource.decode(raw))
+                key, value = self._read(decode_item(raw))
                 if value is not None:
                     found[key] = value
         if not version:
@@ -236,11 +236,7 @@ class Informer(Generic[T]):
         """Take one line of the watch; raise RequestFailed where it ends the watch."""
         try:
             event = decode_event(line)
-            obj = (
-                decode(event.object)
-                if event.type == "ERROR"
-                else self.resource.decode(event.object)
-            )
+            obj = decode(event.object)
             version = (obj.get("metadata") or {}).get("resourceVersion") or ""
         except (ValueError, AttributeError) as error:
             name = type(error).__name__

@@ -25,7 +25,7 @@ from webhook.kube.connection import (
     RequestFailed,
     Response,
 )
-from webhook.kube.decoding import ListMetadata, decode_list, in_words
+from webhook.kube.decoding import ListMetadata, decode_item, decode_list, in_words
 from webhook.kube.resource import Key, Misfit, Resource
 
 T = TypeVar("T")
@@ -223,9 +223,8 @@ def whole(obj: Object) -> Object:
 def _page(resource: Resource, page: RawPage, read: Callable[[Object], T]) -> Page[T]:
     objects, broken = [], []
     for raw in page.items:
-        obj: Any = None
+        obj = decode_item(raw)
         try:
-            obj = resource.decode(raw)
             objects.append(_read(resource, obj, read))
         except Misfit as problem:
             broken.append((_name(resource, obj), str(problem)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Annotated, Any, Required, TypeAlias, TypedDict, Union
 from urllib.parse import quote
 
@@ -13,7 +12,7 @@ import msgspec
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
-from webhook.kube.decoding import decode, in_words
+from webhook.kube.decoding import in_words
 
 Key: TypeAlias = tuple[str, str]
 """Namespace (empty where there is none) and name of an object."""
@@ -98,17 +97,6 @@ class Resource:
         selectors = {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
         return {key: value for key, value in {**selectors, **more}.items() if value}
 
-    def decode(self, raw: bytes | msgspec.Raw) -> Any:
-        """Decode an object of a list, without managedFields, half of many; None for no JSON."""
-        try:
-            return _decoder(frozenset(self.shape)).decode(raw)
-        except (ValueError, RecursionError):
-            pass  # `check` says what is wrong with it
-        try:
-            return decode(raw)
-        except ValueError:
-            return None
-
     def check(self, obj: object) -> None:
         """Raise Misfit with what keeps *obj* from being one: ``spec.nodeName is not a string``."""
         try:
@@ -136,18 +124,7 @@ def key_text(key: Key) -> str:
 
 
 _NAME = Annotated[str, msgspec.Meta(min_length=1)]
-_ANY_METADATA = (
-    *(key for key in METADATA if key != "managedFields"),
-    *("resourceVersion", "generation", "deletionGracePeriodSeconds", "finalizers"),
-)
 _TYPES: dict[int, tuple[Mapping[str, Shape], Any]] = {}
-
-
-@cache
-def _decoder(fields: frozenset[str]) -> msgspec.json.Decoder[Any]:
-    metadata = _fields(dict.fromkeys(_ANY_METADATA, Any))
-    others = dict.fromkeys(("apiVersion", "kind", "spec", "status", *fields), Any)
-    return msgspec.json.Decoder(_fields({**others, "metadata": metadata}))
 
 
 def _type_of(resource: Resource) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from webhook.core.errors import InputError, WebhookError
 from webhook.core.profiles import Profile, ProfileObject, read_object, same_pod_labels
-from webhook.core.profiles.objects import DEFINITION
+from webhook.core.profiles.objects import DEFINITION, PROFILE_KIND
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
@@ -38,8 +38,7 @@ class ProfileObjects:
         self._is_in_use = is_in_use
         self._on_reload, self._on_error, self._on_installed = on_reload, on_error, on_installed
         self._good: dict[str, Profile] = {}
-        self._problems: dict[str, str] = {}
-        self._clashes: dict[str, str] = {}
+        self._problems: tuple[str, ...] = ()
         self._profiles: Mapping[str, Profile] | None = None
         self._installed = True
         self._informer = Informer(
@@ -58,7 +57,7 @@ class ProfileObjects:
 
     def faulty(self) -> int:
         """Count the objects that are not in use as they stand."""
-        return len(self._problems) + len(self._clashes)
+        return len(self._problems)
 
     def checks(self) -> Mapping[str, str]:
         """Say what keeps the profiles from being known; none at all is an answer too."""
@@ -74,27 +73,12 @@ class ProfileObjects:
 
     def _changed(self, key: Key, obj: ProfileObject | None) -> None:
         name = key[1]
-        if obj is None:
-            self._drop(name)
-        elif obj.content.profile is None:
-            last = "its last good content stays" if name in self._good else "it is not in use"
-            self._complain(name, f"{obj.content.problem}; {last}")
-        else:
+        if obj is not None and obj.content.profile is not None:
             self._good[name] = obj.content.profile
-            self._problems.pop(name, None)
+        elif obj is None and self._informer.installed and not self._is_in_use(name):
+            self._good.pop(name, None)  # without its definition nobody has deleted it
         if self._informer.synced:
             self._publish()
-
-    def _drop(self, name: str) -> None:
-        """Forget a deleted object; without the CustomResourceDefinition nobody has deleted it."""
-        is_installed = self._informer.installed
-        if name in self._good and (not is_installed or self._is_in_use(name)):
-            deleted = "was deleted, though namespaces name it"
-            why = deleted if is_installed else "is gone with its definition"
-            self._complain(name, f"{why}; it serves on until restart: create it again")
-        else:
-            self._good.pop(name, None)
-            self._problems.pop(name, None)
 
     def _listed(self) -> None:
         if self._installed is not self._informer.installed:
@@ -104,28 +88,29 @@ class ProfileObjects:
 
     def _publish(self) -> None:
         found = dict(sorted(self._good.items()))
-        if self._profiles is not None and _revisions(found) == _revisions(self._profiles):
-            return
-        self._profiles = found
-        self._on_reload(found)
-        before, self._clashes = self._clashes, dict(_clashes(found))
-        for name, problem in self._clashes.items():
-            if before.get(name) != problem:
+        if self._profiles is None or _revisions(found) != _revisions(self._profiles):
+            self._profiles = found
+            self._on_reload(found)
+        before, self._problems = self._problems, tuple(self._judge())
+        for problem in self._problems:
+            if problem not in before:
                 self._on_error(InputError(problem))
 
-    def _complain(self, name: str, why: str) -> None:
-        problem = f"FabricProfile {name}: {why}"
-        if self._problems.get(name) != problem:
-            self._problems[name] = problem
-            self._on_error(InputError(problem))
+    def _judge(self) -> Iterator[str]:
+        """Say of each object why it is not in use as it stands."""
+        for (_, name), obj in self.objects.items():
+            if obj.content.profile is None:
+                last = "its last good content stays" if name in self._good else "it is not in use"
+                yield f"{PROFILE_KIND} {name}: {obj.content.problem}; {last}"
+        deleted = "was deleted, though namespaces name it"
+        why = deleted if self._installed else "is gone with its definition"
+        for name in self._good:
+            if ("", name) not in self.objects:
+                yield f"{PROFILE_KIND} {name}: {why}; it serves on until restart: create it again"
+        for name, owner in same_pod_labels(self.current().values()).items():
+            why = f"{owner} has the same, and pods that carry them take that one"
+            yield f"{PROFILE_KIND} {name}: spec.podLabels: {why}; change one of the two"
 
 
 def _revisions(profiles: Mapping[str, Profile]) -> dict[str, tuple[str, int]]:
     return {name: (profile.revision, profile.generation) for name, profile in profiles.items()}
-
-
-def _clashes(profiles: Mapping[str, Profile]) -> Iterator[tuple[str, str]]:
-    """Yield what no object shows by itself: two that the same pods would choose."""
-    for name, owner in same_pod_labels(profiles.values()).items():
-        why = f"{owner} has the same, and pods that carry them take that one; change one of the two"
-        yield name, f"FabricProfile {name}: spec.podLabels: {why}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_UNSERVED, template_name
@@ -13,7 +13,7 @@ from webhook.core.cluster.networks import NetworkFault, NetworkLook, Obstacle, l
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
 from webhook.core.printable import printable
-from webhook.core.profiles import ClusterSettings, Content, Profile
+from webhook.core.profiles import ClusterSettings, Content, Profile, ProfileObject
 from webhook.core.wording import listed
 
 CONDITIONS = READY, NETWORKS_FOUND, CLAIMS_USABLE = "Ready", "NetworksFound", "ClaimsUsable"
@@ -185,41 +185,35 @@ def _claims_usable(profile: Profile, claims: ClaimsSeen) -> _Verdict:
 
 
 def next_status(
-    before: Any,
-    conditions: Sequence[Condition],
-    content: Content,
-    generation: int,
-    namespaces: int,
-    now: str,
+    obj: ProfileObject, conditions: Sequence[Condition], namespaces: int, now: str
 ) -> Object | None:
-    """Return the status that is to replace *before*, None where that says the same.
+    """Return the status that is to replace the object's, None where that says the same.
 
     ``lastTransitionTime`` stays where the status of a condition does. ``networks`` has the first
     few, for the table that ``kubectl get`` prints.
     """
-    old: Object = before if isinstance(before, dict) else {}
-    former = old.get("conditions")
-    known = [each for each in former if isinstance(each, dict)] if isinstance(former, list) else []
+    former = obj.status.get("conditions")
     since = {
         (str(each.get("type")), str(each.get("status"))): each.get("lastTransitionTime")
-        for each in known
+        for each in (former if isinstance(former, list) else ())
+        if isinstance(each, dict)
     }
     made = [
         {
             "type": condition.type,
             "status": condition.status,
-            "observedGeneration": generation,
+            "observedGeneration": obj.generation,
             "lastTransitionTime": since.get((condition.type, condition.status)) or now,
             "reason": str(condition.reason),
             "message": condition.message,
         }
         for condition in conditions
     ]
-    named = content.profile.networks if content.profile is not None else ()
+    profile = obj.content.profile
     status: Object = {
-        "observedGeneration": generation,
+        "observedGeneration": obj.generation,
         "namespaces": namespaces,
-        "networks": listed(map(str, named), _MOST_TOLD),
+        "networks": listed(map(str, profile.networks if profile is not None else ()), _MOST_TOLD),
         "conditions": made,
     }
-    return None if all(old.get(key) == value for key, value in status.items()) else status
+    return None if status.items() <= obj.status.items() else status
