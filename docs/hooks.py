@@ -9,7 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
-    "README.md": "readme.md",
+    "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "report-a-vulnerability.md",

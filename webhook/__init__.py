@@ -1,6 +1,6 @@
 """Join distributed-training pods to a cluster's fast fabric: admission webhook and command line.
 
-The wings, each importing only what stands below it (pyproject.toml holds the contracts)::
+The folders, each importing only what stands below it (pyproject.toml holds the contracts)::
 
     cli                                 commands and their flags
     control | diagnose | page | serve   the controller process; check, explain, status; the page; the webhook process

@@ -13,9 +13,9 @@ from webhook.core import names
 
 from .conftest import NETWORK
 
-ORDER = ("README.md", "docs/install.md", "docs/check.md", "docs/operate.md")
+ORDER = ("README.md", "docs/install.md", "docs/check.md")
 """Pages that install come first, the one that removes last; the others in between."""
-LAST = "docs/upgrade.md"
+LAST = "docs/operate.md"
 
 
 def test_all_of_them_run(tmp_path: Path, programs: None) -> None:

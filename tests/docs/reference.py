@@ -151,7 +151,7 @@ def metrics() -> str:
         _WRITTEN,
         "Port 8080 of every pod, path `/metrics`. No metric names a pod, a job or a namespace. Counters are shown with",
         "the `_total` that Prometheus adds. What is told of certificates, profiles and faults is explained in",
-        "[behaviour](behaviour.md); alerts with their runbooks stand in",
+        "[operate](operate.md); alerts with their runbooks stand in",
         "[prometheus-rule.yaml](../manifests/components/prometheus-rules/prometheus-rule.yaml).\n",
     ]
     kinds: dict[str, Metrics] = {"Webhook": WebhookMetrics(), "Controller": ControllerMetrics()}

@@ -101,22 +101,22 @@ def test_the_navigation_has_every_page() -> None:
     [
         (
             "",
-            "see plan.py, [names](names.md#a), [here](#b), [README](readme.md), [elsewhere](https://example.com/x)",
+            "see plan.py, [limits](limits.md#a), [here](#b), [README](index.md), [elsewhere](https://example.com/x)",
         ),
         (
             "https://example.com/r/",
-            "see [plan.py](https://example.com/r/blob/main/webhook/core/plan.py), [names](names.md#a), [here](#b), "
-            "[README](readme.md), [elsewhere](https://example.com/x)",
+            "see [plan.py](https://example.com/r/blob/main/webhook/core/plan.py), [limits](limits.md#a), [here](#b), "
+            "[README](index.md), [elsewhere](https://example.com/x)",
         ),
     ],
 )
 def test_the_built_pages_lead_to_the_repository_where_its_address_is_known(
     url: str, expected: str
 ) -> None:
-    links = "[names]({0}names.md#a), [here](#b), [README]({1}README.md), [elsewhere](https://example.com/x)"
+    links = "[limits]({0}limits.md#a), [here](#b), [README]({1}README.md), [elsewhere](https://example.com/x)"
     for own, text in {
-        "index.md": f"see [plan.py](../webhook/core/plan.py), {links.format('', '../')}",
-        "readme.md": f"see [plan.py](webhook/core/plan.py), {links.format('docs/', '')}",
+        "faq.md": f"see [plan.py](../webhook/core/plan.py), {links.format('', '../')}",
+        "index.md": f"see [plan.py](webhook/core/plan.py), {links.format('docs/', '')}",
     }.items():
         page = SimpleNamespace(file=SimpleNamespace(src_uri=own))
         assert (

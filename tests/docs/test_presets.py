@@ -15,7 +15,7 @@ def tables() -> list[str]:
     return [
         *(f"| `{word}` | {means} |" for word, means in VERIFIED.items()),
         *(_there_is(preset) for preset in presets),
-        *(_differs(preset) for preset in presets),
+        *(_change(preset) for preset in presets),
     ]
 
 
@@ -26,9 +26,8 @@ def _there_is(preset: Preset) -> str:
     return f"| `{preset.name}` | {about['gives']} | {about['verified']} | {link} | {_code(preset.images)} |"
 
 
-def _differs(preset: Preset) -> str:
-    about = preset.about
-    return f"| `{preset.name}` | {_listed(about['change'])} | {_listed(about['adds'])} | {_listed(about['leavesOut'])} |"
+def _change(preset: Preset) -> str:
+    return f"| `{preset.name}` | {_listed(preset.about['change'])} |"
 
 
 def _listed(items: Mapping[str, str]) -> str:

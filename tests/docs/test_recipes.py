@@ -1,4 +1,4 @@
-"""The pages that say how to add a training system, a step, a finding and a field work as written."""
+"""The pages that say how to add a training system, a finding and a field work as written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CODES, PIN = "tests/diagnose/test_codes.py", "test_codes_and_topics_stay_as_they
 """The other tests of that file run all that tell findings."""
 MANUAL = "tests/diagnose/test_manual.py"
 VALIDATE = "tests/validate/test_definition.py"
-PAGES = ("add-a-training-system.md", "add-a-step.md", "add-a-finding.md", "add-a-profile-field.md")
+PAGES = ("add-a-training-system.md", "add-a-finding.md", "add-a-profile-field.md")
 
 
 def test_all_work_in_a_copy(tmp_path: Path) -> None:

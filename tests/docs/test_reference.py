@@ -60,7 +60,7 @@ def test_every_event_is_explained() -> None:
                     if isinstance(first, ast.Constant)
                     else constants[getattr(first, "id", "")]
                 )
-    page = (ROOT / "docs/events.md").read_text()
+    page = (ROOT / "docs/operate.md").read_text()
     assert written == set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     policy = (ROOT / "manifests/base/admission-policy.yaml").read_text()
     allowed = re.search(r"reason.orValue\(\"\"\) in \[([^]]+)", policy)

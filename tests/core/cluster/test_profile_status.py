@@ -332,7 +332,7 @@ def test_reasons_are_as_the_api_has_them() -> None:
 
 def test_the_reference_explains_every_reason() -> None:
     section = (
-        (ROOT / "docs/behaviour.md")
+        (ROOT / "docs/profiles.md")
         .read_text()
         .partition("### The status of profiles")[2]
         .partition("\n## ")[0]

@@ -1,4 +1,4 @@
-"""The picture of the wings, the page about them and the first lines of the code agree with the import contract."""
+"""The picture of the folders, the page about them and the first lines of the code agree with the import contract."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def named(group: ElementTree.Element) -> set[str]:
 
 
 def test_the_picture_has_the_layers_of_the_contract() -> None:
-    picture = ElementTree.parse(ROOT / "docs/wings.svg").getroot()
+    picture = ElementTree.parse(ROOT / "docs/code.svg").getroot()
     drawn = [named(group) for group in picture.iter(f"{SVG}g") if group.get("class") == "layer"]
     assert drawn == contract()
 
@@ -41,9 +41,9 @@ def test_the_picture_stands_for_itself(picture: Path) -> None:
     assert "http" not in re.sub(r"<text.*?</text>", "", text), "nothing is fetched"
 
 
-def test_the_page_has_a_row_for_each_wing() -> None:
-    page = (ROOT / "docs/wings.md").read_text()
-    table = page.partition("| wing |")[2].partition("\n\n")[0]
+def test_the_page_has_a_row_for_each_folder() -> None:
+    page = (ROOT / "docs/code.md").read_text()
+    table = page.partition("| folder |")[2].partition("\n\n")[0]
     listed = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     assert listed == set().union(*contract())
     folders = {
