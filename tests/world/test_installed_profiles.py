@@ -252,7 +252,7 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
         Multus(default_networks=1),
     )
     assert of_file_objects("f", [{"kind": "Namespace"}]) is None
-    broken = of_file_objects("f", [profile, {**profile, "spec": {"netwroks": []}}])
+    broken = of_file_objects("f", [profile, {**profile, "spec": {}}])
     assert broken is not None
     with pytest.raises(InputError, match="profile a stands at line 1 already"):
         broken.known()
