@@ -63,10 +63,6 @@ def _words(pod: Object, number: int) -> None:
     _only(pod, command=["train"], args=["a"] * (number - 1))
 
 
-def _hook(pod: Object, number: int) -> None:
-    first(pod)["lifecycle"] = {"preStop": {"exec": {"command": ["a"] * number}}}
-
-
 def _quantities(pod: Object, number: int) -> None:
     """Give each container a share of them."""
     pod["spec"].pop("initContainers", None)
@@ -101,62 +97,17 @@ def _signs(pod: Object, number: int) -> None:
     ]
 
 
-def _owners(pod: Object, number: int) -> None:
-    own = pod["metadata"]["ownerReferences"]
-    own += [
-        {"apiVersion": "v1", "kind": "Job", "name": f"o{index}"}
-        for index in range(number - len(own))
-    ]
-
-
 def _labels(pod: Object, number: int) -> None:
     own = pod["metadata"]["labels"]
     own |= {f"example.com/l{index}": "a" for index in range(number - len(own))}
 
 
-def _node_values(pod: Object, number: int) -> None:
-    expression = {"key": "k", "operator": "In", "values": ["v"] * number}
-    required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
-    pod["spec"]["affinity"] = {
-        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
-    }
-
-
-def _networks(pod: Object, number: int) -> None:
-    pod["metadata"].setdefault("annotations", {})[names.NETWORKS] = ",".join(
-        ["rails/rail-0"] * number
-    )
-
-
-def _json_networks(pod: Object, number: int) -> None:
-    entry = {"name": "rail-0", "namespace": "rails"}
-    pod["metadata"].setdefault("annotations", {})[names.NETWORKS] = json.dumps([entry] * number)
-
-
-def _interfaces(pod: Object, number: int) -> None:
-    pod["metadata"].setdefault("annotations", {})[names.ISTIO_EXCLUDE_INTERFACES] = ("a," * number)[
-        :number
-    ]
-
-
-def _pod_name(pod: Object, number: int) -> None:
-    pod["metadata"]["name"] = "n" * number
-
-
-def _owner_name(pod: Object, number: int) -> None:
-    pod["metadata"]["ownerReferences"].append({"name": "n" * number})
-
-
-def _label(pod: Object, number: int) -> None:
-    pod["metadata"]["labels"]["a"] = "v" * number
-
-
 def _put(path: str, part: Callable[[int], object]) -> Callable[[Object, int], None]:
-    """Return what puts a part of so many pieces into a pod, at a path below spec."""
-    *holders, last = path.split(".")
+    """Return what puts a part of so many pieces into a pod, at a path of keys."""
+    *holders, last = path.split()
 
     def put(pod: Object, number: int) -> None:
-        holder = pod["spec"]
+        holder: Any = pod
         for key in holders:
             holder = holder[int(key)] if key.isdigit() else holder.setdefault(key, {})
         holder[last] = part(number)
@@ -165,54 +116,56 @@ def _put(path: str, part: Callable[[int], object]) -> Callable[[Object, int], No
     return put
 
 
+OWNER = pods.load(OURS)["metadata"]["ownerReferences"][0]
+AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
 BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_containers, CONTAINERS, "spec.containers and spec.initContainers holds more than 200 containers"),
     *((make, bounds.ITEMS, "hold more than 5000 variables, words, mounts, resources and claims")
       for make in (_variables, _words, _mounts, _quantities)),
     *((make, QUANTITIES, f"{path} holds more than 1000 items") for make, path in (
-        (_hook, "spec.containers[0].lifecycle.preStop.exec.command"),
-        (_put("resources", lambda n: {"limits": {f"example.com/r{i}": "1" for i in range(n)}}), "spec.resources.limits"),
-        (_put("containers.0.securityContext", lambda n: {"capabilities": {"add": ["A"] * n}}), "spec.containers[0].securityContext.capabilities.add"),
-        (_put("containers.0.securityContext", lambda n: {"seLinuxOptions": {f"k{i}": "v" for i in range(n)}}), "spec.containers[0].securityContext.seLinuxOptions"),
-        (_put("containers.0.securityContext", lambda n: {"windowsOptions": {f"k{i}": "v" for i in range(n)}}), "spec.containers[0].securityContext.windowsOptions"),
-        (_put("securityContext", lambda n: {"sysctls": [{"name": f"k{i}"} for i in range(n)]}), "spec.securityContext.sysctls"),
+        (_put("spec containers 0 lifecycle", lambda n: {"preStop": {"exec": {"command": ["a"] * n}}}), "spec.containers[0].lifecycle.preStop.exec.command"),
+        (_put("spec resources", lambda n: {"limits": {f"example.com/r{i}": "1" for i in range(n)}}), "spec.resources.limits"),
+        (_put("spec containers 0 securityContext", lambda n: {"capabilities": {"add": ["A"] * n}}), "spec.containers[0].securityContext.capabilities.add"),
+        (_put("spec containers 0 securityContext", lambda n: {"seLinuxOptions": {f"k{i}": "v" for i in range(n)}}), "spec.containers[0].securityContext.seLinuxOptions"),
+        (_put("spec containers 0 securityContext", lambda n: {"windowsOptions": {f"k{i}": "v" for i in range(n)}}), "spec.containers[0].securityContext.windowsOptions"),
+        (_put("spec securityContext", lambda n: {"sysctls": [{"name": f"k{i}"} for i in range(n)]}), "spec.securityContext.sysctls"),
     )),
-    (_put("nodeSelector", lambda n: {f"example.com/l{i}": "a" for i in range(n)}),
+    (_put("spec nodeSelector", lambda n: {f"example.com/l{i}": "a" for i in range(n)}),
      LABELS, "spec.nodeSelector holds more than 1000 items"),
-    (_put("volumes", lambda n: [{"name": "a", "downwardAPI": {"items": [{"path": f"f{i}"} for i in range(n)]}}]),
+    (_put("spec volumes", lambda n: [{"name": "a", "downwardAPI": {"items": [{"path": f"f{i}"} for i in range(n)]}}]),
      2_000, "spec.volumes[0].downwardAPI.items holds more than 2000 items"),
     (_commands, bounds.COMMANDS, "its containers hold more than 65536 characters in command and args"),
     (_signs, bounds.SIGNS, "its containers hold more than 8192 quotes, separators and expansions in command and args"),
-    (_put("volumes", lambda n: [{"name": f"v{i}", "emptyDir": {}} for i in range(n)]),
+    (_put("spec volumes", lambda n: [{"name": f"v{i}", "emptyDir": {}} for i in range(n)]),
      VOLUMES, "spec.volumes holds more than 500 items"),
-    (_owners, OWNERS, "metadata.ownerReferences holds more than 100 items"),
+    (_put("metadata ownerReferences", lambda n: [OWNER] * n), OWNERS, "metadata.ownerReferences holds more than 100 items"),
     (_labels, LABELS, "metadata.labels holds more than 1000 items"),
-    (_put("resourceClaims", lambda n: [{"name": f"c{i}"} for i in range(n)]),
+    (_put("spec resourceClaims", lambda n: [{"name": f"c{i}"} for i in range(n)]),
      QUANTITIES, "spec.resourceClaims holds more than 1000 items"),
-    (_put("tolerations", lambda n: [{"key": f"k{i}", "operator": "Exists"} for i in range(n)]),
+    (_put("spec tolerations", lambda n: [{"key": f"k{i}", "operator": "Exists"} for i in range(n)]),
      1_000, "spec.tolerations holds more than 1000 items"),
-    (_node_values, NODE_VALUES, "matchExpressions[0].values holds more than 10000 items"),
-    (_interfaces, bounds.LONGEST_ANNOTATION, "excludeInterfaces holds more than 32768 characters"),
+    (_put(f"spec affinity nodeAffinity {AFFINITY} nodeSelectorTerms", lambda n: [{"matchExpressions": [{"values": ["v"] * n}]}]), NODE_VALUES, "matchExpressions[0].values holds more than 10000 items"),
+    (_put(f"metadata annotations {names.ISTIO_EXCLUDE_INTERFACES}", lambda n: ("a," * n)[:n]), bounds.LONGEST_ANNOTATION, "excludeInterfaces holds more than 32768 characters"),
     *((make, LONGEST_NAME, f": {path} holds more than 4096 characters") for make, path in (
-        (_put("containers.0.imagePullPolicy", lambda n: "i" * n), "spec.containers[0].imagePullPolicy"),
-        (_put("containers.0.name", lambda n: "c" * n), "spec.containers[0].name"),
-        (_put("containers.0.image", lambda n: "i" * n), "spec.containers[0].image"),
-        (_put("containers.0.env", lambda n: [{"name": "V" * n}]), "spec.containers[0].env[0].name"),
-        (_put("containers.0.volumeMounts", lambda n: [{"name": "data", "mountPath": "/" * n}]), "spec.containers[0].volumeMounts[0].mountPath"),
-        (_put("containers.0.volumeDevices", lambda n: [{"name": "data", "devicePath": "/" * n}]), "spec.containers[0].volumeDevices[0].devicePath"),
-        (_put("containers.0.resources.limits", lambda n: {"a": 1, "r" * n: "1"}), "spec.containers[0].resources.limits"),
-        (_put("containers.0.resources.limits", lambda n: {"a": "1", "r": "1" * n}), "spec.containers[0].resources.limits[...]"),
-        (_put("hostname", lambda n: "h" * n), "spec.hostname"),
-        (_put("subdomain", lambda n: "s" * n), "spec.subdomain"),
-        (_put("restartPolicy", lambda n: "r" * n), "spec.restartPolicy"),
-        (_put("volumes", lambda n: [{"name": "v" * n}]), "spec.volumes[0].name"),
-        (_put("resourceClaims", lambda n: [{"name": "c" * n}]), "spec.resourceClaims[0].name"),
-        (_put("containers.0.resources.claims", lambda n: [{"name": "c" * n}]), "spec.containers[0].resources.claims[0].name"),
-        (_put("containers.0.securityContext", lambda n: {"capabilities": {"drop": ["C" * n]}}), "spec.containers[0].securityContext.capabilities.drop[0]"),
+        (_put("spec containers 0 imagePullPolicy", lambda n: "i" * n), "spec.containers[0].imagePullPolicy"),
+        (_put("spec containers 0 name", lambda n: "c" * n), "spec.containers[0].name"),
+        (_put("spec containers 0 image", lambda n: "i" * n), "spec.containers[0].image"),
+        (_put("spec containers 0 env", lambda n: [{"name": "V" * n}]), "spec.containers[0].env[0].name"),
+        (_put("spec containers 0 volumeMounts", lambda n: [{"name": "data", "mountPath": "/" * n}]), "spec.containers[0].volumeMounts[0].mountPath"),
+        (_put("spec containers 0 volumeDevices", lambda n: [{"name": "data", "devicePath": "/" * n}]), "spec.containers[0].volumeDevices[0].devicePath"),
+        (_put("spec containers 0 resources limits", lambda n: {"a": 1, "r" * n: "1"}), "spec.containers[0].resources.limits"),
+        (_put("spec containers 0 resources limits", lambda n: {"a": "1", "r": "1" * n}), "spec.containers[0].resources.limits[...]"),
+        (_put("spec hostname", lambda n: "h" * n), "spec.hostname"),
+        (_put("spec subdomain", lambda n: "s" * n), "spec.subdomain"),
+        (_put("spec restartPolicy", lambda n: "r" * n), "spec.restartPolicy"),
+        (_put("spec volumes", lambda n: [{"name": "v" * n}]), "spec.volumes[0].name"),
+        (_put("spec resourceClaims", lambda n: [{"name": "c" * n}]), "spec.resourceClaims[0].name"),
+        (_put("spec containers 0 resources claims", lambda n: [{"name": "c" * n}]), "spec.containers[0].resources.claims[0].name"),
+        (_put("spec containers 0 securityContext", lambda n: {"capabilities": {"drop": ["C" * n]}}), "spec.containers[0].securityContext.capabilities.drop[0]"),
     )),
-    (_pod_name, LONGEST_NAME, "metadata.name holds more than 4096 characters"),
-    (_owner_name, LONGEST_LABEL, ": metadata.ownerReferences[1].name holds more than 512 characters"),
-    (_label, LONGEST_LABEL, ": metadata.labels[...] holds more than 512 characters"),
+    (_put("metadata name", lambda n: "n" * n), LONGEST_NAME, "metadata.name holds more than 4096 characters"),
+    (_put("metadata ownerReferences", lambda n: [OWNER, {"name": "n" * n}]), LONGEST_LABEL, ": metadata.ownerReferences[1].name holds more than 512 characters"),
+    (_put("metadata labels a", lambda n: "v" * n), LONGEST_LABEL, ": metadata.labels[...] holds more than 512 characters"),
 ]  # fmt: skip
 
 
@@ -354,11 +307,16 @@ def test_a_part_without_any_text_is_not_too_long() -> None:
     )
 
 
-@pytest.mark.parametrize("make", [_networks, _json_networks])
-def test_networks_are_counted_before_they_are_looked_up(
-    make: Callable[[Object, int], None],
-) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda n: ",".join(["rails/rail-0"] * n),
+        lambda n: json.dumps([{"name": "rail-0", "namespace": "rails"}] * n),
+    ],
+)
+def test_networks_are_counted_before_they_are_looked_up(text: Callable[[int], str]) -> None:
     pod = pods.load(OURS)
+    make = _put(f"metadata annotations {names.NETWORKS}", text)
     make(pod, MOST_ELEMENTS)
     assert decide(pod, "train", PROFILES, WORLD).allowed
     make(pod, MOST_ELEMENTS + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from webhook.core.workloads.launchers import (
     given_addresses,
     given_variables,
     is_in_sight,
+    literal_assignments,
     meets_by,
     run_on_one_node,
     runs_again,
@@ -112,6 +114,40 @@ def test_tells_whether_all_that_runs_is_written_in_the_pod(text: str, said: bool
 @pytest.mark.parametrize("container", [{"args": ["python", "t.py"]}, {}])
 def test_an_images_entrypoint_is_not_in_sight(container: Object) -> None:
     assert not is_in_sight(container)
+
+
+SET_IN_TEXT = {
+    "export V_A=1\nenv": {"V_A": "1"},
+    "set -e\nexport V_A=1 V_B=\"two words\" V_C='3'\nenv": {
+        "V_A": "1",
+        "V_B": "two words",
+        "V_C": "3",
+    },
+    "V_A=1 V_B=2 printenv": {"V_A": "1", "V_B": "2"},
+    "V_A=1 \\\n  printenv": {"V_A": "1"},
+    "export V_A=1; export V_A=2\nexport V_A=3 && env": {"V_A": "3"},
+    "export V_A=\nenv": {"V_A": ""},
+    "V_A=1 V_B=$HOME printenv": {"V_A": "1"},
+    "V_A=1\nenv": {},
+    "V_A=1; env": {},
+    "if false; then\n  export V_A=1\nfi\nenv": {},
+    "# export V_A=1\nenv": {},
+    "export V_A=$HOME\nenv": {},
+    "export V_A=a'b'\nenv": {"V_A": "ab"},
+    "export V_A='open": {},
+    "set -e; export V_A=1; env": {"V_A": "1"},
+}
+"""A text, and what is read of it; ``env`` or printenv prints what a program sees."""
+
+
+@pytest.mark.parametrize("text", SET_IN_TEXT)
+def test_reads_what_a_text_sets_for_sure_as_shells_do(text: str) -> None:
+    expected = SET_IN_TEXT[text]
+    assert literal_assignments(running(text)) == expected
+    for shell in (("dash",), ("bash",), ("busybox", "sh")):
+        done = subprocess.run([*shell, "-c", text], capture_output=True, text=True, check=False)
+        told = set(done.stdout.split("\n"))
+        assert {f"{name}={value}" for name, value in expected.items()} <= told
 
 
 def test_variables_of_a_config_map_may_number_nodes() -> None:

@@ -14,7 +14,6 @@ from webhook.core.workloads.shell import (
     MOST_SIGNS,
     MOST_WORDS,
     Words,
-    literal_assignments,
     read_commands,
 )
 
@@ -219,42 +218,3 @@ def test_splits_as_bash_does(text: str) -> None:
     assert all(words[0] == "c" for words in commands)
     mine = [tuple(word.replace("\0", "$") for word in words[1:]) for words in commands]
     assert sorted(mine) == sorted(run_by_bash(text))
-
-
-SET_IN_TEXT = {
-    "export V_A=1\nenv": {"V_A": "1"},
-    "set -e\nexport V_A=1 V_B=\"two words\" V_C='3'\nenv": {
-        "V_A": "1",
-        "V_B": "two words",
-        "V_C": "3",
-    },
-    "V_A=1 V_B=2 env": {"V_A": "1", "V_B": "2"},
-    "V_A=1 \\\n  env": {"V_A": "1"},
-    "export V_A=1; export V_A=2\nexport V_A=3 && env": {"V_A": "3"},
-    "export V_A=\nenv": {"V_A": ""},
-    "V_A=1 V_B=$HOME env": {"V_A": "1"},
-    "V_A=1\nenv": {},
-    "V_A=1; env": {},
-    "if false; then\n  export V_A=1\nfi\nenv": {},
-    "# export V_A=1\nenv": {},
-    "export V_A=$HOME\nenv": {},
-    "export V_A=a'b'\nenv": {},
-    "export V_A='open": {},
-}
-"""A text, and what is read of it; ``env`` prints what a program sees."""
-
-
-@pytest.mark.parametrize("text", SET_IN_TEXT)
-def test_reads_assignments_at_the_start_of_a_line_as_shells_do(text: str) -> None:
-    expected = SET_IN_TEXT[text]
-    for shell in (("dash",), ("bash",), ("busybox", "sh")):
-        done = subprocess.run([*shell, "-c", text], capture_output=True, text=True, check=False)
-        assert literal_assignments((*shell[-1:], "-c", text)) == expected
-        assert {f"{name}={value}" for name, value in expected.items()} <= set(
-            done.stdout.split("\n")
-        )
-
-
-def test_reads_no_assignment_where_no_shell_takes_a_text() -> None:
-    assert literal_assignments(("env", "V_A=1", "t")) == {}
-    assert literal_assignments(("sh", "-c", "export V_A=1\n" + "#" * MOST_CHARACTERS)) == {}

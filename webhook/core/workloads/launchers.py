@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final, NamedTuple, TypeAlias
 
 from webhook.core import bounds, podspec
@@ -80,6 +80,8 @@ _BEFORE: Final = re.compile(
 )
 """Words before a command that do not change what it is."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=")
+_EXPANDED: Final = re.compile("[$`\0]")
+_BRANCHES: Final = tuple((word,) for word in ("if", "case", "while", "until", "for", "select"))
 _ASSIGNS: Final = frozenset(("export", "declare", "typeset", "readonly", "local"))
 _LOOP: Final = ("while", "until", "for", "select")
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*\Z", re.DOTALL)
@@ -217,14 +219,24 @@ def shows_launcher(container: Object) -> bool:
 
 def assigned_variables(container: Object) -> list[tuple[str, str]]:
     """Return what the text sets for what it starts: ``MASTER_ADDR=$HEAD python t.py``."""
-    found = []
-    for command in _script(container).commands:
-        for word in command.words:
-            if match := _ASSIGNMENT.match(word):
-                found.append((match[1], word[match.end() :]))
-            elif not (_BEFORE.match(word) or word in _ASSIGNS):
-                break
-    return found
+    commands = _script(container).commands
+    return [each for command in commands for each in _assigned(command.words)]
+
+
+def literal_assignments(container: Object) -> dict[str, str]:
+    """Return what the text sets for sure, before it branches; the last of a name counts."""
+    commands = takewhile(lambda each: each.words[:1] not in _BRANCHES, _script(container).commands)
+    effective = (each.words for each in commands if _started(each.words))
+    found = (each for words in effective for each in _assigned(words))
+    return {name: value for name, value in found if not _EXPANDED.search(value)}
+
+
+def _assigned(words: Words) -> Iterator[tuple[str, str]]:
+    for word in words:
+        if match := _ASSIGNMENT.match(word):
+            yield match[1], word[match.end() :]
+        elif not (_BEFORE.match(word) or word in _ASSIGNS):
+            return
 
 
 def serves_ssh(container: Object) -> bool:

@@ -38,13 +38,6 @@ _QUOTED: Final = re.compile(r"'[^']*+'" r'|"[^"\\$`]*+"')
 """A quoted part in which nothing is expanded."""
 _ENDS_WORD: Final = frozenset("\n;&|()<>")
 _HEREDOC: Final = re.compile(r"""<<(-?)[ \t]*(?:'([^'\n]*)'|"([^"\n]*)"|([^\s;&|()<>'"`$]+))""")
-_LITERAL: Final = r"""(?:'[^'\n]*+'|"[^"$`\\\n]*+"|[^\s'"$`\\;&|()<>]*+)(?=[\s;&|]|\Z)"""
-_ASSIGNMENT: Final = re.compile(rf"([A-Za-z_]\w*+)=({_LITERAL})")
-_ASSIGNING_LINE: Final = re.compile(
-    rf"^(?P<export>export[ \t]++)?(?P<assignments>(?:[A-Za-z_]\w*+={_LITERAL}[ \t]*+)++)"
-    r"(?P<command>[^\s;&|#])?",
-    re.MULTILINE,
-)
 _OPENING: Final = {"$(": ")", "${": "}", "`": "`", '"': '"', "'": "'"}
 _NEITHER_OPENS_NOR_CLOSES: Final = re.compile(r"""[^'"\\$`(){}]+""")
 
@@ -68,22 +61,6 @@ def read_commands(argv: Words) -> tuple[Words, ...] | None:
     if found is None or signs.left < 0:
         return None
     return found if sum(map(len, found)) + len(found) <= MOST_WORDS else None
-
-
-def literal_assignments(argv: Sequence[str]) -> dict[str, str]:
-    """Return the literal values that a shell's text gives to variables at the start of a line.
-
-    ``export NAME=value`` and ``NAME=value command`` are read; the last of a name counts.
-    """
-    _, at = _shell_text(argv)
-    if not at or not is_short(argv):
-        return {}
-    found = {}
-    for line in _ASSIGNING_LINE.finditer(argv[at].replace("\\\n", " ")):
-        if line["export"] or line["command"]:
-            for name, value in _ASSIGNMENT.findall(line["assignments"]):
-                found[name] = value.strip("'\"")
-    return found
 
 
 def is_short(argv: Sequence[str]) -> bool:
