@@ -10,7 +10,10 @@ from tests.sockets.server import Server, admit, is_closed, read_reply
 from tests.tables import table
 from tests.waiting import wait_until
 
-REQUEST = b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+REQUEST = (
+    b"POST /mutate HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+)
 
 
 class Clients:
