@@ -12,6 +12,7 @@ _TEXT = {"type": "string"}
 _SWITCH = {"type": "boolean"}
 _NAME = {"type": "string", "minLength": 1}
 _DIGEST = {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"}
+_OBJECTS = {"type": "array", "items": {"type": "object"}}
 _LABELS = {"$ref": "#/$defs/labels"}
 _OBJECT_NAME = f"^[a-z0-9]([-.a-z0-9]{{0,{LONGEST_NAME - 2}}}[a-z0-9])?$"
 
@@ -23,9 +24,11 @@ def values_schema() -> dict[str, Any]:
         "tag": _TEXT,
         "digest": _DIGEST,
         "extraArgs": {"type": ["array", "null"], "items": {"type": "string", "pattern": "^--"}},
+        "extraEnv": _OBJECTS,
         "resources": {"type": "object"},
         "nodeSelector": _LABELS,
-        "tolerations": {"type": "array", "items": {"type": "object"}},
+        "tolerations": _OBJECTS,
+        "topologySpreadConstraints": _OBJECTS,
         "affinity": _strict(
             {key: {"type": "object"} for key in ("nodeAffinity", "podAffinity", "podAntiAffinity")}
         ),
@@ -73,6 +76,7 @@ def values_schema() -> dict[str, Any]:
                 "multus": {**_strict(multus), "type": ["object", "null"]},
                 "webhook": {"$ref": "#/$defs/component"},
                 "controller": {"$ref": "#/$defs/component"},
+                "serviceAccount": _strict({"annotations": _LABELS}),
                 "failurePolicy": {"enum": ["Fail", "Ignore"]},
                 "podOptIn": _SWITCH,
                 "priorityClassName": _NAME,

@@ -42,10 +42,11 @@ def notes_command() -> None:
 @click.option(
     "--digest", required=True, help="The image's digest, sha256:…, as its registry tells it."
 )
+@click.option("--source", required=True, help="The repository's address, https://…")
 @OUTPUT
-def files_command(image: str, digest: str, output: Path) -> None:
+def files_command(image: str, digest: str, source: str, output: Path) -> None:
     """Make wheel, source archive, chart, install.yaml, bill of materials and checksums."""
-    for path in files.make_all(ROOT, version_of(ROOT), image, digest, output):
+    for path in files.make_all(ROOT, version_of(ROOT), image, digest, source, output):
         click.echo(path)
 
 

@@ -16,6 +16,7 @@ from . import files
 from .version import NotReleasable, check, version_of
 
 IMAGE = "registry.example.com/fabric-injector"
+SOURCE = "https://git.example.com/fabric-injector"
 DIGEST = "sha256:" + 64 * "0"
 """Stands for the image's, which its registry tells once it is pushed."""
 NOT_RUN = (
@@ -55,7 +56,7 @@ def _step(name: str, act: Callable[[], object]) -> None:
 
 
 def _files(tree: Path, output: Path) -> None:
-    files.make_all(tree, version_of(tree), IMAGE, DIGEST, output)
+    files.make_all(tree, version_of(tree), IMAGE, DIGEST, SOURCE, output)
 
 
 def _sha256sum(output: Path) -> None:

@@ -18,10 +18,13 @@ from .version import NotReleasable
 CHECKSUMS = "SHA256SUMS"
 
 
-def make_all(tree: Path, version: str, image: str, digest: str, output: Path) -> list[Path]:
+def make_all(
+    tree: Path, version: str, image: str, digest: str, source: str, output: Path
+) -> list[Path]:
     """Make all files in the folder, which must be empty or absent; give their paths.
 
     *image*: where nodes pull the image from, without a tag. *digest*: `sha256:…`; where it is empty, the version's tag is used.
+    *source*: the repository's address, which the chart names.
     """
     output.mkdir(parents=True, exist_ok=True)
     if found := sorted(path.name for path in output.iterdir()):
@@ -29,7 +32,7 @@ def make_all(tree: Path, version: str, image: str, digest: str, output: Path) ->
             f"{output} is not empty: {', '.join(found)}; name another folder, or remove them"
         )
     packages(tree, output)
-    chart(tree, image, digest, output)
+    chart(tree, image, digest, source, output)
     reference = f"{image}@{digest}" if digest else f"{image}:{version}"
     (output / "install.yaml").write_text(
         installed_from(render(tree / "manifests/overlays/default"), reference)
@@ -48,8 +51,8 @@ def packages(tree: Path, output: Path) -> None:
     )
 
 
-def chart(tree: Path, image: str, digest: str, output: Path) -> None:
-    """Package the chart, whose default image is the released one."""
+def chart(tree: Path, image: str, digest: str, source: str, output: Path) -> None:
+    """Package the chart, whose default image is the released one, with the repository's address."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "fabric-injector"
         shutil.copytree(tree / "manifests/chart", copy)
@@ -65,6 +68,9 @@ def chart(tree: Path, image: str, digest: str, output: Path) -> None:
                 "manifests/chart/values.yaml: it does not begin with image: {repository, digest}"
             )
         values.write_text(text)
+        with (copy / "Chart.yaml").open("a") as about:
+            about.write(f"home: {source}\nsources: [{source}]\n")
+            about.write(f"icon: {source}/raw/main/docs/images/icon.svg\n")
         helm = shutil.which("helm") or str(binary("helm"))
         run([helm, "lint", "--strict", str(copy)])
         run([helm, "package", str(copy), "--destination", str(output)])
