@@ -1,4 +1,4 @@
-"""Dry runs over HTTP on the webhook's loopback port: what is answered, to whom, and what they cost admission."""
+"""Dry runs over HTTP on the webhook's loopback port: what is answered, to whom, at what cost."""
 
 import base64
 import json
@@ -20,7 +20,11 @@ from webhook.world.objects import ObjectsWorld, load_objects
 
 LIVE = sorted((HERE.parent / "fixtures/live").rglob("*.review.json"))
 MANIFEST = (Path(__file__).parents[1] / "fixtures/torchx/volcano-ddp-2x1.yaml").read_bytes()
-POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: default}\nspec: {containers: [{name: c, image: i}]}\n"
+POD = b"""apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default}
+spec: {containers: [{name: c, image: i}]}
+"""
 
 
 def test_judges_a_manifest(server: Server) -> None:
@@ -74,7 +78,8 @@ def test_refuses(server: Server, path: str, body: bytes, status: int, message: s
 
 def test_answers_no_more_than_fits_the_memory(server: Server) -> None:
     """Each value has a line of its own, indented as deep as it stands."""
-    pod = b'{"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}], "a": '
+    pod = b'{"kind": "Pod", "metadata": {"name": "p"}, "spec": '
+    pod += b'{"containers": [{"name": "c", "image": "i"}], "a": '
     manifest = pod + b"[" * 90 + b"1," * 100_000 + b"1" + b"]" * 90 + b"}}"
     reply = server.plain("POST", "/dry-run?profile=two-rails", manifest)
     assert reply.status == 413

@@ -17,7 +17,7 @@ REQUEST = (
 
 
 class Clients:
-    """Ask all the time over kept-alive connections, anew where the server asks for that, until it refuses connections."""
+    """Ask all the time over connections that are kept alive, until the server refuses new ones."""
 
     def __init__(self, server: Server, review: bytes, count: int = 8) -> None:
         self.answered, self.failures = 0, list[str]()
