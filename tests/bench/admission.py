@@ -9,23 +9,20 @@ asserted.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import platform
-import ssl
 import statistics
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from certs.throwaway import make_throwaway
 from tests.bench.client import HERE, RATE, REVIEW, Load
@@ -37,7 +34,6 @@ from tests.sockets.server import Server
 from tests.waiting import wait_until
 
 OBJECTS = 1000
-CONNECTIONS = 200
 
 
 @dataclass
@@ -91,8 +87,6 @@ def main() -> None:
                     measure(each, load, options.seconds)
         for each in servers:
             each.add("resident memory at end, MB", megabytes(each.pid))
-            each.add("its own share (PSS), MB", megabytes(each.pid, "Pss", "smaps_rollup"))
-            each.add("memory of a further connection, kB", connection_memory(each, authority))
     print(f"\n{interpreter()}; {os.cpu_count()} processors; {options.load} busy processes beside")
     print_medians(*servers)
 
@@ -188,23 +182,6 @@ def measure(each: Measured, load: Load, seconds: float) -> None:
             each.add(f"p99 at {how}, ms", figures["p99Milliseconds"])
         else:
             each.add(f"requests a second, {how}", figures["requests"] / figures["seconds"])
-
-
-def connection_memory(each: Measured, authority: Path) -> float:
-    """Return what a connection that is open and has asked once costs, in kB."""
-    context = ssl.create_default_context(cafile=authority)
-    port = urlsplit(each.server.addresses["admission"]).port
-    body, headers = each.body.read_bytes(), {"Content-Type": "application/json"}
-    before = 0.0
-    with ExitStack() as stack:
-        for number in range(2 * CONNECTIONS):  # the first half shows what all of them share
-            if number == CONNECTIONS:
-                before = megabytes(each.pid)
-            client = http.client.HTTPSConnection("localhost", port, timeout=20, context=context)
-            stack.enter_context(closing(client))
-            client.request("POST", "/mutate", body, headers)
-            client.getresponse().read()
-        return 1024 * (megabytes(each.pid) - before) / CONNECTIONS
 
 
 def print_medians(real: Measured, *others: Measured) -> None:

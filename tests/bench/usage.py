@@ -14,9 +14,9 @@ def cpu_seconds(pid: int) -> float:
     return sum(map(int, _fields(pid)[11:13])) / _TICKS
 
 
-def megabytes(pid: int, key: str = "VmRSS", file: str = "status") -> float:
-    """Read a figure of one of the process's files, such as VmHWM or Pss. Raises LookupError."""
-    for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
+def megabytes(pid: int, key: str = "VmRSS") -> float:
+    """Read a figure of the process's status, such as VmHWM. Raises LookupError."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{key}:"):
             return int(line.split()[1]) / 1024
     raise LookupError(key)

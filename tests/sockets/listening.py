@@ -25,7 +25,7 @@ class Echo(Endpoint):
     def __init__(self) -> None:
         self.refusals: list[Refusal] = []
 
-    def answer(self, request: Request) -> Response | Refusal | Awaitable[Response]:
+    def answer(self, request: Request) -> Response | Refusal | Awaitable[Response | Refusal]:
         return self._later(bytes(request.body))
 
     def refuse(self, refusal: Refusal, _request: Request | None) -> Refusal:

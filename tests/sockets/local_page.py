@@ -1,4 +1,4 @@
-"""Start the real ``fabric-injector page`` beside a small API server that holds a job, and ask it as its own page does."""
+"""Start the real ``fabric-injector page`` beside a small API server, and ask as its page does."""
 
 import http.client
 import json
@@ -50,7 +50,7 @@ def put_pod(server: FakeApiServer, pod: Object) -> None:
 
 
 class LocalPage(Program):
-    """Run ``fabric-injector page`` for the cluster at *url*, from entering the ``with`` block until it is left."""
+    """Run ``fabric-injector page`` for the cluster at *url* during the ``with`` block."""
 
     seconds_to_end = 20.0
 

@@ -159,16 +159,9 @@ class Server(Program):
         return [line for line in found if line["message"].startswith(message)]
 
     def peak_megabytes(self) -> float:
-        """Return the most memory that the process has had, those of its children not counted."""
-        return self._megabytes("VmHWM:")
-
-    def resident_megabytes(self) -> float:
-        """Return the memory that the process has now."""
-        return self._megabytes("VmRSS:")
-
-    def _megabytes(self, field: str) -> float:
+        """Return the most memory that the process has had, without that of its children."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1000
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1000
 
     def connect(
         self, which: str = "admission", timeout: float = 10, source: str = ""
@@ -202,7 +195,7 @@ class Server(Program):
         return self.plain("GET", path, which=which)
 
     def metric(self, name: str) -> float:
-        """Return the value of a metric, by its name and labels as a scrape shows them; 0 if absent."""
+        """Return a metric by its name and labels as a scrape shows them; 0 if absent."""
         lines = self.get("/metrics").body.decode().splitlines()
         return sum(float(line.split()[-1]) for line in lines if line.startswith(f"{name} "))
 
@@ -273,7 +266,7 @@ def admitting(server: Server, review: bytes) -> Iterator[list[int]]:
 
 
 def is_closed(connection: socket.socket) -> bool:
-    """Tell whether the server has closed the connection, which has nothing to read; wait for it if need be."""
+    """Wait for the server to close a connection that has nothing to read; tell whether it did."""
     try:
         return connection.recv(1) == b""
     except ConnectionError:

@@ -1,4 +1,4 @@
-"""Admission over real TLS and HTTP: answers, wrong requests, kept-alive connections, log lines and metrics."""
+"""Admission over real TLS and HTTP: answers, wrong requests, log lines and metrics."""
 
 import base64
 import http.client

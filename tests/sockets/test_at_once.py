@@ -47,6 +47,8 @@ class Slow(ObjectsWorld):
         assert self.gate.wait(30)
         if name == "broken":
             raise Unavailable("https://10.0.0.1 does not answer")
+        if name == "odd":
+            raise StopIteration  # which no future takes
         return self._find("default")
 
 
@@ -90,6 +92,11 @@ def test_what_must_ask_the_cluster_stops_nobody_else(server: Admitting) -> None:
         assert (failed.status, failed.headers["retry-after"]) == (503, "1")
         assert b"10.0.0.1" not in failed.body
         assert b"the cluster cannot be asked" in failed.body
+
+
+def test_a_failure_in_a_thread_is_answered_whatever_it_is(server: Admitting) -> None:
+    server.world.gate.set()
+    assert server.post("odd").status == 500
 
 
 def test_the_cluster_is_not_asked_when_the_answer_would_come_too_late() -> None:

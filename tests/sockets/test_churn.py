@@ -1,4 +1,4 @@
-"""Connections by the thousand: nothing of them stays behind, and what the system cannot hold waits."""
+"""Connections by the thousand: nothing of them stays behind."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 RESET = b"\x01\0\0\0\0\0\0\0"
 HELLO = bytes.fromhex("16030100")
 MOST_GROWTH = 12 << 20
-"""Of resident memory, in bytes. A leak of a whole TLS connection, about 60 kB, would be fifteen times as much."""
+"""Of resident memory, in bytes. A leak of whole TLS connections would be fifteen times as much."""
 
 
 def descriptors(server: Server) -> int:
@@ -31,7 +31,7 @@ def resident(server: Server) -> int:
 @pytest.mark.timeout(240)
 def test_forgets_thousands_of_connections(own: Server, review: bytes) -> None:
     def churn(count: int) -> None:
-        """Open and close: most at once, one in ten in the middle of a handshake, one in twenty after a request."""
+        """Open and close: one in ten in a handshake, one in twenty after a request."""
         for number in range(count):
             if number % 20 == 0:
                 assert own.admit(review).status == 200

@@ -1,4 +1,4 @@
-"""Clients that must show a certificate, the options that say so, and a rotation of the authority that they need."""
+"""Clients that must show a certificate, and a rotation of the authority that they need."""
 
 import http.client
 import ssl
@@ -30,7 +30,7 @@ def right(clients: Authority, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def demanding(folder: Path, clients: Authority, *options: str) -> tuple[str, ...]:
-    """Give the options of a server that trusts *clients*, whose certificate it reads in *folder*."""
+    """Give the options of a server that trusts *clients* by a file in *folder*."""
     (folder / "clients.crt").write_bytes(clients.pem)
     return (f"--client-ca={folder / 'clients.crt'}", *options)
 

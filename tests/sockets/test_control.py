@@ -1,4 +1,4 @@
-"""The process of ``control``: what it needs to start, and that it ends in time whatever the API server does."""
+"""The process of ``control``: how it starts, and that it ends whatever the API server does."""
 
 import socket
 import subprocess

@@ -221,7 +221,7 @@ def test_takes_a_client_that_vanishes_in_the_middle_of_an_answer(plain: Running)
 @pytest.mark.parametrize("error", [ValueError("secret"), KeyError("secret"), StopIteration()])
 def test_answers_500_for_whatever_is_raised_and_serves_on(error: Exception) -> None:
     class Raising(Echo):
-        def answer(self, request: Request) -> Response | Refusal | Awaitable[Response]:
+        def answer(self, request: Request) -> Response | Refusal | Awaitable[Response | Refusal]:
             if request.length == 5:
                 raise error
             return super().answer(request)
@@ -284,7 +284,7 @@ def test_peers_take_turns() -> None:
     inside, blocked = threading.Event(), threading.Event()
 
     class Ordered(Echo):
-        def answer(self, request: Request) -> Response | Refusal | Awaitable[Response]:
+        def answer(self, request: Request) -> Response | Refusal | Awaitable[Response | Refusal]:
             if request.body == b"block":
                 inside.set()
                 assert blocked.wait(20)

@@ -30,7 +30,10 @@ from tests.waiting import wait_until
 from webhook.core.model import Object
 from webhook.page.loopback_app import HEADERS
 
-POD = b"{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {fabric-injector.io/profile: shared}}, spec: {containers: [{name: c}]}}"
+POD = (
+    b"{apiVersion: v1, kind: Pod, spec: {containers: [{name: c}]},"
+    b" metadata: {name: p, labels: {fabric-injector.io/profile: shared}}}"
+)
 QUESTIONS = ["/state", "/status", "/explain?job=bert", "/check"]
 FORBIDDEN = status(403, "is forbidden: User u cannot do that", reason="Forbidden")
 
@@ -73,7 +76,7 @@ def own(tmp_path: Path, server: FakeApiServer) -> Iterator[LocalPage]:
 
 
 def writes(server: FakeApiServer) -> list[tuple[str, str, str]]:
-    """Return each request that may change something, and is neither a dry run nor a question about rights."""
+    """Return each request that may change something: no dry run, no question about rights."""
     return [
         (each.method, each.path, each.query.get("dryRun", ""))
         for each in server.requests

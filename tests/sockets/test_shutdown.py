@@ -10,11 +10,14 @@ from tests.sockets.server import Server, admit, is_closed, read_reply
 from tests.tables import table
 from tests.waiting import wait_until
 
-REQUEST = b"POST /mutate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+REQUEST = (
+    b"POST /mutate HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+)
 
 
 class Clients:
-    """Ask all the time over kept-alive connections, anew where the server asks for that, until it refuses connections."""
+    """Ask all the time over connections that are kept alive, until the server refuses new ones."""
 
     def __init__(self, server: Server, review: bytes, count: int = 8) -> None:
         self.answered, self.failures = 0, list[str]()

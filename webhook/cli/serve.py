@@ -72,6 +72,7 @@ def command(
       fabric-injector serve --profiles profiles.yaml --objects networks.yaml --listen 127.0.0.1:0
       fabric-injector serve --tls-dir tls --client-ca clients.crt --client-name kube-apiserver
     """  # noqa: D301  # \\b is click's own mark
+    from certs.handshake import CertificateError
     from webhook.core.errors import InputError, ProfilesError
     from webhook.serve.run import WebhookSettings, run
 
@@ -92,7 +93,7 @@ def command(
         run(settings, _cluster)
     except ProfilesError as error:
         raise Failure(str(unusable(str(profiles), error))) from None
-    except InputError as error:
+    except (CertificateError, InputError) as error:
         raise Failure(str(error)) from None
 
 

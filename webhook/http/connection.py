@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import httptools
 
-from webhook.http.refusal import OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal, Response, refusal_for
+from webhook.http.refusal import OVERLOADED, TOO_LARGE, TOO_SLOW, Refusal, Response, answered
 
 if TYPE_CHECKING:
     from webhook.http.listener import Listener
@@ -58,8 +58,8 @@ class Endpoint(ABC):
     kept_bytes = 0
 
     @abstractmethod
-    def answer(self, request: Request) -> Response | Refusal | Awaitable[Response]:
-        """Answer a whole request, at once or later; what it raises becomes a refusal."""
+    def answer(self, request: Request) -> Response | Refusal | Awaitable[Response | Refusal]:
+        """Answer a whole request; what it raises at once becomes a refusal, later it may not."""
 
     def refuse(self, refusal: Refusal, _request: Request | None) -> Refusal:
         """Record a refusal, None where its request is not whole; return what the client gets."""
@@ -195,21 +195,15 @@ class HttpConnection(asyncio.Protocol):
         request = self._request
         if request is None:  # the client has gone
             return
-        try:
-            answer = self._refusal or self._listener.endpoint.answer(request)
-        except Exception as error:
-            answer = refusal_for(error)
+        refusal, endpoint = self._refusal, self._listener.endpoint
+        answer = refusal if refusal else answered(endpoint.answer, request)
         if isinstance(answer, (Response, Refusal)):
             self._write(request, answer)
         else:
             self._answering = self._loop.create_task(self._answer_later(request, answer))
 
-    async def _answer_later(self, request: Request, answer: Awaitable[Response]) -> None:
-        found: Response | Refusal
-        try:
-            found = await answer
-        except Exception as error:
-            found = refusal_for(error)
+    async def _answer_later(self, request: Request, answer: Awaitable[Response | Refusal]) -> None:
+        found = await answer
         if self._request is request:
             self._write(request, found)
 

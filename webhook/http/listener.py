@@ -209,7 +209,8 @@ class Listener:
             if waiting:
                 self._waiting[peer] = waiting  # behind all others
             connection.answer()
-        self._loop.call_soon(self._answer_some)
+        if self._waiting:
+            self._loop.call_soon(self._answer_some)
 
     def _accept(self, most: int = BURST) -> None:
         for _ in range(most):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from webhook.core.errors import InputError, MalformedReview, Unavailable
 
+T = TypeVar("T")
 JSON = {"Content-Type": "application/json"}
 
 log = logging.getLogger(__name__)
@@ -91,6 +92,17 @@ def misdirected(path: str, method: str, own_path: str, what: str) -> Refusal | N
         message = f"the method {method} is not answered: POST {what}"
         return Refusal(405, "method-not-allowed", message, {"Allow": "POST"})
     return None
+
+
+def answered(function: Callable[..., T], *arguments: Any) -> T | Refusal:
+    """Return what *function* returns, or the refusal that its failure means.
+
+    No thread may raise instead: asyncio takes no StopIteration from it, and nobody would answer.
+    """
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return refusal_for(error)
 
 
 def refusal_for(error: Exception) -> Refusal:

@@ -17,7 +17,7 @@ from webhook.core.profiles import Profiles
 from webhook.core.review import Answer, answer_review, deny_unread
 from webhook.http.connection import Endpoint, Request
 from webhook.http.logs import log_fields
-from webhook.http.refusal import Refusal, Response, misdirected
+from webhook.http.refusal import Refusal, Response, answered, misdirected
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.lookup import NotCached
 
@@ -55,7 +55,7 @@ class Admission(Endpoint):
         """Begin nothing more in the threads."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def answer(self, request: Request) -> Response | Refusal | Awaitable[Response]:
+    def answer(self, request: Request) -> Response | Refusal | Awaitable[Response | Refusal]:
         """Answer one request."""
         if refusal := self._starting() or _refusal(request):
             return refusal
@@ -64,7 +64,7 @@ class Admission(Endpoint):
         except NotCached:
             world = cast("World", InTime(self._world, request.received_at))
             loop = asyncio.get_running_loop()
-            return loop.run_in_executor(self._executor, self._review, request, world)
+            return loop.run_in_executor(self._executor, answered, self._review, request, world)
 
     def refuse(self, refusal: Refusal, request: Request | None) -> Refusal:
         """Record a refusal, unless it is about another path or method: that is no admission."""

@@ -19,7 +19,7 @@ from webhook.core.model import World
 from webhook.core.profiles import Profiles
 from webhook.http.connection import Endpoint, Request
 from webhook.http.loopback import refuse_foreign
-from webhook.http.refusal import Refusal, Refused, Response, misdirected
+from webhook.http.refusal import Refusal, Refused, Response, answered, misdirected
 from webhook.serve.admission import InTime
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ class DryRuns(Endpoint):
         """Begin nothing more."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def answer(self, request: Request) -> Refusal | Awaitable[Response]:
+    def answer(self, request: Request) -> Refusal | Awaitable[Response | Refusal]:
         """Answer one request."""
         sent = [request.headers.get(each, "") for each in ("host", "origin", "sec-fetch-site")]
         if refusal := refuse_foreign(*sent) or _refusal(request):
             return refusal
         loop = asyncio.get_running_loop()
-        return loop.run_in_executor(self._executor, self._judge, request)
+        return loop.run_in_executor(self._executor, answered, self._judge, request)
 
     def _judge(self, request: Request) -> Response:
         from webhook.dry_run import judge

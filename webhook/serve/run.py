@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import uvloop
 
-from certs.handshake import CertificateError, Requirements
+from certs.handshake import Requirements
 from certs.serving import ServingCertificate
 from webhook.core import names
 from webhook.core.claim_templates import CLAIMS_OF_A_FILE
-from webhook.core.errors import InputError
 from webhook.http import logs
 from webhook.http.health import Health, stop_asked
 from webhook.http.listener import ListenAddress, Listener, bind
@@ -93,23 +92,30 @@ MakeCluster: TypeAlias = "Callable[[Callable[[str, str], None]], Cluster]"
 def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
     """Serve until SIGTERM or SIGINT; *make_cluster* is asked where no files stand for a cluster.
 
-    Raises ProfilesError with all faults of the profiles, InputError for anything else that keeps
-    the server from starting.
+    Raises ProfilesError with all faults of the profiles, CertificateError, or InputError for
+    anything else that keeps the server from starting.
     """
     logs.configure()
     metrics = WebhookMetrics()
     claims_problem = CLAIMS_OF_A_FILE if settings.profiles else ""
     active = ActiveProfiles(own_image=settings.image, claims_problem=claims_problem)
     with ExitStack() as stack:
-        followed = _read_files(settings, active, metrics)
+        followed: list[sources.Source] = []
+        if path := settings.configuration:
+            followed.append(sources.follow_configuration(path, active, metrics))
+        if path := settings.profiles:
+            configured = bool(settings.configuration)
+            followed.append(sources.follow_file(path, active, metrics, configured=configured))
         addresses = (settings.listen, settings.dry_run_listen, settings.metrics_listen)
         sockets = [stack.enter_context(closing(bind(address))) for address in addresses]
         directory = settings.tls_dir or stack.enter_context(_throwaway())
-        certificate = _load(directory, settings.handshake)
+        certificate = ServingCertificate(directory, settings.handshake)
         watches: list[Watch] = [CertificateWatch(certificate, metrics)]
         cluster = None
         if not settings.objects:
-            cluster = stack.enter_context(_watched(make_cluster(metrics.watch_restarts.add)))
+            cluster = make_cluster(metrics.watch_restarts.add)
+            stack.callback(cluster.stop)
+            cluster.start()
             ask = partial(cluster.webhook_configuration, settings.webhook_configuration)
             watches.append(TrustWatch(ask, certificate))
         if cluster and not settings.profiles:
@@ -118,12 +124,7 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
         world = cluster or _objects(settings.objects)
         profiles = followed[-1]
         metrics.faulty.ask(profiles.faulty, "profiles")
-        for each in followed:
-            each.start()
-            stack.callback(each.stop)
-        stopped = threading.Event()
-        stack.callback(stopped.set)
-        threading.Thread(target=follow, args=(watches, stopped), name="look", daemon=True).start()
+        _follow(followed, watches, stack)
 
         def checks() -> Mapping[str, str]:
             found = {watch.check: watch.problem() for watch in watches if watch.check}
@@ -148,34 +149,27 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
             Listener(sock, endpoint, connections=LOCAL_CONNECTIONS)
             for sock, endpoint in zip(sockets[1:], (dry_runs, health), strict=True)
         ]
-        gc.collect()
-        gc.freeze()  # what is loaded now stays: no collection needs to look through it
-        gc.set_threshold(YOUNG_OBJECTS)
-        sys.setswitchinterval(SWITCH_SECONDS)
+        _tune()
         told = {} if settings.tls_dir else {"ca": str(directory / "ca.crt")}
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve([admission, *local], health, settings.quiet_seconds, told))
 
 
-def _read_files(
-    settings: WebhookSettings, active: ActiveProfiles, metrics: WebhookMetrics
-) -> list[sources.Source]:
-    """Read the files of the Configuration and of profiles, which are to be followed."""
-    found: list[sources.Source] = []
-    if settings.configuration:
-        found.append(sources.follow_configuration(settings.configuration, active, metrics))
-    if settings.profiles:
-        is_configured = bool(settings.configuration)
-        path = settings.profiles
-        found.append(sources.follow_file(path, active, metrics, configured=is_configured))
-    return found
+def _follow(followed: list[sources.Source], watches: list[Watch], stack: ExitStack) -> None:
+    """Have all look at what changes, until *stack* is closed."""
+    for each in followed:
+        each.start()
+        stack.callback(each.stop)
+    stopped = threading.Event()
+    stack.callback(stopped.set)
+    threading.Thread(target=follow, args=(watches, stopped), name="look", daemon=True).start()
 
 
-def _load(directory: Path, handshake: Requirements) -> ServingCertificate:
-    try:
-        return ServingCertificate(directory, handshake)
-    except CertificateError as error:
-        raise InputError(str(error)) from None
+def _tune() -> None:
+    gc.collect()
+    gc.freeze()  # what is loaded now stays: no collection needs to look through it
+    gc.set_threshold(YOUNG_OBJECTS)
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 @contextmanager
@@ -184,15 +178,6 @@ def _throwaway() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="fabric-injector-") as directory:
         subprocess.run([sys.executable, "-m", "certs.throwaway", directory], check=True)
         yield Path(directory)
-
-
-@contextmanager
-def _watched(cluster: Cluster) -> Iterator[Cluster]:
-    cluster.start()
-    try:
-        yield cluster
-    finally:
-        cluster.stop()
 
 
 def _objects(paths: tuple[Path, ...]) -> ObjectsWorld:
