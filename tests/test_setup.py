@@ -287,12 +287,3 @@ def test_knows_targets_by_their_names() -> None:
     groups = re.findall(r'^\w+="(.*)"$', SCRIPT.read_text(), re.MULTILINE)
     named = {word for group in groups for word in group.split() if not word.startswith("$")}
     assert named <= {*targets()}
-
-
-def test_contributing_lists_the_same_packages() -> None:
-    tiers = first_commands("test")[0].partition("tests/setup.sh ")[2].split()
-    found = re.search(
-        r"`make test` needs [^:]*:([^.;]*)[.;]", (ROOT / "CONTRIBUTING.md").read_text()
-    )
-    assert found is not None
-    assert re.findall(r"[\w-]+", found[1]) == packages("--list", *tiers)

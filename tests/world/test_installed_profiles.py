@@ -150,17 +150,17 @@ TITLE = "ConfigMap sys/fabric-injector-config"
         "no key": (config_map({"other": ""}), f"{TITLE}: holds no config.yaml", ""),
         "another object": (
             config_map({"config.yaml": "kind: Other"}),
-            f'{TITLE}, config.yaml, line 1: kind: found "Other"; write FabricProfile or',
+            f'{TITLE}, config.yaml, line 1: kind: found "Other"; write one of FabricProfile',
             "",
         ),
         "no object": (
             config_map({"config.yaml": "multus: {defaultNetworks: 1}"}),
-            f"{TITLE}, config.yaml, line 1: kind: found nothing; write FabricProfile or",
+            f"{TITLE}, config.yaml, line 1: kind: found nothing; write one of FabricProfile",
             "",
         ),
         "with a profile": (
             config_map({"config.yaml": f"{CONFIGURATION}---\n{OBJECT}"}),
-            f"{TITLE}, config.yaml, line 2: Configuration: kind: the file is to hold one object",
+            f"{TITLE}, config.yaml, line 6: FabricProfile a: kind: the file is to hold one object",
             "",
         ),
     },
