@@ -119,10 +119,12 @@ class TrustWatch(Watch):
 
     def _distrust(self) -> str:
         configuration = self._ask()
-        for entry in configuration.entries if configuration else ():
+        if configuration is None:
+            return ""
+        for entry in configuration.entries:
             if problem := self._certificate.distrust(entry.ca_bundle, entry.host):
-                name = configuration.name if configuration else ""
-                return f"MutatingWebhookConfiguration {name}, webhook {entry.name}: {problem}"
+                named = f"MutatingWebhookConfiguration {configuration.name}, webhook {entry.name}"
+                return f"{named}: {problem}"
         return ""
 
 
