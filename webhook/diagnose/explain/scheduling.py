@@ -111,6 +111,7 @@ _BEYOND = re.compile(
     re.DOTALL,
 )
 """Said where every node is too small, whatever runs on it. Source: noderesources/fit.go (1.33)."""
+_MOST_SAID = 2000
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
 _CEL = re.compile(r"selector #\d+: CEL (?:runtime|compile) error")
 """Source: kubernetes dynamic-resource-allocation structured/allocator.go."""
@@ -196,7 +197,7 @@ def _pending(
     yield from waits_for_claims
     if scheduled.get("status") != "False":
         text = ""
-    is_beyond = _BEYOND.search(text or said) is not None
+    is_beyond = _BEYOND.search((text or said)[:_MOST_SAID]) is not None
     text = common_form(_PREEMPTION.sub("", text or said), pod.name)
     missing = list(_offered_nowhere(snapshot, pod))
     for code, message in missing:
