@@ -23,7 +23,10 @@ _LEAST_SECONDS, _MOST_SECONDS = 6, 60
 
 
 class LeaseState(NamedTuple):
-    """Say whether a controller *leads*, in a *message* without a subject; *is_ahead*: by a time to come."""
+    """Say whether a controller *leads*, in a *message* without a subject.
+
+    *is_ahead*: it was renewed at a time to come.
+    """
 
     leads: bool
     message: str

@@ -1,4 +1,4 @@
-"""Say why a pod was not scheduled, from nodes, claims, scheduler and queue, and what its node lost."""
+"""Say why a pod was not scheduled: nodes, claims, scheduler, queue; and what its node lost."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ TAINT_UNTOLERATED = Code(
     "taint-untolerated",
     "scheduling",
     "The nodes that the pod could take have a taint that it does not tolerate.",
-    "give the job a toleration of the taint, or its profile, under tolerations, for all pods of the namespace",
+    "give the job, or its profile for all pods of the namespace, a toleration of the taint",
 )
 CLAIM_MISSING = Code(
     "claim-missing",
@@ -87,7 +87,7 @@ CLAIM_UNALLOCATED = Code(
     "claim-unallocated",
     "claims",
     "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
-    "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what",
+    "compare the claim's requests with kubectl get resourceslices, and with other claims",
 )
 NODE_NOT_READY = Code(
     "node-not-ready",
@@ -357,7 +357,8 @@ def _claims(
         templates = snapshot.claim_templates.get(job.namespace)
         if named is None:
             if template and templates is not None and template not in templates:
-                message = f"asks by claim {name} for ResourceClaimTemplate {template}, which does not exist"
+                asks = f"asks by claim {name} for ResourceClaimTemplate {template}"
+                message = f"{asks}, which does not exist"
                 action = _template_advice(snapshot, job, template)
                 yield fail(CLAIM_TEMPLATE_MISSING, pod, message, action)
         elif (claim := known.get(named)) is None:
@@ -372,7 +373,7 @@ def _claims(
 
 
 def made_claims(pod: ObservedPod) -> dict[str, str | None]:
-    """Return the ResourceClaims that were made of the pod's templates, by their names in the pod."""
+    """Return the ResourceClaims that were made of templates, by their names in the pod."""
     made = (pod.pod.get("status") or {}).get("resourceClaimStatuses") or ()
     return {each.get("name"): each.get("resourceClaimName") for each in made}
 
@@ -427,7 +428,8 @@ def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
             if node.offered(resource) < amount and not _is_claimed(snapshot, pod, resource):
                 there, taken = format_quantity(node.offered(resource)), format_quantity(amount)
                 message = f"takes {taken} {resource}, and node {pod.node} offers {there} now"
-                action = f"look at the device plugin of {resource} on {pod.node}: containers that start again get no device"
+                look = f"look at the device plugin of {resource} on {pod.node}"
+                action = f"{look}: containers that start again get no device"
                 yield warn(DEVICES_LOST, pod, message, action)
 
 
