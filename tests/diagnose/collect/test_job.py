@@ -29,9 +29,8 @@ from tests.profiles import as_text
 from tests.tables import cases
 from webhook.cli import main
 from webhook.core.errors import InputError, Unavailable
-from webhook.core.names import PROFILE
 from webhook.diagnose.collect.jobs import Target, read_job
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, label_time
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.snapshot import Snapshot
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
@@ -93,23 +92,6 @@ def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:
     )
     read, _ = read_job(Snapshot(connection, SPACE), Target("job", "bert"))
     assert (read.neighbours, read.unread) == (None, ())
-
-
-@pytest.mark.parametrize(
-    ("managed", "time"),
-    cases("""
-not told | null |
-another label | [{time: "1", fieldsV1: {"f:metadata": {"f:labels": {"f:team": {}}}}}] |
-one owner | [{time: "1", fieldsV1: OWNED}] | 1
-two owners | [{time: "3", fieldsV1: OWNED}, {time: "2", fieldsV1: OWNED}] |
-one who applied it again | [{fieldsV1: OWNED}, {time: "2", fieldsV1: OWNED}] | 2
-no time | [{fieldsV1: OWNED}, {time: "2", fieldsV1: null}] |
-"""),
-)
-def test_when_the_label_was_written(managed: str, time: str) -> None:
-    owned = f'{{"f:metadata": {{"f:labels": {{"f:{PROFILE}": {{}}}}}}}}'
-    fields = yaml.safe_load(managed.replace("OWNED", owned))
-    assert label_time({"metadata": {"name": "ml", "managedFields": fields}}) == time
 
 
 def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> Result:

@@ -254,7 +254,6 @@ def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
     convert: dict[str, Callable[[Any], Any]] = {
         "unusable": frozenset,
         "claim_templates": lambda found: {SPACE: frozenset(found)},
-        "labelled": lambda found: {SPACE: found},
         "unread": lambda found: tuple(Unread(*each) for each in found),
         "neighbours": lambda found: {
             at: tuple(holder(*each) for each in held.items()) for at, held in found.items()

@@ -12,7 +12,7 @@ from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import NetworkDefinition, Object
 from webhook.diagnose.explain.drift import changes_today
-from webhook.diagnose.explain.judgement import judge_today, networks_to_read
+from webhook.diagnose.explain.snapshot import judge_today, networks_to_read
 from webhook.diagnose.snapshot import Unread
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -19,9 +18,8 @@ from webhook.core.workloads.systems import STATEFUL_POD
 from webhook.diagnose.collect.logs import read_logs
 from webhook.diagnose.explain import queues
 from webhook.diagnose.explain.judge import observe_job
-from webhook.diagnose.explain.judgement import networks_to_read
 from webhook.diagnose.explain.scheduling import nodes_to_read
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, label_time, owners_of
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, networks_to_read, owners_of
 from webhook.diagnose.jobs import NAME_LABELS, Job, JobKind, find_jobs, lacks_injection, title
 from webhook.diagnose.snapshot import Snapshot, Unread, at_once
 from webhook.kube.catalogue import (
@@ -48,8 +46,6 @@ T = TypeVar("T")
 _NAMED = 8
 _MOST_ROOTS = 4
 """Names of suspended jobs that are asked for one by one."""
-_MOST_SPACES = 50
-"""Namespaces of jobs that lack injection of which the time of the label is asked for."""
 _WARNINGS = ("type!=Normal", "type=Normal,involvedObject.kind=PodGroup")
 """The Events that are read: Volcano says by a normal one why it lets no pods be made."""
 
@@ -233,7 +229,7 @@ def _read(
     )
     labels, nodes = early["labels"], early["nodes"]
     known: ProfilesRead = early["profiles"] or ProfilesRead("")
-    lacking = sorted({job.namespace for job in jobs if any(map(lacks_injection, job.pods))})
+    is_lacking = any(lacks_injection(pod) for job in jobs for pod in job.pods)
     examples = [pod for job in jobs for pod in _examples(job)]
     wanted = networks_to_read(examples, labels, known.profiles)
     return JobSnapshot(
@@ -247,8 +243,7 @@ def _read(
         **_together(
             events=partial(_part, cluster, partial(_events, cluster)),
             lease=partial(_part, cluster, lambda: cluster.lease() or {}),
-            labelled=partial(_labelled, cluster, lacking[:_MOST_SPACES]),
-            configured=partial(_configured, cluster) if lacking else lambda: None,
+            configured=partial(_configured, cluster) if is_lacking else lambda: None,
             networks=partial(_networks, cluster, wanted),
             neighbours=partial(_neighbours, cluster, nodes_to_read(of_one or (), nodes or ())),
             claims=partial(_claims, cluster, pods),
@@ -357,16 +352,6 @@ def _configured(cluster: Snapshot) -> bool | None:
         return cluster.find(WEBHOOK_CONFIGURATIONS.metadata, key, whole) is not None
     except Unread:
         return None
-
-
-def _labelled(cluster: Snapshot, spaces: Iterable[str]) -> Mapping[str, str]:
-    """Return when the profile label of these namespaces was written, as far as that is known."""
-    found = {}
-    for space in spaces:
-        with suppress(Unread):
-            read = cluster.find(NAMESPACES, ("", space), label_time, managed_fields=True)
-            found[space] = read or ""
-    return found
 
 
 def _neighbours(cluster: Snapshot, nodes: Sequence[str]) -> Mapping[str, tuple[Object, ...]] | None:
