@@ -98,7 +98,7 @@ def judge_supply(
         return supply._replace(uncounted=f"DeviceClass {listed(found, 3)}")
     # classes that cannot be read explain only why no node offers it
     if by_claim.classes is None and supply.shortage is Shortage.NOWHERE:
-        return supply._replace(uncounted=f"a DeviceClass (not read: {by_claim.problem})")
+        return supply._replace(uncounted="a DeviceClass that cannot be read")
     return supply
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from webhook.core import names
 from webhook.core.model import Object, Reason
-from webhook.core.reconcile.complaint import UNCALLED, UNPUBLISHED
+from webhook.core.reconcile.complaint import UNPUBLISHED
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.check.needs import LabelledNamespace, is_installed, labelled
 from webhook.diagnose.common import WEBHOOK_MISSED, WEBHOOK_OUT_OF_REACH
@@ -20,6 +20,7 @@ from webhook.kube.resource import object_key
 
 MOST_NAMESPACES = 32
 """Namespaces whose whole pods are listed one by one; of more, those of the whole cluster are."""
+_EARLIER = "was created before its namespace was labelled"
 _PODS = PODS.select(fields=UNFINISHED)
 _Namespaces = Mapping[str, LabelledNamespace]
 
@@ -81,6 +82,6 @@ def judge(pods: Iterable[Object]) -> Iterator[Finding]:
         which = f"{counted(len(jobs), 'job')} ({listed(jobs.values())})"
         message = f"{counted(len(found), 'unfinished training pod')} of {which} not injected"
         if masters := [each.name for each in found if each.is_master]:
-            message += f": rank 0 ({listed(masters)}) {UNCALLED}, and {UNPUBLISHED}"
+            message += f": rank 0 ({listed(masters)}) {_EARLIER}, and {UNPUBLISHED}"
         action = "restart the jobs; if that does not help, correct the failures of the webhook"
         yield WEBHOOK_MISSED.warn(f"namespace {namespace}", message, action)
