@@ -224,7 +224,7 @@ def test_says_what_it_may_not_look_at(
     found = check(token=cluster.service_account_token(name, "default"))
     assert (found.status, found.told("fail")) == (0, [])
     unread = {each["subject"].split()[0] for each in found.findings if each["topic"] == "unread"}
-    assert unread >= {"deployments", "leases", "namespaces", "profiles", "resourcequotas"}
+    assert unread >= {"deployments", "leases", "namespaces", "profiles"}
     assert found.told("ok") == []
 
 

@@ -251,14 +251,14 @@ class Snapshot:
             if classes is None or slices is None:
                 return DeviceOffers()
             found = self.list_all(classes, read_device_class)
-        except Unread as unread:
-            return DeviceOffers(None, None, unread.problem)
+        except Unread:
+            return DeviceOffers(None, None)
         if not any(map(is_wanted, found)):
             return DeviceOffers(found)
         try:
             return DeviceOffers(found, frozenset(self.list_all(slices, read_driver)))
-        except Unread as unread:
-            return DeviceOffers(found, None, unread.problem)
+        except Unread:
+            return DeviceOffers(found, None)
 
 
 Rule = Callable[..., Iterator[Finding]]

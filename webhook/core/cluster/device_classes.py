@@ -34,14 +34,10 @@ class DeviceClass(NamedTuple):
 
 
 class DeviceOffers(NamedTuple):
-    """Hold the classes, and the drivers that have published a ResourceSlice.
-
-    None for what cannot be read; *problem*: why.
-    """
+    """Hold the classes, and the drivers that have published a ResourceSlice; None: unread."""
 
     classes: tuple[DeviceClass, ...] | None = ()
     drivers: frozenset[str] | None = frozenset()
-    problem: str = ""
 
     def giving(self, resource: str) -> tuple[str, ...]:
         """Return the classes that may give the resource, without those whose drivers are silent."""

@@ -5,11 +5,11 @@ Node affinity is left to the scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from operator import add
 from typing import NamedTuple
 
 from webhook.core import podspec
@@ -98,7 +98,7 @@ def judge_supply(
         return supply._replace(uncounted=f"DeviceClass {listed(found, 3)}")
     # classes that cannot be read explain only why no node offers it
     if by_claim.classes is None and supply.shortage is Shortage.NOWHERE:
-        return supply._replace(uncounted=f"a DeviceClass (not read: {by_claim.problem})")
+        return supply._replace(uncounted="a DeviceClass that cannot be read")
     return supply
 
 
@@ -122,7 +122,7 @@ def _judge(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Hold what a pod says of its node: ``spec.nodeSelector``, and tolerations as (key, operator, value, effect)."""
+    """Hold what a pod says of its node; a toleration is (key, operator, value, effect)."""
 
     selector: frozenset[tuple[str, str]]
     tolerations: frozenset[tuple[str, str, str, str]]
@@ -167,29 +167,27 @@ def place_of(pod: Object) -> Place:
 
 
 def devices(pod: Object) -> dict[str, Fraction]:
-    """Return what the scheduler counts of extended resources for the pod: ``{"rdma/hca": 1}``."""
-    counted = devices_and_hugepages(pod)
-    return {resource: amount for resource, amount in counted.items() if "/" in resource}
-
-
-def devices_and_hugepages(pod: Object) -> dict[str, Fraction]:
-    """Return what the scheduler counts of extended resources and of huge pages, in bytes.
+    """Return what the scheduler counts of extended resources for the pod: ``{"rdma/hca": 1}``.
 
     Containers and sidecars together, or the largest init container with the sidecars before it.
     Source: kubernetes component-helpers/resource PodRequests.
     """
-    running: dict[str, Fraction] = {}
-    largest: dict[str, Fraction] = {}
+    running: Counter[str] = Counter()
+    largest: Counter[str] = Counter()
     for container in podspec.init_containers(pod):
-        beside = _combined(add, running, _asked(container))
+        beside = running + _devices_of(container)
         if podspec.is_sidecar(container):
             running = beside
         else:
-            largest = _combined(max, largest, beside)
+            largest |= beside
     for container in podspec.containers(pod):
-        running = _combined(add, running, _asked(container))
-    needed = _combined(max, largest, running)
-    return {resource: amount for resource, amount in needed.items() if amount}
+        running += _devices_of(container)
+    return {resource: Fraction(amount) for resource, amount in (largest | running).items()}
+
+
+def _devices_of(container: Object) -> Counter[str]:
+    asked = {**podspec.limits(container), **podspec.requests(container)}
+    return Counter({key: stored_quantity(amount) for key, amount in asked.items() if "/" in key})
 
 
 def shown_amount(resource: str, amount: Fraction) -> str:
@@ -197,23 +195,3 @@ def shown_amount(resource: str, amount: Fraction) -> str:
     if resource.startswith(HUGE_PAGES) and amount % _MEBI == 0:
         return f"{amount // _MEBI}Mi"
     return format_quantity(amount)
-
-
-def _asked(container: Object) -> dict[str, Fraction]:
-    asked = {**podspec.limits(container), **podspec.requests(container)}
-    return {
-        resource: stored_quantity(quantity)
-        for resource, quantity in asked.items()
-        if "/" in resource or resource.startswith(HUGE_PAGES)
-    }
-
-
-def _combined(
-    how: Callable[[Fraction, Fraction], Fraction],
-    one: Mapping[str, Fraction],
-    other: Mapping[str, Fraction],
-) -> dict[str, Fraction]:
-    if not one or not other:  # no amount is negative
-        return {**one, **other}
-    zero = Fraction(0)
-    return {name: how(one.get(name, zero), other.get(name, zero)) for name in {**one, **other}}

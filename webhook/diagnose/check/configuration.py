@@ -43,23 +43,16 @@ def check_configuration(snapshot: Snapshot) -> Iterator[Finding]:
     if live is None:
         yield CONFIGURATION_MISSING.fail(subject, "does not exist: no pod is sent to the webhook")
         return
-    is_changed = False
-    for level, message in _changes(live, snapshot.system_namespace):
-        is_changed = True
-        yield Finding(level, CONFIGURATION_CHANGED, subject, message)
-    for entry in webhooks_of(live):
-        for finding in _service(snapshot, entry, f"{subject}, webhook {entry.get('name')}"):
-            is_changed = True
-            yield finding
-    if not is_changed:
-        yield ok("configuration", subject, "selects and behaves as shipped")
-
-
-def _changes(live: Object, own_namespace: str) -> Iterator[_Change]:
     entries = webhooks_of(live)
-    yield from _reach(entries, own_namespace)
+    changes = [*_reach(entries, snapshot.system_namespace)]
     for entry in entries:
-        yield from _fields(entry)
+        changes += _fields(entry)
+    for level, message in changes:
+        yield Finding(level, CONFIGURATION_CHANGED, subject, message)
+    services = [one for each in entries for one in _service(snapshot, each, subject)]
+    yield from services
+    if not changes and not services:
+        yield ok("configuration", subject, "selects and behaves as shipped")
 
 
 def _reach(entries: list[Object], own_namespace: str) -> Iterator[_Change]:

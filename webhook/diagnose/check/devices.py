@@ -31,7 +31,7 @@ def check_devices(snapshot: Snapshot) -> Iterator[Finding]:
     nodes, offers = snapshot.nodes(), snapshot.device_offers()
     for demand in asked:
         for resource, amount in demand.resources.items():
-            yield judge(demand, resource, Fraction(amount), nodes, offers)
+            yield _judge(demand, resource, Fraction(amount), nodes, offers)
     resources = {resource for demand in asked for resource in demand.resources}
     for each in offers.classes or ():
         silent = offers.silent_drivers(each) if any(map(each.gives, resources)) else ()
@@ -40,7 +40,7 @@ def check_devices(snapshot: Snapshot) -> Iterator[Finding]:
             yield DRIVER_SILENT.fail(f"DeviceClass {each.name}", message)
 
 
-def judge(
+def _judge(
     demand: Demand,
     resource: str,
     amount: Fraction,

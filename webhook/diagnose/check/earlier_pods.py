@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from webhook.core import names, podspec
-from webhook.core.errors import MalformedReview
+from webhook.core import names
 from webhook.core.model import Object, Reason
-from webhook.core.pod_check import check_pod
-from webhook.core.reconcile.complaint import UNCALLED, UNPUBLISHED
-from webhook.core.workloads import NotTraining, TrainingPod, recognise
+from webhook.core.reconcile.complaint import UNPUBLISHED
+from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.check.needs import LabelledNamespace, is_installed, labelled
 from webhook.diagnose.common import WEBHOOK_MISSED, WEBHOOK_OUT_OF_REACH
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.jobs import identity, is_out_of_reach, lacks_injection, title
+from webhook.diagnose.jobs import ObservedPod, identity, is_out_of_reach, lacks_injection, title
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import PODS, UNFINISHED
@@ -22,6 +20,7 @@ from webhook.kube.resource import object_key
 
 MOST_NAMESPACES = 32
 """Namespaces whose whole pods are listed one by one; of more, those of the whole cluster are."""
+_EARLIER = "was created before its namespace was labelled"
 _PODS = PODS.select(fields=UNFINISHED)
 _Namespaces = Mapping[str, LabelledNamespace]
 
@@ -74,29 +73,15 @@ def is_unreached(pod: Object, spaces: _Namespaces) -> bool:
 
 def judge(pods: Iterable[Object]) -> Iterator[Finding]:
     """Say for each namespace which jobs the training pods among these are of."""
-    spaces: dict[str, list[Object]] = {}
-    for pod in filter(_recognised, pods):
-        spaces.setdefault(object_key(pod)[0], []).append(pod)
+    spaces: dict[str, list[ObservedPod]] = {}
+    for pod in map(ObservedPod, pods):
+        if isinstance(pod.found, TrainingPod):
+            spaces.setdefault(object_key(pod.pod)[0], []).append(pod)
     for namespace, found in sorted(spaces.items()):
-        jobs = {identity(pod) or object_key(pod)[1]: title(pod) for pod in found}
+        jobs = {identity(each.pod) or each.name: title(each.pod) for each in found}
         which = f"{counted(len(jobs), 'job')} ({listed(jobs.values())})"
         message = f"{counted(len(found), 'unfinished training pod')} of {which} not injected"
-        if masters := [podspec.display_name(pod) for pod in found if _is_rank_zero(pod)]:
-            message += f": rank 0 ({listed(masters)}) {UNCALLED}, and {UNPUBLISHED}"
+        if masters := [each.name for each in found if each.is_master]:
+            message += f": rank 0 ({listed(masters)}) {_EARLIER}, and {UNPUBLISHED}"
         action = "restart the jobs; if that does not help, correct the failures of the webhook"
         yield WEBHOOK_MISSED.warn(f"namespace {namespace}", message, action)
-
-
-def _is_rank_zero(pod: Object) -> bool:
-    member = _recognised(pod)
-    return (
-        member is not None and member.rendezvous is not None and member.rendezvous.role == "master"
-    )
-
-
-def _recognised(pod: Object) -> TrainingPod | None:
-    try:
-        found = recognise(check_pod(pod))
-    except MalformedReview:
-        return None
-    return None if isinstance(found, NotTraining) else found
