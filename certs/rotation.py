@@ -5,8 +5,8 @@ A new authority is trusted before it signs: clients see ``caBundle`` late, serve
 1. an authority whose life is two thirds over, or that is lost, gets a successor, at first only
    published;
 2. once it has been published for ``Policy.settle`` it signs a leaf, and every later one;
-3. an earlier authority leaves when every leaf that it may have signed has ended: a leaf's life
-   after the one that signs now was made, which has the only key.
+3. an earlier authority leaves when every leaf that it may have signed has ended. That is a leaf's
+   life after the one that signs now was made.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class View:
     """Hold what clients were last seen to trust.
 
     *ca_bundle*: every authority of the live configuration, PEM. *published_for*: how long each
-    fingerprint has been seen there without a break, and in every entry; or for how long there has
-    been no configuration, and so nobody to call.
+    fingerprint has been seen in every entry without a break. Without a configuration, which
+    nobody calls: for how long there has been none.
     """
 
     ca_bundle: bytes = b""

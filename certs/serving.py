@@ -2,7 +2,7 @@
 
 A changed pair is built into a fresh context, tried in memory, and only then given to new
 connections. A context in use is never reconfigured: that loses handshakes, and has crashed
-interpreters. Nor is it exchanged by ``sni_callback``, which would not carry whether a client must
+interpreters. Nor is it exchanged by ``sni_callback``. That would not carry whether a client must
 show a certificate, and would resume sessions of clients that are no longer trusted.
 """
 

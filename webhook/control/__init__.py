@@ -1,7 +1,7 @@
 """Run the controller, the only process that writes to the cluster.
 
 ``run`` runs one process; of several, the one that holds the Lease writes. ``controller`` watches
-the jobs' pods and puts what lacks an address into ``queue``; ``publisher`` writes it. ``inspector``
+the jobs' pods and puts pods without an address into ``queue``; ``publisher`` writes it. ``inspector``
 looks for pods that wait in vain, and ``events`` sends their owners an Event. ``profile_status`` and
 ``claim_templates`` keep what belongs to profiles, ``certificates`` those of the webhook.
 ``leader_loop`` is the thread of all that is done again and again while this replica leads. What to

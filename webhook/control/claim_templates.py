@@ -1,7 +1,7 @@
 """Keep the ResourceClaimTemplates that pods name by their profiles' claims.
 
 They are made at once, and removed when nobody needs them any more. A template's content cannot be
-changed, and another content has another name: one that is there is right, and one that is not is
+changed, and another content has another name. So one that is there is right, and a missing one is
 applied again and again. One that somebody made with our labels and another content stays; `check`
 names it.
 """

@@ -21,8 +21,8 @@ PodUser: TypeAlias = tuple[str, str, str]
 class ClaimWatch:
     """Hold what drivers tell of claims; any thread may ask.
 
-    *on_change* gets each pod (namespace, name) of which something else is told now, in the thread
-    of the watch. Of a claim nothing is kept while no address is told in it.
+    *on_change* gets each pod (namespace, name) whose claims changed, in the thread of the watch.
+    Nothing is kept of a claim without an address.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ class ControllerMetrics(Metrics):
             "done there.",
         )
         self.leader = self.gauge(
-            "fabric_injector_leader", "1 on the replica that holds the Lease, else 0."
+            "fabric_injector_leader", "1 on the replica that holds the Lease, 0 on others."
         )
         self.certificate_writes = self.counter(
             "fabric_injector_certificate_writes",

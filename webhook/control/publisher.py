@@ -102,9 +102,8 @@ class Publisher:
     def publish(self, unit: Unit, since: float) -> bool | None:
         """Write what one pod lacks, and put it back into the queue where no answer comes.
 
-        Returns whether the API server failed to answer for this pod; None where that says nothing
-        of its namespace's others: nothing was sent, no connection was to be had, or the write was
-        refused at once.
+        Returns whether the API server failed to answer for this pod. None says nothing of others
+        of its namespace: nothing was sent, there was no connection, or the write was refused.
         """
         wanted = self._lacks(unit) if self._may_write() else None
         if wanted is None:

@@ -22,9 +22,9 @@ FIRST_AT_ONCE = 2
 MOST_FAILING = 4
 """Requests under way of all namespaces together whose writes have failed lately."""
 SLOW_SECONDS = 1.0
-"""A namespace whose last write took as long has one request at a time, and rests twice as long
-after it, while one with quick writes waits: a pod with thousands of variables costs the API server
-seconds. It is no failure: where all writes are slow, nobody gains by fewer."""
+"""A namespace whose last write took as long has one request at a time while others wait, and rests
+twice as long after it. A pod with thousands of variables costs the API server seconds. Where all
+writes are slow, nobody gains by fewer."""
 MOST_SLOW = 2
 """Requests under way of all slow namespaces together while one with quick writes waits."""
 LEAST_REST_SECONDS, MOST_REST_SECONDS = 0.25, 15.0

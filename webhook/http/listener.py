@@ -34,7 +34,7 @@ BURST = 8
 """Most connections accepted, and most requests answered, before the loop looks what has come."""
 SWEEP_SECONDS = 0.25
 LOG_SECONDS = 10.0
-"""Least time between log lines about failed handshakes, of which any client can cause many."""
+"""Least time between log lines about failed handshakes: any client can cause many."""
 VERIFIED = ""
 """The peer of all whose client certificate was verified: bound only in all."""
 
@@ -112,9 +112,9 @@ class Listener:
     """Let *endpoint* answer at most *connections* clients, two thirds of them from one address.
 
     *context* returns the TLS context for a new connection; without it there is no TLS. *names*: a
-    client's certificate must carry one of them; empty: any verified one will do. Where there are
-    too many connections, the one that waits longest for its client gives way, but none with a whole
-    request; *on_dropped* gets ``too-many`` then, and ``handshake`` where one failed.
+    client's certificate must carry one of them; empty: any verified one will do. Of too many
+    connections the one that waits longest for its client gives way, but none with a whole request.
+    *on_dropped* gets ``too-many`` then, and ``handshake`` where one failed.
 
     Attributes:
         closing: Every answer ends its connection.

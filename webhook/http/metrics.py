@@ -102,7 +102,7 @@ class Metrics:
         cpu.ask(time.process_time)
         self.watch_restarts = self.counter(
             "fabric_injector_watch_restarts",
-            "Watches of the API server that began anew.",
+            "Watches of the API server that began again.",
             "resource",
             "reason",
         )

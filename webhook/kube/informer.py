@@ -76,8 +76,8 @@ _GOES_ON = (Restart.ENDED, Restart.BROKEN, Restart.THROTTLED)
 class Informer(Generic[T]):
     """Hold in ``items`` what *read* keeps of each object (None: nothing); one thread writes.
 
-    *on_change* is called by that thread after ``items`` changed, with the key and the value, None
-    for one that is gone; *on_listed* after all was listed; *on_restart* with the resource's name
+    That thread calls *on_change* after ``items`` changed, with the key and the value, None for one
+    that is gone. It calls *on_listed* after all was listed, *on_restart* with the resource's name
     and a Restart. ``synced``: all was listed once. ``installed``: the resource was there when last
     listed. ``last_contact``: monotonic time of the last answer. ``problem``: what ended the last
     turn before its time.

@@ -28,11 +28,11 @@ REQUEST_SECONDS = 3.0
 STOP_SECONDS = 1.0
 """How long it may take to give the Lease back."""
 MOST_SECONDS = 60
-"""Longest duration that is believed: a wrong one must not last for ever."""
+"""Longest duration that is believed: a wrong one must end."""
 RELEASED_SECONDS = 1
 MOST_TRANSITIONS = 2**31 - 1
 _ANY_LEASE = replace(LEASES, shape={})
-"""One that somebody has edited wrongly can be taken: it must not block all writers for ever."""
+"""One that somebody has edited wrongly can be taken: it must not block all writers."""
 _log = logging.getLogger(__name__)
 
 
@@ -128,10 +128,9 @@ class Leader:
     """Take the Lease *name* of *namespace* whenever nobody holds it, and keep it until stopped.
 
     *identity* must be new in each process (pod name and a random part): one that returns would find
-    itself holding. *on_change* is called by the Leader's thread when the Lease is taken, and before
-    it is given back or after it is lost; then it tries to take it again. Nothing here compares this
-    clock with another machine's: the holder counts from before it sent its last renewal, the others
-    from after they first saw it. Who deletes a held Lease must start no process for 6 s: one that
+    itself holding. The Leader's thread calls *on_change* when the Lease is taken, and before it is
+    given back or after it is lost. Nothing here compares this clock with another machine's. The
+    holder counts from before it sent its last renewal, others from after they first saw it. Who deletes a held Lease must start no process for 6 s: one that
     never saw it takes the next one at once.
     """
 

@@ -18,7 +18,7 @@ Key: TypeAlias = tuple[str, str]
 """Namespace (empty where there is none) and name of an object."""
 
 Shape: TypeAlias = "type | tuple[type, ...] | list[Shape] | Mapping[str, Shape]"
-"""A type; types of which one; a list of a shape; the fields that matter, ``*`` for all.
+"""A type; one of several types; a list of a shape; the fields that matter, ``*`` for all.
 
 Other fields, missing and null ones are fine.
 """
@@ -46,7 +46,7 @@ class Resource:
     """Choose what to ask for: *name* for messages and metrics, *group* as ``/api/v1``.
 
     *namespaced*: each object names its namespace. *shape*: the types that its objects' fields have
-    beside metadata. *metadata_only* asks for metadata alone. *optional*: it may not be installed,
+    beside metadata. *metadata_only* asks for metadata only. *optional*: it may not be installed,
     and is watched for until it is.
     """
 
@@ -70,7 +70,7 @@ class Resource:
 
     @property
     def metadata(self) -> Resource:
-        """Ask for the metadata of the objects alone."""
+        """Ask for the metadata of the objects only."""
         return replace(self, metadata_only=True)
 
     def select(self, *, labels: str = "", fields: str = "") -> Resource:

@@ -1,8 +1,8 @@
-"""Hold profiles of clouds and of NVIDIA's network operator, a folder each: the profile, and beside it what it is taken from.
+"""Hold profiles of clouds and of NVIDIA's network operator, a folder each.
 
-``about.yaml``: *gives*, one line; *verified*, a key of VERIFIED, and *note*, what was and what was not run; *sources*, public files
-at one commit; *images*, with tag, of the sidecars; *change*, what an admin writes otherwise, by field; *adds* and *leavesOut*, the
-difference from the vendor's manifest, by what it is about.
+``about.yaml`` beside the profile has *gives*, one line. *verified* is a key of VERIFIED, *note* says
+what was run. *sources* are public files at one commit, *images* those of the sidecars. *change* is
+what an admin writes, by field. *adds* and *leavesOut* are the difference from the vendor's manifest.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Preset:
         return list(self.about.get("images", ()))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that is told of it, as a document; its FabricProfile under ``profile``."""
+        """Return the preset as a document; its FabricProfile under ``profile``."""
         sources = [{**source, "date": str(source["date"])} for source in self.about["sources"]]
         return {
             "name": self.name,

@@ -134,7 +134,7 @@ def _refusal(request: Request) -> Refusal | None:
 class InTime:
     """Answer as *world* does for SECONDS after *begun*; then raise Unavailable.
 
-    A pod may name many networks, for each of which a slow API server would be asked. *begun*: as
+    A pod may name many networks, and a slow API server would be asked for each. *begun*: as
     ``time.perf_counter()`` gives it.
     """
 

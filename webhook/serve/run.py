@@ -50,7 +50,7 @@ LOCAL_CONNECTIONS = 100
 YOUNG_OBJECTS = 20_000
 """After so many new objects Python looks for cycles: a review makes a thousand for a moment."""
 SWITCH_SECONDS = 0.0001
-"""How long admission waits for the interpreter that a dry run has: with Python's 5 ms it would not
+"""How long admission waits for the interpreter that a dry run has. With Python's 5 ms it would not
 keep up with 300 requests a second."""
 MOST_DRAIN_SECONDS = 25.0
 """How long to serve on after SIGTERM at the most: Kubernetes kills after 30 s."""

@@ -30,8 +30,8 @@ T = TypeVar("T")
 LOOKUP_SECONDS = 1.0
 CONFIGURATION_SECONDS = 4.0
 MOST_LOOKUPS = 4
-"""Look-ups of one resource at a time: pods name networks and profiles that do not exist, as many as
-a tenant likes, and none of them may use up what others' namespaces need."""
+"""Look-ups of one resource at a time. A tenant's pods may name any number of networks that do not
+exist, and may not use up what others' namespaces need."""
 STALE_SECONDS = 480.0
 """Silence after which what is held counts as old: a watch of 360 s, 30 s until silence breaks it,
 and pauses to try again."""

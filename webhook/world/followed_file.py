@@ -1,7 +1,7 @@
 """Follow a file that describes something, and keep its last good content.
 
 A ConfigMap's mount swaps a symlink, an editor renames or rewrites, and neither gives dependable
-file events: so the content itself is read again and again, and compared.
+file events. So the content itself is read again and again, and compared.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ class _Answer(Generic[T]):
 class Lookup(Generic[T]):
     """Look values up in *held*, what a watch keeps, or else with *ask*, which raises Unavailable.
 
-    *ask* runs once for all threads that want the same key at the same time, *most* times at once;
-    it must return within *wait_seconds*, for so long the others wait. Answers stand for seconds, so
+    *ask* runs once for all threads that want the same key at the same time, *most* times at once.
+    It must return within *wait_seconds*; the others wait for it. Answers stand for seconds, so
     that a burst of requests costs one.
     """
 

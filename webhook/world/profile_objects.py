@@ -20,8 +20,8 @@ class ProfileObjects:
 
     An object is read as the watch brings it. *is_in_use* tells whether a namespace names a profile:
     one that is deleted all the same serves on until restart. *on_reload* gets each new set of
-    profiles; *on_error*, once for each, why an object is not in use as it stands, whose last good
-    content stays; *on_installed* whether there is a CustomResourceDefinition, where that changed.
+    profiles. *on_error* gets once why an object is not in use as it stands; its last good content
+    stays. *on_installed*: whether there is a CustomResourceDefinition, where that changed.
     ``objects``: what is known of each object, by key.
     """
 

@@ -56,8 +56,8 @@ class ProfileFault(NamedTuple):
 class ProfilesRead:
     """Hold the *profiles* and the *source*, ``FabricProfiles`` or ``profiles.yaml``.
 
-    *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem*
-    why they cannot be read. *objects*: the FabricProfiles, those with faults too. *unread*: why the
+    *profiles* None: *faults* say what is wrong, *missing* why there is none, *problem* why they
+    cannot be read. *objects*: the FabricProfiles, those with faults too. *unread*: why the
     settings of the cluster are not known, whose defaults are taken; else empty.
     """
 
