@@ -95,26 +95,3 @@ def test_counts_as_the_pods_own_wish() -> None:
 
 def test_skips_are_none_of_the_profiles() -> None:
     assert isinstance(select_profile({"metadata": {}}, Namespace("train"), PROFILES, None), Skip)
-
-
-def test_only_profiles_that_have_a_label_of_the_pod_are_compared(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    each = [
-        f"p{number}: {{podLabels: {{fabric: fast, feature/team: t{number}}}}}"
-        for number in range(1000)
-    ]
-    using = profiles("\n".join(["fabric: {}", "alone: {podLabels: {fabric: fast}}", *each]))
-    compared = []
-    is_chosen_by = Profile.is_chosen_by
-
-    def compare(self: Profile, labels: dict[str, str]) -> bool:
-        compared.append(self.name)
-        return is_chosen_by(self, labels)
-
-    monkeypatch.setattr(Profile, "is_chosen_by", compare)
-    labels = {"fabric": "fast", "feature/team": "t7", "other": "x"}
-    assert {one.name for one in using.chosen_by(labels)} == {"alone", "p7"}
-    assert sorted(compared) == ["alone", "p7"]
-    assert using.chosen_by({"feature/team": "t7"}) == []
-    assert profiles("{fabric: {}}").chosen_by(labels) == []

@@ -234,7 +234,7 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
         Multus(default_networks=1),
     )
     assert of_file_objects("f", [{"kind": "Namespace"}]) is None
-    broken = of_file_objects("f", [profile, {**profile, "spec": {"netwroks": []}}])
+    broken = of_file_objects("f", [profile, {**profile, "spec": {}}])
     assert broken is not None
     with pytest.raises(InputError, match="profile a stands at line 1 already"):
         broken.known()
@@ -259,7 +259,7 @@ def test_a_file_beside_a_configuration_says_nothing_of_its_settings(server: Fake
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("multus: {defaultNetworks: 1}", "write FabricProfile or Configuration"),
+        ("multus: {defaultNetworks: 1}", "write one of FabricProfile, Configuration"),
         (
             f"{CONFIGURATION}---\napiVersion: fabric-injector.io/v1alpha1\nkind: FabricProfile\nmetadata: {{name: a}}\nspec: {{}}",
             "write others elsewhere",

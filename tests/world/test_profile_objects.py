@@ -171,7 +171,7 @@ def test_what_cannot_be_used_leaves_the_last_good_content(
     wait_until(lambda: len(told.errors) == 2, "both to be told")
     assert networks(objects) == {"a": ["n/one"]}
     told.errors.sort()
-    fault = 'FabricProfile a: spec.networks[0].network: found "N/one"; "N" is not the name'
+    fault = 'FabricProfile a: spec.networks[0].network: found "N/one"; write [namespace/]name'
     assert told.errors[0].startswith(fault)
     assert told.errors[0].endswith("; its last good content stays")
     assert told.errors[1].endswith("; it is not in use")

@@ -97,70 +97,41 @@ def test_takes_no_text_as_no_networks() -> None:
     assert parse_networks("", "podns") == NetworksAnnotation()
 
 
-@pytest.mark.parametrize(
-    ("value", "gateways"),
-    [
-        pytest.param('[{"name":"a"}]', (0, 0), id="none"),
-        pytest.param(
-            '[{"name":"a","default-route":["10.0.0.1","fd00::1","::ffff:10.0.0.2"]}]',
-            (2, 1),
-            id="mapped is v4",
-        ),
-        pytest.param(
-            '[{"name":"a","default-route":["",null]}]', (0, 2), id="no address counts as v6"
-        ),
-    ],
-)
-def test_counts_default_routes_by_family(value: str, gateways: tuple[int, int]) -> None:
-    assert parse_networks(value, "podns").elements[0].gateways == gateways
+ROUTES = {
+    '[{"name":"a"}]': (0, 0),
+    '[{"name":"a","default-route":["10.0.0.1","fd00::1","::ffff:10.0.0.2"]}]': (2, 1),
+    '[{"name":"a","default-route":["",null]}]': (0, 2),
+}
+R0 = '{"name":"rail-0","namespace":"rails"}'
+R1 = '{"name":"rail-1","namespace":"rails","interface":"rdma0"}'
+DOT = NetworkElement("rails", "r.0", "y")
+IN_JSON = '{"name":"a","namespace":"podns"},{"name":"c","namespace":"b","interface":"x"}'
+APPENDED = [
+    ("", [RAIL], "rails/rail-0"),
+    ("", [RAIL, NAMED], "rails/rail-0,rails/rail-1@rdma0"),
+    ("", [NetworkElement("rails", "r.0")], '[{"name":"r.0","namespace":"rails"}]'),
+    (" a , b@x", [RAIL], " a , b@x,rails/rail-0"),
+    ("a,\n", [NAMED], "a,,rails/rail-1@rdma0"),
+    ("a\n", [RAIL], "a,rails/rail-0"),
+    ("a, b/c@x", [DOT], f'[{IN_JSON},{{"name":"r.0","namespace":"rails","interface":"y"}}]'),
+    ("[]", [RAIL], f"[{R0}]"),
+    (" [ \n] \n", [RAIL], f" [{R0} \n] \n"),
+    ('[{"Name": "a", "ips": []}]', [RAIL, NAMED], f'[{{"Name": "a", "ips": []}},{R0},{R1}]'),
+    ('[\n  {"name": "]"}\n]\n', [RAIL], f'[\n  {{"name": "]"}},{R0}\n]\n'),
+]
 
 
-@pytest.mark.parametrize(
-    ("value", "added", "result"),
-    [
-        pytest.param("", [RAIL], "rails/rail-0", id="nothing there"),
-        pytest.param("", [RAIL, NAMED], "rails/rail-0,rails/rail-1@rdma0", id="nothing there, two"),
-        pytest.param(
-            "",
-            [NetworkElement("rails", "r.0")],
-            '[{"name":"r.0","namespace":"rails"}]',
-            id="a dot needs JSON",
-        ),
-        pytest.param(" a , b@x", [RAIL], " a , b@x,rails/rail-0", id="comma text is kept"),
-        pytest.param("a,\n", [NAMED], "a,,rails/rail-1@rdma0", id="an empty element is kept"),
-        pytest.param("a\n", [RAIL], "a,rails/rail-0", id="a line end goes"),
-        pytest.param(
-            "a, b/c@x",
-            [NetworkElement("rails", "r.0", "y")],
-            '[{"name":"a","namespace":"podns"},{"name":"c","namespace":"b","interface":"x"},'
-            '{"name":"r.0","namespace":"rails","interface":"y"}]',
-            id="comma form turns into JSON for a dot",
-        ),
-        pytest.param("[]", [RAIL], '[{"name":"rail-0","namespace":"rails"}]', id="empty list"),
-        pytest.param(
-            " [ \n] \n",
-            [RAIL],
-            ' [{"name":"rail-0","namespace":"rails"} \n] \n',
-            id="empty list with space",
-        ),
-        pytest.param(
-            '[{"Name": "a", "ips": ["10.0.0.1"]}]',
-            [RAIL, NAMED],
-            '[{"Name": "a", "ips": ["10.0.0.1"]},{"name":"rail-0","namespace":"rails"},'
-            '{"name":"rail-1","namespace":"rails","interface":"rdma0"}]',
-            id="JSON text is kept",
-        ),
-        pytest.param(
-            '[\n  {"name": "]"}\n]\n',
-            [RAIL],
-            '[\n  {"name": "]"},{"name":"rail-0","namespace":"rails"}\n]\n',
-            id="indented, with a bracket in text",
-        ),
-    ],
-)
+@pytest.mark.parametrize("value", ROUTES)
+def test_counts_default_routes_by_family(value: str) -> None:
+    """One that is mapped is of IPv4, and no address counts as IPv6."""
+    assert parse_networks(value, "podns").elements[0].gateways == ROUTES[value]
+
+
+@pytest.mark.parametrize(("value", "added", "result"), APPENDED)
 def test_appends_in_the_form_that_is_there(
     value: str, added: list[NetworkElement], result: str
 ) -> None:
+    """The text that is there stays; a name with a dot needs JSON."""
     assert parse_networks(value, "podns").with_added(added) == result
 
 

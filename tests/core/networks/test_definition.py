@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,77 +44,57 @@ def from_fixture(file: str) -> list[NetworkDefinition]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [
-        ("macvlan.yaml", [("default", "rdma-net-ipam", ())]),
-        ("ipoib.yaml", [("default", "aks-infiniband", ())]),
-        ("hostdevice.yaml", [("default", "example-hostdevice-network", ("nvidia.com/hostdev",))]),
-        (
-            "sriov.yaml",
-            [("training", "sriov-network-rail-0", ("nvidia.com/sriov_resource_rail_0",))],
-        ),
-        (
-            "sriov-ib-with-rdma-metaplugin.yaml",
-            [("default", "example-sriov-ib-network", ("nvidia.com/mlnxnics",))],
-        ),
-        ("oci-repeated-with-tuning.yaml", [("default", "rdma-vf", ("nvidia.com/rdma-vf",))]),
-        (
-            "eight-rails.yaml",
-            [("training", f"eth-rail{n}", (f"openshift.io/eth_rail{n}",)) for n in range(8)],
-        ),
-        ("nicclusterpolicy.yaml", []),
+FOUND: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
+    "macvlan.yaml": [("default", "rdma-net-ipam", ())],
+    "ipoib.yaml": [("default", "aks-infiniband", ())],
+    "hostdevice.yaml": [("default", "example-hostdevice-network", ("nvidia.com/hostdev",))],
+    "sriov.yaml": [("training", "sriov-network-rail-0", ("nvidia.com/sriov_resource_rail_0",))],
+    "sriov-ib-with-rdma-metaplugin.yaml": [
+        ("default", "example-sriov-ib-network", ("nvidia.com/mlnxnics",))
     ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)
-def test_reads_what_operators_write(
-    file: str, expected: list[tuple[str, str, tuple[str, ...]]]
-) -> None:
-    found = [replace(one, annotations={}) for one in from_fixture(file)]
+    "oci-repeated-with-tuning.yaml": [("default", "rdma-vf", ("nvidia.com/rdma-vf",))],
+    "eight-rails.yaml": [
+        ("training", f"eth-rail{n}", (f"openshift.io/eth_rail{n}",)) for n in range(8)
+    ],
+    "nicclusterpolicy.yaml": [],
+}
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.iterdir()), ids=lambda path: path.name)
+def test_reads_what_operators_write(path: Path) -> None:
+    found = [replace(one, annotations={}) for one in from_fixture(path.name)]
     assert found == [
-        NetworkDefinition(space, name, res, has_ipam=True) for space, name, res in expected
+        NetworkDefinition(space, name, resources, has_ipam=True)
+        for space, name, resources in FOUND[path.name]
     ]
 
 
-def test_knows_every_fixture() -> None:
-    assert sum(len(from_fixture(path.name)) for path in FIXTURES.iterdir()) == 14
+RESOURCES: dict[Any, tuple[str, ...]] = {
+    "rdma/ib": ("rdma/ib",),
+    " rdma/ib ,\tnvidia.com/hostdev\n": ("rdma/ib", "nvidia.com/hostdev"),
+    ",rdma/ib,,": ("rdma/ib",),
+    "rdma/ib,rdma/ib": ("rdma/ib", "rdma/ib"),
+    **dict.fromkeys(("", " , ", None), ()),
+}
+NO_RESOURCES = {
+    "rdma/ib, rdma/a b": "rdma/a b",
+    **{each: each for each in ("hostdev", "a/b/c", "RDMA/ib", "kubernetes.io/ib", "7")},
+    "requests.rdma/ib": "requests.rdma/ib",
+}
 
 
-@pytest.mark.parametrize(
-    ("annotation", "resources"),
-    [
-        ("rdma/ib", ("rdma/ib",)),
-        (" rdma/ib ,\tnvidia.com/hostdev\n", ("rdma/ib", "nvidia.com/hostdev")),
-        (",rdma/ib,,", ("rdma/ib",)),
-        ("rdma/ib,rdma/ib", ("rdma/ib", "rdma/ib")),
-        ("", ()),
-        (" , ", ()),
-        (None, ()),
-    ],
-)
-def test_splits_the_resource_name(annotation: str | None, resources: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("annotation", RESOURCES)
+def test_splits_the_resource_name(annotation: str | None) -> None:
     found = define_network(nad({RESOURCE_NAME: annotation}))
-    assert (found.resources, found.resource_problem) == (resources, "")
+    assert (found.resources, found.resource_problem) == (RESOURCES[annotation], "")
 
 
-@pytest.mark.parametrize(
-    ("annotation", "piece"),
-    [
-        ("hostdev", "hostdev"),
-        ("rdma/ib, rdma/a b", "rdma/a b"),
-        ("a/b/c", "a/b/c"),
-        ("RDMA/ib", "RDMA/ib"),
-        ("kubernetes.io/ib", "kubernetes.io/ib"),
-        ("requests.rdma/ib", "requests.rdma/ib"),
-        (7, "7"),
-    ],
-)
-def test_names_a_resource_that_no_container_may_ask_for(annotation: Any, piece: str) -> None:
+@pytest.mark.parametrize("annotation", NO_RESOURCES)
+def test_names_a_resource_that_no_container_may_ask_for(annotation: str) -> None:
     found = define_network(nad({RESOURCE_NAME: annotation}))
     assert found.resources == ()
-    assert (
-        f"annotation {RESOURCE_NAME} is {str(annotation)!r}: {piece!r} " in found.resource_problem
-    )
+    told = f"annotation {RESOURCE_NAME} is {annotation!r}: {NO_RESOURCES[annotation]!r} "
+    assert told in found.resource_problem
 
 
 BRIDGE, SECOND = "k8s.v1.cni.cncf.io/bridgeName", "example.com/second"
@@ -158,22 +139,20 @@ def test_keeps_no_copy_of_the_applied_manifest() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("annotation", "selector"),
-    [
-        ("rail=fast", {"rail": "fast"}),
-        (" topology.kubernetes.io/zone = a ", {"topology.kubernetes.io/zone": "a"}),
-        ("rail", {"rail": ""}),
-        ("rail=", {"rail": ""}),
-        ("", {}),
-        (None, {}),
-    ],
-)
-def test_reads_the_node_selector_as_network_resources_injector_does(
-    annotation: str | None, selector: dict[str, str]
-) -> None:
+SELECTORS: dict[Any, dict[str, str]] = {
+    "rail=fast": {"rail": "fast"},
+    " topology.kubernetes.io/zone = a ": {"topology.kubernetes.io/zone": "a"},
+    "rail": {"rail": ""},
+    "rail=": {"rail": ""},
+    "": {},
+    None: {},
+}
+
+
+@pytest.mark.parametrize("annotation", SELECTORS)
+def test_reads_the_node_selector_as_network_resources_injector_does(annotation: str | None) -> None:
     found = define_network(nad({NODE_SELECTOR: annotation}))
-    assert (found.node_selector, found.problem) == (selector, "")
+    assert (found.node_selector, found.problem) == (SELECTORS[annotation], "")
 
 
 @pytest.mark.parametrize("annotation", ["a=b=c", "a=b,c=d", "=b", "a b=c", "a=b c", "a==b"])
@@ -189,80 +168,7 @@ def test_names_a_node_selector_that_is_no_label(annotation: str) -> None:
 @pytest.mark.parametrize(
     ("gives", "config"),
     [
-        *cases(r"""
-pool | yes | {"type": "macvlan", "ipam": {"type": "nv-ipam", "poolName": "p"}}
-dhcp | yes | {"type": "macvlan", "ipam": {"type": "dhcp"}}
-static without addresses | yes | {"type": "macvlan", "ipam": {"type": "static"}}
-empty ipam | no | {"type": "macvlan", "ipam": {}}
-ipam without a type | no | {"type": "macvlan", "ipam": {"type": ""}}
-ipam null | no | {"type": "macvlan", "ipam": null}
-ipam is text | no | {"type": "macvlan", "ipam": "dhcp"}
-no ipam | no | {"type": "macvlan"}
-first plugin | yes | {"plugins": [{"type": "macvlan", "ipam": {"type": "x"}}, {"type": "rdma"}]}
-second plugin | yes | {"plugins": [{"type": "rdma"}, {"type": "macvlan", "ipam": {"type": "x"}}]}
-no plugin has ipam | no | {"plugins": [{"type": "macvlan"}, {"type": "rdma"}]}
-no plugins | no | {"plugins": []}
-plugins of wrong types | no | {"plugins": [null, 7, "x"]}
-a type makes it one plugin | no | {"type": "macvlan", "plugins": [{"ipam": {"type": "x"}}]}
-OVN-Kubernetes with subnets | yes | {"type": "ovn-k8s-cni-overlay", "subnets": "10.1.0.0/16"}
-OVN-Kubernetes, IPv6 | IPv6 | {"type": "ovn-k8s-cni-overlay", "subnets": "fd00::/64"}
-OVN-Kubernetes, both | yes | {"type": "ovn-k8s-cni-overlay", "subnets": "fd00::/64, 10.1.0.0/16"}
-OVN-Kubernetes without subnets | no | {"type": "ovn-k8s-cni-overlay"}
-kube-ovn | yes | {"type": "kube-ovn", "provider": "a.b.ovn"}
-range | IPv6 | {"ipam": {"type": "whereabouts", "range": "fd00::/64"}}
-range, IPv4 | yes | {"ipam": {"type": "whereabouts", "range": "10.1.0.0/16"}}
-subnet | IPv6 | {"ipam": {"type": "host-local", "subnet": "fd00::/64"}}
-host-local | IPv6 | {"ipam": {"type": "host-local", "ranges": [[{"subnet": "fd00::/64"}]]}}
-addresses | IPv6 | {"ipam": {"type": "static", "addresses": [{"address": "fd00::7/64"}]}}
-no text | no |
-broken | no | {
-a list | no | []
-null | no | null
-"""),
-        pytest.param(
-            "IPv6",
-            {
-                "ipam": {
-                    "type": "whereabouts",
-                    "ipRanges": [{"range": "fd00::/64"}, {"range": "fd01::/64"}],
-                }
-            },
-            id="ranges",
-        ),
-        pytest.param(
-            "yes",
-            {
-                "ipam": {
-                    "type": "whereabouts",
-                    "range": "fd00::/64",
-                    "ipRanges": [{"range": "10.1.0.0/16"}],
-                }
-            },
-            id="range and ranges",
-        ),
-        pytest.param(
-            "yes",
-            {
-                "ipam": {
-                    "type": "host-local",
-                    "ranges": [[{"subnet": "fd00::/64"}], [{"subnet": "10.1.0.0/16"}]],
-                }
-            },
-            id="host-local, both",
-        ),
-        pytest.param(
-            "yes",
-            {
-                "ipam": {
-                    "type": "x",
-                    "ranges": [None, 7],
-                    "addresses": [None, {"address": 7}],
-                    "ipRanges": {},
-                    "range": " ",
-                }
-            },
-            id="ranges of wrong types",
-        ),
+        *cases((Path(__file__).parent / "ipam.txt").read_text("utf-8")),
         pytest.param("no", "[" * 100_000, id="too deep"),
     ],
 )
@@ -271,68 +177,36 @@ def test_tells_which_network_gives_addresses(gives: str, config: str) -> None:
     assert (found.has_ipam, found.ipv6_only) == (gives != "no", gives == "IPv6")
 
 
-@pytest.mark.parametrize(
-    "obj",
-    [
-        pytest.param(nad(), id="no spec"),
-        pytest.param({**nad(), "spec": None}, id="spec null"),
-        pytest.param({**nad(), "spec": {}}, id="no config: Multus reads a file on the node"),
-        pytest.param(
-            {**nad(), "spec": {"config": {"type": "macvlan"}}}, id="config is not a string"
-        ),
-    ],
-)
-def test_takes_a_network_without_a_configuration_as_one_without_addresses(obj: Object) -> None:
-    assert define_network(obj) == NetworkDefinition("rails", "rail-0")
+@pytest.mark.parametrize("spec", [None, {}, {"config": {"type": "macvlan"}}], ids=str)
+def test_takes_a_network_without_a_configuration_as_one_without_addresses(spec: Any) -> None:
+    """With none Multus reads a file on the node."""
+    assert define_network({**nad(), "spec": spec}) == NetworkDefinition("rails", "rail-0")
 
 
-@pytest.mark.parametrize(
-    ("config", "problem"),
-    [
-        (None, ""),
-        ("", ""),
-        ("{}", ""),
-        ({"plugins": []}, ""),
-        ("[" * 100_000, ""),
-        (
-            '{"type": ',
-            "unusable spec.config, which is not JSON: Expecting value: line 1 column 10 (char 9)",
-        ),
-        ("[]", "unusable spec.config, which is not a JSON object"),
-    ],
-)
-def test_says_why_multus_cannot_read_the_configuration(config: Any, problem: str) -> None:
-    assert define_network(nad(config=config)).config_problem == problem
+NO_JSON = "unusable spec.config, which is not JSON: Expecting value: line 1 column 10 (char 9)"
+PROBLEMS = {
+    **dict.fromkeys(("", "{}", '{"plugins": []}', "[" * 100_000), ""),
+    '{"type": ': NO_JSON,
+    "[]": "unusable spec.config, which is not a JSON object",
+}
+
+
+@pytest.mark.parametrize("config", PROBLEMS, ids=lambda config: config[:20])
+def test_says_why_multus_cannot_read_the_configuration(config: str) -> None:
+    assert define_network(nad(config=config)).config_problem == PROBLEMS[config]
 
 
 def test_reads_an_object_without_metadata() -> None:
     assert define_network({}) == NetworkDefinition("", "")
 
 
+WORDS = st.sampled_from(["type", "x", "fd00::/64", "a=b", "rdma/ib"])
+KEYS = st.sampled_from(
+    ["type", "ipam", "plugins", "range", "ranges", "addresses", "address", "subnets", "ipRanges"]
+)
 ANYTHING = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.sampled_from(["type", "x", "fd00::/64", "a=b", "rdma/ib"]),
-    lambda child: (
-        st.lists(child, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "type",
-                    "ipam",
-                    "plugins",
-                    "range",
-                    "ranges",
-                    "addresses",
-                    "address",
-                    "subnets",
-                    "ipRanges",
-                ]
-            ),
-            child,
-        )
-    ),
+    st.none() | st.booleans() | st.integers() | WORDS,
+    lambda child: st.lists(child, max_size=3) | st.dictionaries(KEYS, child),
     max_leaves=12,
 )
 

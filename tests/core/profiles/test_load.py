@@ -61,6 +61,20 @@ def test_a_name_and_pod_labels_stand_once() -> None:
         parse_profiles(yaml.safe_dump_all(others))
 
 
+def test_reads_the_small_languages_of_a_profile() -> None:
+    profile = read_profile("a", {"rendezvous": {"timeout": "1h30.5m500ms29.5s"}})
+    assert profile.rendezvous.timeout_seconds == 5_460
+    for written, size in (("none", ""), (16.0, "16"), ("16Gi", "16Gi")):
+        found = read_profile("a", {"sharedMemory": {"sizeLimit": written}})
+        assert found.shared_memory.size_limit == size
+    with pytest.raises(ProfilesError, match=r"sizeLimit: found a boolean; write a number"):
+        read_profile("a", {"sharedMemory": {"sizeLimit": True}})
+    claim = {"name": "a", "requests": [{"name": "r", "deviceClassName": "c"}]}
+    config = [{"driver": "d", "parameters": {"a": "x" * 10_240}}]
+    with pytest.raises(ProfilesError, match="an object of more than 10240 bytes"):
+        read_profile("a", {"claims": [{**claim, "config": config}]})
+
+
 def test_half_a_pair_of_surrogates_is_refused() -> None:
     spec = {"container": {"env": [{"name": "A", "value": "\ud800"}]}}
     with pytest.raises(ProfilesError, match="half of a pair of surrogates"):

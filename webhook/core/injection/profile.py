@@ -80,6 +80,8 @@ class Merge:
     def bear(self, wanted: Object, refused: set[str]) -> Object:
         """Return *wanted* without what of its securityContext is *refused* beside the job's."""
         context = wanted[_CONTEXT]
+        if refused.isdisjoint(context):
+            return wanted
         self.own += [(_CONTEXT, key) for key in context if key in refused]
         left = {key: value for key, value in context.items() if key not in refused}
         return {**wanted, _CONTEXT: left}
@@ -90,9 +92,8 @@ class Merge:
             there = have.get(key)
             if type(wanted) is Keyed:
                 self._list(there, wanted, path, key)
-            elif isinstance(wanted, dict) and not is_whole(key):
-                if there is None or isinstance(there, dict):
-                    self.into(there or {}, wanted, (*path, key))
+            elif isinstance(wanted, dict) and isinstance(there, dict | None) and not is_whole(key):
+                self.into(there or {}, wanted, (*path, key))
             elif there is None:
                 self.draft.set_key(path, key, copied(wanted))
                 self.added.append(_name((*path, key)))

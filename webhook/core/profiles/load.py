@@ -232,9 +232,11 @@ def _read_file(content: str | bytes) -> tuple[Marks, list[tuple[Any, int]]]:
 
 def _located(value: Any, line: int, fault: Fault, marks: Marks) -> ProfilesError:
     """Say in which object of a file the fault stands, and on which line."""
-    metadata = value.get("metadata") if isinstance(value, dict) else None
+    fields = value if isinstance(value, dict) else {}
+    metadata = fields.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
-    what = f"{value.get('kind')} {name}" if isinstance(name, str) else ""
+    kind = fields.get("kind")
+    what = f"{kind if kind in tuple(API_VERSIONS) else ''} {name or ''}".strip()
     path = format_path(fault.location)
     line = marks.line(value, fault.location, line)
     return ProfilesError((Problem(f"{what}: {path}" if what else path, line, str(fault)),))
