@@ -1,4 +1,4 @@
-"""Define what `check` and `explain` report: a Code stands beside its rule, a Finding is one case of it."""
+"""Define what `check` and `explain` report: a Code beside its rule, a Finding for each case."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WEIGHT: dict[Level, int] = {"fail": 0, "warn": 1, "ok": 2}
 class Code:
     """Define a kind of finding, in the file of the rule that reports it.
 
-    Shape: ``STALE = Code("lease-stale", "lease", "No controller renews the Lease.", "look at …")``.
+    Shape: ``STALE = Code("lease-stale", "lease", "No controller renews it.", "look at …")``.
     Programs filter by *name* and *topic*, so both stay. *action* is what usually helps.
     """
 
@@ -103,6 +103,6 @@ def count(findings: Iterable[Finding]) -> dict[Level, int]:
 
 
 def as_document(findings: Iterable[Finding]) -> dict[str, object]:
-    """Return what ``-o json`` prints: the findings in order, and how many there are of each level."""
+    """Return what ``-o json`` prints: the findings in order, and how many are of each level."""
     every = list(findings)
     return {"findings": [finding.as_json() for finding in every], "summary": count(every)}

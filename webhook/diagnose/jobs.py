@@ -390,7 +390,7 @@ class ObservedPod:
         return next(named, {})
 
     def state_of(self, container: str) -> Object:
-        """Return ``state`` of a container, ``{"running": {"startedAt": …}}``, else an empty one."""
+        """Return a container's state, ``{"running": {"startedAt": …}}``, else an empty one."""
         return self.status_of(container).get("state") or {}
 
     @property

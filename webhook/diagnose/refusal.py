@@ -18,7 +18,7 @@ _CUT = "…"
 
 
 class WebhookRefusal(NamedTuple):
-    """Name the *webhook*, and say what it answered, or, where it was not *called*, what went wrong."""
+    """Name the *webhook*, and what it answered, or, where it was not *called*, what went wrong."""
 
     webhook: str
     called: bool
@@ -26,7 +26,10 @@ class WebhookRefusal(NamedTuple):
 
 
 def read_refusal(text: str) -> WebhookRefusal | None:
-    """Read an API server's message; None for one of something else. Source: apiserver pkg/admission/plugin/webhook/errors."""
+    """Read an API server's message; None for one of something else.
+
+    Source: apiserver pkg/admission/plugin/webhook/errors.
+    """
     if denied := _DENIED.search(text):
         return WebhookRefusal(denied[1], True, denied[2])
     if failed := _NOT_CALLED.search(text):
@@ -35,11 +38,11 @@ def read_refusal(text: str) -> WebhookRefusal | None:
 
 
 def api_messages(text: str) -> list[str]:
-    """Return the API server's messages in the text of a client; *text* itself where it prints none as a Go struct.
+    """Return the API server's messages in the text of a client, else the *text* itself.
 
-    Volcano prints the errors of all pods at once, each as ``&errors.StatusError{… Message:"…", Reason:"Forbidden", …}``. Of one that
-    the end of the Event cuts off, what is there counts where no other is whole, and ends in ``…``.
-    Source: fmt's ``%#v`` of apimachinery's StatusError.
+    Volcano prints the errors of all pods at once, as ``&errors.StatusError{… Message:"…", …}``.
+    Of one that the end of the Event cuts off, what is there counts where no other is whole, and
+    ends in ``…``. Source: fmt's ``%#v`` of apimachinery's StatusError.
     """
     if _STATUS_ERROR not in text:
         return [text]

@@ -1,1 +1,1 @@
-"""Read from the cluster all that `check` and `explain` judge: the only part of diagnose that does I/O."""
+"""Read from the cluster what `explain` and `status` judge."""

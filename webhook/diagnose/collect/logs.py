@@ -1,6 +1,6 @@
-"""Read what NCCL has printed in the logs of a job's pods: the beginning of each, where NCCL tells its network, within bounds.
+"""Read what NCCL has printed in the logs of a job's pods: the beginning of each, within bounds.
 
-The kubelet keeps of a container's log the part since it was last rotated (containerLogMaxSize, 10 MiB) for `limitBytes` to begin at.
+`limitBytes` begins where the kubelet last rotated the log (containerLogMaxSize, 10 MiB).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from webhook.kube.connection import RequestFailed
 MOST_PODS = 128
 _ALL_BYTES = 64 << 20
 _MOST_BYTES, _TAIL_BYTES = 4 << 20, 1 << 18
-"""Most of one log that is read from its beginning, and, where NCCL says nothing there, from its end."""
+"""Most of one log that is read: from its beginning, and from its end if NCCL says nothing there."""
 _TAIL_LINES = 2000
 _MOST_CONTAINERS = 4
 _SECONDS = 30.0
 _LONGEST_HOST = 63
-"""Characters of a pod's host name. Source: kubernetes pkg/kubelet/util truncatePodHostnameIfNeeded."""
+"""Characters of a host name. Source: kubernetes pkg/kubelet/util truncatePodHostnameIfNeeded."""
 _FORBIDDEN = 403
 _RIGHT = "ask for get of pods/log, or let an administrator run this"
 
@@ -87,7 +87,7 @@ def _begun(pod: ObservedPod) -> bool:
 
 
 def _read_pod(cluster: Snapshot, pod: ObservedPod, most: int, members: Collection[str]) -> PodLog:
-    """Read the training container's log; of the run before where this one tells nothing; of the others where neither does."""
+    """Read the training container's log, else of the run before it, else of other containers."""
     training = str(pod.training.get("name") or "")
     others = [
         str(each.get("name"))
@@ -142,7 +142,7 @@ def _read_container(
 
 
 def _hosts(pod: ObservedPod) -> frozenset[str]:
-    """Return the names by which NCCL may know the pod's host: it writes them up to the first dot."""
+    """Return the names by which NCCL may know the pod's host, which it cuts at the first dot."""
     spec = pod.pod.get("spec") or {}
     named = [spec.get("hostname") or pod.name, spec.get("hostnameOverride")]
     if podspec.is_host_network(pod.pod):

@@ -229,7 +229,7 @@ def what_they_wait_for(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obse
 
 
 def needs(pod: ObservedPod) -> tuple[str, ...]:
-    """Return what the wait step waits for, ``("master-addr", "local-addr:own")``; or nothing."""
+    """Return what the wait step waits for, ``("master-addr", "local-addr:own")``, or nothing."""
     return tuple(map(str, wait.needs(pod.pod)))
 
 

@@ -27,7 +27,7 @@ NAMES_UNRESOLVED = Code(
     "names-unresolved",
     "addresses",
     "The pod uses its node's network and DNS, which do not know the name that rank 0 has.",
-    "set dnsPolicy: ClusterFirstWithHostNet in the job's template, or take hostNetwork off it, then restart the job",
+    "set dnsPolicy: ClusterFirstWithHostNet, or remove hostNetwork, then restart the job",
 )
 WAIT_GAVE_UP = Code(
     "wait-gave-up",
@@ -63,7 +63,9 @@ _CANNOT_START = {
 _NO_SHELL = re.compile(
     r'exec: "?(?:/bin/)?sh"?: .*(?:not found|no such file)', re.IGNORECASE | re.DOTALL
 )
-_NO_SHELL_ACTION = "its image has no sh: set rendezvous.waitImage of the profile to installed, then restart the job"
+_NO_SHELL_ACTION = (
+    "its image has no sh: set rendezvous.waitImage: installed in the profile, then restart the job"
+)
 _MEMORY_ACTION = (
     "raise the container's memory limit, or let it use less: what is written to /dev/shm counts too"
 )
@@ -86,7 +88,7 @@ _SMALL = 1 << 30
 
 
 def what_failed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
-    """Look at containers, and at pods that their node refused; one that was followed is a warning."""
+    """Look at containers, and at pods that a node refused; one that was followed is a warning."""
     newest: dict[str, str] = {}
     for pod in job.live:
         newest[pod.job] = max(newest.get(pod.job, ""), pod.created)
@@ -187,7 +189,8 @@ def _action(pod: ObservedPod, ended: Object, *, is_wait: bool) -> str:
     size = ((volume or {}).get("emptyDir") or {}).get("sizeLimit")
     if ended.get("exitCode") == _SIGBUS and (volume is None or 0 < stored_quantity(size) < _SMALL):
         has = f"of {size}" if size else "of 64 MiB"
-        return f"give it a larger {names.SHM_MOUNT_PATH} than the one {has}, by sharedMemory of the profile"
+        larger = f"give it a larger {names.SHM_MOUNT_PATH} than the one {has}"
+        return f"{larger}, by sharedMemory of the profile"
     return ""
 
 
@@ -251,7 +254,8 @@ def _memlock(job: ObservedJob, pod: ObservedPod) -> Iterator[Observation]:
         level = (job.labels or {}).get(names.POD_SECURITY_ENFORCE)
         why, action = "", None
         if level in REFUSING_LEVELS:
-            why = f": label {names.POD_SECURITY_ENFORCE}: {level} of namespace {job.namespace} refuses it"
+            label = f"label {names.POD_SECURITY_ENFORCE}: {level}"
+            why = f": {label} of namespace {job.namespace} refuses it"
             action = "label the namespace privileged, or raise the nodes' memlock limit"
         message = f"{title} has no {CAPABILITY}{why}; RDMA can then register little memory, or none"
         yield warn(IPC_LOCK_MISSING, pod, message, action)

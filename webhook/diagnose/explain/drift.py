@@ -1,4 +1,4 @@
-"""Say whether a pod would get something else today, or other than its rank 0, and repeat our Events."""
+"""Say whether a pod would get something else today, or differs from its rank 0; repeat Events."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from webhook.diagnose.jobs import ObservedPod
 DRIFT = Code(
     "drift",
     "drift",
-    "The pod would get another result today: the profile, a network or fabric-injector has changed.",
+    "The pod would get another result today: the profile or a network has changed.",
     "restart the job to take it up, or undo the change",
 )
 REVISIONS_DIFFER = Code(
     "revisions-differ",
     "drift",
-    "Members of one job have different revisions of their profile: it was changed while the job started.",
-    "restart the job; give a fabric that changes a profile of a new name, so that running jobs keep theirs",
+    "Members of one job have different profiles, or different revisions of one.",
+    "restart the job; give a changed fabric a profile of a new name, so that jobs keep theirs",
 )
 EVENT = Code(
     "event",

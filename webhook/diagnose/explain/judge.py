@@ -86,8 +86,12 @@ def observe_job(
     *,
     focus: str = "",
     of_kind: JobKind | None = None,
+    most: int | None = None,
 ) -> ObservedJob:
-    """Return a job with what the snapshot holds of it; *of_kind*: without that of other kinds."""
+    """Return a job with what the snapshot holds of it; *of_kind*: without that of other kinds.
+
+    *most*: of how many of its pods that are alike admission is asked.
+    """
     space = job.namespace
     known = {str(pod["metadata"]["name"]) for pod in job.pods}
     owners = owners_of(job.pods, job.owner)
@@ -115,7 +119,7 @@ def observe_job(
         space,
         job.owner,
         focus,
-        snapshot.observe(job.pods),
+        snapshot.observe(job.pods, most),
         (snapshot.labels or {}).get(space),
         None if snapshot.events is None else tuple(filter(is_its, events)),
         None if snapshot.workloads is None else held("workloads"),

@@ -21,7 +21,8 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,16}[@-~]")
 _HEAD = re.compile(r"NCCL (INFO|WARN) ")
 _CHANNEL = re.compile(
     r"(?:Channel|Ring) \d+(?:/\d+)? ?: .{0,80}?"
-    r" via (?:NET/([\w .+-]{1,40})/(\d{1,4})(?:\(\d{1,9}\))?((?:/\w{1,16}(?:\(PCI\))?){0,4})|(?!NET\b)(\w{1,16}))"
+    r" via (?:NET/([\w .+-]{1,40})/(\d{1,4})(?:\(\d{1,9}\))?((?:/\w{1,16}(?:\(PCI\))?){0,4})"
+    r"|(?!NET\b)(\w{1,16}))"
 )
 _CHOSEN = re.compile(r"Using network ([\w.+-]{1,40}(?: Libfabric)?)(?![\w:.+-]|\s+\w)")
 _DEVICE = re.compile(r"\[\d{1,4}\] ?([\w.-]{1,64}):\d{1,3}/\w{1,16}")
@@ -45,11 +46,13 @@ class Sign(Enum):
         r"NET/Plugin ?: .{0,200}?(?:Could not find|[Nn]o plugin found|cannot open shared object)"
     )
     NO_PROVIDER = re.compile(
-        r"NET/OFI .{0,80}?(?:No eligible providers|any optimal provider)|provider efa output empty list"
+        r"NET/OFI .{0,80}?(?:No eligible providers|any optimal provider)"
+        r"|provider efa output empty list"
     )
     LOCKED_MEMORY = re.compile(r"Call to ibv_\w{1,40} failed with error Cannot allocate memory")
     UNCONNECTED = re.compile(
-        r"Call to ibv_modify_qp failed with|Got completion from peer .{0,100}? with (?:error|status=?) ?1[23]\b"
+        r"Call to ibv_modify_qp failed with"
+        r"|Got completion from peer .{0,100}? with (?:error|status=?) ?1[23]\b"
     )
 
 
@@ -119,7 +122,7 @@ def read_log(
 
 
 class _LogReader:
-    """Read lines, those of the container's own processes and those of other members of its job apart."""
+    """Read lines of the container's own processes, and apart from them those of other members."""
 
     def __init__(self, hosts: Collection[str] | None, members: Collection[str]) -> None:
         self._hosts, self._members = hosts, members

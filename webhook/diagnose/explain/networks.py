@@ -47,7 +47,7 @@ ADDRESSES_EXHAUSTED = Code(
     "addresses-exhausted",
     "networks",
     "The network's IPAM has no address left.",
-    "enlarge the range of the network's IPAM and restart the job, or free the addresses that pods which are gone still hold in it",
+    "enlarge the range of the network's IPAM and restart the job, or free what former pods hold",
 )
 NETWORK_FAILED = Code(
     "network-failed",
@@ -71,7 +71,7 @@ INTERFACE_UNEXPECTED = Code(
     "interface-unexpected",
     "interfaces",
     "The network came up on another interface than NCCL and Gloo are told.",
-    "set multus.defaultNetworks in the Configuration as this cluster's Multus has it, then restart the job",
+    "set multus.defaultNetworks in the Configuration as Multus has it, then restart the job",
 )
 NETWORK_UNREADABLE = Code(
     "network-unreadable",
@@ -376,7 +376,7 @@ def _selects(policy: Object, pod: ObservedPod, direction: str, job: ObservedJob)
 
 
 def _lets(peers: Sequence[Object] | None, others: Iterable[ObservedPod], job: ObservedJob) -> bool:
-    """Tell whether a rule may admit one of the *others*; addresses and ports may, for all we know."""
+    """Tell whether a rule may admit one of the *others*; addresses and ports may."""
     if not peers:
         return True
     return any(

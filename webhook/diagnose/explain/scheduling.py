@@ -1,4 +1,4 @@
-"""Say why a pod was not scheduled, from nodes, claims, scheduler and queue, and what its node lost."""
+"""Say why a pod was not scheduled: nodes, claims, scheduler, queue; and what its node lost."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ TAINT_UNTOLERATED = Code(
     "taint-untolerated",
     "scheduling",
     "The nodes that the pod could take have a taint that it does not tolerate.",
-    "give the job a toleration of the taint, or its profile, under tolerations, for all pods of the namespace",
+    "give the job, or its profile for all pods of the namespace, a toleration of the taint",
 )
 CLAIM_MISSING = Code(
     "claim-missing",
@@ -87,7 +87,7 @@ CLAIM_UNALLOCATED = Code(
     "claim-unallocated",
     "claims",
     "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
-    "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what",
+    "compare the claim's requests with kubectl get resourceslices, and with other claims",
 )
 NODE_NOT_READY = Code(
     "node-not-ready",
@@ -111,6 +111,7 @@ _BEYOND = re.compile(
     re.DOTALL,
 )
 """Said where every node is too small, whatever runs on it. Source: noderesources/fit.go (1.33)."""
+_MOST_SAID = 2000
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
 _CEL = re.compile(r"selector #\d+: CEL (?:runtime|compile) error")
 """Source: kubernetes dynamic-resource-allocation structured/allocator.go."""
@@ -196,7 +197,7 @@ def _pending(
     yield from waits_for_claims
     if scheduled.get("status") != "False":
         text = ""
-    is_beyond = _BEYOND.search(text or said) is not None
+    is_beyond = _BEYOND.search((text or said)[:_MOST_SAID]) is not None
     text = common_form(_PREEMPTION.sub("", text or said), pod.name)
     missing = list(_offered_nowhere(snapshot, pod))
     for code, message in missing:
@@ -353,7 +354,8 @@ def _claims(
         templates = snapshot.claim_templates.get(job.namespace)
         if named is None:
             if template and templates is not None and template not in templates:
-                message = f"asks by claim {name} for ResourceClaimTemplate {template}, which does not exist"
+                asks = f"asks by claim {name} for ResourceClaimTemplate {template}"
+                message = f"{asks}, which does not exist"
                 action = _template_advice(snapshot, job, template)
                 yield fail(CLAIM_TEMPLATE_MISSING, pod, message, action)
         elif (claim := known.get(named)) is None:
@@ -368,7 +370,7 @@ def _claims(
 
 
 def made_claims(pod: ObservedPod) -> dict[str, str | None]:
-    """Return the ResourceClaims that were made of the pod's templates, by their names in the pod."""
+    """Return the ResourceClaims that were made of templates, by their names in the pod."""
     made = (pod.pod.get("status") or {}).get("resourceClaimStatuses") or ()
     return {each.get("name"): each.get("resourceClaimName") for each in made}
 
@@ -423,7 +425,8 @@ def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
             if node.offered(resource) < amount and not _is_claimed(snapshot, pod, resource):
                 there, taken = format_quantity(node.offered(resource)), format_quantity(amount)
                 message = f"takes {taken} {resource}, and node {pod.node} offers {there} now"
-                action = f"look at the device plugin of {resource} on {pod.node}: containers that start again get no device"
+                look = f"look at the device plugin of {resource} on {pod.node}"
+                action = f"{look}: containers that start again get no device"
                 yield warn(DEVICES_LOST, pod, message, action)
 
 

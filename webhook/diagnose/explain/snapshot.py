@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -94,17 +95,25 @@ class JobSnapshot:
         """Return what a list, ``events``, holds of a namespace."""
         return self._spaces[field_name].get(namespace, [])
 
-    def observe(self, pods: Iterable[Object]) -> tuple[ObservedPod, ...]:
-        """Read pods as the controller and admission do, in the order of their names."""
+    def observe(self, pods: Iterable[Object], most: int | None = None) -> tuple[ObservedPod, ...]:
+        """Read pods as the controller and admission do, in the order of their names.
+
+        *most*: of how many injected pods of one role and status admission is asked; None for all.
+        """
         ordered = sorted(pods, key=lambda pod: natural(str(pod["metadata"].get("name"))))
-        return tuple(
-            ObservedPod(
-                pod,
-                self._member(pod),
-                judge_today(pod, self.profiles, self.world, self.unusable),
-            )
-            for pod in ordered
-        )
+        alike: Counter[tuple[str | None, str | None]] = Counter()
+        observed = []
+        for pod in ordered:
+            status = podspec.annotations(pod).get(names.STATUS)
+            kind = podspec.labels(pod).get(names.RENDEZVOUS), status
+            alike[kind] += 1
+            is_asked = most is None or status is None or alike[kind] <= most
+            verdict = self._judge(pod) if is_asked else None
+            observed.append(ObservedPod(pod, self._member(pod), verdict))
+        return tuple(observed)
+
+    def _judge(self, pod: Object) -> Verdict | None:
+        return judge_today(pod, self.profiles, self.world, self.unusable)
 
     def _member(self, pod: Object) -> Member | None:
         live = (pod.get("status") or {}).get("phase") not in FINISHED

@@ -36,7 +36,7 @@ RDMA_MEMORY_REFUSED = Code(
     "rdma-memory-refused",
     "transport",
     "NCCL could not lock memory for RDMA.",
-    "see that ipcLock of the profile adds IPC_LOCK to the training container, or raise memlock in the node's container runtime",
+    "let ipcLock of the profile add IPC_LOCK, or raise memlock in the nodes' container runtime",
 )
 RDMA_UNCONNECTED = Code(
     "rdma-unconnected",
@@ -59,7 +59,7 @@ TRANSPORTS_DIFFER = Code(
 TRANSPORT_TCP = Code(
     "transport-tcp",
     "transport",
-    "By its log, the job's NCCL uses sockets (TCP): right where the fabric has no RDMA, slow elsewhere.",
+    "By its log, the job's NCCL uses sockets (TCP), which is slow where the fabric has RDMA.",
     "see the message for the cause; NCCL_DEBUG_SUBSYS=INIT,NET,ENV lets NCCL tell more of it",
 )
 
@@ -206,7 +206,7 @@ def _is_of_kernel(provider: str) -> bool:
 
 
 def _is_doubtful(network: str, log: NcclLog) -> bool:
-    """Tell where processes chose both a fabric and the kernel's sockets, and channels name neither."""
+    """Tell where processes chose both a fabric and the kernel's sockets."""
     is_libfabric = network.endswith("Libfabric") or network == "OFI"
     return is_libfabric and len(set(map(_is_of_kernel, log.providers))) > 1
 
@@ -242,7 +242,8 @@ def _cause(pod: ObservedPod, found: PodLog) -> tuple[str, str] | None:
         value = value_that_counts(pod, names.ENV_NCCL_SOCKET_IFNAME)[0]
         if further and value:
             left_out = listed(sorted(further), _MOST_NAMED)
-            why = f"the pod asks for no RDMA device, and NCCL_SOCKET_IFNAME={value} leaves out {left_out}"
+            why = "the pod asks for no RDMA device, and "
+            why += f"NCCL_SOCKET_IFNAME={value} leaves out {left_out}"
             return why, f"let NCCL_SOCKET_IFNAME name {min(further)}, or remove it"
         why = "the pod asks for no device of a fabric"
         return why, "name the resource of the fabric's device in the profile, if it was injected"

@@ -21,6 +21,8 @@ from webhook.diagnose.wording import duration
 
 _FEW = 2
 _SERVICES = ("ReplicaSet", "DaemonSet", "Deployment", "Node", "Pod")
+_MOST_ALIKE = 2
+"""Pods of one job, role and injection of which admission is asked what they would get today."""
 _MOST_LOOKED_AT = 4
 """Pods of one owner that are looked at for a sign of training, where none was injected."""
 
@@ -105,7 +107,7 @@ def _shows_training(pod: Object) -> bool:
 
 
 def _status(snapshot: JobSnapshot, job: Job) -> JobStatus:
-    observed = observe_job(snapshot, job)
+    observed = observe_job(snapshot, job, most=_MOST_ALIKE)
     judged = judge(snapshot, observed)
     pods = observed.pods
     masters = [pod for pod in observed.live if pod.name in judged.masters]
