@@ -43,7 +43,7 @@ def manual() -> str:
 
 
 def find_code(written: str) -> tuple[Code | None, str]:
-    """Return the code of this name; None where there is none, with the name that was meant, if any."""
+    """Return the code of this name, else None and the name that may be meant."""
     known, name = all_codes(), written.strip().lower().replace("_", "-")
     return known.get(name), did_you_mean(name, known)
 

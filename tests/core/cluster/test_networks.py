@@ -1,4 +1,4 @@
-"""A network of a profile in the namespaces that use it: looked at once where that is the same in all of them."""
+"""A network of a profile is looked at once for all namespaces in which it is the same."""
 
 from __future__ import annotations
 

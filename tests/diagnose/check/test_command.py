@@ -1,4 +1,4 @@
-"""``fabric-injector check`` on a cluster that is there: whose namespace -n is, where the installation is, and what is printed."""
+"""``fabric-injector check`` on a cluster that is there: where it looks, and what it prints."""
 
 from __future__ import annotations
 

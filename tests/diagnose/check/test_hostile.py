@@ -1,4 +1,4 @@
-"""`check` given answers of an API server that are broken in one place: findings or a plain error, never a traceback."""
+"""`check` given broken answers: findings or a plain error, never a traceback."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.diagnose.check.cluster import installed, invoke
 from tests.diagnose.hostile import HostileConnection, spoil_a_path, spoil_an_answer
+
+LEFT_OUT = "is left out, since it cannot be read"
 
 
 def judged(connection: HostileConnection) -> list[dict[str, str]]:
@@ -63,7 +65,7 @@ def test_an_answer_that_is_none(data: st.DataObject) -> None:
 
 
 def test_what_was_left_out_is_not_said_to_be_missing() -> None:
-    """The network of a profile, and the Deployment of the webhook, are there, but cannot be read."""
+    """A network of a profile and the webhook's Deployment are there, but cannot be read."""
     connection = installed()
     connection.objects["/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"][0]["spec"] = {
         "config": 5
@@ -71,8 +73,8 @@ def test_what_was_left_out_is_not_said_to_be_missing() -> None:
     connection.objects["/apis/apps/v1/namespaces/fabric-injector/deployments"][0]["status"] = []
     found = judged(connection)
     assert {each["subject"]: each["message"] for each in found if each["topic"] == "unread"} == {
-        "network-attachment-definitions/rdma-net": "is left out, since it cannot be read: spec.config is not a string",
-        "deployments/fabric-injector-webhook": "is left out, since it cannot be read: status is not an object",
+        "network-attachment-definitions/rdma-net": f"{LEFT_OUT}: spec.config is not a string",
+        "deployments/fabric-injector-webhook": f"{LEFT_OUT}: status is not an object",
     }
     assert not [each for each in found if "does not exist" in each["message"]]
 

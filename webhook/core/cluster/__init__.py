@@ -1,1 +1,1 @@
-"""Hold against a cluster what its profiles ask for: the networks that exist, and the devices that its nodes offer."""
+"""Hold against a cluster what its profiles ask for: networks, and devices of its nodes."""

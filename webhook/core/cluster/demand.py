@@ -21,7 +21,7 @@ from webhook.core.profiles import Multus, Profile, ProfileNetwork, Profiles
 Definitions: TypeAlias = Mapping[tuple[str, str], NetworkDefinition]
 
 NEVER_REACHED = ("kube-system",)
-"""Namespaces whose pods are never sent to the webhook, whatever their labels; its own is another."""
+"""Namespaces whose pods are never sent to the webhook; its own is another."""
 NOWHERE = ""
 """Stands for the namespace where none uses a profile."""
 
@@ -63,7 +63,7 @@ def attach(
     namespace: str,
     definitions: Definitions,
 ) -> tuple[Attachment, ...]:
-    """Attach one network that the profile wants alone, as admission would; raises Denied as it does."""
+    """Attach one network as admission would; raises Denied as it does."""
     alone = structs.replace(profile, networks=())
     if network is not None:
         alone = structs.replace(profile, networks=(network,), pod={})
@@ -86,7 +86,7 @@ def places(
 def find_demands(
     profiles: Profiles, users: Mapping[str, Sequence[str]], definitions: Definitions
 ) -> list[Demand]:
-    """Return the different demands of each profile; networks that cannot be attached are left out."""
+    """Return the different demands of each profile, without networks that cannot be attached."""
     demands: list[Demand] = []
     for profile in profiles.profiles.values():
         found: list[tuple[Demand, list[str]]] = []

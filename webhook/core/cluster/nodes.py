@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 from webhook.core import podspec
@@ -158,12 +159,16 @@ def shown_taint(taint: Mapping[str, str]) -> str:
 def place_of(pod: Object) -> Place:
     """Read where a pod may go."""
     spec = pod.get("spec") or {}
-    tolerations = spec.get("tolerations") or ()
-    keys = ("key", "operator", "value", "effect")
-    return Place(
-        frozenset((spec.get("nodeSelector") or {}).items()),
-        frozenset(tuple(str(each.get(key) or "") for key in keys) for each in tolerations),  # type: ignore[misc]
-    )
+    tolerations = [
+        (text("key"), text("operator"), text("value"), text("effect"))
+        for text in (partial(_text, each) for each in spec.get("tolerations") or ())
+    ]
+    selector = (spec.get("nodeSelector") or {}).items()
+    return Place(frozenset(selector), frozenset(tolerations))
+
+
+def _text(toleration: Object, key: str) -> str:
+    return str(toleration.get(key) or "")
 
 
 def devices(pod: Object) -> dict[str, Fraction]:

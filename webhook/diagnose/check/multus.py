@@ -162,7 +162,7 @@ def _all_said(snapshot: Snapshot, daemon_set: DaemonSet) -> Iterator[Said]:
 
 
 def _compare(said: Sequence[Said], ours: Multus) -> Iterator[Finding]:
-    """Name each setting of the Configuration that Multus has otherwise; none where none is known."""
+    """Name each setting of the Configuration that Multus has otherwise, as far as it is known."""
     isolating = [each for each in said if each.isolation]
     if said and bool(isolating) != ours.namespace_isolation:
         level: Level = "fail" if isolating else "warn"

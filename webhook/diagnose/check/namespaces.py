@@ -1,4 +1,4 @@
-"""Look at the labelled namespaces: their labels, the profile that they name, what refuses its pods."""
+"""Look at the labelled namespaces: their labels, their profile, and what refuses its pods."""
 
 from __future__ import annotations
 

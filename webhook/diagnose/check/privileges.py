@@ -120,7 +120,7 @@ SHIPPED_POLICIES = frozenset(f"fabric-injector-{name}" for name in _POLICIES.spl
 
 
 def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
-    """Judge both accounts by the API server's answer to each access that they need or should lack."""
+    """Ask for each access that both accounts need or should lack, and judge them by it."""
     ours = deployments(snapshot)
     keeps = all(each.keeps_certificates for each in ours)
     own = snapshot.system_namespace

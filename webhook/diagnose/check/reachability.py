@@ -1,4 +1,4 @@
-"""Try whether the API servers reach the webhook: a dry run of a pod, or their proxy to its Service."""
+"""Try whether the API servers reach the webhook, by a dry run of a pod or their proxy."""
 
 from __future__ import annotations
 
