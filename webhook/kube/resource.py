@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -113,10 +112,9 @@ class Resource:
     def check(self, obj: object) -> None:
         """Raise Misfit with what keeps *obj* from being one: ``spec.nodeName is not a string``."""
         try:
-            with _CHECKING:
-                msgspec.convert(obj, _type_of(self))
-                if self.name == "pods":
-                    check_pod(obj)
+            msgspec.convert(obj, _type_of(self))
+            if self.name == "pods":
+                check_pod(obj)
         except msgspec.ValidationError as error:
             raise Misfit(in_words(str(error))) from None
         except MalformedReview as error:
@@ -137,8 +135,6 @@ def key_text(key: Key) -> str:
     return "/".join(filter(None, key))
 
 
-_CHECKING = threading.Lock()
-"""msgspec learns a type at its first use; where two threads do so at a time, the process dies."""
 _NAME = Annotated[str, msgspec.Meta(min_length=1)]
 _ANY_METADATA = (
     *(key for key in METADATA if key != "managedFields"),
