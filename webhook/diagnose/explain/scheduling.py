@@ -106,7 +106,7 @@ _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
 """What a scheduler adds to every reason: that nothing can be preempted."""
 _BEYOND = re.compile(
-    r"0/(\d+) nodes are available: \1 Insufficient [\w./-]+\..*"
+    r"0/(\d+) nodes are available: \1 Insufficient [\w./-]+(?:, \1 Insufficient [\w./-]+)*\..*"
     r"preemption: 0/\1 nodes are available: \1 Preemption is not helpful",
     re.DOTALL,
 )
