@@ -130,8 +130,8 @@ class Leader:
     *identity* must be new in each process (pod name and a random part): one that returns would find
     itself holding. The Leader's thread calls *on_change* when the Lease is taken, and before it is
     given back or after it is lost. Nothing here compares this clock with another machine's. The
-    holder counts from before it sent its last renewal, others from after they first saw it. Who deletes a held Lease must start no process for 6 s: one that
-    never saw it takes the next one at once.
+    holder counts from before it sent its last renewal, others from after they first saw it. Who
+    deletes a held Lease must start no process for 6 s: it would take the next one at once.
     """
 
     def __init__(
