@@ -530,7 +530,15 @@ class FakeApiServer:
 def _is_chosen(metadata: dict[str, Any], query: dict[str, str]) -> bool:
     """Apply label selectors KEY, !KEY, KEY=VALUE, KEY!=VALUE, and field selector metadata.name=NAME; others choose everything."""
     labels = metadata.get("labels") or {}
-    for part in filter(None, query.get("labelSelector", "").split(",")):
+    selector = re.sub(
+        r"\(.*?\)", lambda found: found[0].replace(",", "|"), query.get("labelSelector", "")
+    )
+    for part in filter(None, selector.split(",")):
+        if " in (" in part:
+            key, _, values = part.removesuffix(")").partition(" in (")
+            if labels.get(key) not in values.split("|"):
+                return False
+            continue
         if "!=" in part:
             key, _, value = part.partition("!=")
             if labels.get(key) == value:

@@ -28,8 +28,7 @@ from tests.cluster.processes import run_command
 from tests.waiting import wait_until
 from webhook.cli import main
 from webhook.core import names
-from webhook.diagnose.check.configuration import check_configuration
-from webhook.diagnose.check.deployments import read_deployment
+from webhook.diagnose.check.needs import read_deployment
 from webhook.diagnose.check.privileges import Access, needed
 from webhook.diagnose.check.reachability import probe_pod
 
@@ -152,13 +151,12 @@ def test_before_installation_it_looks_at_the_cluster(check: Check, tmp_path: Pat
     assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
     assert any("is not installed yet" in line for line in found.told("ok", "installation"))
     assert found.told("ok", "devices") == [
-        f"profile rdma-shared: {DEVICE}: 1 node (gpu-1) offers 8 in all; a pod takes 1"
+        f"profile rdma-shared: {DEVICE}: 8 on 1 node (gpu-1); a pod takes 1"
     ]
-    assert found.told("ok", "privileges") == ["you: may do all 16 things that installation takes"]
 
 
 TOPICS = (
-    "certificates clock configuration deployments devices injection injectors lease multus "
+    "certificates configuration deployments devices lease multus "
     "namespaces networks privileges profiles reachability"
 )
 
@@ -180,7 +178,6 @@ def test_finds_a_healthy_installation_in_order_and_creates_nothing(
     ]
     assert found.told("ok", "profiles") == [
         "FabricProfiles: 1 profile, valid: rdma-shared",
-        "FabricProfiles: 1 profile ready, says the controller: rdma-shared",
         "CustomResourceDefinition fabricprofiles.fabric-injector.io: is established, with the schema of this version",
     ]
     pods = healthy.api.expect("GET", "/api/v1/pods")["items"]
@@ -218,16 +215,6 @@ def test_knows_the_overlay_that_leaves_certificates_to_cert_manager() -> None:
         for verb in rule["verbs"]
     }
     assert granted == set(needed("controller", NAMESPACE, keeps_certificates=False))
-    (configuration,) = (each for each in objects if each["kind"] == "MutatingWebhookConfiguration")
-    (finding,) = check_configuration(configuration, NAMESPACE, ["fabric-injector"])
-    assert finding.level == "ok"
-
-
-UNREAD = (
-    "CustomResourceDefinition, DeviceClasses, namespaces, profiles, networks, nodes, "
-    "DaemonSets for Multus, webhook configurations, Deployments, own pods, Services, certificates, "
-    "Lease, admission policies, bindings of admission policies, ResourceQuotas, pods"
-)
 
 
 def test_says_what_it_may_not_look_at(
@@ -236,11 +223,9 @@ def test_says_what_it_may_not_look_at(
     name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
     found = check(token=cluster.service_account_token(name, "default"))
     assert (found.status, found.told("fail")) == (0, [])
-    unread = {each["subject"] for each in found.findings if each["topic"] == "unread"}
-    assert unread - {"Kueue's queues", "Volcano's queues"} == {
-        each.replace(" for", ", for") for each in UNREAD.split(", ")
-    }
-    assert found.told("ok") == ["this machine: agrees with the API server's clock"]
+    unread = {each["subject"].split()[0] for each in found.findings if each["topic"] == "unread"}
+    assert unread >= {"deployments", "leases", "namespaces", "profiles", "resourcequotas"}
+    assert found.told("ok") == []
 
 
 def test_reaches_the_webhook_by_proxy_where_it_may_create_no_pod(
@@ -305,10 +290,10 @@ def test_the_command_itself(
     """Text on standard output, nothing on standard error, and status 2 where nothing can be looked at."""
     done = run_command([*webhook_command, "check"], cluster.kubeconfig(tmp_path / "kubeconfig"))
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    head, *lines, summary = done.stdout.splitlines()
+    verdict, head, *lines = done.stdout.splitlines()
     assert head.startswith(f"cluster: server {cluster.url} of kubeconfig ")
     assert {line[:4] for line in lines} == {"ok  "}
-    assert summary.startswith("0 failures, 0 warnings, ")
+    assert verdict.startswith("0 failures, 0 warnings, ")
     stranger = cluster.kubeconfig(tmp_path / "unknown", "not-a-token")
     unknown = run_command([*webhook_command, "check"], stranger)
     assert (unknown.returncode, "log in to the cluster again" in unknown.stderr) == (2, True)

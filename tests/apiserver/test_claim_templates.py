@@ -14,7 +14,7 @@ from tests.cluster.fixtures import NamespaceFactory
 from tests.profiles import as_text
 from tests.waiting import wait_until
 from webhook.control import claim_templates
-from webhook.control.claim_templates import ClaimTemplates
+from webhook.control.claim_templates import ClaimTemplates, apply_template
 from webhook.core import names
 from webhook.core.claim_templates import make_template, stored_spec, template_name, template_spec
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, parse_profiles
@@ -101,11 +101,10 @@ def test_what_is_stored_is_what_the_name_says(plane: ControlPlane, path: str, ke
         "app.kubernetes.io/managed-by": "fabric-injector",
         "fabric-injector.io/claim": "nic",
     }
-    watched = kept.keeper._watched
+    watched = kept.keeper._templates.informer
     assert watched is not None
-    assert kept.keeper._apply(watched, (space, NAME), CLAIM) == "", (
-        "applied again, it stays as it is"
-    )
+    again = apply_template(kept.connection, watched.resource, space, CLAIM)
+    assert again.json() == found, "applied again, it stays as it is"
 
 
 def test_the_policy_holds_the_account_to_our_names(plane: ControlPlane, path: str) -> None:

@@ -169,7 +169,7 @@ def _publish(plane: ControlPlane, job: Job, wanted: Publication) -> Result:
         connection,
         FairQueue(),
         lacks=lambda _: wanted,
-        wrote=lambda _: None,
+        lost=lambda _: None,
         may_write=lambda: True,
         on_result=lambda result, _: results.append(result),
     )

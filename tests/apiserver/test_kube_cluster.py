@@ -22,7 +22,7 @@ from webhook.kube.catalogue import NAMESPACES, NETWORKS
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.world.cluster import Cluster
-from webhook.world.held import read_namespace
+from webhook.world.view import read_namespace
 
 COMPACTION_SECONDS = 1
 FLAGS = (f"--etcd-compaction-interval={COMPACTION_SECONDS}s", "--watch-cache=false")

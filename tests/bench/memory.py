@@ -30,7 +30,7 @@ from tests.cluster.controlplane import BASE, ControlPlane
 from tests.cluster.jobs import as_sent
 from tests.cluster.webhook import Webhook
 from tests.waiting import wait_until
-from webhook.control.shares import MOST_AT_ONCE
+from webhook.control.queue import MOST_AT_ONCE
 from webhook.core import names
 
 NAMESPACE = "one"

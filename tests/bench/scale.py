@@ -26,7 +26,7 @@ from tests.cluster.controller import Controller
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.processes import Server
 from tests.waiting import wait_until
-from webhook.control.shares import MOST_AT_ONCE
+from webhook.control.queue import MOST_AT_ONCE
 from webhook.core import names
 
 LEASE_NAMESPACE = "fabric-injector"

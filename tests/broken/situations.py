@@ -294,7 +294,7 @@ def policy_cuts_the_pod_network(site: Site, situation: Situation) -> str:
 def network_is_no_json(site: Site, situation: Situation) -> str:
     site.api.ensure(define(site.name, "own-net", '{"type": "macvlan", "ipam": '))
     site.start(*jobs.holding())
-    site.wait_for_warning("Pod", "own-net")
+    site.wait(lambda: site.events("FailedCreatePodSandBox"), "a sandbox that cannot be made")
     return PYTORCHJOB
 
 
@@ -332,8 +332,8 @@ def claim_cannot_be_evaluated(site: Site, situation: Situation) -> str:
         claims = [{"name": "cards", "resourceClaimTemplateName": "cards"}]
         manifest["spec"]["resourceClaims"] = claims
         manifest["spec"]["containers"][0]["resources"]["claims"] = [{"name": "cards"}]
-    pods = site.start(*made)
-    site.wait(lambda: all(unschedulable(pod.get()) for pod in pods), "the scheduler's answer")
+    site.start(*made)
+    site.wait_for_warning("Pod", "CEL runtime error")
     return PYTORCHJOB
 
 
@@ -347,7 +347,7 @@ def member_has_another_profile(site: Site, situation: Situation) -> str:
 
 def memory_bus_fails(site: Site, situation: Situation) -> str:
     """A process ends as one does that writes more than its /dev/shm holds."""
-    changed = jobs.holding(command=["sh", "-c", "kill -BUS $$"])
+    changed = jobs.holding(command=["sh", "-c", "exit 135"])
     pods = site.start(*changed)
     for pod in pods:
         pod.wait(_bus_failed, "its process to end with status 135")
@@ -532,7 +532,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "larger than any node": Situation(
         pod_is_larger_than_any_node,
         "resource-too-small",
-        "asks for 900Ti memory … no node offers more than",
+        "Insufficient memory",
         "request less",
     ),
     "claim's selector": Situation(

@@ -279,7 +279,7 @@ def test_lists_the_workloads_of_kueue_where_it_is_installed(profiles: Path) -> N
         read = json.loads(invoke(connection, *arguments).stdout)
         assert read["jobs"][0]["first"]["code"] == "scheduling-gated"
         told = read["jobs"][0]["first"]["message"]
-        found = [each["problem"] for each in read["unread"] if each["what"] == "Kueue's Workloads"]
+        found = [each["problem"] for each in read["unread"] if each["what"] == "workloads"]
         assert found or "resource rdma/hca unavailable in ClusterQueue" in told
         return found
 

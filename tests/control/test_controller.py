@@ -260,7 +260,7 @@ def test_keeps_nothing_of_claims_without_address(
     server: FakeApiServer,
 ) -> None:
     told: list[Key] = []
-    watch = ClaimWatch(server.connection(), told.extend)
+    watch = ClaimWatch(server.connection(), told.append)
     server.groups[CLAIMS] = ["v1"]
     world = World(server)
     put_claim(world, "gpu")

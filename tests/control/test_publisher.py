@@ -8,7 +8,7 @@ import pytest
 
 from tests.fake_apiserver import Behaviour, Exchange, FakeApiServer, status
 from tests.waiting import wait_until
-from webhook.control.publisher import MOST_BACKOFF_SECONDS, Publisher, Result
+from webhook.control.publisher import Publisher, Result
 from webhook.control.queue import FairQueue
 from webhook.core import names
 from webhook.core.reconcile import Publication, Unit
@@ -35,11 +35,10 @@ class World:
             Connection(Credentials("test", url)),
             self.queue,
             lacks=self._lacks,
-            wrote=self._wrote,
+            lost=lambda wanted: self.written.remove(wanted),
             may_write=lambda: self.leads,
             on_result=lambda *result: self.results.append(result),
             monotonic=lambda: self.now,
-            uniform=lambda _least, most: most,
         )
         self.add(UNIT)
 
@@ -59,18 +58,15 @@ class World:
     @property
     def waits_seconds(self) -> float:
         """Give for how long nothing is handed out; 0 where nothing waits."""
-        with self.queue._changed:
-            self.queue._put_due(self.now)
-            return self.queue._seconds_to_wait(self.now) or 0.0
+        return self.queue.next_namespace()[1] if len(self.queue) else 0.0
 
     def _lacks(self, unit: Unit) -> Publication | None:
         if self.failure is not None:
             raise self.failure
-        return self.lacking.get(unit)
-
-    def _wrote(self, done: Publication) -> None:
-        self.written.append(done)
-        self.lacking = {unit: one for unit, one in self.lacking.items() if one != done}
+        wanted = self.lacking.get(unit)
+        if wanted is not None:
+            self.written.append(wanted)
+        return wanted
 
 
 @pytest.fixture
@@ -117,11 +113,8 @@ def test_waits_as_long_as_the_server_asks_and_no_longer(
     server.misbehave("PATCH", PATH, *[status(429, "slow down", Retry_After="3")] * 5)
     for _ in range(5):
         world.turn()
-        world.queue.add([Unit("other", "j-1", "w")])
         assert world.waits_seconds == 3.0
         world.now += 3.0
-        assert world.queue.get() == (Unit("other", "j-1", "w"), world.now - 3.0)
-        world.queue.done(Unit("other", "j-1", "w"))
     assert [result for result, _ in world.results] == [Result.THROTTLED] * 5
 
 
@@ -146,50 +139,49 @@ def test_a_pod_gone_or_replaced_is_left(server: FakeApiServer, world: World, bod
 
 
 @pytest.mark.parametrize(
-    ("code", "result"),
+    ("code", "result", "stays"),
     [
-        (409, Result.FAILED),
-        (403, Result.REFUSED),
-        (401, Result.REFUSED),
-        (500, Result.FAILED),
-        (503, Result.FAILED),
+        (409, Result.FAILED, True),
+        (403, Result.REFUSED, False),
+        (401, Result.REFUSED, False),
+        (422, Result.REFUSED, False),
+        (500, Result.FAILED, True),
+        (503, Result.FAILED, True),
     ],
 )
-def test_repeats_failures_ever_later(
-    server: FakeApiServer, world: World, code: int, result: Result
+def test_sends_again_what_got_no_answer_and_leaves_what_is_refused_to_the_next_sweep(
+    server: FakeApiServer,
+    world: World,
+    caplog: pytest.LogCaptureFixture,
+    code: int,
+    result: Result,
+    stays: bool,
 ) -> None:
-    server.misbehave("PATCH", PATH, *[status(code, "no")] * 12)
-    pauses = []
-    for _ in range(12):
-        world.turn()
-        pauses.append(world.waits_seconds)
-        world.now += pauses[-1]
-    assert {one for one, _ in world.results} == {result}
-    assert pauses[:4] == [0.5, 1.0, 2.0, 4.0]
-    assert pauses[-1] == MOST_BACKOFF_SECONDS
-    server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
+    server.misbehave("PATCH", PATH, *[status(code, "no")] * 2)
     world.turn()
-    assert world.results[-1][0] is Result.PUBLISHED
-    assert world.results[-1][1] == sum(pauses), (
-        "the delay counts from when it could have been published"
-    )
-    assert world.publisher._failures == {}
+    assert world.results == [(result, 0.0)]
+    assert (world.written, len(world.queue)) == ([], int(stays))
+    assert bool(world.waits_seconds) == stays, "its namespace rests"
+    world.now += world.waits_seconds
+    if not stays:
+        world.add(UNIT)
+    world.turn()
+    assert caplog.text.count("pod ml/fluid-0: address not published") == 1
+    server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
+    world.add(UNIT)
+    world.now += world.waits_seconds
+    since = 100.0 if stays else world.now
+    world.turn()
+    assert world.results[-1] == (Result.PUBLISHED, world.now - since)
 
 
 def test_a_refusal_that_only_mentions_a_uid_is_no_other_pod(
-    server: FakeApiServer, world: World, caplog: pytest.LogCaptureFixture
+    server: FakeApiServer, world: World
 ) -> None:
-    server.misbehave(
-        "PATCH", PATH, *[lambda exchange: exchange.answer(422, invalid("metadata.annotations"))] * 2
-    )
+    answer = invalid("metadata.annotations")
+    server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(422, answer))
     world.turn()
-    world.now += world.waits_seconds
-    world.turn()
-    assert [result for result, _ in world.results] == [Result.REFUSED] * 2
-    assert len(world.queue) == 1
-    assert caplog.text.count("pod ml/fluid-0: address not published") == 1, (
-        "told once, not at each try"
-    )
+    assert [result for result, _ in world.results] == [Result.REFUSED]
 
 
 def test_no_server_holds_all_for_a_moment_and_loses_nothing() -> None:
@@ -201,6 +193,7 @@ def test_no_server_holds_all_for_a_moment_and_loses_nothing() -> None:
     world.add(OTHER)
     assert world.waits_seconds == 0.5
     world.now += 0.5
+    assert world.queue.get() == (UNIT, 100.0)
     assert world.queue.get() == (OTHER, 100.0)
 
 
@@ -236,13 +229,13 @@ def test_hanging_writes_of_two_namespaces_hold_up_none(server: FakeApiServer, wo
     for unit in good:
         path = f"/api/v1/namespaces/good/pods/{unit.name}/status"
         server.misbehave("PATCH", path, lambda exchange: exchange.answer(200, {"metadata": {}}))
-    world.lacking = {}
+    world.queue.clear()
     for unit in (*bad, *good):
         world.add(unit)
     world.publisher.start()
     try:
         wait_until(
-            lambda: sum(one.namespace == "good" for one in world.written) == 200,
+            lambda: [result for result, _ in world.results].count(Result.PUBLISHED) == 200,
             "the good pods",
             20,
         )
@@ -257,16 +250,13 @@ def test_threads_outlive_failures_nobody_thought_of(server: FakeApiServer, world
     server.misbehave("PATCH", PATH, lambda exchange: exchange.answer(200, {"metadata": {}}))
     world.failure = ZeroDivisionError("unexpected")
     world.publisher.start()
-    wait_until(
-        lambda: world.publisher._failures.get(UNIT) and not world.queue._working, "the failure"
-    )
+    for number in range(20):
+        world.add(Unit("ml", f"j-{number}", "bad"))
+    wait_until(lambda: not len(world.queue), "the failures")
     world.failure = None
-    with world.queue._changed:
-        world.now += 60.0
-        world.queue._changed.notify_all()
-    wait_until(lambda: world.written, "the write")
-    world.publisher.stop()
-    assert not any(thread.is_alive() for thread in world.publisher._threads)
+    world.add(UNIT)
+    wait_until(lambda: world.results, "the write")
+    assert world.publisher.stop()
 
 
 def test_stop_waits_for_what_is_on_its_way(server: FakeApiServer, world: World) -> None:

@@ -1,8 +1,5 @@
 """Whose pods the controller serves: what a user may write on a pod is not enough."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 from tests.control.test_controller import World, running
@@ -10,21 +7,7 @@ from tests.fake_apiserver import NAMESPACES, PODS, FakeApiServer, status
 from tests.pods import member_pod
 from tests.waiting import wait_until
 from webhook.control.controller import Controller
-from webhook.control.scope import Scope
 from webhook.core import names
-
-
-@pytest.mark.parametrize("pod_opt_in", [True, False])
-def test_a_pod_counts_where_the_webhook_is_called_for_it(pod_opt_in: bool) -> None:
-    scope = Scope(pod_opt_in=pod_opt_in)
-    scope.set_labelled("ml", True)
-    assert scope.counts("ml", None)
-    assert scope.counts("ml", "shared")
-    assert not scope.counts("ml", "none")
-    assert not scope.counts("other", None)
-    assert not scope.counts("other", "none")
-    assert scope.counts("other", "shared") == pod_opt_in
-    assert scope.namespaces_passed_over() == 1
 
 
 @pytest.fixture
@@ -94,18 +77,23 @@ def test_publishes_nothing_while_the_labelled_namespaces_are_unknown(
         assert controller.checks() == {"namespaces": "", "pods": ""}
 
 
-@contextmanager
-def opted_in(server: FakeApiServer, world: World) -> Iterator[Controller]:
-    controller = Controller(server.connection(), world.record, world.may_write, pod_opt_in=True)
-    controller.start()
-    yield controller
-    controller.stop()
-
-
-def test_pods_that_opted_in_themselves_are_served_where_that_is_installed(world: World) -> None:
-    pod = member_pod("m-b", "master", address="10.0.0.1")["metadata"]
-    pod["labels"] |= {names.PROFILE: "shared"}
-    world.server.put(PODS, **{**pod, "namespace": "elsewhere"})
-    put(world, "m-evil", "elsewhere", "10.6.6.6")
-    with opted_in(world.server, world):
-        wait_until(lambda: world.told() == {"m-b": "10.0.0.1"}, "the address")
+@pytest.mark.parametrize("pod_opt_in", [True, False])
+def test_pods_that_opted_in_or_out_themselves(server: FakeApiServer, pod_opt_in: bool) -> None:
+    world = World(server)
+    world.controller = Controller(
+        server.connection(), world.record, world.may_write, pod_opt_in=pod_opt_in
+    )
+    for name, namespace, profile in (
+        ("m-in", "elsewhere", "shared"),
+        ("m-out", "ml", "none"),
+        ("m-other-out", "elsewhere", "none"),
+        ("m-evil", "elsewhere", None),
+        ("m-ml", "ml", None),
+    ):
+        pod = member_pod(name, "master", f"j-{name}", address="10.0.0.1")["metadata"]
+        pod["labels"] |= {names.PROFILE: profile} if profile else {}
+        server.put(PODS, **{**pod, "namespace": namespace})
+    counted = {"m-ml", "m-in"} if pod_opt_in else {"m-ml"}
+    with running(world) as controller:
+        wait_until(lambda: world.told().keys() == counted, "the addresses")
+        assert controller.namespaces_passed_over() == 1

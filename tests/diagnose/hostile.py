@@ -39,6 +39,8 @@ class HostileConnection(Connection):
         super().__init__(Credentials("test", "http://127.0.0.1:9", namespace=namespace))
         self.objects = objects
         self.asked: list[str] = []
+        self.headers: dict[str, str] = {}
+        self.written: list[tuple[str, Any, Any]] = []
         self.spoil: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (
             status,
             body,
@@ -47,6 +49,8 @@ class HostileConnection(Connection):
     def request(self, method: str, path: str, **options: Any) -> Response:
         """Answer at once."""
         self.asked.append(f"{method} {path}")
+        if method != "GET":
+            self.written.append((path, options.get("query"), options.get("body")))
         status, value = self._value(method, path, options)
         body = json.dumps(value).encode()
         status, body = self.spoil(f"{method} {path}", status, body)
@@ -55,7 +59,7 @@ class HostileConnection(Connection):
         if status >= 500 or status == 429:
             raise RequestFailed(f"{method} {path} answered {status}: {body[:80]!r}", status)
         date = NOW.strftime("%a, %d %b %Y %H:%M:%S GMT")
-        return Response(f"{method} {path}", status, {"Date": date}, body)
+        return Response(f"{method} {path}", status, {"Date": date, **self.headers}, body)
 
     def _value(self, method: str, path: str, options: Any) -> tuple[int, Any]:
         if method == "POST":

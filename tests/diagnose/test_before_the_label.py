@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.scenes import NOW, Scene, ago
+from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
 from webhook.core.reconcile import Suspect, read_member
 from webhook.core.reconcile.rank_zero import Survey
-from webhook.diagnose.check.earlier_pods import check_earlier_pods
+from webhook.diagnose.check.earlier_pods import judge
 
 
 @pytest.mark.parametrize("accelerators", [{}, {"nvidia.com/gpu": "8"}], ids=["none", "gpus"])
@@ -26,7 +26,7 @@ def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(
     scene.bind(master)
     member = read_member(worker)
     assert member is not None
-    survey = Survey([Suspect(member, None, "bert-master-0")], lambda: NOW)
+    survey = Survey([Suspect(member, None, "bert-master-0")])
     for pod in (master, worker):
         survey.add(pod)
     ruling = survey.rule(Suspect(member, None, "bert-master-0"), 12)
@@ -34,7 +34,7 @@ def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(
     assert ruling.fate.cause == ruling.complaint.message, "the wait ends with what the Event says"
     worker["metadata"]["annotations"][names.WAIT_ENDS] = ruling.fate.cause
     [seen, ended] = [each for each in scene.explained.findings if each.level != "ok"]
-    [earlier] = check_earlier_pods([master])
+    [earlier] = judge([master])
     for told in (
         ruling.complaint.message,
         f"{seen.message}: {seen.action}",

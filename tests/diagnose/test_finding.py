@@ -7,25 +7,24 @@ import sys
 import pytest
 
 from webhook.cli.findings import print_codes, print_findings, print_json
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding, as_document, exit_status, worst_first
+from webhook.diagnose.common import NETWORK_MISSING, RESOURCE_NOWHERE
+from webhook.diagnose.explain.scheduling import NODE_NOT_READY
+from webhook.diagnose.finding import Finding, as_document, exit_status, ok, worst_first
 from webhook.diagnose.lease import LEASE_STALE
 
-FINE = Finding("ok", Code.NETWORK_EXISTS, "default/rail-0", "exists")
+FINE = ok("networks", "default/rail-0", "exists")
 DOUBTFUL = Finding(
     "warn",
-    Code.RESOURCE_NOWHERE,
+    RESOURCE_NOWHERE,
     "default/rail-1",
     "no node offers it",
     "install the device plugin",
 )
-BROKEN = Finding("fail", Code.NETWORK_MISSING, "default/rail-2", "does not exist", "create it")
+BROKEN = Finding("fail", NETWORK_MISSING, "default/rail-2", "does not exist", "create it")
 
 
 def test_puts_failures_first_and_keeps_the_order_within_a_level() -> None:
-    late = Finding(
-        "fail", Code.CERTIFICATE_UNUSABLE, "tls.crt", "has expired", "is the controller running?"
-    )
+    late = Finding("fail", NODE_NOT_READY, "tls.crt", "has expired", "is the controller running?")
     assert worst_first([FINE, BROKEN, DOUBTFUL, late]) == [BROKEN, late, DOUBTFUL, FINE]
 
 
@@ -47,7 +46,7 @@ def test_gives_all_findings_and_their_number_by_level() -> None:
             },
             {
                 "level": "ok",
-                "code": "network-exists",
+                "code": "ok",
                 "topic": "networks",
                 "subject": "default/rail-0",
                 "message": "exists",
@@ -60,10 +59,10 @@ def test_gives_all_findings_and_their_number_by_level() -> None:
 
 def test_says_what_the_code_says_where_it_has_nothing_better() -> None:
     assert (
-        Finding("fail", Code.NODE_NOT_READY, "node a", "is not Ready").action
+        Finding("fail", NODE_NOT_READY, "node a", "is not Ready").action
         == "look at the node's kubelet"
     )
-    assert Finding("ok", Code.NODE_NOT_READY, "node a", "is not Ready", "").action == ""
+    assert ok("nodes", "node a", "is Ready").action == ""
 
 
 def test_lets_a_terminal_interpret_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +119,7 @@ def test_an_output_that_has_no_arrow_gets_a_question_mark(
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
 def test_json_is_the_same_in_every_encoding(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
-    odd = Finding("fail", Code.NETWORK_MISSING, "half a pair \ud800", "…")
+    odd = Finding("fail", NETWORK_MISSING, "half a pair \ud800", "…")
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     print_json([odd])
     sys.stdout.seek(0)

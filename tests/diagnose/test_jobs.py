@@ -10,8 +10,9 @@ from tests.pods import load
 from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.diagnose.collect.jobs import Asked, Target, read_job
+from webhook.diagnose.collect.jobs import Target, read_job
 from webhook.diagnose.jobs import find_jobs, find_kind, title
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.status.status import ended_jobs
 
 GROUP = "leaderworkerset.sigs.k8s.io/group-index"
@@ -49,7 +50,7 @@ def explained(connection: HostileConnection, written: str) -> list[str]:
     kind, _, name = written.partition("/")
     of_kind = find_kind(kind)
     target = Target("selector" if kind == "-l" else "job", name, of_kind, kind if of_kind else "")
-    return [each.name for each in read_job(connection, target, Asked(SPACE))[1].pods]
+    return [each.name for each in read_job(Snapshot(connection, SPACE), target)[1].pods]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tests.fake_apiserver import (
 from tests.tables import table
 from webhook import __version__
 from webhook.core.errors import InputError, Unavailable
-from webhook.kube.connection import Connection, RequestFailed, Response, Stream, encode
+from webhook.kube.connection import Connection, RequestFailed, encode
 from webhook.kube.credentials import Credentials
 
 
@@ -86,7 +86,6 @@ def test_uses_one_connection_in_sequence(server: FakeApiServer, connection: Conn
 
 def test_asks_for_keep_alive_of_the_socket(server: FakeApiServer, connection: Connection) -> None:
     with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as stream:
-        assert isinstance(stream, Stream)
         sock = stream._response.connection.sock  # type: ignore[union-attr]
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
@@ -207,18 +206,13 @@ def test_serves_many_threads(server: FakeApiServer, connection: Connection) -> N
 def test_streams_lines_as_they_come(server: FakeApiServer, connection: Connection) -> None:
     server.misbehave("list", NAMESPACES, lines(b"on", b"e\ntwo\n\nthr", b"ee\nrest"))
     with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as stream:
-        assert isinstance(stream, Stream)
         assert list(stream.lines()) == [b"one", b"two", b"", b"three"]
 
 
 def test_streams_nothing_unless_status_200(server: FakeApiServer, connection: Connection) -> None:
     server.misbehave("list", NAMESPACES, status(410, "too old"))
-    with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as answer:
-        assert isinstance(answer, Response)
-        assert answer.problem == "GET /api/v1/namespaces answered 410: too old"
-    server.misbehave("list", NAMESPACES, status(503, "later", Retry_After="2"))
     with (
-        pytest.raises(RequestFailed, match="503"),
+        pytest.raises(RequestFailed, match=r"^GET /api/v1/namespaces answered 410: too old$"),
         connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5),
     ):
         pass
@@ -232,7 +226,6 @@ def test_shuts_a_stream_that_waits_in_another_thread(tmp_path: Path, secure: boo
         server.misbehave("list", NAMESPACES, lines(b"one\n", then="hang"))
         connection = Connection(Credentials("test", server.url, ca=folder / "ca.crt"))
         with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=60) as stream:
-            assert isinstance(stream, Stream)
             found = stream.lines()
             assert next(found) == b"one"
 

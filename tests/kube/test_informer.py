@@ -24,7 +24,7 @@ from tests.fake_apiserver import (
 from tests.tables import table
 from tests.waiting import Clock, wait_until
 from webhook.core.model import Object
-from webhook.kube import answer, informer
+from webhook.kube import connection, informer
 from webhook.kube.catalogue import PODS as POD_RESOURCE
 from webhook.kube.informer import Informer, Restart
 from webhook.kube.reader import MOST_PAGE_BYTES
@@ -102,7 +102,7 @@ def test_lists_in_pages(server: FakeApiServer) -> None:
         assert [request.query["limit"] for request in server.asked("list")] == ["500", "500", "500"]
 
 
-def test_lists_in_one_piece_where_a_page_has_expired(server: FakeApiServer) -> None:
+def test_lists_again_where_a_page_has_expired(server: FakeApiServer) -> None:
     for number in range(700):
         server.put(NAMESPACES, f"n{number}")
     seen: list[int] = []
@@ -116,23 +116,17 @@ def test_lists_in_one_piece_where_a_page_has_expired(server: FakeApiServer) -> N
     with watching(server, transform=compact_between_pages) as watcher:
         wait_until(lambda: watcher.informer.synced, "the list")
         assert len(watcher.items) == 700
-        assert [request.query.get("limit") for request in server.asked("list")] == [
-            "500",
-            "500",
-            None,
-        ]
-        assert watcher.restarts == []
+        assert watcher.restarts == [Restart.EXPIRED]
 
 
-def test_begins_anew_in_pages_where_one_piece_weighs_too_much(server: FakeApiServer) -> None:
+def test_asks_for_smaller_pages_where_one_weighs_too_much(server: FakeApiServer) -> None:
     for number in range(20):
         server.put(NAMESPACES, f"n{number}", annotations={"filler": "x" * (MOST_PAGE_BYTES // 8)})
-    server.misbehave("list", NAMESPACES, status(410, "expired"))
     with watching(server) as watcher:
         wait_until(lambda: watcher.informer.synced, "the list")
         assert len(watcher.items) == 20
         limits = [request.query.get("limit") for request in server.asked("list")]
-        assert limits[:4] == ["500", None, "125", "31"]
+        assert limits[:3] == ["500", "125", "31"]
 
 
 def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_have(
@@ -142,7 +136,7 @@ def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_h
         wait_until(lambda: server.asked("watch"), "the watch")
         server.put(NAMESPACES, "big", annotations={"filler": "x" * 3_000_000}, labels={"n": "1"})
         wait_until(lambda: watcher.items == {"big": {"n": "1"}}, "the object")
-        monkeypatch.setattr(answer, "MOST_BYTES", 1_000_000)
+        monkeypatch.setattr(connection, "MOST_BYTES", 1_000_000)
         server.put(NAMESPACES, "big", annotations={"filler": "x" * 3_000_000}, labels={"n": "2"})
         wait_until(lambda: watcher.restarts == [Restart.INVALID], "the end of the watch")
 

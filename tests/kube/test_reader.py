@@ -19,8 +19,7 @@ from tests.fake_apiserver import (
 from webhook.core.model import Object
 from webhook.kube import catalogue
 from webhook.kube import reader as reading
-from webhook.kube.answer import AnswerTooLong
-from webhook.kube.connection import RequestFailed
+from webhook.kube.connection import AnswerTooLong, RequestFailed
 from webhook.kube.reader import MOST_PAGE_BYTES, Page, Reader, whole
 
 PATH = "/api/v1/namespaces/ml/pods"
@@ -54,7 +53,7 @@ def pages(reader: Reader, most: int = 3, size: int = 500) -> list[Page[str]]:
 
 def test_reads_page_by_page(server: FakeApiServer, reader: Reader) -> None:
     server.misbehave("get", PATH, page("a", "b", token="t1"), page("c"))
-    assert pages(reader) == [Page(["a", "b"], [], True, True), Page(["c"], [], False, False)]
+    assert pages(reader) == [Page(["a", "b"], [], True), Page(["c"], [], False)]
     assert [(each.query.get("continue"), each.query["limit"]) for each in server.requests] == [
         (None, "500"),
         ("t1", "500"),
@@ -71,19 +70,10 @@ def test_reads_so_many_pages_and_tells_of_more(server: FakeApiServer, reader: Re
     assert len(server.requests) == 2
 
 
-def test_begins_anew_in_one_piece_on_expiry(server: FakeApiServer, reader: Reader) -> None:
-    server.misbehave(
-        "get", PATH, page("a", token="t1"), status(410, "expired"), page("a", "b", token="t2")
-    )
-    assert pages(reader, most=3, size=2) == [
-        Page(["a"], [], True, True),
-        Page(["a", "b"], [], True, True),
-    ]
-    assert [(each.query.get("continue"), each.query.get("limit")) for each in server.requests] == [
-        (None, "2"),
-        ("t1", "2"),
-        (None, None),
-    ]
+def test_a_list_that_expires_is_refused(server: FakeApiServer, reader: Reader) -> None:
+    server.misbehave("get", PATH, page("a", token="t1"), status(410, "expired"))
+    with pytest.raises(RequestFailed, match="answered 410: expired"):
+        pages(reader)
 
 
 def heavy(server: FakeApiServer, count: int, size: int) -> None:
@@ -133,18 +123,11 @@ def test_gives_up_an_answer_that_is_longer_than_any_object(
         pages(reader, size=1)
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_begins_anew_only_once(server: FakeApiServer, reader: Reader, most: int) -> None:
-    server.misbehave("get", PATH, status(410, "expired"), status(410, "expired again"))
-    with pytest.raises(RequestFailed, match="expired again"):
-        pages(reader, most=most)
-
-
 def test_a_list_of_no_installed_api_has_no_page(server: FakeApiServer, reader: Reader) -> None:
     server.misbehave("list", NETWORKS, text(404, NOT_INSTALLED))
     assert list(reader.pages(catalogue.NETWORKS, name, most=1)) == []
     server.misbehave("get", PATH, page())
-    assert pages(reader) == [Page([], [], True, False)]
+    assert pages(reader) == [Page([], [], False)]
 
 
 def test_leaves_broken_objects_out_and_names_them(server: FakeApiServer, reader: Reader) -> None:

@@ -12,8 +12,8 @@ from webhook.core.profiles import parse_profiles
 from webhook.dry_run import DryRun, dry_run
 from webhook.page.app import make_app
 from webhook.page.state import state_document
-from webhook.world.held import read_namespace
 from webhook.world.objects import ObjectsWorld, load_objects
+from webhook.world.view import read_namespace
 
 
 class ServedPage(Program):

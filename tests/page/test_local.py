@@ -266,7 +266,7 @@ class TestCheck:
         assert [each.split(" ")[:2] for each in headings] == [["To", "look"], ["As", "it"]]
         finding = page.locator("#check .findings > li", has_text="no DaemonSet of it was found")
         expect(finding).to_contain_text("see that it runs on every node with a fabric")
-        expect(finding.locator("code")).to_have_text("multus-unseen")
+        expect(finding.locator("code")).to_have_text("multus-missing")
         expect(page.get_by_text("1 profile, valid: shared")).to_be_hidden()
         page.locator("#check summary").click()
         expect(page.get_by_text("1 profile, valid: shared")).to_be_visible()

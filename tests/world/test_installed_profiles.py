@@ -98,6 +98,7 @@ def test_reads_what_the_controller_says_of_an_object(server: FakeApiServer) -> N
     assert one.conditions == {
         "Ready": ("False", "none offers rdma/x"),
         "DevicesOffered": ("False", "NoDevice"),
+        "Another": ("True", ""),
     }
 
 

@@ -22,7 +22,7 @@ class Bench:
         self.now = 100.0
         self.held: dict[Key, str] = {}
         self.asked: list[Key] = []
-        self.slots = threading.Semaphore(slots)
+        self.slots = slots
         self._ask = ask
         self.lookup = Lookup(
             self.held, self._asked, self.slots, wait_seconds=5, monotonic=lambda: self.now

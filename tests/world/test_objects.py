@@ -9,6 +9,7 @@ from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Namespace
 from webhook.world.objects import ObjectsWorld, load_objects
+from webhook.world.view import read_namespace
 
 STREAM = """\
 # what a platform team keeps beside its profiles
@@ -184,3 +185,17 @@ def test_names_a_file_that_is_not_there(tmp_path: Path) -> None:
         InputError, match=r"none\.yaml: cannot be read \(No such file or directory\)"
     ):
         load_objects([tmp_path / "none.yaml"])
+
+
+def test_keeps_name_and_the_labels_of_a_namespace_that_are_read() -> None:
+    read = {
+        "fabric-injector.io/profile": "shared",
+        "fabric-injector.io/mode": "observe",
+        "pod-security.kubernetes.io/enforce": "baseline",
+        "istio-injection": "enabled",
+        "istio.io/rev": "stable",
+    }
+    labels = {"a": "b", **read, **{f"k{number}": "" for number in range(1000)}}
+    metadata = {"name": "ml", "labels": labels, "annotations": {"x": "y"}, "managedFields": [{}]}
+    assert read_namespace({"metadata": metadata}) == Namespace("ml", read, {})
+    assert read_namespace({"metadata": {"name": "ml", "labels": None}}) == Namespace("ml", {}, {})

@@ -199,16 +199,15 @@ def test_what_is_deleted_in_use_serves_until_it_is_there_again(
     assert objects.faulty() == 0
 
 
-def test_ignores_status(
+def test_a_new_status_is_no_new_profile(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
     put(server, "a")
     objects = start()
-    before = objects.contents["", "a"]
     server.put(FABRIC_PROFILES, "a", spec={}, status={"namespaces": 3}, labels={"x": "y"})
     put(server, "b")
     wait_until(lambda: len(objects.current()) == 2, "what came later")
-    assert objects.contents["", "a"] is before, "it is not read again"
+    assert [list(each) for each in told.reloads] == [["a"], ["a", "b"]]
 
 
 def test_tells_of_two_for_the_same_pods(

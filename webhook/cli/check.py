@@ -24,9 +24,8 @@ from webhook.core.printable import printable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from webhook.diagnose.check import Subject
     from webhook.diagnose.finding import Finding
-    from webhook.kube.connection import Connection
+    from webhook.diagnose.snapshot import Snapshot
     from webhook.world.profiles_read import ProfilesRead
 
 _WAIT_SECONDS = 300.0
@@ -62,8 +61,8 @@ class _Seconds(click.FloatRange):
 @option(
     "--system-namespace",
     metavar="NS",
-    help="Namespace that fabric-injector is, or will be, installed in. Default: that of its Deployments, else of its webhook "
-    "configuration's Service, else fabric-injector.",
+    help="Namespace that fabric-injector is, or will be, installed in. Default: that of the "
+    "Service that its webhook configuration calls, else fabric-injector.",
 )
 @click.option(
     "--wait",
@@ -103,8 +102,7 @@ def command(
       fabric-injector check -o json | jq '.findings[] | select(.level == "fail")'
     """  # noqa: D301  # \\b is click's own mark
     from webhook.core.errors import InputError, Unavailable
-    from webhook.diagnose.check import Subject
-    from webhook.diagnose.collect.system_namespace import find_system_namespace
+    from webhook.diagnose.check import open_snapshot
     from webhook.diagnose.finding import exit_status
 
     ends = time.monotonic() + (wait or 0.0)
@@ -113,15 +111,14 @@ def command(
         connection = connect_to_cluster()
         while True:
             try:
-                namespace = system_namespace or find_system_namespace(
-                    connection, webhook_configuration
+                snapshot = open_snapshot(
+                    connection,
+                    workload,
+                    system_namespace,
+                    configuration=webhook_configuration,
+                    given=given,
                 )
-                if workload and workload == namespace:
-                    note = f"-n {workload}: the installation's own namespace, which needs no -n: looking at the whole cluster"
-                    click.echo(note, err=True)
-                    workload = ""
-                subject = Subject(namespace, webhook_configuration, workload)
-                findings = _look(connection, subject, given)
+                findings = _look(snapshot)
                 if time.monotonic() >= ends or not exit_status(findings):
                     break
             except Unavailable:
@@ -134,43 +131,38 @@ def command(
         print_json(
             findings,
             cluster=connection.title,
-            systemNamespace=subject.namespace,
-            namespace=subject.workload or None,
+            systemNamespace=snapshot.system_namespace,
+            namespace=snapshot.namespace or None,
         )
     else:
-        _print(findings, connection, subject)
+        _print(findings, snapshot)
     raise SystemExit(exit_status(findings))
 
 
-def _look(connection: Connection, subject: Subject, given: ProfilesRead | None) -> list[Finding]:
-    from webhook.diagnose.check import examine
-    from webhook.diagnose.collect.inventory import take_inventory
-    from webhook.diagnose.finding import worst_first
+def _look(snapshot: Snapshot) -> list[Finding]:
+    from webhook.diagnose.check import check
 
     with show_progress() as progress:
-        return worst_first(examine(take_inventory(connection, subject, given, progress)))
+        snapshot.tell = progress
+        return check(snapshot)
 
 
-def _print(findings: Sequence[Finding], connection: Connection, subject: Subject) -> None:
+def _print(findings: Sequence[Finding], snapshot: Snapshot) -> None:
     from webhook.diagnose.finding import count, grouped
     from webhook.diagnose.wording import counted
 
-    scope = (
-        f"namespace {subject.workload}"
-        if subject.workload
-        else f"installation in namespace {subject.namespace}"
-    )
-    echo(f"cluster: {printable(connection.title, limit=None)}; {scope}")
-    print_findings(grouped(findings))
     number = count(findings)
-    told = ", ".join(
-        (
-            counted(number["fail"], "failure"),
-            counted(number["warn"], "warning"),
-            f"{number['ok']:,} ok",
-        )
+    verdict = (
+        counted(number["fail"], "failure"),
+        counted(number["warn"], "warning"),
+        f"{number['ok']:,} ok",
     )
-    echo(told)
+    scope = f"installation in namespace {snapshot.system_namespace}"
+    if snapshot.namespace:
+        scope = f"namespace {snapshot.namespace}"
+    echo(", ".join(verdict))
+    echo(f"cluster: {printable(snapshot.connection.title, limit=None)}; {scope}")
+    print_findings(grouped(findings))
     print_codes(findings)
 
 

@@ -87,9 +87,10 @@ def command(
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
     from webhook.core.errors import WebhookError
-    from webhook.diagnose.collect.jobs import Asked, read_job
+    from webhook.diagnose.collect.jobs import read_job
     from webhook.diagnose.explain.judge import explain
     from webhook.diagnose.finding import as_document, exit_status
+    from webhook.diagnose.snapshot import Snapshot
 
     meant = _read_target(target, selector)
     try:
@@ -97,8 +98,10 @@ def command(
         connection = connect_to_cluster()
         with show_progress() as progress:
             space = namespace or connection.namespace or "default"
-            asked = Asked(space, system_namespace, known, progress)
-            snapshot, job = read_job(connection, meant, asked, logs=logs)
+            cluster = Snapshot(
+                connection, space, system_namespace=system_namespace, given=known, tell=progress
+            )
+            snapshot, job = read_job(cluster, meant, logs=logs)
             progress(f"judging {len(job.pods):,} pods")
             explanation = explain(snapshot, job)
     except WebhookError as error:

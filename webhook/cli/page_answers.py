@@ -16,13 +16,12 @@ from webhook.core.errors import InputError, Unavailable, WebhookError
 from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
-from webhook.diagnose.check import Subject, examine
+from webhook.diagnose import snapshot as diagnosed
+from webhook.diagnose.check import check, open_snapshot
 from webhook.diagnose.collect.collector import Collector
-from webhook.diagnose.collect.inventory import take_inventory
-from webhook.diagnose.collect.jobs import Asked, Target, read_all, read_job, read_profiles
-from webhook.diagnose.collect.system_namespace import DEFAULT, find_system_namespace
+from webhook.diagnose.collect.jobs import Target, read_all, read_job, read_profiles
 from webhook.diagnose.explain.judge import explain
-from webhook.diagnose.finding import Finding, count, grouped, worst_first
+from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.listing import Unread
 from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.status.status import JobStatus, look_at_all
@@ -32,9 +31,8 @@ from webhook.kube.catalogue import NAMESPACES
 from webhook.kube.connection import Connection
 from webhook.page.state import state_document
 from webhook.world.cluster import Cluster
-from webhook.world.held import read_namespace
 from webhook.world.profiles_read import ProfilesRead, read_file
-from webhook.world.view import REFUSED, PermittedWorld
+from webhook.world.view import REFUSED, PermittedWorld, read_namespace
 
 MOST_PAGES = 40
 MOST_ROWS = 1_000
@@ -62,7 +60,7 @@ class PageAnswers:
         self.namespace = namespace or connection.namespace or "default"
         self._connection, self._profiles = connection, profiles
         self._given_namespace = system_namespace
-        self._system_namespace = system_namespace or DEFAULT
+        self._system_namespace = system_namespace or "fabric-injector"
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
         """Judge a manifest as `fabric-injector dry-run` does, by the profiles of this moment."""
@@ -90,10 +88,12 @@ class PageAnswers:
         """
         with self._reading(), Collector(self._connection, most_pages=MOST_PAGES) as collector:
             spaces = collector.begin(lambda: self._namespaces(collector))
-            read = read_profiles(collector, self._system_namespace, self._given())
+            cluster = self._cluster("")
+            read = read_profiles(cluster)
             profiles = read.profiles if read and read.profiles else Profiles()
             known = spaces.result()
             problems = [f"{each.what}: {each.problem}" for each in collector.notes()]
+            problems += [f"{each.what}: {each.problem}" for each in cluster.unread()]
         local = {"namespace": self.namespace, "cluster": self.title}
         answer: Object = fit({**state_document(profiles, known, problems), "local": local})
         return answer
@@ -107,7 +107,7 @@ class PageAnswers:
         """
         space = self.namespace if namespace is None else namespace
         with self._reading():
-            snapshot, jobs = read_all(self._connection, self._asked(space))
+            snapshot, jobs = read_all(self._cluster(space))
             found = look_at_all(snapshot, jobs)
         return fitted(
             {
@@ -130,8 +130,8 @@ class PageAnswers:
         if not name:
             raise InputError("name a job: job=NAME")
         with self._reading():
-            asked = self._asked(namespace or self.namespace)
-            found = explain(*read_job(self._connection, Target("job", name), asked))
+            cluster = self._cluster(namespace or self.namespace)
+            found = explain(*read_job(cluster, Target("job", name)))
         told = found.as_json()
         return fitted(
             {
@@ -151,18 +151,17 @@ class PageAnswers:
         path = self._profiles
         with self._reading():
             given = read_file(str(path), read_text(path)) if path else None
-            subject = Subject()
-            space = self._given_namespace or find_system_namespace(
-                self._connection, subject.configuration
+            snapshot = open_snapshot(
+                self._connection, system_namespace=self._given_namespace, given=given
             )
-            subject = replace(subject, namespace=space)
-            found = worst_first(examine(take_inventory(self._connection, subject, given)))
+            found = check(snapshot)
         findings = [{**each.as_json(), "means": each.code.means} for each in grouped(found)]
-        told = {"systemNamespace": space, "findings": findings, "summary": count(found)}
-        return fitted(told)
+        space = snapshot.system_namespace
+        return fitted({"systemNamespace": space, "findings": findings, "summary": count(found)})
 
-    def _asked(self, namespace: str) -> Asked:
-        return Asked(namespace, self._system_namespace, self._given())
+    def _cluster(self, namespace: str) -> diagnosed.Snapshot:
+        system, given = self._system_namespace, self._given()
+        return diagnosed.Snapshot(self._connection, namespace, system_namespace=system, given=given)
 
     def _given(self) -> ProfilesRead | None:
         return read_profiles_option(self._profiles)
@@ -203,7 +202,7 @@ def _job(job: JobStatus) -> Object:
     return {**cells, "first": job.first and job.first.as_json()}
 
 
-def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
+def _unread(unread: Iterable[diagnosed.Unread]) -> Iterable[Finding]:
     """Return what could not be read as `explain` does: all that is forbidden in one."""
     found = (Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread)
     return unread_at_once([*found])

@@ -6,6 +6,7 @@ import gc
 import json
 import shutil
 import sys
+from functools import partial
 from time import monotonic, sleep, strftime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,13 +32,11 @@ from webhook.cli.options import (
 from webhook.core.printable import LONGEST_TEXT, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from webhook.diagnose.collect.jobs import Asked
-    from webhook.diagnose.listing import Unread
+    from webhook.diagnose.snapshot import Snapshot, Unread
     from webhook.diagnose.status.status import JobStatus
-    from webhook.kube.connection import Connection
 
 _LEAST_SECONDS = 10.0
 """How long --watch rests between two looks, at least."""
@@ -87,19 +86,21 @@ def command(
     if all_namespaces and namespace:
         raise click.UsageError("-n names one namespace, and -A means all: give one of them")
     from webhook.core.errors import WebhookError
-    from webhook.diagnose.collect.jobs import Asked
+    from webhook.diagnose.snapshot import Snapshot
 
     gc.disable()  # nothing that is read is garbage before the command ends
     try:
         given = read_profiles_option(profiles)
         connection = connect_to_cluster()
         space = "" if all_namespaces else namespace or connection.namespace or "default"
-        asked = Asked(space, system_namespace, given)
+        open_snapshot = partial(
+            Snapshot, connection, space, system_namespace=system_namespace, given=given
+        )
         if watch:
-            jobs = _watch(connection, asked, selector)
+            jobs = _watch(open_snapshot, space, selector)
         else:
             with show_progress() as progress:
-                look = _look(connection, asked._replace(progress=progress), selector)
+                look = _look(open_snapshot(tell=progress), selector)
             _print(look, space)
             jobs = look.jobs
     except WebhookError as error:
@@ -115,16 +116,16 @@ class Look(NamedTuple):
     ended: Sequence[tuple[str, str]]
 
 
-def _look(connection: Connection, asked: Asked, selector: str) -> Look:
+def _look(cluster: Snapshot, selector: str) -> Look:
     from webhook.diagnose.collect.jobs import read_all
     from webhook.diagnose.status.status import ended_jobs, look_at_all
 
-    snapshot, jobs = read_all(connection, asked, selector)
-    asked.progress(f"judging {len(jobs):,} jobs")
+    snapshot, jobs = read_all(cluster, selector)
+    cluster.tell(f"judging {len(jobs):,} jobs")
     return Look(look_at_all(snapshot, jobs), snapshot.unread, ended_jobs(jobs))
 
 
-def _watch(connection: Connection, asked: Asked, selector: str) -> Sequence[JobStatus]:
+def _watch(open_snapshot: Callable[[], Snapshot], space: str, selector: str) -> Sequence[JobStatus]:
     """Look again and again until Ctrl-C; return what was found last."""
     from webhook.core.errors import Unavailable
 
@@ -135,16 +136,14 @@ def _watch(connection: Connection, asked: Asked, selector: str) -> Sequence[JobS
         while True:
             began, problem = monotonic(), ""
             try:
-                look = _look(connection, asked, selector)
+                look = _look(open_snapshot(), selector)
             except Unavailable as error:
                 if look is None:
                     raise
                 problem = f"not up to date: {error}"
             if output in (None, "wide") and sys.stdout.isatty():
                 click.clear()
-                print_table(
-                    look, asked.namespace, most=shutil.get_terminal_size().lines, problem=problem
-                )
+                print_table(look, space, most=shutil.get_terminal_size().lines, problem=problem)
             else:
                 shown = print_changes(look.jobs, shown, output)
             sleep(max(_LEAST_SECONDS, _REST * (monotonic() - began)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _REQUEST = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*?(?: answered (?P<status>\d{3})\b|: )")
-"""How `webhook.kube.answer` names a request in its errors."""
+"""How `webhook.kube.connection` names a request in its errors."""
 _ANOTHER = "or name another by --context or --kubeconfig"
 _REMEDIES = (
     ("401", "", "its user is unknown there, or no longer known: log in to the cluster again"),

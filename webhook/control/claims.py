@@ -1,24 +1,22 @@
-"""Follow ResourceClaims, from the first pod on whose address they tell: where no profile asks for them, nothing is listed."""
+"""Follow ResourceClaims, from the first pod on whose address they tell."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeAlias
 
 from webhook.control.leader_loop import LeaderLoop
+from webhook.control.served import Served
 from webhook.core.addresses.claim import Claim, read_claim, tell
 from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.model import Object
 from webhook.kube.catalogue import RESOURCE_CLAIMS
-from webhook.kube.claims_api import REFRESH_SECONDS, ClaimsApi
+from webhook.kube.claims_api import REFRESH_SECONDS
 from webhook.kube.connection import Connection, RequestFailed
-from webhook.kube.informer import Informer
-from webhook.kube.reader import Reader
 from webhook.kube.resource import Key
 
-REQUEST_SECONDS = 10.0
 AGAIN_SECONDS = 5.0
 """How soon the version is asked for again while it is not known."""
 PodUser: TypeAlias = tuple[str, str, str]
@@ -28,28 +26,32 @@ PodUser: TypeAlias = tuple[str, str, str]
 class ClaimWatch:
     """Hold what drivers tell of claims; any thread may ask.
 
-    *on_change* gets the pods (namespace, name) of which something else is told now, in the thread of the watch. Of a claim nothing is
-    kept while no address is told in it. Where the cluster serves no claims, or the account may not
-    list them, that is logged, and nothing is told.
+    *on_change* gets each pod (namespace, name) of which something else is told now, in the thread
+    of the watch. Of a claim nothing is kept while no address is told in it. Where the cluster
+    serves no claims, or the account may not list them, that is logged, and nothing is told.
     """
 
     def __init__(
         self,
         connection: Connection,
-        on_change: Callable[[Iterable[Key]], None],
+        on_change: Callable[[Key], None],
         *,
         on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._connection, self._on_change = connection, on_change
-        self._on_restart, self._monotonic = on_restart, monotonic
-        self._api = ClaimsApi(Reader(connection, REQUEST_SECONDS), monotonic)
+        self._on_change = on_change
         self._lock = threading.Lock()
         self._claims: dict[Key, Claim] = {}
         self._of_pod: dict[PodUser, set[Key]] = {}
-        self._informer: Informer[Claim] | None = None
-        self._path = ""
         self._is_needed = False
+        self._served = Served(
+            connection,
+            RESOURCE_CLAIMS,
+            _read,
+            on_change=self._changed,
+            on_restart=on_restart,
+            monotonic=monotonic,
+        )
         self._loop = LeaderLoop(
             "claims",
             self._turn,
@@ -66,7 +68,7 @@ class ClaimWatch:
                 self._loop.start()
 
     def told(self, namespace: str, name: str, uid: str) -> str:
-        """Return what the claims of a pod tell, as `tell` writes it; empty where that is nothing yet."""
+        """Return what a pod's claims tell, as `tell` writes it; empty where nothing yet."""
         with self._lock:
             keys = self._of_pod.get((namespace, name, uid))
             claims = [self._claims[key] for key in keys] if keys else []
@@ -75,42 +77,12 @@ class ClaimWatch:
     def stop(self) -> None:
         """End the threads."""
         self._loop.stop()
-        if self._informer is not None:
-            self._informer.stop()
+        self._served.stop()
 
     def _turn(self) -> float:
-        """Follow them in the version that the cluster serves, and look now and then whether that has changed."""
-        served = self._api.served(RESOURCE_CLAIMS)
-        if served is None:
+        if self._served.follow() is None:
             raise RequestFailed(CLAIMS_UNSERVED, 404, REFRESH_SECONDS)
-        if served.path != self._path:
-            self._path = served.path
-            self._follow(
-                Informer(
-                    self._connection,
-                    served,
-                    self._read,
-                    on_change=self._changed,
-                    on_restart=self._on_restart,
-                    monotonic=self._monotonic,
-                )
-            )
         return REFRESH_SECONDS
-
-    def _follow(self, informer: Informer[Claim]) -> None:
-        """Begin with this watch, and end the former one; what that one knew is listed again."""
-        with self._lock:
-            former, self._informer = self._informer, informer
-        if former is not None:
-            former.stop()
-            for key in tuple(former.items):
-                self._changed(key, None)
-        if self._loop.may_write():
-            informer.start()
-
-    def _read(self, obj: Object) -> Claim | None:
-        claim = read_claim(obj)
-        return claim if claim.users and claim.has_address else None
 
     def _changed(self, key: Key, claim: Claim | None) -> None:
         """Put a claim in, or take it out, for each pod that it was or is reserved for."""
@@ -128,4 +100,10 @@ class ClaimWatch:
                 for name, uid in claim.users:
                     self._of_pod.setdefault((namespace, name, uid), set()).add(key)
                     pods.add((namespace, name))
-        self._on_change(pods)
+        for pod in pods:
+            self._on_change(pod)
+
+
+def _read(obj: Object) -> Claim | None:
+    claim = read_claim(obj)
+    return claim if claim.users and claim.has_address else None

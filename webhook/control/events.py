@@ -1,204 +1,204 @@
-"""Send Events that tell a pod's owner what is wrong: few of them, and never at the cost of publishing."""
+"""Send Events that say what is wrong with a pod: few of them, and never at the cost of publishing."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import random
 import threading
 import time
-from collections import deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import NamedTuple
 
-from webhook.control.event_spam import EventSeries, PodRef, SpamFilter
+from webhook.control.leader_loop import LeaderLoop
+from webhook.core.model import Object
+from webhook.core.printable import printable
 from webhook.kube.catalogue import EVENTS
-from webhook.kube.connection import Connection, RequestFailed, Response
+from webhook.kube.connection import Connection
 
-__all__ = ["EventRecorder", "PodRef"]
+log = logging.getLogger(__name__)
 
 MESSAGE_BYTES = 1024
 """Longest message that the API accepts."""
 NAME_LENGTH = 253
-QUEUE_LENGTH = 1024
 REQUEST_SECONDS = 4.0
+IDLE_SECONDS = 300.0
+MOST_PAUSE_SECONDS = 30.0
 TRIES = 4
-LEAST_BACKOFF_SECONDS = 1.0
-MOST_BACKOFF_SECONDS = 30.0
-STOP_SECONDS = 1.0
-_MERGE = {"Content-Type": "application/merge-patch+json"}
-_log = logging.getLogger(__name__)
+"""How often an Event is sent that gets no answer; the others wait meanwhile."""
+REPEAT_SECONDS = 600.0
+"""How long the same Event about the same pod is not sent again."""
+MOST_OF_NAMESPACE, MOST = 100, 1000
+"""How many Events are sent in that time: of one namespace, so that none takes another's share, and
+of all."""
+COMPONENT = "fabric-injector"
+
+
+class PodRef(NamedTuple):
+    """Name one pod; the uid distinguishes it from a later pod of the same name."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+class _Event(NamedTuple):
+    pod: PodRef
+    reason: str
+    message: str
+
+    @property
+    def name(self) -> str:
+        """Return the same name in every process, so that each goes on with the other's Event."""
+        digest = hashlib.sha256(f"{self.pod.uid}/{self.reason}".encode()).hexdigest()[:16]
+        return f"{self.pod.name[: NAME_LENGTH - 17].rstrip('-.')}.{digest}"
+
+
+class EventLimits:
+    """Admit a bounded number of Events in REPEAT_SECONDS. Not safe to share between threads."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._admitted: OrderedDict[tuple[PodRef, str], float] = OrderedDict()
+        self._of_namespace: Counter[str] = Counter()
+
+    def admit(self, pod: PodRef, reason: str) -> bool:
+        """Tell whether an Event may be sent now: none like it was lately, nor too many others."""
+        self._forget_old()
+        is_known = (pod, reason) in self._admitted
+        has_room = self._of_namespace[pod.namespace] < MOST_OF_NAMESPACE
+        if is_known or not has_room or len(self._admitted) >= MOST:
+            return False
+        self._admitted[pod, reason] = self._monotonic()
+        self._of_namespace[pod.namespace] += 1
+        return True
+
+    def forget(self, pod: PodRef, reason: str) -> None:
+        """Admit it the next time: it was not sent."""
+        if self._admitted.pop((pod, reason), None) is not None:
+            self._of_namespace[pod.namespace] -= 1
+
+    def _forget_old(self) -> None:
+        old = self._monotonic() - REPEAT_SECONDS
+        while self._admitted and next(iter(self._admitted.values())) <= old:
+            self.forget(*next(iter(self._admitted)))
+        self._of_namespace = +self._of_namespace  # without those that have none
 
 
 class EventRecorder:
-    """Send Warning Events about pods, one at a time, in a thread of its own.
+    """Send Warning Events about pods, one at a time, in a thread of its own, while *may_write*.
 
-    For the same pod and reason one Event is sent, and its count raised at most once in ten minutes; what exceeds the limits of
-    ``event_spam`` is dropped. *host* is the process' identity. ``dropped``: how many were lost to a full queue or to failures.
+    For the same pod and reason one Event exists, written at most once in ten minutes. What is more
+    than the limits is dropped. *host*: the process' identity.
     """
 
     def __init__(
         self,
         connection: Connection,
+        may_write: Callable[[], bool],
         *,
-        component: str = "fabric-injector",
         host: str = "",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         monotonic: Callable[[], float] = time.monotonic,
-        uniform: Callable[[float, float], float] = random.uniform,
-        pause: Callable[[float], object] | None = None,
     ) -> None:
-        self.dropped = 0
-        self._connection = connection
-        self._component = component
-        self._host = host
-        self._now = now
-        self._uniform = uniform
-        self._filter = SpamFilter(monotonic)
-        self._waiting: deque[tuple[EventSeries, str]] = deque()
-        self._changed = threading.Condition()
-        self._stopped = threading.Event()
-        self._pause = pause or self._stopped.wait
-        self._thread = threading.Thread(target=self.run, name="events", daemon=True)
+        self._connection, self._host, self._now = connection, host, now
+        self._limits = EventLimits(monotonic)
+        self._waiting: deque[_Event] = deque()
+        self._lock = threading.Lock()
         self._problem = ""
+        self._loop = LeaderLoop(
+            "events",
+            self.turn,
+            may_write,
+            fault="Events are not sent",
+            on_lost=self._waiting.clear,
+            most_pause_seconds=MOST_PAUSE_SECONDS,
+        )
 
     def start(self) -> None:
         """Start the thread."""
-        self._thread.start()
+        self._loop.start()
 
     def stop(self) -> bool:
-        """End within a second; what waits is dropped: the next leader sees the same pods. An Event on its way harms no other leader."""
-        self._stopped.set()
-        with self._changed:
-            self._changed.notify_all()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(STOP_SECONDS)
+        """End it; what waits is dropped: the next leader sees the same pods.
+
+        An Event that is still on its way harms no other leader.
+        """
+        self._loop.stop()
         return True
 
     def record(self, pod: PodRef, reason: str, message: str) -> None:
-        """Queue an Event about the pod; any thread may call this, and is never held up. *reason*: ``NoSecondaryAddress``."""
-        with self._changed:
-            if self._stopped.is_set():
-                return
-            complaint = self._filter.admit(pod, reason)
-            if complaint is None:
-                return
-            if len(self._waiting) >= QUEUE_LENGTH:
-                self._filter.forget(complaint)
-                self.dropped += 1
-                return
-            self._waiting.append((complaint, message))
-            self._changed.notify()
+        """Queue an Event about the pod; any thread may call this, and is never held up."""
+        with self._lock:
+            if len(self._waiting) < MOST and self._limits.admit(pod, reason):
+                self._waiting.append(_Event(pod, reason, message))
+        self._loop.wake()
 
-    def run(self) -> None:
-        """Send what is recorded until stopped."""
-        while not self._stopped.is_set():
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._stopped.is_set())
-            self.send_waiting()
-
-    def send_waiting(self) -> None:
-        """Send what has been recorded so far."""
-        while self._waiting and not self._stopped.is_set():
-            complaint, message = self._waiting.popleft()
-            if not self._delivered(complaint, message):
-                with self._changed:
-                    self._filter.forget(complaint)
-                    self.dropped += 1
-
-    def _delivered(self, complaint: EventSeries, message: str) -> bool:
-        """Send, and again after a growing pause where no answer comes; return whether it arrived."""
-        for number in range(1, TRIES + 1):
+    def turn(self) -> float:
+        """Send what waits; return the seconds until the next time. Raises RequestFailed."""
+        while self._waiting and self._loop.may_write():
             try:
-                problem = self._send(complaint, message)
-                self._report(problem)
-                return not problem
-            except RequestFailed as error:
-                self._report(str(error))
-                most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2**number)
-                after = min(MOST_BACKOFF_SECONDS, error.retry_after_seconds)
-            except Exception:  # the other Events are still to be sent
-                _log.exception(
-                    "Event of pod %s/%s: unexpected failure",
-                    complaint.pod.namespace,
-                    complaint.pod.name,
-                )
-                return False
-            if number < TRIES:
-                self._pause(after + self._uniform(0.0, most))
-            if self._stopped.is_set():
-                return False
-        return False
+                problem = self._send(self._waiting[0])
+            except Exception:
+                if self._loop.failures >= TRIES - 1:
+                    self._forget(self._waiting.popleft())
+                raise
+            event = self._waiting.popleft()
+            if problem:
+                self._forget(event)
+            if problem and problem != self._problem:
+                log.warning("Event: %s", problem)
+            self._problem = problem
+        return IDLE_SECONDS
 
-    def _send(self, complaint: EventSeries, message: str) -> str:
-        """Create the Event, or raise its count where it exists; return why it was refused, or an empty text."""
-        text, at = _fitting(message), self._now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        former = False
-        if not complaint.told:
-            response = self._create(complaint, text, at)
-            former = (
-                response.status == 409
-            )  # another process created it, and its count is not known here
-        if complaint.told or former:
-            patch = {
-                "lastTimestamp": at,
-                "message": text,
-                **({} if former else {"count": complaint.count}),
-            }
-            path = EVENTS.object_path((complaint.pod.namespace, event_name(complaint)))
+    def _forget(self, event: _Event) -> None:
+        with self._lock:
+            self._limits.forget(event.pod, event.reason)
+
+    def _send(self, event: _Event) -> str:
+        """Create the Event, or renew it; return why it was refused, or an empty text."""
+        namespace = event.pod.namespace
+        text, at = _fitting(event.message), self._now().astimezone(UTC)
+        time = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        response = self._connection.request(
+            "POST",
+            EVENTS.path_in(namespace),
+            body=self._made(event, text, time),
+            timeout=REQUEST_SECONDS,
+        )
+        if response.status == 409:
             response = self._connection.request(
-                "PATCH", path, body=patch, headers=_MERGE, timeout=REQUEST_SECONDS
+                "PATCH",
+                EVENTS.object_path((namespace, event.name)),
+                body={"lastTimestamp": time, "message": text},
+                headers={"Content-Type": "application/merge-patch+json"},
+                timeout=REQUEST_SECONDS,
             )
-            if response.status == 404:  # the API server keeps Events for an hour
-                former = False
-                response = self._create(complaint, text, at)
-        if response.status not in (200, 201):
-            return response.problem
-        complaint.told = True
-        count = response.json().get("count") if former else 0
-        with self._changed:
-            complaint.count += count if isinstance(count, int) else 0
-        return ""
+        return "" if response.status in (200, 201) else response.problem
 
-    def _create(self, complaint: EventSeries, text: str, at: str) -> Response:
-        pod = complaint.pod
-        event = {
+    def _made(self, event: _Event, text: str, time: str) -> Object:
+        return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": event_name(complaint), "namespace": pod.namespace},
-            "involvedObject": {"apiVersion": "v1", "kind": "Pod", **pod._asdict()},
+            "metadata": {"name": event.name, "namespace": event.pod.namespace},
+            "involvedObject": {"apiVersion": "v1", "kind": "Pod", **event.pod._asdict()},
             "type": "Warning",
-            "reason": complaint.reason,
+            "reason": event.reason,
             "message": text,
-            "count": complaint.count,
-            "firstTimestamp": at,
-            "lastTimestamp": at,
-            "source": {"component": self._component},
-            "reportingComponent": self._component,
+            "count": 1,
+            "firstTimestamp": time,
+            "lastTimestamp": time,
+            "source": {"component": COMPONENT},
+            "reportingComponent": COMPONENT,
             "reportingInstance": self._host,
         }
-        return self._connection.request(
-            "POST", EVENTS.path_in(pod.namespace), body=event, timeout=REQUEST_SECONDS
-        )
-
-    def _report(self, problem: str) -> None:
-        if problem and problem != self._problem:
-            _log.warning("Event: %s", problem)
-        self._problem = problem
-
-
-def event_name(complaint: EventSeries) -> str:
-    """Return the name of the Event for a pod and a reason; the same in every process, so that a second one is counted on the first."""
-    digest = hashlib.sha256(f"{complaint.pod.uid}/{complaint.reason}".encode()).hexdigest()[:16]
-    return f"{complaint.pod.name[: NAME_LENGTH - 17].rstrip('-.')}.{digest}"
 
 
 def _fitting(message: str) -> str:
-    """Return the message as printable text that the API accepts; names in it come from pods."""
-    text = "".join(char if char.isprintable() else " " for char in message)
+    """Return printable text that the API accepts; names in it come from pods."""
+    text = printable(message, None)
     data = text.encode()
-    return (
-        text
-        if len(data) <= MESSAGE_BYTES
-        else data[: MESSAGE_BYTES - 3].decode(errors="ignore") + "…"
-    )
+    if len(data) <= MESSAGE_BYTES:
+        return text
+    return data[: MESSAGE_BYTES - 3].decode(errors="ignore") + "…"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable
@@ -18,12 +17,13 @@ from webhook.kube.lease import WRITE_SECONDS
 log = logging.getLogger(__name__)
 
 THREADS = 10
-"""More than one namespace may use, see `shares`."""
+"""More than one namespace may use, see `queue`."""
 STOP_SECONDS = 1.0
-LEAST_BACKOFF_SECONDS = 0.25
-MOST_BACKOFF_SECONDS = 15.0
 UNREACHABLE_PAUSE_SECONDS = 0.5
-"""Pause of all requests where one got no connection. One that timed out says nothing of other pods: its namespace rests."""
+"""Pause of all requests where one got no connection.
+
+One that timed out says nothing of other pods: its namespace rests.
+"""
 MOST_RETRY_AFTER_SECONDS = 30.0
 _HEADERS = {
     "Content-Type": "application/merge-patch+json",
@@ -34,8 +34,9 @@ _HEADERS = {
 class Result(StrEnum):
     """Name what became of a write: a metric label, so the set is closed.
 
-    gone: the pod no longer exists, or another one has its name. throttled: the server asked to wait. refused: a person must correct
-    privileges or policy. failed: no answer, or a failure of the server.
+    gone: the pod no longer exists, or another one has its name. throttled: the server asked to
+    wait. refused: a person must correct privileges or policy. failed: no answer, or a failure of
+    the server.
     """
 
     PUBLISHED = "published"
@@ -48,8 +49,9 @@ class Result(StrEnum):
 class Publisher:
     """Publish the units of *queue*.
 
-    *lacks* returns what a unit lacks at this moment, *wrote* gets what was written. Nothing is sent unless *may_write*.
-    *on_result* gets the result and the seconds since the unit was added.
+    *lacks* returns what a unit lacks at this moment, *lost* gets what it returned where that was
+    not written. Nothing is sent unless *may_write*. *on_result* gets the result and the seconds
+    since the unit was added. What is refused is left to whoever adds it again.
     """
 
     def __init__(
@@ -58,25 +60,18 @@ class Publisher:
         queue: FairQueue,
         *,
         lacks: Callable[[Unit], Publication | None],
-        wrote: Callable[[Publication], None],
+        lost: Callable[[Publication], None],
         may_write: Callable[[], bool],
         on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
-        threads: int = THREADS,
         monotonic: Callable[[], float] = time.monotonic,
-        uniform: Callable[[float, float], float] = random.uniform,
     ) -> None:
-        self._connection, self._queue = connection, queue
-        self._lacks, self._wrote, self._may_write, self._on_result = (
-            lacks,
-            wrote,
-            may_write,
-            on_result,
-        )
-        self._monotonic, self._uniform = monotonic, uniform
-        self._failures: dict[Unit, int] = {}
+        self._connection, self._queue, self._monotonic = connection, queue, monotonic
+        self._lacks, self._lost, self._may_write = lacks, lost, may_write
+        self._on_result = on_result
+        self._complained: set[Unit] = set()
         self._threads = [
             threading.Thread(target=self._run, name=f"publish-{n}", daemon=True)
-            for n in range(threads)
+            for n in range(THREADS)
         ]
 
     def start(self) -> None:
@@ -85,7 +80,7 @@ class Publisher:
             thread.start()
 
     def stop(self) -> bool:
-        """End the threads; tell whether no request is under way any more, for which it waits a second."""
+        """End the threads; tell whether no request is under way any more, after a second."""
         self._queue.stop()
         deadline = self._monotonic() + STOP_SECONDS
         for thread in self._threads:
@@ -100,34 +95,31 @@ class Publisher:
             try:
                 failed = self.publish(unit, since)
             except Exception:  # this thread must go on: without it fewer publish, in the end none
-                log.exception(
-                    "pod %s/%s: publishing failed unexpectedly", unit.namespace, unit.name
-                )
-                self._again(unit, since)
+                log.exception("pod %s/%s: publishing failed unexpectedly", unit[0], unit.name)
             finally:
                 self._queue.done(unit, seconds=self._monotonic() - begun, failed=failed)
 
     def publish(self, unit: Unit, since: float) -> bool | None:
-        """Write what one pod lacks, and put it back into the queue where that fails.
+        """Write what one pod lacks, and put it back into the queue where no answer comes.
 
-        Returns whether the API server failed to answer for this pod; None where that says nothing of its namespace's others: nothing
-        was sent, no connection was to be had, or the write was refused at once.
+        Returns whether the API server failed to answer for this pod; None where that says nothing
+        of its namespace's others: nothing was sent, no connection was to be had, or the write was
+        refused at once.
         """
-        wanted = self._lacks(unit)
-        if wanted is None or not self._may_write():
-            self._failures.pop(unit, None)
+        wanted = self._lacks(unit) if self._may_write() else None
+        if wanted is None:
+            self._complained.discard(unit)
             return None
-        result, failed = self._send(unit, wanted)
+        result, failed = Result.FAILED, None
+        try:
+            result, failed = self._send(unit, wanted)
+        finally:
+            if result is not Result.PUBLISHED:
+                self._lost(wanted)
         if result in (Result.PUBLISHED, Result.GONE):
-            self._failures.pop(unit, None)
-        elif result is Result.THROTTLED:
-            self._queue.add_later(
-                unit, 0.0, since
-            )  # the pause of the whole queue is what the server asked for
-        else:
-            self._again(unit, since)
-        if result is Result.PUBLISHED:
-            self._wrote(wanted)
+            self._complained.discard(unit)
+        elif result is not Result.REFUSED:
+            self._queue.add([unit], since)
         self._on_result(result, self._monotonic() - since)
         return failed
 
@@ -151,21 +143,17 @@ class Publisher:
         if response.status == 404 or _is_another_pod(response):
             return Result.GONE, False
         self._complain(unit, response.problem)
-        return (Result.FAILED if response.status == 409 else Result.REFUSED), None
-
-    def _again(self, unit: Unit, since: float) -> None:
-        failures = self._failures[unit] = self._failures.get(unit, 0) + 1
-        most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10))
-        self._queue.add_later(unit, self._uniform(most / 2, most), since)
+        return (Result.FAILED, True) if response.status == 409 else (Result.REFUSED, None)
 
     def _complain(self, unit: Unit, problem: str) -> None:
-        if not self._failures.get(unit):
+        if unit not in self._complained:
             log.warning(
                 "pod %s/%s: address not published: %s; trying again",
                 unit.namespace,
                 unit.name,
                 problem,
             )
+        self._complained.add(unit)
 
 
 def _is_another_pod(response: Response) -> bool:

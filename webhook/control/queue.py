@@ -1,22 +1,54 @@
-"""Hand out work fairly: namespaces take turns, each within its share, and within each its jobs do, so that none starves another."""
+"""Hand out writes fairly: namespaces take turns, each within its share, and in each its jobs do.
+
+A namespace whose writes fail or take long holds up no other.
+"""
 
 from __future__ import annotations
 
-import heapq
 import random
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from webhook.control.shares import Shares
 from webhook.core.reconcile import Unit
+
+MOST_AT_ONCE = 8
+"""Requests of one namespace under way; there are more threads, so that some stay for the others."""
+FIRST_AT_ONCE = 2
+"""What a namespace begins with; each write that goes well adds one."""
+MOST_FAILING = 4
+"""Requests under way of all namespaces together whose writes have failed lately."""
+SLOW_SECONDS = 1.0
+"""A namespace whose last write took as long has one request at a time, and rests twice as long
+after it, while one with quick writes waits: a pod with thousands of variables costs the API server
+seconds. It is no failure: where all writes are slow, nobody gains by fewer."""
+MOST_SLOW = 2
+"""Requests under way of all slow namespaces together while one with quick writes waits."""
+LEAST_REST_SECONDS, MOST_REST_SECONDS = 0.25, 15.0
+"""How long a namespace rests after a write that failed."""
+_STEP, _MOST_FAILURES = 2, 12
+"""A failure counts twice, and a write that goes well takes one away."""
+_REMEMBERED = 1000
+
+
+@dataclass(slots=True)
+class _Share:
+    """What a namespace may have; *slow_until*: it rests so long for quick ones, 0 if not slow."""
+
+    at_once: int = FIRST_AT_ONCE
+    under_way: int = 0
+    failures: int = 0
+    rests_until: float = 0.0
+    slow_until: float = 0.0
 
 
 class FairQueue:
     """Hold units of work, each at most once. Safe to share between threads.
 
-    A unit that is added while it is being worked on is handed out again once ``done`` is called: two threads never work on one pod.
+    A unit that is added while it is being worked on is handed out again after ``done``: two threads
+    never work on one pod.
     """
 
     def __init__(
@@ -24,37 +56,24 @@ class FairQueue:
         monotonic: Callable[[], float] = time.monotonic,
         uniform: Callable[[float, float], float] = random.uniform,
     ) -> None:
-        self._monotonic = monotonic
-        self._shares = Shares(uniform)
+        self._monotonic, self._uniform = monotonic, uniform
         self._changed = threading.Condition()
         self._namespaces: OrderedDict[str, OrderedDict[str, OrderedDict[str, float]]] = (
             OrderedDict()
         )
         self._working: dict[Unit, float | None] = {}
-        self._later: list[tuple[float, Unit]] = []
-        self._due: dict[Unit, tuple[float, float]] = {}
-        self._length = 0
+        self._shares: dict[str, _Share] = {}
         self._not_before = 0.0
         self._stopped = False
 
     def __len__(self) -> int:
-        return self._length + len(self._due)
+        return sum(len(names) for jobs in self._namespaces.values() for names in jobs.values())
 
-    def add(self, units: Iterable[Unit]) -> None:
-        """Add units that may be worked on now."""
+    def add(self, units: Iterable[Unit], since: float | None = None) -> None:
+        """Add units that may be worked on; *since*: when they were added first, if before now."""
         with self._changed:
-            now, before = self._monotonic(), self._length
-            for unit in units:
-                self._put(unit, now)
-            self._changed.notify(self._length - before)
-
-    def add_later(self, unit: Unit, seconds: float, since: float) -> None:
-        """Add a unit that failed, to be tried again; *since*: when it was added first. Only the last time given counts."""
-        with self._changed:
-            due = self._monotonic() + seconds
-            self._due[unit] = (due, since)
-            heapq.heappush(self._later, (due, unit))
-            self._changed.notify()
+            since = self._monotonic() if since is None else since
+            self._changed.notify(sum(self._put(unit, since) for unit in units))
 
     def pause(self, seconds: float) -> None:
         """Hand out nothing for a while, as the API server asked."""
@@ -62,33 +81,57 @@ class FairQueue:
             self._not_before = max(self._not_before, self._monotonic() + seconds)
 
     def get(self) -> tuple[Unit, float] | None:
-        """Wait for a unit; return it and when it was added (monotonic), or None once the queue is stopped."""
+        """Wait for a unit; return it and when it was added (monotonic), None once stopped."""
         with self._changed:
             while not self._stopped:
-                now = self._monotonic()
-                self._put_due(now)
-                namespace, _ = self._next_namespace(now)
-                if namespace is not None and now >= self._not_before:
-                    return self._take(namespace, now)
-                self._changed.wait(self._seconds_to_wait(now))
+                namespace, seconds = self.next_namespace()
+                if namespace is not None:
+                    return self._take(namespace)
+                self._changed.wait(None if seconds == float("inf") else seconds)
             return None
 
+    def next_namespace(self) -> tuple[str | None, float]:
+        """Return the namespace whose turn it is; else None, and for how long there is none.
+
+        That is infinity where only another call can change it. The caller holds the lock.
+        """
+        now = self._monotonic()
+        if not self._namespaces or now < self._not_before:
+            return None, self._not_before - now if self._namespaces else float("inf")
+        least, quick_wait = float("inf"), not all(map(self._is_slow, self._namespaces))
+        for namespace in self._namespaces:
+            seconds = self._rest_seconds(namespace, now, quick_wait=quick_wait)
+            if not seconds:
+                return namespace, 0.0
+            least = min(least, seconds)
+        return None, least
+
     def done(self, unit: Unit, *, seconds: float = 0.0, failed: bool | None = None) -> None:
-        """Mark a unit as no longer worked on. *seconds*: how long the write took; *failed*: None where nothing was written."""
+        """Mark a unit as no longer worked on.
+
+        *seconds*: how long the write took. *failed*: None where nothing was written.
+        """
         with self._changed:
+            share, now = self._shares[unit.namespace], self._monotonic()
+            share.under_way -= 1
+            if failed:
+                share.at_once = 1
+                share.failures = min(share.failures + _STEP, _MOST_FAILURES)
+                most = min(MOST_REST_SECONDS, LEAST_REST_SECONDS * 2 ** (share.failures // _STEP))
+                share.rests_until = now + self._uniform(most / 2, most)
+            elif failed is not None:
+                share.failures = max(0, share.failures - 1)
+                share.at_once = min(MOST_AT_ONCE, share.at_once + 1)
+                share.slow_until = now + 2 * seconds if seconds >= SLOW_SECONDS else 0.0
             again = self._working.pop(unit, None)
             if again is not None:
                 self._put(unit, again)
-            self._shares.end(unit.namespace, self._monotonic(), seconds=seconds, failed=failed)
             self._changed.notify()  # the namespace, or another one, may have a request now
 
     def clear(self) -> None:
         """Drop everything that waits."""
         with self._changed:
             self._namespaces.clear()
-            self._later.clear()
-            self._due.clear()
-            self._length = 0
 
     def stop(self) -> None:
         """Make every ``get`` return None, from now on."""
@@ -96,53 +139,37 @@ class FairQueue:
             self._stopped = True
             self._changed.notify_all()
 
-    def _next_namespace(self, now: float) -> tuple[str | None, float]:
-        """Return the namespace whose turn it is, None where each has its share or rests; then for how long the first one rests."""
-        least = float("inf")
-        quick_wait = not all(map(self._shares.is_slow, self._namespaces))
-        for namespace in self._namespaces:
-            rest_seconds = self._shares.rest_seconds(namespace, now, quick_wait=quick_wait)
-            if not rest_seconds:
-                return namespace, 0.0
-            least = min(least, rest_seconds)
-        return None, least
+    def _is_slow(self, namespace: str) -> bool:
+        return namespace in self._shares and self._shares[namespace].slow_until > 0
 
-    def _seconds_to_wait(self, now: float) -> float | None:
-        """Return when there may be something to hand out; None where only another call can bring that about."""
-        _, rest_seconds = self._next_namespace(now)
-        pause = max(self._not_before - now, rest_seconds) if self._length else float("inf")
-        later = self._later[0][0] - now if self._later else float("inf")
-        seconds = max(0.0, min(pause, later))
-        return None if seconds == float("inf") else seconds
+    def _rest_seconds(self, namespace: str, now: float, *, quick_wait: bool) -> float:
+        """Return for how long a namespace rests, infinity while it has its share."""
+        share = self._shares.get(namespace)
+        if share is None:
+            return 0.0
+        gives_way = quick_wait and self._is_slow(namespace)
+        under_way = [self._shares[unit.namespace] for unit in self._working]
+        if (
+            share.under_way >= (1 if gives_way else share.at_once)
+            or (share.failures and sum(one.failures > 0 for one in under_way) >= MOST_FAILING)
+            or (gives_way and sum(one.slow_until > 0 for one in under_way) >= MOST_SLOW)
+        ):
+            return float("inf")
+        until = max(share.rests_until, share.slow_until if gives_way else 0.0)
+        return max(0.0, until - now)
 
-    def _put_due(self, now: float) -> None:
-        """Queue what is due to be tried again; entries of units that were since added, or given a later time, are void."""
-        before = self._length
-        while self._later and (self._later[0][0] <= now or self._is_dropped(*self._later[0])):
-            due, unit = heapq.heappop(self._later)
-            if not self._is_dropped(due, unit):
-                self._put(unit, self._due[unit][1])
-        self._changed.notify(
-            self._length - before
-        )  # one thread's wait has ended, and there may be work for more
-
-    def _is_dropped(self, due: float, unit: Unit) -> bool:
-        return self._due.get(unit, (None, 0.0))[0] != due
-
-    def _put(self, unit: Unit, since: float) -> None:
-        _, since = self._due.pop(unit, (0.0, since))
+    def _put(self, unit: Unit, since: float) -> bool:
+        """Queue a unit, or note that it is to come again; tell whether one more waits."""
         if unit in self._working:
-            if self._working[unit] is None:
-                self._working[unit] = since
-            return
-        names = self._namespaces.setdefault(unit.namespace, OrderedDict()).setdefault(
-            unit.job, OrderedDict()
-        )
-        if unit.name not in names:
-            names[unit.name] = since
-            self._length += 1
+            self._working[unit] = self._working[unit] or since
+            return False
+        jobs = self._namespaces.setdefault(unit.namespace, OrderedDict())
+        names = jobs.setdefault(unit.job, OrderedDict())
+        is_new = unit.name not in names
+        names.setdefault(unit.name, since)
+        return is_new
 
-    def _take(self, namespace: str, now: float) -> tuple[Unit, float]:
+    def _take(self, namespace: str) -> tuple[Unit, float]:
         jobs = self._namespaces[namespace]
         job, names = next(iter(jobs.items()))
         name, since = names.popitem(last=False)
@@ -154,8 +181,18 @@ class FairQueue:
             self._namespaces.move_to_end(namespace)
         else:
             del self._namespaces[namespace]
-        self._length -= 1
         unit = Unit(namespace, job, name)
+        self._begin(namespace)
         self._working[unit] = None
-        self._shares.begin(namespace, now)
         return unit, since
+
+    def _begin(self, namespace: str) -> None:
+        """Count a request; forget namespaces that neither have one nor rest, if they are many."""
+        if namespace not in self._shares and len(self._shares) >= _REMEMBERED:
+            now = self._monotonic()
+            self._shares = {
+                name: share
+                for name, share in self._shares.items()
+                if share.under_way or share.rests_until > now
+            }
+        self._shares.setdefault(namespace, _Share()).under_way += 1

@@ -112,7 +112,6 @@ async def _run(
     metrics: ControllerMetrics,
 ) -> None:
     me, namespace = identity(), settings.namespace
-    recorder = EventRecorder(connection, host=me)
     leader: Leader
     controller: Controller
 
@@ -125,6 +124,7 @@ async def _run(
         claim_templates.wake()
 
     leader = Leader(connection, namespace, LEASE, me, on_change=changed)
+    recorder = EventRecorder(connection, leader.may_write, host=me)
     controller = Controller(
         connection,
         recorder.record,

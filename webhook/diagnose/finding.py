@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from webhook.diagnose.wording import listed
-
-if TYPE_CHECKING:
-    from webhook.diagnose.codes import Code as OldCode
 
 Level = Literal["ok", "warn", "fail"]
 WEIGHT: dict[Level, int] = {"fail": 0, "warn": 1, "ok": 2}
@@ -49,7 +46,7 @@ class Finding:
     """
 
     level: Level
-    code: Code | OldCode
+    code: Code
     subject: str
     message: str
     remedy: str | None = None

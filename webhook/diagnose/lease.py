@@ -17,17 +17,15 @@ LEASE_STALE = Code(
 )
 GRACE_SECONDS = 15
 """How much longer than it lasts a Lease counts as held: a renewal may be on its way."""
-MOST_AHEAD_SECONDS = 30
 _LEAST_SECONDS, _MOST_SECONDS = 6, 60
 """Bounds of a duration that the controllers believe: LeaseRecord.seconds of webhook/kube."""
 
 
 class LeaseState(NamedTuple):
-    """Say whether a controller *leads*, in a *message* without a subject; *is_ahead*: by a time to come."""
+    """Say whether a controller *leads*, in a *message* without a subject."""
 
     leads: bool
     message: str
-    is_ahead: bool = False
 
 
 def judge_lease(lease: Object | None, now: datetime) -> LeaseState:
@@ -50,9 +48,6 @@ def judge_lease(lease: Object | None, now: datetime) -> LeaseState:
     if seconds > limit + GRACE_SECONDS:
         ago, lasting = duration(seconds), duration(limit)
         return LeaseState(False, f"was last renewed {ago} ago, by {holder}, and lasts {lasting}")
-    if seconds < -MOST_AHEAD_SECONDS:
-        message = f"was renewed {duration(-seconds)} in the future, by {holder}"
-        return LeaseState(True, message, is_ahead=True)
     return LeaseState(True, f"is held by {holder}")
 
 

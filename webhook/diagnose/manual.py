@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
 from importlib import import_module
 from itertools import groupby
 
 import webhook.diagnose
 from webhook.core.profiles.slips import did_you_mean
-from webhook.diagnose import codes
 from webhook.diagnose.finding import Code
 
-_BY_HAND: Mapping[str, str] = {
-    "addresses": "kubectl get pods -o yaml | grep fabric-injector.io/",
-    "admission": "kubectl get events --field-selector type=Warning",
-    "certificates": "fabric-injector certs show",
-    "claims": "kubectl get resourceclaims,resourceclaimtemplates -A; kubectl get resourceslices",
-    "clock": "date -u",
-    "configuration": "kubectl get mutatingwebhookconfiguration zz-fabric-injector -o yaml",
-    "containers": "kubectl describe pod POD; kubectl logs POD --previous",
-    "controller": "kubectl -n fabric-injector logs deployment/fabric-injector-controller",
-    "deployments": "kubectl -n fabric-injector describe deployments,pods",
-    "devices": "kubectl describe nodes; kubectl get resourceslices",
-    "lease": "kubectl -n fabric-injector get lease fabric-injector -o yaml",
-    "members": "kubectl get pods -L fabric-injector.io/job,fabric-injector.io/rendezvous",
-    "namespaces": "kubectl get namespaces -L fabric-injector.io/profile",
-    "networks": "kubectl get network-attachment-definitions -A; kubectl get pod POD -o yaml",
-    "profiles": "kubectl get fabricprofiles; kubectl describe fabricprofile NAME",
-    "scheduling": "kubectl describe pod POD; kubectl get events",
-    "wait": "kubectl logs POD -c fabric-injector-wait",
-}
 _HEAD = """# Findings
 
 Each failure and warning of `check`, `explain` and `status` has a stable code.
@@ -45,9 +24,6 @@ def all_codes() -> dict[str, Code]:
     for module in pkgutil.walk_packages(webhook.diagnose.__path__, "webhook.diagnose."):
         values = vars(import_module(module.name)).values()
         found |= {each.name: each for each in values if isinstance(each, Code)}
-    for old in codes.Code:  # those that no rule defines yet
-        if old.action:
-            found.setdefault(str(old), Code(str(old), old.topic, old.means, old.action))
     return dict(sorted(found.items(), key=lambda item: (item[1].topic, item[0])))
 
 
@@ -62,8 +38,6 @@ def manual() -> str:
     parts = [_HEAD]
     for topic, of_topic in groupby(all_codes().values(), lambda code: code.topic):
         parts.append(f"## {topic}\n")
-        if topic in _BY_HAND:
-            parts.append(f"By hand: `{_BY_HAND[topic]}`\n")
         parts += [section(code, "###") for code in of_topic]
     return "\n".join(parts)
 

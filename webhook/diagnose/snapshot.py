@@ -15,15 +15,15 @@ from webhook.core.cluster.device_classes import (
     DeviceClass,
     DeviceOffers,
     read_device_class,
-    read_device_slice,
+    read_driver,
 )
 from webhook.core.cluster.nodes import NodeOffer, read_node
-from webhook.core.errors import Unavailable
+from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.finding import Code, Finding
 from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES
 from webhook.kube.claims_api import ClaimsApi
-from webhook.kube.connection import Connection
+from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.kube.resource import Key, Resource, key_text
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
@@ -39,7 +39,10 @@ UNREAD = Code(
     "ask for the right to read it, or let an administrator run this",
 )
 REQUEST_SECONDS = 30.0
+PROBE_SECONDS = 15.0
+"""More than a webhook is ever waited for by default."""
 AT_A_TIME = 8
+UNKNOWN_CALLER = 401
 MOST_PAGES = 400
 """Two hundred thousand objects of one kind."""
 MOST_BROKEN = 5
@@ -81,13 +84,12 @@ class Snapshot:
         configuration: str = names.WEBHOOK_CONFIGURATION,
         given: ProfilesRead | None = None,
         tell: Callable[[str], None] = lambda _: None,
-        most_pages: int = MOST_PAGES,
     ) -> None:
         self.reader = Reader(connection, REQUEST_SECONDS)
         self.claims_api = ClaimsApi(self.reader)
         self.namespace, self.system_namespace = namespace, system_namespace
         self.configuration, self.given = configuration, given
-        self._tell, self._most_pages = tell, most_pages
+        self.tell = tell
         self._asked: dict[Hashable, Future[Any]] = {}
         self._notes: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
@@ -101,6 +103,18 @@ class Snapshot:
     def now(self) -> datetime:
         """Return the API server's time, else this machine's."""
         return self.reader.answered or datetime.now(UTC)
+
+    def ask_time(self) -> datetime | None:
+        """Ask for the API server's time; None where the answer has none.
+
+        Raises Unavailable where nobody answers, InputError for a caller that it does not know.
+        """
+        try:
+            return self.reader.server_time()
+        except RequestFailed as error:
+            if error.status == UNKNOWN_CALLER:
+                raise InputError(f"{error}; log in to the cluster again") from None
+            raise
 
     def note(self, what: str, problem: str) -> None:
         """Note something that could not be read where a rule can go on without it."""
@@ -175,19 +189,15 @@ class Snapshot:
         self, resource: Resource, read: Callable[[Object], T | None], namespace: str
     ) -> tuple[tuple[T, ...] | None, list[Unread]]:
         kept: list[T] = []
-        broken: list[tuple[str, str]] = []
+        lacks: list[Unread] = []
         seen, is_installed, more = 0, False, False
-        for page in self.reader.pages(resource, read, namespace, most=self._most_pages):
-            if page.is_first:
-                kept, broken, seen, is_installed = [], [], 0, True
+        for page in self.reader.pages(resource, read, namespace, most=MOST_PAGES):
+            is_installed = True
             kept += [value for value in page.objects if value is not None]
-            broken += page.broken
+            why = "is left out, since it cannot be read"
+            lacks += [Unread(name, f"{why}: {problem}") for name, problem in page.broken]
             seen, more = seen + len(page.objects), page.more
-            self._tell(f"{seen:,} {resource.name}")
-        lacks = [
-            Unread(name, f"is left out, since it cannot be read: {problem}")
-            for name, problem in broken
-        ]
+            self.tell(f"{seen:,} {resource.name}")
         if len(lacks) > MOST_BROKEN:
             rest = f"{len(lacks) - MOST_BROKEN:,} more are left out, since they cannot be read"
             lacks[MOST_BROKEN:] = [Unread(resource.name, rest)]
@@ -195,7 +205,7 @@ class Snapshot:
             lacks.append(Unread(resource.name, f"only the first {seen:,} were read"))
         return (tuple(kept) if is_installed else None), lacks
 
-    # what check and explain both ask for
+    # what check and explain both ask for; each member that sends a request of its own says so
 
     def nodes(self) -> tuple[NodeOffer, ...]:
         """Return the nodes."""
@@ -241,14 +251,14 @@ class Snapshot:
             if classes is None or slices is None:
                 return DeviceOffers()
             found = self.list_all(classes, read_device_class)
-        except Unread as unread:
-            return DeviceOffers(None, None, unread.problem)
+        except Unread:
+            return DeviceOffers(None, None)
         if not any(map(is_wanted, found)):
             return DeviceOffers(found)
         try:
-            return DeviceOffers(found, self.list_all(slices, read_device_slice))
-        except Unread as unread:
-            return DeviceOffers(found, None, unread.problem)
+            return DeviceOffers(found, frozenset(self.list_all(slices, read_driver)))
+        except Unread:
+            return DeviceOffers(found, None)
 
 
 Rule = Callable[..., Iterator[Finding]]

@@ -189,18 +189,7 @@ DEVICE_CLASSES = Resource(
     shape={"spec": {"extendedResourceName": str, "selectors": [_CEL]}},
     optional=True,
 )
-DEVICE_SLICES = Resource(
-    "resourceslices",
-    CLAIMS,
-    shape={
-        "spec": {
-            **dict.fromkeys(("driver", "nodeName"), str),
-            "pool": {"name": str, "generation": int, "resourceSliceCount": int},
-            "devices": [{"name": str, "nodeName": str, "taints": [{}], "consumesCounters": [{}]}],
-        }
-    },
-    optional=True,
-)
+DEVICE_SLICES = Resource("resourceslices", CLAIMS, shape={"spec": {"driver": str}}, optional=True)
 _DEVICE: Mapping[str, Shape] = dict.fromkeys(("driver", "pool", "device"), str)
 RESOURCE_CLAIMS = Resource(
     "resourceclaims",
@@ -279,4 +268,3 @@ POD_GROUPS = Resource(
     shape={"spec": {"queue": str}, "status": {"phase": str, "conditions": [_CONDITION]}},
     optional=True,
 )
-VOLCANO_QUEUES = Resource("queues", VOLCANO, shape={"spec": {"capability": _QUANTITIES}})

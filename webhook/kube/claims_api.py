@@ -1,6 +1,6 @@
 """Know in which version the cluster serves resource.k8s.io, the API of claims (DRA).
 
-That is v1 since Kubernetes 1.34, v1beta2 where an admin has turned it on in 1.33, and neither in older ones.
+That is v1 since Kubernetes 1.34, v1beta2 in 1.33 where an admin has turned it on, neither before.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import threading
 import time
 from collections.abc import Callable
 
-from webhook.kube.answer import RequestFailed
 from webhook.kube.catalogue import CLAIMS
+from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Resource
 
 VERSIONS = ("v1", "v1beta2")
-"""The versions that are read, the best first: the fields that we read and write are the same in both."""
+"""The best first: the fields that we read and write are the same in both."""
 REFRESH_SECONDS = 300.0
 """How long an answer counts: an upgrade of the API server changes it, and a flag."""
 AGAIN_SECONDS = 30.0
@@ -23,9 +23,9 @@ AGAIN_SECONDS = 30.0
 
 
 class ClaimsApi:
-    """Ask for the version once, remember it, and ask anew after REFRESH_SECONDS. Safe to share between threads.
+    """Ask for the version once, and again after REFRESH_SECONDS. Safe to share between threads.
 
-    A question that fails leaves the former answer as it is; where there is none, it fails for AGAIN_SECONDS without being sent again.
+    A failure leaves the former answer as it is; where there is none, it stands for AGAIN_SECONDS.
     """
 
     def __init__(self, reader: Reader, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -38,7 +38,7 @@ class ClaimsApi:
     def version(self) -> str:
         """Return ``v1`` or ``v1beta2``, empty where the cluster serves neither.
 
-        Raises RequestFailed where that is not known: refused with its status (403), or not answered (0).
+        Raises RequestFailed where that is not known: with 403 if refused, 0 if not answered.
         """
         with self._lock:
             if self._monotonic() >= self._due:
@@ -48,7 +48,7 @@ class ClaimsApi:
             return self._version
 
     def served(self, resource: Resource) -> Resource | None:
-        """Return how a resource of the group is asked for, None where the cluster serves neither version. Raises RequestFailed."""
+        """Return the *resource* in the version that is served, None without. Raises as above."""
         version = self.version()
         return resource.at(f"{CLAIMS}/{version}") if version else None
 

@@ -38,6 +38,15 @@ class Credentials:
     namespace: str = ""
     impersonate: tuple[str, ...] = ()
 
+    def file_state(self) -> object:
+        """Give a value that changes when a certificate file, or a link on the way, is replaced."""
+        named = (self.ca, self.certificate, self.key)
+        try:
+            found = [file.stat() for file in named if file is not None]
+        except OSError:
+            return None
+        return [(stat.st_mtime_ns, stat.st_ino) for stat in found]
+
 
 class NoCredentials(InputError):
     """Say that nothing names a cluster."""

@@ -16,14 +16,14 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from webhook.core.model import Object
-from webhook.kube.answer import RequestFailed, Response, Stream
-from webhook.kube.connection import Connection
+from webhook.kube.connection import Connection, RequestFailed, Stream
 from webhook.kube.decoding import decode, decode_event
-from webhook.kube.reader import EXPIRED, PAGE_SIZE, Reader
+from webhook.kube.reader import Reader
 from webhook.kube.resource import Key, Resource, key_text, object_key
 
 T = TypeVar("T")
 
+EXPIRED = 410
 LIST_SECONDS = 60.0
 WATCH_SECONDS = (240.0, 360.0)
 """How long a watch is asked to last, chosen each time: replicas do not reconnect together."""
@@ -105,7 +105,6 @@ class Informer(Generic[T]):
         self.last_contact = monotonic()
         self._connection = connection
         self._reader = Reader(connection, LIST_SECONDS)
-        self._decode = resource.decode
         self._keep = read
         self._on_change = on_change
         self._on_listed = on_listed
@@ -193,15 +192,12 @@ class Informer(Generic[T]):
             headers=self.resource.headers("PartialObjectMetadata"),
             read_timeout=seconds + self._silence_seconds,
         ) as stream:
-            if isinstance(stream, Response):
-                raise RequestFailed(stream.problem, stream.status)
             self._stream = stream
             self._contact()
-            self._follow(stream)
+            if not self._stopped.is_set():
+                self._follow(stream)
 
     def _follow(self, stream: Stream) -> None:
-        if self._stopped.is_set():
-            return
         for line in stream.lines():
             if self._stopped.is_set():
                 return
@@ -222,13 +218,11 @@ class Informer(Generic[T]):
         """Bring ``items`` to what is there now; return the version to watch from."""
         found: dict[Key, T] = {}
         version = ""
-        for page in self._reader.raw_pages(self.resource, size=PAGE_SIZE):
+        for page in self._reader.raw_pages(self.resource):
             self._contact()
-            if page.is_first:
-                version = page.version
-                found.clear()
+            version = version or page.version
             for raw in page.items:
-                key, value = self._read(self._decode(raw))
+                key, value = self._read(self.resource.decode(raw))
                 if value is not None:
                     found[key] = value
         if not version:
@@ -242,7 +236,11 @@ class Informer(Generic[T]):
         """Take one line of the watch; raise RequestFailed where it ends the watch."""
         try:
             event = decode_event(line)
-            obj = decode(event.object) if event.type == "ERROR" else self._decode(event.object)
+            obj = (
+                decode(event.object)
+                if event.type == "ERROR"
+                else self.resource.decode(event.object)
+            )
             version = (obj.get("metadata") or {}).get("resourceVersion") or ""
         except (ValueError, AttributeError) as error:
             name = type(error).__name__

@@ -1,9 +1,9 @@
-"""Read objects and pages of lists from the API server; the one place that says what each of its answers means.
+"""Read objects and lists from the API server; the one place that says what each answer means.
 
-missing: 404. Of one object it is None; of a list it is no page at all, for the API that has such objects is not installed.
-refused: any other status that is not 200, as RequestFailed with that status: 403 where the account may not read it.
-broken: an object that is not as its kind prescribes. One that was asked for is RequestFailed; one of a list is left out
-and named in `Page.broken`, and the others count.
+missing: 404. Of one object it is None; of a list it is no page at all: its API is not installed.
+refused: any other status that is not 200, as RequestFailed with it: 403 where it may not be read.
+broken: an object that is not as its kind prescribes. One that was asked for is RequestFailed; one
+of a list is left out and named in `Page.broken`, and the others count.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from webhook.core.model import Object
-from webhook.kube.answer import MOST_BYTES, AnswerTooLong, RequestFailed, Response
-from webhook.kube.connection import Connection
-from webhook.kube.decoding import decode_list, in_words
+from webhook.kube.connection import (
+    MOST_BYTES,
+    AnswerTooLong,
+    Connection,
+    RequestFailed,
+    Response,
+)
+from webhook.kube.decoding import ListMetadata, decode_list, in_words
 from webhook.kube.resource import Key, Misfit, Resource
 
 T = TypeVar("T")
@@ -29,35 +34,31 @@ PAGE_SIZE = 500
 MOST_PAGE_BYTES = 6_000_000
 """How much of a page is read before it is asked for again with fewer objects."""
 LESS = 4
-EXPIRED = 410
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Hold one page of a list: what was made of its *objects*.
+    """Hold one page of a list: what was made of its *objects*; *more*: the list goes on.
 
-    *broken*: the name of each other object, ``one of the pods`` where it has none, and what is wrong
-    with it. *is_first*: what came before does not count. *more*: the list goes on.
+    *broken*: the name of each other object, ``one of the pods`` where it has none, and what is
+    wrong with it.
     """
 
     objects: list[T]
     broken: list[tuple[str, str]]
-    is_first: bool
     more: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RawPage:
-    """Hold one page of a list, its objects not decoded yet.
+class RawPage(NamedTuple):
+    """Hold one page of a list, its objects not decoded yet; a watch may go on at *version*.
 
-    *version*: where a watch may go on. *limit*: how many were asked for, 0 for all.
+    *limit*: how many objects were asked for.
     """
 
     items: list[msgspec.Raw]
     version: str
-    limit: int
-    is_first: bool
     more: bool
+    limit: int
 
 
 class Reader:
@@ -88,7 +89,7 @@ class Reader:
         objects. Raises RequestFailed where it is refused or broken.
         """
         headers = resource.headers("PartialObjectMetadata")
-        response = self._get(resource.object_path(key), headers, {}, seconds)
+        response = self._get(resource.object_path(key), headers, seconds=seconds)
         if response.status == 404:
             return None
         with self._decoding:
@@ -111,61 +112,42 @@ class Reader:
         """Yield the first *most* pages of at most *size* objects, of one namespace or of all.
 
         Yields none where the API is not installed. *read* raises Misfit for what cannot be read.
-        Raises RequestFailed where the list is refused, or the answer is not a list.
+        Raises RequestFailed where the list is refused or expires, or the answer is not a list.
         """
         left = most * size
-        for page in self._pages_if_installed(resource, namespace, size):
-            left = (most * size if page.is_first else left) - (page.limit or most * size)
-            objects, broken = [], []
-            for raw in page.items:
-                obj: Any = None
-                try:
-                    obj = resource.decode(raw)
-                    objects.append(_read(resource, obj, read))
-                except Misfit as problem:
-                    broken.append((_name(resource, obj), str(problem)))
-            yield Page(objects, broken, page.is_first, page.more)
-            if left <= 0:
-                return
+        try:
+            for page in self.raw_pages(resource, namespace, size=size):
+                yield _page(resource, page, read)
+                left -= page.limit
+                if left <= 0:
+                    return
+        except RequestFailed as error:
+            if error.status != 404:
+                raise
 
     def raw_pages(
         self, resource: Resource, namespace: str = "", *, size: int = PAGE_SIZE
     ) -> Iterator[RawPage]:
-        """Yield the pages of a list. Raises RequestFailed, with 404 where the API is not installed.
+        """Yield the pages of a list; one of too many bytes is asked for with fewer objects.
 
-        A page of too many bytes is asked for with fewer objects. Where a page outlived its version
-        (410), the list begins again, once, in one piece if that is not too long.
+        Raises RequestFailed, with 404 where the API is not installed.
         """
-        token, is_first, is_anew = "", True, False
         path, headers = resource.path_in(namespace), resource.headers("PartialObjectMetadataList")
-        while True:
-            query = resource.query(limit=str(size or ""), **{"continue": token})
+        token: str | None = ""
+        while token is not None:
+            query = resource.query(limit=str(size), **{"continue": token})
+            most_bytes = MOST_BYTES if size == 1 else MOST_PAGE_BYTES
             try:
-                most_bytes = MOST_BYTES if size == 1 else MOST_PAGE_BYTES
                 response = self._get(path, headers, query, most_bytes=most_bytes)
             except AnswerTooLong:
                 if size == 1:
                     raise
-                size = max(1, (size or PAGE_SIZE) // LESS)
+                size = max(1, size // LESS)
                 continue
-            if response.status == EXPIRED and not is_anew:
-                token, size, is_first, is_anew = "", 0, True, True
-                continue
-            items, version, token = _list(_success(response))
+            items, metadata = _list(_success(response))
             del response
-            yield RawPage(items, version, size, is_first, bool(token))
-            is_first = False
-            if not token:
-                return
-
-    def _pages_if_installed(
-        self, resource: Resource, namespace: str, size: int
-    ) -> Iterator[RawPage]:
-        try:
-            yield from self.raw_pages(resource, namespace, size=size)
-        except RequestFailed as error:
-            if error.status != 404:
-                raise
+            token = metadata.token or None
+            yield RawPage(items, metadata.version, token is not None, size)
 
     def preferred_version(self, group: str) -> str:
         """Return the path of a group's preferred version, ``/apis/kueue.x-k8s.io/v1beta2``.
@@ -199,20 +181,21 @@ class Reader:
 
         Raises RequestFailed, with 401 for an unknown caller.
         """
-        response = self._get("/version", {}, {})
+        response = self._get("/version")
         if response.status == 401:
             raise RequestFailed(response.problem, response.status)
         return self.answered
 
     def _group(self, group: str) -> Object | None:
-        response = self._get(group, {}, {})
+        response = self._get(group)
         return None if response.status == 404 else _success(response).json()
 
     def _get(
         self,
         path: str,
-        headers: Mapping[str, str],
-        query: Mapping[str, str],
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        *,
         seconds: float = 0.0,
         most_bytes: int = MOST_BYTES,
     ) -> Response:
@@ -237,17 +220,26 @@ def whole(obj: Object) -> Object:
     return obj
 
 
-def _list(response: Response) -> tuple[list[msgspec.Raw], str, str]:
-    """Return objects, version and continue token; raise RequestFailed where it is no list."""
+def _page(resource: Resource, page: RawPage, read: Callable[[Object], T]) -> Page[T]:
+    objects, broken = [], []
+    for raw in page.items:
+        obj: Any = None
+        try:
+            obj = resource.decode(raw)
+            objects.append(_read(resource, obj, read))
+        except Misfit as problem:
+            broken.append((_name(resource, obj), str(problem)))
+    return Page(objects, broken, page.more)
+
+
+def _list(response: Response) -> tuple[list[msgspec.Raw], ListMetadata]:
+    """Return a list's objects and metadata; raise RequestFailed where it is no list."""
     try:
         found = decode_list(response.body)
     except ValueError as error:
         problem = f"{response.request} answered with no list: {in_words(str(error))}"
         raise RequestFailed(problem, 200) from None
-    metadata = found.metadata
-    if metadata is None:
-        return found.items or [], "", ""
-    return found.items or [], metadata.version, metadata.token or ""
+    return found.items or [], found.metadata or ListMetadata()
 
 
 def _read(

@@ -1,1 +1,1 @@
-"""Answer what admission asks about the cluster: from watches, live look-ups, or files that stand for it."""
+"""Answer what admission asks about the cluster: from watches, look-ups, or files."""

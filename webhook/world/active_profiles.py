@@ -1,4 +1,4 @@
-"""Hold the profiles that admission uses, whichever way they come: from a file, or from the objects of the cluster."""
+"""Hold the profiles that admission uses, from a file or from the objects of the cluster."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from webhook.core.profiles import ClusterSettings, Profile, Profiles
 
 
 class ActiveProfiles:
-    """Put together the profiles, the settings of the cluster and *own_image*, the image of this program.
+    """Put together the profiles, the cluster's settings and *own_image*, this program's image.
 
-    *claims_problem*: why no pod gets the claims of its profile. *on_change* gets each new set, in the thread that brought a part of it.
+    *claims_problem*: why no pod gets the claims of its profile. *on_change* gets each new set, in
+    the thread that brought a part of it.
     """
 
     def __init__(

@@ -1,17 +1,17 @@
-"""Answer admission's questions from watches, and by bounded look-ups for what they have not brought."""
+"""Answer admission's questions from watches; ask briefly for what they have not brought."""
 
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from webhook.core import names
 from webhook.core.errors import WebhookError
 from webhook.core.model import Namespace, Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import Profile
+from webhook.core.profiles import Profile, ProfileObject, read_object
 from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection
@@ -19,10 +19,9 @@ from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
-from webhook.world.held import names_profile, read_namespace
 from webhook.world.lookup import Lookup, NotCached
-from webhook.world.profile_objects import ProfileContent, ProfileObjects, read_object
-from webhook.world.view import View
+from webhook.world.profile_objects import ProfileObjects
+from webhook.world.view import View, read_namespace
 
 __all__ = ["Cluster", "WebhookConfiguration"]
 
@@ -55,17 +54,15 @@ class Cluster(View):
         lookup_seconds: float = LOOKUP_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._connection = connection
-        self._on_restart = on_restart
-        self._lookup_seconds = lookup_seconds
-        self._monotonic = monotonic
+        self._connection, self._on_restart = connection, on_restart
+        self._lookup_seconds, self._monotonic = lookup_seconds, monotonic
         self._reader = Reader(connection, lookup_seconds)
         self._claims = ClaimsApi(self._reader, monotonic)
         self._namespaces, namespaces = self._watched(NAMESPACES, read_namespace)
         self._networks, networks = self._watched(NETWORKS, define_network)
-        self._contents: Mapping[Key, ProfileContent] | None = None
-        self._profiles: Lookup[ProfileContent] = self._lookup({}, FABRIC_PROFILES, read_object)
         self._informers: tuple[Informer[Any], ...] = (self._namespaces, self._networks)
+        self._objects: Mapping[Key, ProfileObject] | None = None
+        self._profiles: Lookup[ProfileObject] = self._lookup({}, FABRIC_PROFILES, read_object)
         super().__init__(
             lambda name: namespaces.get(("", name)),
             lambda name: namespaces.fresh(("", name)),
@@ -96,19 +93,18 @@ class Cluster(View):
 
     def webhook_configuration(self, name: str) -> WebhookConfiguration | None:
         """Ask for a MutatingWebhookConfiguration; None where there is none. Raises Unavailable."""
-        key = ("", name)
         read, seconds = read_webhook_configuration, CONFIGURATION_SECONDS
-        return self._reader.find(WEBHOOK_CONFIGURATIONS, key, read, seconds=seconds)
+        return self._reader.find(WEBHOOK_CONFIGURATIONS, ("", name), read, seconds=seconds)
 
     def serves_claims(self) -> bool:
-        """Tell whether the API server knows claims in a version that we write. Raises Unavailable."""
+        """Tell whether the API server knows claims in a version that we write; may raise as above."""
         return bool(self._claims.version())
 
     def names_profile(self, profile: str) -> bool:
         """Tell whether the label of a live namespace names *profile*, or may: not all are listed."""
         namespaces = self._namespaces.items.copy().values()
-        is_named = any(names_profile(each, profile) for each in namespaces)
-        return is_named or not self._namespaces.synced
+        named = (each.labels.get(names.PROFILE) for each in namespaces if not each.is_ending)
+        return profile in named or not self._namespaces.synced
 
     def follow_profiles(
         self,
@@ -126,23 +122,23 @@ class Cluster(View):
             on_installed=on_installed,
             on_restart=self._on_restart,
         )
-        self._contents = profiles.contents
+        self._objects = profiles.objects
         return profiles
 
     def _has_profile(self, name: str) -> bool:
         try:
             return self._has_profile_cached(name)
         except NotCached:
-            content = self._profiles.fresh(("", name))  # it may have been created just now
-            return content is not None and content.profile is not None
+            found = self._profiles.fresh(("", name))  # it may have been created just now
+            return found is not None and found.content.profile is not None
 
     def _has_profile_cached(self, name: str) -> bool:
-        if self._contents is None:
+        if self._objects is None:
             return False
-        content = self._contents.get(("", name))
-        if content is None:
+        found = self._objects.get(("", name))
+        if found is None:
             raise NotCached
-        return content.profile is not None
+        return found.content.profile is not None
 
     def _watched(
         self, resource: Resource, read: Callable[[Object], T]
@@ -167,9 +163,8 @@ class Cluster(View):
                 return None  # the API server refuses such a name
             return self._reader.find(resource, key, read)
 
-        slots = threading.Semaphore(MOST_LOOKUPS)
-        seconds = self._lookup_seconds
-        return Lookup(held, ask, slots, wait_seconds=seconds, monotonic=self._monotonic)
+        seconds, monotonic = self._lookup_seconds, self._monotonic
+        return Lookup(held, ask, MOST_LOOKUPS, wait_seconds=seconds, monotonic=monotonic)
 
 
 def _not_cached(_: str) -> Namespace | None:

@@ -24,7 +24,7 @@ class FollowedFile(Generic[T]):
     *title* names the file in messages. *absent* is what a file means that is empty, or does not
     exist in a folder that does; None: an error. *at_first* holds until a `look` finds something
     good; None: the file is read here. *on_reload* gets each new value; *on_error*, once for each
-    broken content, a ProfilesError or InputError, and the last good value stays.
+    fault, a ProfilesError or InputError, and the last good value stays.
 
     Raises ProfilesError or InputError where the file cannot be used when it is read here.
     """
@@ -73,9 +73,8 @@ class FollowedFile(Generic[T]):
         What failed for another reason than its content is tried again.
         """
         content = self._content()
-        is_known = content == self._judged
-        if not is_known or isinstance(self._error, InputError):
-            self._judge(content, is_reported=is_known)
+        if content != self._judged or isinstance(self._error, InputError):
+            self._judge(content)
         return self._value
 
     def start(self) -> None:
@@ -98,14 +97,14 @@ class FollowedFile(Generic[T]):
         """Tell whether the file is written whole: a rewrite in place shows half for a moment."""
         return not self._stopping.wait(_SETTLE_SECONDS) and self._content() == content
 
-    def _judge(self, content: bytes | str, *, is_reported: bool = False) -> None:
-        self._judged = content
+    def _judge(self, content: bytes | str) -> None:
+        self._judged, before = content, self._error
         try:
             self._value = self._read(content)
         except Exception as error:  # a fault of ours must not end the watch
             internal = InputError(f"internal error: {error!r}")
             self._error = found = error if isinstance(error, WebhookError) else internal
-            if not is_reported:
+            if str(found) != str(before or ""):
                 self._on_error(found)
         else:
             self._error = None

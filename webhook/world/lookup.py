@@ -1,4 +1,4 @@
-"""Answer from what a watch holds, and ask the API server for what is missing: once, with a short timeout and few requests at a time."""
+"""Answer from what a watch holds, and ask the API server for what is missing: once, and briefly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOUND_SECONDS = 5.0
 """How long an answer stands while the watch has not brought the object."""
 ABSENT_SECONDS = 1.0
 FAILED_SECONDS = 0.5
-_MOST_ANSWERS = 1000
+MOST_ANSWERS = 1000
 
 
 class NotCached(Exception):
@@ -33,32 +33,30 @@ class _Answer(Generic[T]):
 
 
 class Lookup(Generic[T]):
-    """Look values up in *held*, what a watch keeps, or else with *ask*, which raises Unavailable where it gets no answer.
+    """Look values up in *held*, what a watch keeps, or else with *ask*, which raises Unavailable.
 
-    *ask* runs once for all threads that want the same key at the same time, and only with one of *slots*; it must return within
-    *wait_seconds*, for so long the others wait. Answers stand for seconds, so that a burst of requests costs one.
+    *ask* runs once for all threads that want the same key at the same time, *most* times at once;
+    it must return within *wait_seconds*, for so long the others wait. Answers stand for seconds, so
+    that a burst of requests costs one.
     """
 
     def __init__(
         self,
         held: Mapping[Key, T],
         ask: Callable[[Key], T | None],
-        slots: threading.Semaphore,
+        most: int,
         *,
         wait_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._held = held
-        self._ask = ask
-        self._slots = slots
-        self._wait_seconds = wait_seconds
-        self._monotonic = monotonic
+        self._held, self._ask, self._most = held, ask, most
+        self._wait_seconds, self._monotonic = wait_seconds, monotonic
         self._answers: dict[Key, _Answer[T]] = {}
         self._asking: set[Key] = set()
         self._changed = threading.Condition()
 
     def get(self, key: Key) -> T | None:
-        """Give the value, None where it does not exist; raise Unavailable where that cannot be known."""
+        """Give the value, None where it does not exist; raise Unavailable where that is unknown."""
         try:
             return self.cached(key)
         except NotCached:
@@ -75,7 +73,7 @@ class Lookup(Generic[T]):
         return value
 
     def fresh(self, key: Key) -> T | None:
-        """Give the value as it is at the time of this call or later, whatever is held; raise Unavailable as `get` does."""
+        """Give the value as it is at the time of this call or later; raise as `get` does."""
         return self._live(key, since=self._monotonic())
 
     def forget(self, key: Key) -> None:
@@ -84,7 +82,7 @@ class Lookup(Generic[T]):
             self._answers.pop(key, None)
 
     def _live(self, key: Key, since: float | None) -> T | None:
-        """Ask, or share the answer of another thread's question if it was asked after *since* (None: still stands)."""
+        """Ask, or share another thread's answer that was asked after *since* (None: still stands)."""
         deadline = self._monotonic() + self._wait_seconds
         with self._changed:
             while key in self._asking:
@@ -93,17 +91,15 @@ class Lookup(Generic[T]):
             answer = self._answers.get(key)
             if answer is not None and self._stands(answer, since):
                 return _value(answer)
-            if not self._slots.acquire(blocking=False):
+            if len(self._asking) >= self._most:
                 raise Unavailable(f"{key_text(key)}: too many look-ups at the API server under way")
             self._asking.add(key)
         try:
-            answer = self._asked(key)
+            return _value(self._asked(key))
         finally:
-            self._slots.release()
             with self._changed:
                 self._asking.discard(key)
                 self._changed.notify_all()
-        return _value(answer)
 
     def _stands(self, answer: _Answer[T], since: float | None) -> bool:
         if answer.problem or since is None:
@@ -121,16 +117,14 @@ class Lookup(Generic[T]):
         now = self._monotonic()
         answer = _Answer(value, problem, asked, now + seconds)
         with self._changed:
-            if (
-                self._held.get(key) is before
-            ):  # else the watch has brought something newer meanwhile
+            if self._held.get(key) is before:  # else the watch has brought something newer
                 self._keep(key, answer, now)
         return answer
 
     def _keep(self, key: Key, answer: _Answer[T], now: float) -> None:
-        if len(self._answers) >= _MOST_ANSWERS:
+        if len(self._answers) >= MOST_ANSWERS:
             self._answers = {kept: old for kept, old in self._answers.items() if old.expires > now}
-        if len(self._answers) < _MOST_ANSWERS:
+        if len(self._answers) < MOST_ANSWERS:
             self._answers[key] = answer
 
 

@@ -1,4 +1,4 @@
-"""Answer admission's questions from objects in files in place of a cluster: for a demo, a CI job, the tests."""
+"""Answer admission's questions from objects in files in place of a cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from webhook.core.value_types import OBJECT, STRING, type_name
 from webhook.core.yaml_reader import YamlFault, decode, read_documents
 from webhook.kube.catalogue import NAMESPACES, NETWORKS
 from webhook.kube.resource import Key, Misfit, Resource
-from webhook.world.held import read_namespace
-from webhook.world.view import View
+from webhook.world.view import View, read_namespace
 
 _READ = {"Namespace": NAMESPACES, "NetworkAttachmentDefinition": NETWORKS}
 
@@ -48,7 +47,8 @@ class ObjectsWorld(View):
 def load_objects(paths: Iterable[Path]) -> list[Object]:
     """Read the objects in files: YAML streams or JSON, Lists of any kind taken apart.
 
-    Raises InputError naming file, line and column of text that does not parse, or the object and field that is of the wrong type.
+    Raises InputError naming file, line and column of text that does not parse, or the object and
+    the field that is of the wrong type.
     """
     return [
         obj

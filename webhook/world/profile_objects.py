@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
-
-import orjson
-from msgspec import structs
 
 from webhook.core.errors import InputError, WebhookError
-from webhook.core.model import Object
-from webhook.core.profiles import Profile, read_content, same_pod_labels
+from webhook.core.profiles import Profile, ProfileObject, read_object, same_pod_labels
 from webhook.core.profiles.objects import DEFINITION
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
@@ -20,27 +15,6 @@ from webhook.kube.resource import Key
 DEFINITION_TITLE = f"CustomResourceDefinition {DEFINITION}"
 
 
-class ProfileContent(NamedTuple):
-    """Hold what is kept of an object: *profile* None where *problem* keeps it from being used."""
-
-    generation: int
-    spec: bytes
-    profile: Profile | None = None
-    problem: str = ""
-
-
-def read_object(obj: Object, known: ProfileContent | None = None) -> ProfileContent:
-    """Read one FabricProfile; give *known* where only its status has changed since."""
-    name, generation = obj["metadata"]["name"], obj["metadata"].get("generation") or 0
-    spec = orjson.dumps(obj.get("spec"), option=orjson.OPT_SORT_KEYS)
-    if known is not None and (known.generation, known.spec) == (generation, spec):
-        return known
-    profile, problem = read_content(name, obj.get("spec"))
-    if profile is not None:
-        profile = structs.replace(profile, generation=generation)
-    return ProfileContent(generation, spec, profile, problem)
-
-
 class ProfileObjects:
     """Hold the profiles that the objects describe; once started, follow their changes.
 
@@ -48,7 +22,7 @@ class ProfileObjects:
     one that is deleted all the same serves on until restart. *on_reload* gets each new set of
     profiles; *on_error*, once for each, why an object is not in use as it stands, whose last good
     content stays; *on_installed* whether there is a CustomResourceDefinition, where that changed.
-    ``contents``: what is known of each object, by key.
+    ``objects``: what is known of each object, by key.
     """
 
     def __init__(
@@ -71,12 +45,12 @@ class ProfileObjects:
         self._informer = Informer(
             connection,
             FABRIC_PROFILES,
-            self._read,
+            read_object,
             on_change=self._changed,
             on_listed=self._listed,
             on_restart=on_restart,
         )
-        self.contents = self._informer.items
+        self.objects = self._informer.items
 
     def current(self) -> Mapping[str, Profile]:
         """Return the last good profiles by name."""
@@ -98,18 +72,15 @@ class ProfileObjects:
         """Stop following; what they said last stays."""
         self._informer.stop()
 
-    def _read(self, obj: Object) -> ProfileContent:
-        return read_object(obj, self.contents.get(("", obj["metadata"]["name"])))
-
-    def _changed(self, key: Key, content: ProfileContent | None) -> None:
+    def _changed(self, key: Key, obj: ProfileObject | None) -> None:
         name = key[1]
-        if content is None:
+        if obj is None:
             self._drop(name)
-        elif content.profile is None:
+        elif obj.content.profile is None:
             last = "its last good content stays" if name in self._good else "it is not in use"
-            self._complain(name, f"{content.problem}; {last}")
+            self._complain(name, f"{obj.content.problem}; {last}")
         else:
-            self._good[name] = content.profile
+            self._good[name] = obj.content.profile
             self._problems.pop(name, None)
         if self._informer.synced:
             self._publish()

@@ -1,22 +1,20 @@
-"""Say where a webhook reads its profiles, and hold what was read there: profiles, and what is wrong with each part."""
+"""Say where a webhook reads its profiles, and hold what was read there, with its faults."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from webhook.core import names
-from webhook.core.cluster.profile_status import CONDITIONS
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.model import Object
 from webhook.core.profiles import (
-    ClusterSettings,
-    Content,
+    ProfileObject,
     Profiles,
     parse_profiles,
-    read_content,
+    read_object,
     same_pod_labels,
 )
 from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
@@ -34,9 +32,9 @@ class ConfigMapKey(NamedTuple):
 
 
 class ProfilesPlace(NamedTuple):
-    """Say what a webhook was told: to read a *file*, out of a *config_map* if that is mounted there; without one, FabricProfiles.
+    """Say what a webhook reads: a *file*, of a *config_map* if mounted; without one, FabricProfiles.
 
-    *settings*: where the Configuration is beside them; None where it was told of none, so that the defaults hold.
+    *settings*: where the Configuration is beside them; None: nowhere, so that the defaults hold.
     """
 
     file: str = ""
@@ -48,32 +46,19 @@ FROM_OBJECTS = ProfilesPlace()
 
 
 class ProfileFault(NamedTuple):
-    """Name one fault: *where* as ``FabricProfile hostdev`` or ``profiles.yaml, line 7``; *message* with the field and what to do."""
+    """Name one fault: *where* as ``FabricProfile hostdev`` or ``profiles.yaml, line 7``."""
 
     where: str
     message: str
 
 
-class InstalledProfile(NamedTuple):
-    """Hold one FabricProfile.
-
-    *observed*: the generation that its *conditions* are about; these by type, each status and message.
-    """
-
-    name: str
-    generation: int
-    content: Content
-    observed: int
-    conditions: Mapping[str, tuple[str, str]]
-
-
 @dataclass(frozen=True, slots=True)
 class ProfilesRead:
-    """Hold the *profiles* and the *source* that messages name, ``FabricProfiles`` or ``profiles.yaml``.
+    """Hold the *profiles* and the *source*, ``FabricProfiles`` or ``profiles.yaml``.
 
-    *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem* why they cannot be read.
-    *objects*: the FabricProfiles, those with faults among them; the profiles are those of the others. *unread*: why the settings of the
-    whole cluster are not known, whose defaults are taken; else empty.
+    *profiles* None: *faults* say what is wrong, *missing* that there are none and why, *problem*
+    why they cannot be read. *objects*: the FabricProfiles, those with faults too. *unread*: why the
+    settings of the cluster are not known, whose defaults are taken; else empty.
     """
 
     source: str
@@ -81,12 +66,12 @@ class ProfilesRead:
     faults: tuple[ProfileFault, ...] = ()
     problem: str = ""
     missing: str = ""
-    objects: tuple[InstalledProfile, ...] = ()
+    objects: tuple[ProfileObject, ...] = ()
     unread: str = ""
 
     @property
     def unusable(self) -> frozenset[str]:
-        """Return the names of the objects that cannot be used; what the webhook makes of them, its last good content, is unknown."""
+        """Return the names of the objects that cannot be used: the webhook may have earlier ones."""
         return frozenset(each.name for each in self.objects if each.content.profile is None)
 
     @property
@@ -96,14 +81,13 @@ class ProfilesRead:
 
     @property
     def not_ready(self) -> Mapping[str, str]:
-        """Return what the controller says of each object that is not Ready as it is now, by name."""
-        ready = {each.name: each.conditions.get("Ready", ("", "")) for each in self.objects}
-        seen = {each.name for each in self.objects if each.observed >= each.generation}
-        return {
-            name: message
-            for name, (status, message) in ready.items()
-            if status == "False" and name in seen
+        """Return what the controller says of each object that is not Ready as it is, by name."""
+        ready = {
+            each.name: each.conditions.get("Ready", ("", ""))
+            for each in self.objects
+            if each.observed >= each.generation
         }
+        return {name: message for name, (status, message) in ready.items() if status == "False"}
 
     def known(self) -> Profiles:
         """Return the profiles; raise InputError where there are none to go by."""
@@ -116,7 +100,7 @@ class ProfilesRead:
 
 
 def place_in_deployment(deployment: Object) -> ProfilesPlace:
-    """Read the place that the Deployment of a webhook tells it."""
+    """Read the place that the Deployment of a webhook names."""
     pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
     for container in pod.get("containers") or ():
         arguments = [*(container.get("command") or ()), *(container.get("args") or ())]
@@ -126,7 +110,7 @@ def place_in_deployment(deployment: Object) -> ProfilesPlace:
 
 
 def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> ProfilesPlace:
-    """Follow ``--profiles=PATH`` and ``--config=PATH`` of the webhook's *container* to where these files are from."""
+    """Follow ``--profiles`` and ``--config`` of the webhook's *container* to where they are from."""
     profiles = option_of(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
     settings = option_of(container, arguments, "--config", "FABRIC_INJECTOR_SERVE_CONFIG")
     return ProfilesPlace(
@@ -135,24 +119,22 @@ def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> Prof
 
 
 def _mounted(pod: Object, container: Object, path: str) -> ConfigMapKey | None:
-    """Follow a *path* by the mount that holds it to the ConfigMap and its key; None where there is none."""
+    """Follow a *path* by its mount to the ConfigMap and its key; None where there is none."""
     for mount in container.get("volumeMounts") or ():
         folder = str(mount.get("mountPath") or "").rstrip("/")
         if not path or not path.startswith(f"{folder}/"):
             continue
-        inside = posixpath.relpath(path, folder)
-        volume: Object = next(
-            (each for each in pod.get("volumes") or () if each.get("name") == mount.get("name")), {}
-        )
-        source = volume.get("configMap") or {}
+        volumes = {each.get("name"): each for each in pod.get("volumes") or ()}
+        source = volumes.get(mount.get("name"), {}).get("configMap") or {}
         if source.get("name"):
+            inside = posixpath.relpath(path, folder)
             items = {each.get("path"): each.get("key") for each in source.get("items") or ()}
             return ConfigMapKey(source["name"], items.get(inside) or inside)
     return None
 
 
 def option_of(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
-    """Return an option's value, from the arguments or else from the variable that stands for it."""
+    """Return an option's value, from the arguments or the variable that stands for it."""
     for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
         if argument == option:
             return following
@@ -171,60 +153,32 @@ def read_file(source: str, content: str | bytes) -> ProfilesRead:
 
 
 def read_objects(
-    source: str,
-    objects: Iterable[Object],
-    settings: ClusterSettings = ClusterSettings(),  # noqa: B008  # frozen
-    *,
-    faults: tuple[ProfileFault, ...] = (),
-    unread: str = "",
+    source: str, objects: Iterable[Object], faults: tuple[ProfileFault, ...] = ()
 ) -> ProfilesRead:
-    """Read FabricProfiles as the API server gives them; the faults of each keep that one alone from being used.
+    """Read FabricProfiles; the faults of each keep only that one from being used.
 
-    *settings*, *faults*, *unread*: what was found of the Configuration.
+    *faults*: what is wrong with others.
     """
-    read = [read_object(obj) for obj in objects]
+    read = tuple(map(read_object, objects))
     good = {each.name: each.content.profile for each in read if each.content.profile is not None}
     problems = [(each.name, each.content.problem) for each in read if each.content.problem]
-    problems += [
-        (name, f"spec.podLabels: profile {owner} has the same")
-        for name, owner in same_pod_labels(good.values()).items()
-    ]
-    found = (*faults, *(ProfileFault(f"{PROFILE_KIND} {name}", told) for name, told in problems))
-    profiles = Profiles(multus=settings.multus, profiles=dict(sorted(good.items())))
-    return ProfilesRead(source, profiles, found, objects=tuple(read), unread=unread)
-
-
-def read_object(obj: Object) -> InstalledProfile:
-    """Read one FabricProfile. Raises KeyError where it has no name."""
-    name, status = str(obj["metadata"]["name"]), obj.get("status")
-    status = status if isinstance(status, dict) else {}
-    generation = _number(obj["metadata"].get("generation"))
-    observed = _number(status.get("observedGeneration"))
-    written = status.get("conditions")
-    conditions = {
-        each["type"]: (
-            str(each.get("status")),
-            str(each.get("message") or each.get("reason") or ""),
-        )
-        for each in (written if isinstance(written, list) else ())
-        if isinstance(each, dict) and each.get("type") in CONDITIONS
-    }
-    content = read_content(name, obj.get("spec"))
-    return InstalledProfile(name, generation, content, observed, conditions)
+    for name, owner in same_pod_labels(good.values()).items():
+        problems.append((name, f"spec.podLabels: profile {owner} has the same"))
+    found = (*faults, *(ProfileFault(f"{PROFILE_KIND} {name}", why) for name, why in problems))
+    profiles = Profiles(profiles=dict(sorted(good.items())))
+    return ProfilesRead(source, profiles, found, objects=read)
 
 
 def of_file_objects(source: str, objects: Iterable[Object]) -> ProfilesRead | None:
-    """Read the FabricProfiles and the Configuration among *objects* of files; None where there are none.
+    """Read the FabricProfiles and the Configuration among *objects* of files; None without any.
 
     Any fault of a file keeps all of it from being used.
     """
     kept = list(objects)
-    profiles = [each for each in kept if each.get("kind") == PROFILE_KIND]
-    settings = [each for each in kept if each.get("kind") == SETTINGS_KIND]
-    if not profiles and not settings:
+    items = [each for kind in (SETTINGS_KIND, PROFILE_KIND) for each in kept if _is(each, kind)]
+    if not items:
         return None
     try:
-        items = [*settings, *profiles]
         return ProfilesRead(source, parse_profiles(json_as_yaml({"kind": "List", "items": items})))
     except ProfilesError as error:  # all stands in one line here
         faults = [f"{each.path}: {each.message}" for each in error.problems]
@@ -239,5 +193,5 @@ def faults_in_file(source: str, error: ProfilesError) -> tuple[ProfileFault, ...
     )
 
 
-def _number(value: Any) -> int:
-    return value if type(value) is int else 0
+def _is(obj: Object, kind: str) -> bool:
+    return obj.get("kind") == kind

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from sys import intern
 
+from webhook.core import names
 from webhook.core.errors import Unavailable
-from webhook.core.model import Namespace, NetworkDefinition, World
+from webhook.core.model import Namespace, NetworkDefinition, Object, World
 from webhook.kube.resource import Key
 
 REFUSED = " answered 403"
-
-
-def _has_none(_name: str) -> bool:
-    return False
+_NO_LABELS: Mapping[str, str] = {}
+_READ_LABELS = (
+    names.PROFILE,
+    names.MODE,
+    names.POD_SECURITY_ENFORCE,
+    names.ISTIO_INJECTION,
+    names.ISTIO_REVISION,
+)
+"""Labels of a namespace that admission reads. It may have 150,000 others, and all are held."""
 
 
 @dataclass
@@ -23,7 +30,7 @@ class View:
     namespace: Callable[[str], Namespace | None]
     fresh_namespace: Callable[[str], Namespace | None]
     network: Callable[[str, str], NetworkDefinition | None]
-    has_profile: Callable[[str], bool] = _has_none
+    has_profile: Callable[[str], bool] = lambda _name: False
 
 
 class PermittedWorld(View):
@@ -49,3 +56,12 @@ class PermittedWorld(View):
                     raise
                 self.assumed[namespace, name] = str(error)
         return NetworkDefinition(namespace, name, has_ipam=True)
+
+
+def read_namespace(obj: Object) -> Namespace:
+    """Keep name, the labels that are read, and whether it is being deleted; equal texts once."""
+    metadata = obj["metadata"]
+    labels = metadata.get("labels") or {}
+    kept = {key: intern(labels[key]) for key in _READ_LABELS if key in labels}
+    is_ending = bool(metadata.get("deletionTimestamp"))
+    return Namespace(intern(metadata["name"]), kept or _NO_LABELS, _NO_LABELS, is_ending)

@@ -1,9 +1,8 @@
-"""What drivers give out by claims: counted where that is certain, and otherwise said to be uncounted."""
+"""Which DeviceClasses give a resource, and which drivers publish nothing."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
@@ -11,195 +10,78 @@ from webhook.core.cluster.device_classes import (
     IMPLICIT,
     DeviceClass,
     DeviceOffers,
-    Given,
     read_device_class,
-    read_device_slice,
+    read_driver,
 )
 from webhook.core.cluster.nodes import NodeOffer, Shortage, judge_supply
-from webhook.core.model import Object
 
-NODES = (NodeOffer("a", {"rail": "fast"}), NodeOffer("b"))
-ONE_DRIVER = 'device.driver == "dra.net"'
-
-
-def device_class(*expressions: str, name: str = "nic", resource: str = "rdma/hca") -> Object:
-    selectors = [{"cel": {"expression": text}} for text in expressions]
-    return {
-        "metadata": {"name": name},
-        "spec": {"extendedResourceName": resource, "selectors": selectors},
-    }
-
-
-def device_slice(
-    node: str = "a",
-    devices: int = 2,
-    *,
-    driver: str = "dra.net",
-    generation: int = 1,
-    parts: int = 1,
-    **spec: Any,
-) -> Object:
-    pool = {"name": spec.pop("pool", node), "generation": generation, "resourceSliceCount": parts}
-    listed = spec.pop("listed", [{"name": f"d-{number}"} for number in range(devices)])
-    place = {"nodeName": node} if node else {"allNodes": True}
-    return {
-        "metadata": {"name": "s"},
-        "spec": {"driver": driver, "pool": pool, "devices": listed, **place, **spec},
-    }
-
-
-def offers(classes: list[Object], *slices: Object) -> DeviceOffers:
-    return DeviceOffers(
-        tuple(map(read_device_class, classes)), tuple(map(read_device_slice, slices))
-    )
+NIC = DeviceClass("nic", "rdma/hca", ("dra.net",))
+ANY = DeviceClass("any", "rdma/hca")
+THERE, NONE = frozenset({"dra.net"}), frozenset[str]()
 
 
 @pytest.mark.parametrize(
-    ("expressions", "driver", "named"),
+    ("expressions", "named"),
     [
-        ((), "", ()),
-        ((ONE_DRIVER,), "dra.net", ("dra.net",)),
-        (("device.driver=='dra.net'",), "dra.net", ("dra.net",)),
-        ((ONE_DRIVER, f" {ONE_DRIVER}\n"), "dra.net", ("dra.net",)),
-        ((ONE_DRIVER, 'device.driver == "other"'), None, ("dra.net", "other")),
-        ((f"{ONE_DRIVER} && device.attributes['dra.net'].rdma",), None, ("dra.net",)),
-        ((ONE_DRIVER, "device.capacity['x'].y > 1"), None, ("dra.net",)),
-        (("true",), None, ()),
-        ((f"{ONE_DRIVER} //{'x' * 20_000}",), None, ()),
-        (('!(device.driver == "dra.net")',), None, ("dra.net",)),
+        ((), ()),
+        (('device.driver == "dra.net"',), ("dra.net",)),
+        (("device.driver=='dra.net' && device.attributes['dra.net'].rdma",), ("dra.net",)),
+        (('device.driver == "a"', 'device.driver == "b"', 'device.driver == "a"'), ("a", "b")),
+        (("true",), ()),
+        ((f"{' ' * 20_000}device.driver == 'a'",), ()),
     ],
 )
-def test_reads_whose_devices_a_class_takes(
-    expressions: tuple[str, ...], driver: str | None, named: tuple[str, ...]
+def test_reads_the_drivers_that_a_class_names(
+    expressions: tuple[str, ...], named: tuple[str, ...]
 ) -> None:
-    assert read_device_class(device_class(*expressions)) == DeviceClass(
-        "nic", "rdma/hca", driver, named
-    )
+    selectors = [{"cel": {"expression": text}} for text in expressions]
+    spec = {"extendedResourceName": "rdma/hca", "selectors": selectors}
+    found = read_device_class({"metadata": {"name": "nic"}, "spec": spec})
+    assert found == DeviceClass("nic", "rdma/hca", named)
+
+
+def test_reads_the_driver_of_a_slice() -> None:
+    assert read_driver({"spec": {"driver": "dra.net"}}) == "dra.net"
+    assert read_driver({}) == ""
 
 
 def test_a_class_gives_its_resource_and_the_implicit_one() -> None:
-    found = offers([device_class(ONE_DRIVER)], device_slice())
-    for resource in ("rdma/hca", f"{IMPLICIT}nic"):
-        given = found.given(resource)
-        assert given is not None
-        assert given.by_node == {"a": Fraction(2)}
-    assert found.given("rdma/other") is None
-    assert found.given("") is None
-    assert offers([device_class(ONE_DRIVER, resource="")]).given("") is None
+    assert NIC.gives("rdma/hca")
+    assert NIC.gives(f"{IMPLICIT}nic")
+    assert not NIC.gives("rdma/other")
+    assert not DeviceClass("nic").gives("")
 
 
-def judge(
-    found: DeviceOffers, amount: int = 1, labels: dict[str, str] | None = None
-) -> tuple[Shortage | None, str]:
-    supply = judge_supply(
-        NODES, "rdma/hca", Fraction(amount), (labels or {}).items(), found.given("rdma/hca")
-    )
-    return supply.shortage, supply.uncounted
-
-
-def test_counts_what_is_certain() -> None:
-    found = offers(
-        [device_class(ONE_DRIVER)],
-        device_slice("a", 2, parts=2),
-        device_slice("a", 3, parts=2),
-        device_slice("a", 50, generation=0, parts=2),
-        device_slice("b", 1),
-        device_slice("b", 40, driver="other"),
-    )
-    assert judge(found, 5) == (None, "")
-    assert judge(found, 6) == (Shortage.TOO_SMALL, "")
-    assert judge(found, 5, {"rail": "fast"}) == (None, "")
-    assert judge(found, 5, {"rail": "slow"}) == (Shortage.UNLABELLED, "")
-    everything = offers(
-        [device_class()], device_slice("b", 1), device_slice("b", 40, driver="other")
-    )
-    assert judge(everything, 41) == (None, "")
+def test_names_drivers_that_publish_nothing() -> None:
+    assert DeviceOffers((NIC,), NONE).silent_drivers(NIC) == ("dra.net",)
+    assert DeviceOffers((NIC,), THERE).silent_drivers(NIC) == ()
+    assert DeviceOffers((NIC,), None).silent_drivers(NIC) == ()
+    assert DeviceOffers((ANY,), NONE).silent_drivers(ANY) == ()
 
 
 @pytest.mark.parametrize(
-    ("found", "why"),
+    ("offers", "amount", "shortage", "uncounted"),
     [
-        (offers([device_class("true")], device_slice()), "its selectors are CEL"),
-        (
-            offers([device_class(), device_class(name="b")], device_slice()),
-            "which of them the scheduler takes",
-        ),
-        (
-            offers([device_class(ONE_DRIVER)], device_slice(parts=2)),
-            "1 pool of its driver is not complete",
-        ),
-        (
-            offers([device_class(ONE_DRIVER)], device_slice("")),
-            "2 devices may be used from several nodes",
-        ),
-        (
-            offers(
-                [device_class(ONE_DRIVER)],
-                device_slice(listed=[{"name": "x", "taints": [{"key": "k"}]}]),
-            ),
-            "1 device may be given out or not",
-        ),
-        (
-            offers(
-                [device_class(ONE_DRIVER)],
-                device_slice("", listed=[{"name": "x", "nodeName": "a"}]),
-            ),
-            "1 device may be given out or not",
-        ),
-        (
-            offers(
-                [device_class(ONE_DRIVER)],
-                device_slice(listed=[{"name": "x", "consumesCounters": [{}]}]),
-            ),
-            "1 device may be given out or not",
-        ),
-        (DeviceOffers(None, None, "403"), "DeviceClasses cannot be read: 403"),
-        (
-            offers([device_class(ONE_DRIVER)])._replace(slices=None, problem="403"),
-            "ResourceSlices cannot be read: 403",
-        ),
+        (DeviceOffers(), 9, Shortage.TOO_SMALL, ""),
+        (DeviceOffers((NIC,), THERE), 1, None, ""),
+        (DeviceOffers((NIC,), THERE), 9, Shortage.TOO_SMALL, "DeviceClass nic"),
+        (DeviceOffers((NIC, ANY), THERE), 9, Shortage.TOO_SMALL, "DeviceClass nic, any"),
+        (DeviceOffers((NIC,), NONE), 9, Shortage.TOO_SMALL, ""),
+        (DeviceOffers(None, None), 9, Shortage.TOO_SMALL, ""),
     ],
 )
-def test_says_why_it_does_not_count(found: DeviceOffers, why: str) -> None:
-    shortage, uncounted = judge(found, 9)
-    assert shortage is not None
-    assert uncounted.startswith(why)
-
-
-def test_a_class_without_a_device_leaves_the_shortage_certain() -> None:
-    assert judge(offers([device_class(ONE_DRIVER)])) == (Shortage.NOWHERE, "")
-    assert judge(offers([])) == (Shortage.NOWHERE, "")
-
-
-def test_what_nodes_offer_by_a_device_plugin_stays_judged_where_classes_cannot_be_read() -> None:
+def test_what_a_class_may_give_is_no_certain_shortage(
+    offers: DeviceOffers, amount: int, shortage: Shortage | None, uncounted: str
+) -> None:
     nodes = [NodeOffer("a", {}, {"rdma/hca": "1"})]
-    given = DeviceOffers(None, None, "403").given("rdma/hca")
-    supply = judge_supply(nodes, "rdma/hca", Fraction(2), (), given)
-    assert (supply.shortage, supply.uncounted) == (Shortage.TOO_SMALL, "")
+    supply = judge_supply(nodes, "rdma/hca", Fraction(amount), (), offers)
+    assert (supply.shortage, supply.uncounted) == (shortage, uncounted)
 
 
-def test_names_drivers_that_publish_nothing_and_pools_that_are_not_complete() -> None:
-    found = offers(
-        [device_class(ONE_DRIVER), device_class("true", name="any")],
-        device_slice(parts=3),
-        device_slice("b"),
+def test_classes_that_cannot_be_read_may_explain_why_no_node_offers_it() -> None:
+    unread = DeviceOffers(None, None)
+    supply = judge_supply([NodeOffer("a")], "rdma/hca", Fraction(1), (), unread)
+    assert (supply.shortage, supply.uncounted) == (
+        Shortage.NOWHERE,
+        "a DeviceClass that cannot be read",
     )
-    nic, anything = found.classes or ()
-    assert [
-        (each.name, each.there, each.parts) for each in found.pools() if not each.is_complete
-    ] == [("a", 1, 3)]
-    assert found.silent_drivers(nic) == found.silent_drivers(anything) == ()
-    assert offers([]).silent_drivers(nic) == ("dra.net",)
-    assert DeviceOffers(slices=None).silent_drivers(nic) == ()
-
-
-@pytest.mark.parametrize(
-    ("classes", "told"),
-    [
-        ("a", "DeviceClass a"),
-        ("abcd", "DeviceClasses a, b, c, d"),
-        ("abcde", "DeviceClasses a, b, c and 2 more"),
-    ],
-)
-def test_names_the_classes(classes: str, told: str) -> None:
-    assert str(Given(tuple(classes), {})) == told

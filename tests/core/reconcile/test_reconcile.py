@@ -41,7 +41,6 @@ class Cluster:
                 self.writes.append(lacking)
                 written.append(lacking.name)
                 self.pods[lacking.name]["metadata"]["annotations"].update(lacking.annotations)
-                self.jobs.wrote(lacking)
                 if shown:
                     assert self.show(self.pods[lacking.name]) == []
         return written
@@ -83,8 +82,10 @@ def test_what_another_hand_undid_is_written_again_after_two_sweeps() -> None:
     cluster.carry_out(units, shown=False)
     undone = member_pod("w1")
     assert cluster.show(undone) == []
-    assert cluster.jobs.sweep() == []
-    assert [unit.name for unit in cluster.jobs.sweep()] == ["m", "w1"]
+    cluster.jobs.sweep()
+    assert cluster.jobs.units() == []
+    cluster.jobs.sweep()
+    assert [unit.name for unit in cluster.jobs.units()] == ["m", "w1"]
 
 
 @pytest.mark.parametrize("deleted_first", [True, False])
@@ -215,24 +216,19 @@ def test_what_another_hand_undid_while_it_was_written_is_written_again_at_once()
     assert cluster.show(worker) == []
     worker["metadata"]["annotations"] |= {names.MASTER_ADDR: "10.66.6.6"}
     assert cluster.show(worker) == [unit]
-    cluster.jobs.wrote(done)
     assert cluster.carry_out([unit]) == ["w1"]
     assert cluster.told("w1") == ("10.0.0.1", "10.0.0.1", None)
     assert cluster.jobs.begin(unit) is None
 
 
-def test_a_write_under_way_to_a_pod_that_is_gone_is_not_its_namesakes() -> None:
+def test_a_write_that_failed_is_lacking_again() -> None:
     cluster = Cluster()
-    cluster.show(member_pod("w1"))
-    cluster.carry_out(cluster.show(member_pod("m", "master", address="10.0.0.1"))[:1])
-    unit = Unit("ml", "j-1", "w1")
+    [unit] = cluster.show(member_pod("m", "master", address="10.0.0.1"))
     done = cluster.jobs.begin(unit)
     assert done is not None
-    cluster.hide("w1")
-    told = {names.MASTER_ADDR: "10.0.0.1", names.MASTER_HOST: "10.0.0.1"}
-    cluster.show(member_pod("w1", uid="again", annotations=told))
-    cluster.jobs.wrote(done)
-    assert cluster.show(member_pod("w1", uid="again")) == [unit]
+    assert cluster.jobs.begin(unit) is None
+    cluster.jobs.lost(done)
+    assert cluster.jobs.begin(unit) == done
 
 
 def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
@@ -246,22 +242,17 @@ def test_a_namesake_is_not_taken_for_the_pod_that_was_written_to() -> None:
     assert lacking.uid == "again"
 
 
-@pytest.mark.parametrize("gone_by_then", [True, False])
-def test_a_write_to_a_pod_that_is_gone_does_not_keep_its_namesake_waiting(
-    gone_by_then: bool,
-) -> None:
+def test_a_write_to_a_pod_that_is_gone_is_not_its_namesakes() -> None:
     cluster = Cluster()
-    units = cluster.show(member_pod("m", "master", address="10.0.0.1"))
-    done = cluster.jobs.publication(units[0])
+    [unit] = cluster.show(member_pod("m", "master", address="10.0.0.1"))
+    done = cluster.jobs.begin(unit)
     assert done is not None
-    if gone_by_then:
-        cluster.hide("m")
-    cluster.jobs.wrote(done)
-    if not gone_by_then:
-        cluster.hide("m")
-    assert [unit.name for unit in cluster.show(member_pod("m", "master", address="10.0.0.1"))] == [
-        "m"
-    ]
+    cluster.hide("m")
+    assert cluster.show(member_pod("m", "master", address="10.0.0.1", uid="again")) == [unit]
+    again = cluster.jobs.begin(unit)
+    cluster.jobs.lost(done)
+    assert again is not None
+    assert cluster.jobs.begin(unit) is None
 
 
 def test_suspects_are_members_that_lack_an_address_each_with_its_rank_zero_and_its_name() -> None:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
 import pytest
 
-from tests.diagnose.check.test_hostile import installed, invoke
+from tests.diagnose.check.cluster import answer, change, installed, invoke
 from tests.diagnose.hostile import HostileConnection
 from webhook.cli import check
 from webhook.core import names
-from webhook.diagnose.codes import Code
-from webhook.diagnose.collect.system_namespace import find_system_namespace
-from webhook.diagnose.finding import Finding, grouped
+from webhook.diagnose.check import open_snapshot
+from webhook.diagnose.check.privileges import REVIEWS
+from webhook.diagnose.finding import ok
+from webhook.diagnose.snapshot import UNREAD
 
-DEPLOYMENTS = "/apis/apps/v1/deployments"
-CONFIGURATION = f"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{names.WEBHOOK_CONFIGURATION}"
+CONFIGURATIONS = "mutatingwebhookconfigurations"
 
 
 def told(connection: HostileConnection, *arguments: str) -> dict[str, Any]:
@@ -25,41 +24,48 @@ def told(connection: HostileConnection, *arguments: str) -> dict[str, Any]:
     return found
 
 
-def with_namespaces(connection: HostileConnection, *spaces: str) -> HostileConnection:
-    """Let our Deployments be in these namespaces."""
-    shipped = connection.objects["/apis/apps/v1/namespaces/fabric-injector/deployments"]
-    found = []
-    for space in spaces:
-        for each in copy.deepcopy(shipped):
-            each["metadata"]["namespace"] = space
-            found.append(each)
-    connection.objects[DEPLOYMENTS] = found
-    return connection
+def test_the_configuration_says_where_the_installation_is() -> None:
+    elsewhere, nowhere = installed(), installed()
+    service = {"clientConfig": {"service": {"namespace": "called"}}}
+    change(elsewhere, {CONFIGURATIONS: {0: {"webhooks": {0: service}}}})
+    change(nowhere, {CONFIGURATIONS: []})
+    assert open_snapshot(elsewhere).system_namespace == "called"
+    assert open_snapshot(nowhere).system_namespace == "fabric-injector"
+    assert open_snapshot(elsewhere, system_namespace="given").system_namespace == "given"
 
 
-def with_service(connection: HostileConnection, namespace: str) -> HostileConnection:
-    client = {"service": {"namespace": namespace, "name": "s"}}
-    metadata = {"name": names.WEBHOOK_CONFIGURATION}
-    connection.objects[CONFIGURATION] = {
-        "metadata": metadata,
-        "webhooks": [{"name": "a", "clientConfig": client}],
+def test_writes_only_what_is_not_stored() -> None:
+    connection = installed()
+    invoke(connection)
+    reviews = {body["spec"]["user"] for path, _, body in connection.written if path == REVIEWS}
+    account = "system:serviceaccount:fabric-injector:fabric-injector"
+    assert reviews == {f"{account}-webhook", f"{account}-controller"}
+    others = [(path, query) for path, query, _ in connection.written if path != REVIEWS]
+    assert others == [("/api/v1/namespaces/research/pods", {"dryRun": "All"})]
+
+
+def test_tries_three_namespaces_where_a_pod_would_be_injected() -> None:
+    connection = installed()
+    labels = {names.PROFILE: "shared"}
+    spaces: dict[str, dict[str, str]] = {
+        "kube-system": labels,
+        "fabric-injector": labels,
+        "gone": {names.PROFILE: "gone"},
+        "out": {names.PROFILE: "none"},
+        "watched": {**labels, names.MODE: "observe"},
+        "strict": {**labels, names.POD_SECURITY_ENFORCE: "restricted"},
+        "fine": labels,
+        "fine-too": labels,
     }
-    return connection
-
-
-def test_finds_the_namespace_of_the_installation() -> None:
-    found = (
-        find_system_namespace(connection, names.WEBHOOK_CONFIGURATION)
-        for connection in (
-            installed(),
-            with_namespaces(installed(), "rdma-system"),
-            with_service(installed(), "called"),
-            with_service(with_namespaces(installed(), "rdma-system"), "called"),
-            with_service(with_namespaces(installed(), "called", "another"), "called"),
-            with_namespaces(installed(), "b", "a"),
-        )
-    )
-    assert list(found) == ["fabric-injector", "rdma-system", "called", "rdma-system", "called", "a"]
+    connection.objects["/api/v1/namespaces"] = [
+        {"metadata": {"name": name, "labels": {**found, "kubernetes.io/metadata.name": name}}}
+        for name, found in spaces.items()
+    ]
+    refused = {f"POST /api/v1/namespaces/{name}/pods": (403, "no") for name in spaces}
+    answer(connection, refused)
+    invoke(connection)
+    tried = [path.split("/")[4] for path, query, _ in connection.written if query]
+    assert tried == ["fine", "fine-too", "strict"]
 
 
 def test_a_namespace_of_pods_is_looked_at_alone() -> None:
@@ -86,9 +92,7 @@ def test_a_namespace_without_the_label_is_told() -> None:
         for each in told(connection, "-n", "plain")["findings"]
         if each["subject"] == "namespace plain"
     ]
-    assert [(each["level"], each["code"]) for each in found] == [
-        ("warn", str(Code.NAMESPACES_UNLABELLED))
-    ]
+    assert [(each["level"], each["code"]) for each in found] == [("warn", "namespace-unlabelled")]
 
 
 def test_a_namespace_that_does_not_exist_is_a_wrong_command() -> None:
@@ -96,10 +100,8 @@ def test_a_namespace_that_does_not_exist_is_a_wrong_command() -> None:
     assert (result.exit_code, "there is no namespace of this name" in result.output) == (2, True)
 
 
-def test_the_installations_own_namespace_means_the_whole_as_in_an_earlier_version() -> None:
-    result = invoke(installed(), "-n", "fabric-injector", "-o", "json")
-    assert "needs no -n" in result.stderr
-    assert json.loads(result.stdout)["namespace"] is None
+def test_the_installations_own_namespace_means_the_whole_cluster() -> None:
+    assert told(installed(), "-n", "fabric-injector")["namespace"] is None
 
 
 def test_a_variable_names_the_installation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,32 +109,15 @@ def test_a_variable_names_the_installation(monkeypatch: pytest.MonkeyPatch) -> N
     assert told(installed())["systemNamespace"] == "rdma-system"
 
 
-def test_names_the_cluster_first_and_counts_in_words() -> None:
-    lines = invoke(installed()).stdout.splitlines()
-    assert (
-        lines[0]
-        == "cluster: server http://127.0.0.1:9 of test; installation in namespace fabric-injector"
-    )
-    assert " failures, " in lines[-2]
-
-
-def test_names_last_the_codes_of_what_is_wrong() -> None:
+def test_prints_the_verdict_first_and_the_codes_last() -> None:
+    verdict, where, *_, last = invoke(installed()).stdout.splitlines()
     wrong = [each["code"] for each in told(installed())["findings"] if each["level"] != "ok"]
-    last = invoke(installed()).stdout.splitlines()[-1]
-    assert wrong
-    assert (
-        last
-        == f"codes: {', '.join(dict.fromkeys(wrong))}; for details: fabric-injector explain --code CODE"
+    assert verdict.startswith("2 failures, ")
+    assert where == (
+        "cluster: server http://127.0.0.1:9 of test; installation in namespace fabric-injector"
     )
-
-
-def test_equal_findings_of_several_subjects_are_one_line() -> None:
-    found = [Finding("warn", Code.UNREAD, name, "cannot be read") for name in ("a", "b", "c")]
-    other = Finding("warn", Code.UNREAD, "d", "is another")
-    assert grouped([found[0], other, *found[1:]]) == [
-        Finding("warn", Code.UNREAD, "each of 3 (a, b, c)", "cannot be read"),
-        other,
-    ]
+    codes = ", ".join(dict.fromkeys(wrong))
+    assert last == f"codes: {codes}; for details: fabric-injector explain --code CODE"
 
 
 def test_ctrl_c_is_no_failure_of_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,17 +135,8 @@ def test_a_wait_has_an_end(seconds: str) -> None:
     assert (result.exit_code, "Invalid value for '--wait'" in result.output) == (2, True)
 
 
-def test_a_note_is_told_once_however_often_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    failing, well = [Finding("fail", Code.UNREAD, "a", "x")], [Finding("ok", Code.UNREAD, "a", "y")]
-    answers = [failing, failing, well]
-    monkeypatch.setattr(check, "_PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(check, "_look", lambda *_: answers.pop(0))
-    result = invoke(installed(), "--wait", "-n", "fabric-injector")
-    assert (result.exit_code, result.stderr.count("needs no -n")) == (0, 1)
-
-
 def test_waits_until_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    failing, well = [Finding("fail", Code.UNREAD, "a", "x")], [Finding("ok", Code.UNREAD, "a", "y")]
+    failing, well = [UNREAD.fail("a", "x")], [ok("unread", "a", "y")]
     answers = [failing, failing, well]
     monkeypatch.setattr(check, "_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(check, "_look", lambda *_: answers.pop(0))
@@ -169,5 +145,5 @@ def test_waits_until_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wait_that_is_over_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "_look", lambda *_: [Finding("fail", Code.UNREAD, "a", "x")])
+    monkeypatch.setattr(check, "_look", lambda *_: [UNREAD.fail("a", "x")])
     assert invoke(installed(), "--wait", "0.05").exit_code == 1

@@ -103,16 +103,6 @@ def test_reads_all_pages(server: FakeApiServer, collector: Collector) -> None:
     assert all("as=PartialObjectMetadataList" in request.headers["Accept"] for request in asked)
 
 
-def test_begins_anew_where_pages_expire(server: FakeApiServer, collector: Collector) -> None:
-    for number in range(700):
-        server.put(NAMESPACES, f"a-{number:04}")
-    usual = server._list
-    server.misbehave("list", NAMESPACES, usual, status(410))
-    found = collector.read_list(SPACES, name)
-    assert (len(found.items), found.is_complete) == (700, True)
-    assert "limit" not in server.asked("list", NAMESPACES)[-1].query
-
-
 def test_reads_so_much_and_says_that_there_is_more(server: FakeApiServer) -> None:
     for number in range(1001):
         server.put(NAMESPACES, f"a-{number:04}")

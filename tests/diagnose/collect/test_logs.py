@@ -15,10 +15,11 @@ from tests.fake_apiserver import PODS, Behaviour, Exchange, FakeApiServer, statu
 from webhook.cli import main
 from webhook.core.model import Object
 from webhook.diagnose.collect import logs
-from webhook.diagnose.collect.jobs import Asked, Target, read_job
+from webhook.diagnose.collect.jobs import Target, read_job
 from webhook.diagnose.collect.logs import choose_pods
 from webhook.diagnose.explain.snapshot import JobSnapshot
 from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.snapshot import Snapshot
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import Credentials
 
@@ -63,7 +64,9 @@ def scene(server: FakeApiServer) -> Callable[[int], Scene]:
 
 def asked(server: FakeApiServer) -> JobSnapshot:
     return read_job(
-        Connection(Credentials("test", server.url)), Target("job", "bert"), Asked(SPACE), logs=True
+        Snapshot(Connection(Credentials("test", server.url)), SPACE),
+        Target("job", "bert"),
+        logs=True,
     )[0]
 
 
@@ -88,7 +91,7 @@ def test_each_pod_is_asked_for_the_beginning_of_its_training_container(
 def test_logs_are_not_read_unasked(server: FakeApiServer, scene: Callable[[int], Scene]) -> None:
     scene(1)
     reading = read_job(
-        Connection(Credentials("test", server.url)), Target("job", "bert"), Asked(SPACE)
+        Snapshot(Connection(Credentials("test", server.url)), SPACE), Target("job", "bert")
     )[0]
     assert reading.logs is None
     assert not [request for request in server.requests if request.path.endswith("/log")]

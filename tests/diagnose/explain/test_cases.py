@@ -12,6 +12,7 @@ each function of `CHANGES` says how. Then these are looked at:
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import ROOT
 from tests.diagnose.findings import agrees, brief, expect
 from tests.diagnose.scenes import (
     SPACE,
@@ -34,9 +36,12 @@ from tests.diagnose.scenes import (
 from tests.pods import FIXTURES
 from tests.profiles import profiles as read_profiles
 from tests.worlds import network
+from webhook import __version__
+from webhook.core import names
 from webhook.core.model import Object
+from webhook.core.review import decide
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
-from webhook.diagnose.listing import Unread
+from webhook.diagnose.snapshot import Unread
 
 FOLDER = Path(__file__).parent / "cases"
 STARTS: dict[str, Callable[..., Scene]] = {
@@ -114,6 +119,10 @@ def take(scene: Scene, verb: str, name: str, rest: str) -> None:
     elif verb == "attach":
         *addresses, interface = rest.split()
         scene.attach(scene.pods[name], *addresses, interface=interface)
+    elif verb == "condition":
+        kind, since = rest.split()
+        condition = {"type": kind, "status": "True", "lastTransitionTime": moment(since)}
+        scene.pods[name]["status"]["conditions"].append(condition)
     else:
         given = [moment(rest)] if verb in ("bind", "wait", "start") else [rest]
         getattr(scene, verb)(scene.pods[name], *given)
@@ -186,10 +195,42 @@ def pod_groups(scene: Scene, listed: list[Object]) -> None:
         scene.pod_groups.append({"metadata": metadata, "spec": spec, "status": status})
 
 
-def events(scene: Scene, listed: list[list[str]]) -> None:
-    """Add Warnings: kind, name, reason, message, and who sends it."""
-    for kind, name, reason, message, *source in listed:
-        scene.events.append(event(kind, name, reason, message, source="".join(source)))
+def events(scene: Scene, listed: list[list[Any]]) -> None:
+    """Add Warnings: kind, name, reason, message, who sends it, and how often.
+
+    The message REFUSED is what admission says of a pod of the job.
+    """
+    for kind, name, reason, message, *rest in listed:
+        source, count = (*rest, "", 1)[0], (*rest[1:], 1)[0]
+        text = refusal(scene) if message == "REFUSED" else message
+        scene.events.append(event(kind, name, reason, text, source=source, count=count))
+
+
+def refusal(scene: Scene) -> str:
+    """Return what the API server tells the owner of a pod that admission denies."""
+    verdict = decide(scene.created(1), SPACE, scene.profiles, scene.snapshot.world)
+    assert not verdict.allowed
+    head = 'Error creating: admission webhook "pods.fabric-injector.io" denied the request: '
+    return head + verdict.message
+
+
+def volcano(scene: Scene, recorded: list[str]) -> None:
+    """Add what a running Volcano wrote of a Job none of whose pods it can create, by its name."""
+    known = json.loads((ROOT / "tests/cases/volcano_refusals.json").read_text())
+    for each in recorded:
+        name, _, since = each.partition(" 30m")
+        at = moment("30m") if since or each.endswith(" 30m") else ""
+        wrote = known[name]
+        scene.events.append(event("Job", "bert", wrote["reason"], wrote["message"], count=9, at=at))
+
+
+def version(scene: Scene, earlier: str) -> None:
+    """Let an earlier version of the webhook, with another wait script, have injected the pods."""
+    for pod in scene.pods.values():
+        pod["spec"]["initContainers"][0]["command"][2] += f"\n# of version {earlier}"
+        told = pod["metadata"]["annotations"]
+        now = f'"version":"{__version__}"'
+        told[names.STATUS] = told[names.STATUS].replace(now, f'"version":"{earlier}"')
 
 
 def lease(scene: Scene, value: Object | None) -> None:
@@ -198,10 +239,14 @@ def lease(scene: Scene, value: Object | None) -> None:
 
 
 def holder(name: str, held: Mapping[str, int]) -> Object:
-    """Return another team's pod that holds these devices."""
+    """Return a pod, another team's unless its namespace is named, that holds these devices."""
+    space, _, short = name.rpartition("/")
     limits = {key: str(value) for key, value in held.items()}
     container = {"name": "main", "resources": {"limits": limits}}
-    return {"metadata": {"namespace": "ml", "name": name}, "spec": {"containers": [container]}}
+    return {
+        "metadata": {"namespace": space or "ml", "name": short},
+        "spec": {"containers": [container]},
+    }
 
 
 def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
@@ -209,7 +254,6 @@ def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
     convert: dict[str, Callable[[Any], Any]] = {
         "unusable": frozenset,
         "claim_templates": lambda found: {SPACE: frozenset(found)},
-        "labelled": lambda found: {SPACE: found},
         "unread": lambda found: tuple(Unread(*each) for each in found),
         "neighbours": lambda found: {
             at: tuple(holder(*each) for each in held.items()) for at, held in found.items()
@@ -247,7 +291,7 @@ def logs(scene: Scene, printed: Mapping[str, list[str]]) -> None:
 
 _CHANGES = (
     *(pods, env, do, labels, profiles, nodes, networks, policies, workloads, pod_groups),
-    *(events, lease, reading, claims, logs),
+    *(events, volcano, version, lease, reading, claims, logs),
 )
 CHANGES: dict[str, Callable[[Scene, Any], None]] = {each.__name__: each for each in _CHANGES}
 CHANGES["then"] = do

@@ -7,7 +7,7 @@ import pytest
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import SPACE, ClaimScene
 from webhook.core.claim_templates import template_name
-from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers, DeviceSlice
+from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, Profiles
 
 UNALLOCATED = "0/2 nodes are available: 2 cannot allocate all claims."
@@ -27,10 +27,10 @@ def pending(workers: int = 0) -> ClaimScene:
 @pytest.mark.parametrize("is_there", [False, True])
 def test_a_claim_that_waits_for_a_driver_that_is_silent(is_there: bool) -> None:
     scene = pending()
-    slices = (DeviceSlice("dra.net", "p", 1, 1, "node-1", 1, 0),) if is_there else ()
-    nic = DeviceClass("nic", "", "dra.net", ("dra.net",))
+    drivers = frozenset({"dra.net"} if is_there else ())
+    nic = DeviceClass("nic", "", ("dra.net",))
     scene.changes["device_offers"] = DeviceOffers(
-        (nic, nic._replace(name="other", named=("x",))), slices
+        (nic, nic._replace(name="other", named=("x",))), drivers
     )
     silent = [each for each in findings(scene, "devices") if each.code.name == "driver-silent"]
     assert [(each.subject, each.message) for each in silent] == (
@@ -76,11 +76,8 @@ def test_the_classes_among_which_a_request_may_choose_are_looked_at() -> None:
     for claim in scene.claims.values():
         choice = [{"deviceClassName": "first"}, {"deviceClassName": "second"}, "odd"]
         claim["spec"]["devices"]["requests"] = [{"name": "nic", "firstAvailable": choice}]
-    classes = [
-        DeviceClass(name, "", f"{name}.net", (f"{name}.net",))
-        for name in ("first", "second", "third")
-    ]
-    scene.changes["device_offers"] = DeviceOffers(tuple(classes), ())
+    classes = [DeviceClass(name, "", (f"{name}.net",)) for name in ("first", "second", "third")]
+    scene.changes["device_offers"] = DeviceOffers(tuple(classes))
     silent = [
         each.subject for each in findings(scene, "devices") if each.code.name == "driver-silent"
     ]

@@ -72,7 +72,7 @@ def test_a_fixed_list_is_compared_with_the_pods_devices(
     scene.master["spec"]["containers"][0]["env"].append({"name": variable, "value": value})
     found = [(each.code.name, each.message) for each in findings(scene, "interfaces")]
     message = f"{variable}={value} names none of its RDMA devices: it has mlx5_4"
-    excluded = [("rdma-devices-excluded", message)]
+    excluded = [("interface-excluded", message)]
     assert found == (excluded if is_left_out == "yes" else [])
 
 

@@ -21,6 +21,7 @@ def test_names_members_with_another_revision_than_rank_zero() -> None:
         "warn pod bert-worker-1: has profile shared in revision 000000000000, and rank 0, pod "
         f"bert-master-0, has profile shared in revision {had}"
     ) in texts(findings(scene, "drift"))
+    assert "revisions-differ" in {each.code.name for each in findings(scene)}
 
 
 def test_another_wait_script_since_the_webhook_was_upgraded_is_no_matter() -> None:

@@ -10,9 +10,10 @@ from tests.diagnose.scenes import SPACE, Scene, ago
 from tests.pods import drop_env, load, set_command
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.diagnose.collect.jobs import Asked, Target, read_job
+from webhook.diagnose.collect.jobs import Target, read_job
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.jobs import find_jobs
+from webhook.diagnose.snapshot import Snapshot
 
 ROLES = ("driver-0-0", "workers-0-0", "workers-0-1", "workers-0-2")
 BY_TEXT = "torchrun --nnodes=4 --rdzv_backend=c10d --rdzv_endpoint=ddp-driver-0-0.ddp:29500 t.py"
@@ -66,7 +67,7 @@ def test_a_job_of_several_roles_is_one_with_all_its_pods(address: str, target: s
             return
         target = f"job/{keys.pop()}"
     kind, _, name = target.partition("/")
-    read = read_job(cluster_of(scene), Target(kind, name), Asked(SPACE))
+    read = read_job(Snapshot(cluster_of(scene), SPACE), Target(kind, name))
     assert {pod.name for pod in read[1].pods} == set(scene.pods)
     found = explain(*read)
     assert len(found.jobs) == 1
@@ -94,5 +95,5 @@ def test_pods_of_one_owner_that_meet_in_two_groups_are_two_jobs() -> None:
 def test_pods_without_a_key_are_found_though_another_job_owns_them() -> None:
     scene = RolesScene()
     del scene.pods["ddp-workers-0-0-x"]
-    read = read_job(cluster_of(scene), Target("job", "ddp"), Asked(SPACE))
+    read = read_job(Snapshot(cluster_of(scene), SPACE), Target("job", "ddp"))
     assert {pod.name for pod in read[1].pods} == set(scene.pods)

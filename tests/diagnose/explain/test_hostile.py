@@ -103,7 +103,7 @@ def test_leaves_out_an_object_that_is_no_such_object_and_says_so() -> None:
     told = {each["subject"]: each["message"] for each in judged(cluster_of(made))["findings"]}
     assert (
         told["pods/bert-worker-1"]
-        == "cannot be read, so that it is left out: pod.spec.containers: expected a list, found an object"
+        == "is left out, since it cannot be read: pod.spec.containers: expected a list, found an object"
     )
 
 

@@ -12,8 +12,8 @@ from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import NetworkDefinition, Object
 from webhook.diagnose.explain.drift import changes_today
-from webhook.diagnose.explain.judgement import judge_today, networks_to_read
-from webhook.diagnose.listing import Unread
+from webhook.diagnose.explain.snapshot import judge_today, networks_to_read
+from webhook.diagnose.snapshot import Unread
 
 
 def pod(networks: str = "", **annotations: str) -> Object:

@@ -8,10 +8,11 @@ from tests.diagnose.hostile import cluster_of
 from tests.diagnose.scenes import SPACE, Scene, event, workload
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.diagnose.collect.jobs import Asked, Target, read_job
+from webhook.diagnose.collect.jobs import Target, read_job
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.explain.queues import keep_workload, objects_of
 from webhook.diagnose.jobs import find_kind
+from webhook.diagnose.snapshot import Snapshot
 
 UNUSED = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu in flavor a100, 8 more needed"
 
@@ -50,19 +51,21 @@ def test_which_workload_is_of_the_job() -> None:
 def test_the_workload_is_read_where_no_pod_is_there_or_one_is_on_no_node() -> None:
     scene = suspended(workload(("QuotaReserved", "False", "Pending", UNUSED)))
     connection = cluster_of(scene)
-    read = read_job(connection, Target("job", "bert"), Asked(SPACE))
+    read = read_job(Snapshot(connection, SPACE), Target("job", "bert"))
     assert explain(*read).findings[0].message.endswith(UNUSED)
     for kind, code in (("pytorchjob", "kueue-waiting"), ("statefulset", None)):
         asked = Target("job", "bert", find_kind(kind), kind)
         if code is None:
             with pytest.raises(InputError, match="has no such pod"):
-                read_job(connection, asked, Asked(SPACE))
+                read_job(Snapshot(connection, SPACE), asked)
         else:
-            assert explain(*read_job(connection, asked, Asked(SPACE))).findings[0].code.name == code
+            assert (
+                explain(*read_job(Snapshot(connection, SPACE), asked)).findings[0].code.name == code
+            )
     well = Scene()
     well.workloads = scene.workloads
     connection = cluster_of(well)
-    assert read_job(connection, Target("job", "bert"), Asked(SPACE))[1].workloads == ()
+    assert read_job(Snapshot(connection, SPACE), Target("job", "bert"))[1].workloads == ()
     assert not [request for request in connection.asked if "kueue" in request], (
         "its pods are on nodes: nothing holds them"
     )
@@ -75,9 +78,9 @@ def test_who_may_not_read_workloads_is_told_so_and_the_rest_is_judged() -> None:
     connection.spoil = lambda request, *answer: (
         (403, b'{"message": "no"}') if request.endswith("/workloads") else answer
     )
-    read = read_job(connection, Target("job", "bert"), Asked(SPACE))
+    read = read_job(Snapshot(connection, SPACE), Target("job", "bert"))
     assert read[1].workloads is None
-    [lack] = [each for each in read[0].unread if each.what == "Kueue's Workloads"]
+    [lack] = [each for each in read[0].unread if each.what == "workloads"]
     assert "answered 403" in lack.problem
     assert explain(*read).findings[0].code.name == "job-without-pods"
     scene.events.clear()
@@ -88,4 +91,4 @@ def test_who_may_not_read_workloads_is_told_so_and_the_rest_is_judged() -> None:
     with pytest.raises(
         InputError, match="no Event of an owner of that name, nor may Kueue's Workloads be read"
     ):
-        read_job(connection, Target("job", "bert"), Asked(SPACE))
+        read_job(Snapshot(connection, SPACE), Target("job", "bert"))

@@ -23,6 +23,7 @@ def test_two_live_ranks_zero() -> None:
     scene.bind(twin, ago(seconds=20))
     scene.pods["bert-master-1"] = twin
     [found] = findings(scene, "members")
+    assert found.code.name == "rank-zero-twice"
     assert (
         "has 2 live rank-0 pods (bert-master-0, bert-master-1); bert-master-1, the newest, counts"
         in found.message

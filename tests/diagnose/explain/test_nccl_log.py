@@ -1,4 +1,4 @@
-"""What is read of NCCL's, RCCL's and Gloo's lines, in the formats of their versions and of what stands around them."""
+"""What is read of NCCL's and RCCL's lines, in the formats of their versions and of what stands around them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,6 @@ def test_the_devices_of_channels(name: str, channels: dict[str, list[str]]) -> N
         ("2.23-hpcx-merged", ["IBext_v8"]),
         ("2.28-ib", ["IB"]),
         ("efa", ["AWS Libfabric"]),
-        ("bootstrap", []),
-        ("gloo", []),
     ],
 )
 def test_the_network_that_is_chosen(name: str, chosen: list[str]) -> None:
@@ -49,7 +47,6 @@ def test_the_network_that_is_chosen(name: str, chosen: list[str]) -> None:
 
 def test_where_the_ranks_meet_is_not_what_they_train_over() -> None:
     log = read("bootstrap")
-    assert list(log.bootstrap) == ["net1"]
     assert not log.tells
 
 
@@ -61,7 +58,6 @@ def test_settings_and_signs() -> None:
     assert set(read("memlock").signs) == {Sign.LOCKED_MEMORY}
     assert set(read("unconnected").signs) == {Sign.UNCONNECTED}
     assert list(read("efa").providers) == ["efa"]
-    assert read("gloo").gloo_peers == 3
     assert (read("2.21-roce").nodes, read("one-node").nodes) == (2, 1)
 
 

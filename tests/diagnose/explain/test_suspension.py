@@ -10,10 +10,11 @@ from tests.diagnose.hostile import HostileConnection, cluster_of
 from tests.diagnose.scenes import SPACE, Scene, workload
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.diagnose.collect.jobs import Asked, Target, read_all, read_job
+from webhook.diagnose.collect.jobs import Target, read_all, read_job
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import Finding
 from webhook.diagnose.jobs import find_kind
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.status.status import look_at_all
 
 BATCH, JOBSETS = "batch/v1", "jobset.x-k8s.io/v1alpha2"
@@ -55,14 +56,14 @@ def told(connection: HostileConnection, written: str = "job/su") -> list[Finding
     target = Target("job", name, find_kind(kind), kind)
     return [
         each
-        for each in explain(*read_job(connection, target, Asked(SPACE))).findings
+        for each in explain(*read_job(Snapshot(connection, SPACE), target)).findings
         if each.level != "ok"
     ]
 
 
 def shown(connection: HostileConnection) -> dict[str, str]:
     """Return the jobs of `status`, and what it says of each first."""
-    found = look_at_all(*read_all(connection, Asked()))
+    found = look_at_all(*read_all(Snapshot(connection)))
     return {each.name: str(each.first.code) if each.first else "" for each in found}
 
 
@@ -187,11 +188,11 @@ def test_status_shows_it_where_a_profile_is_asked_for() -> None:
     assert not [each for each in connection.asked if each.endswith("/jobs")]
 
 
-@pytest.mark.parametrize(("answer", "noted"), [(403, []), (500, ["jobs"])])
+@pytest.mark.parametrize(("answer", "noted"), [(403, []), (500, ["jobs research/su"])])
 def test_who_may_not_read_a_kind_learns_nothing_of_it(answer: int, noted: list[str]) -> None:
     connection = cluster((BATCH, "jobs", job()), (JOBSETS, "jobsets", job()))
     connection.spoil = lambda request, *given: (answer, b"{}") if "/batch/" in request else given
-    reading = read_job(connection, Target("job", "su"), Asked(SPACE))
+    reading = read_job(Snapshot(connection, SPACE), Target("job", "su"))
     assert [each.what for each in reading[0].unread] == noted
     assert [
         each.subject for each in explain(*reading).findings if str(each.code) == "job-suspended"

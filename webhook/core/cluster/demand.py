@@ -23,12 +23,12 @@ Definitions: TypeAlias = Mapping[tuple[str, str], NetworkDefinition]
 NEVER_REACHED = ("kube-system",)
 """Namespaces whose pods are never sent to the webhook, whatever their labels; its own is another."""
 NOWHERE = ""
-"""Stands for the namespace where none uses a profile: networks without a namespace cannot be looked for then."""
+"""Stands for the namespace where none uses a profile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Hold what one pod of a profile takes, and the labels that its node must have; *namespaces* are alike in that.
+    """Hold what one pod of a profile takes in these namespaces, and the labels of its node.
 
     *at_least*: the resources of which a pod may take more, by its node's type or its accelerators.
     """
@@ -51,7 +51,7 @@ def profile_users(namespaces: Iterable[tuple[str, Mapping[str, str]]]) -> dict[s
 
 
 def wanted(profile: Profile) -> tuple[ProfileNetwork | None, ...]:
-    """Return what the profile attaches: its networks, and None for the default network that its annotations name."""
+    """Return its networks, and None for the default network that its annotations name."""
     has_default = names.DEFAULT_NETWORK in profile.annotations
     return (None, *profile.networks) if has_default else profile.networks
 
@@ -77,7 +77,7 @@ def attach(
 def places(
     network: ProfileNetwork | None, multus: Multus, namespaces: Sequence[str]
 ) -> Sequence[str]:
-    """Return the namespaces for which the network must be looked at each by itself: one stands for all where they are alike."""
+    """Return the namespaces to look at: one stands for all where they are alike."""
     if network is not None and (network.namespace is None or multus.namespace_isolation):
         return namespaces
     return namespaces[:1] or (NOWHERE,)

@@ -1,4 +1,4 @@
-"""Judge whether pods can be attached to the networks of a profile, in each namespace that they are to be found from."""
+"""Judge whether pods of each namespace can be attached to the networks of a profile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webhook.core.wording import listed
 
 
 class Obstacle(StrEnum):
-    """Say what keeps pods from a network, the worst first, as the reason of a condition: it does not exist, or cannot be used."""
+    """Say what keeps pods from a network, the worst first, as the reason of a condition."""
 
     MISSING = "NetworkMissing"
     UNUSABLE = "NetworkUnusable"
@@ -24,7 +24,7 @@ class Obstacle(StrEnum):
 
 
 class NetworkFault(NamedTuple):
-    """Say what is wrong with a network, in words that hold for every namespace; *action* None: what usually helps."""
+    """Say what is wrong with a network; *action* None: what usually helps."""
 
     obstacle: Obstacle
     message: str
@@ -32,10 +32,10 @@ class NetworkFault(NamedTuple):
 
 
 class NetworkLook(NamedTuple):
-    """Hold what was found of one network of a profile, None for the default network that its annotations name.
+    """Hold what was found of one network, None for the default network of the annotations.
 
-    *faults*: each with the namespaces for whose pods it holds, none where it holds for all. *is_unused*: it is looked for in each
-    namespace that uses the profile, and none does.
+    *faults*: each with the namespaces for whose pods it holds, none where it holds for all.
+    *is_unused*: it is looked for in each namespace that uses the profile, and none does.
     """
 
     network: ProfileNetwork | None
@@ -52,7 +52,7 @@ def look_at_network(
     namespaces: Sequence[str],
     definitions: Definitions,
 ) -> NetworkLook:
-    """Look for one network, of those that `wanted` gives, in each of the *namespaces* that use the profile."""
+    """Look for one network that `wanted` gives in each of the *namespaces* that use the profile."""
     title = f"network {network}"
     if network is None:
         title = f"default network {profile.annotations[names.DEFAULT_NETWORK]}"
@@ -86,7 +86,7 @@ def _fault(denied: Denied, multus: Multus, definition: NetworkDefinition | None)
             message = (
                 "is in another namespace than the pods, which multus.namespaceIsolation forbids"
             )
-            action = f"move it to one of multus.globalNamespaces ({usable}) or to the pods' own, or correct both settings"
+            action = f"move it to one of multus.globalNamespaces ({usable}) or to the pods' own"
             return NetworkFault(Obstacle.ISOLATED, message, action)
         case Reason.BAD_RESOURCE if definition is not None:
             return _unusable(definition.problem or definition.resource_problem)

@@ -1,26 +1,27 @@
-"""Decide what nodes offer to pods: which node is usable, which a pod may take, and whether any offers enough of a resource.
+"""Decide which nodes a pod may take, and whether any offers enough of a resource.
 
 Node affinity is left to the scheduler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from operator import add
 from typing import NamedTuple
 
 from webhook.core import podspec
-from webhook.core.cluster.device_classes import Given
+from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.model import Object
 from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import format_quantity, stored_quantity
-from webhook.core.wording import counted
+from webhook.core.wording import counted, listed
 
 _REPELS = ("NoSchedule", "NoExecute")
 _MEBI = 1 << 20
+_NOTHING = DeviceOffers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def read_node(node: Object) -> NodeOffer:
 
 
 class Shortage(StrEnum):
-    """Say why no node will do, as the reason of a condition: none offers the resource, enough of it, or has the labels besides."""
+    """Say why no node will do: none offers the resource, enough of it, or has the labels."""
 
     NOWHERE = "NoNodeOffers"
     TOO_SMALL = "NodesTooSmall"
@@ -69,10 +70,10 @@ class Shortage(StrEnum):
 
 
 class Supply(NamedTuple):
-    """Hold how a resource is offered: the *shortage*, None where there is none, a clause that says why, and the nodes that will do.
+    """Hold how a resource is offered: a *shortage* with a clause, else the nodes that will do.
 
-    *total*: what these nodes offer together. *uncounted*: why claims (DRA) may give what is short, empty where it is short for certain.
-    *given*: the DeviceClasses that give it, empty for none.
+    *total*: what these nodes offer together. *uncounted*: who may give by claims (DRA) what is
+    short, empty where it is short for certain.
     """
 
     shortage: Shortage | None
@@ -80,86 +81,48 @@ class Supply(NamedTuple):
     nodes: Sequence[NodeOffer] = ()
     total: Fraction = Fraction(0)
     uncounted: str = ""
-    given: str = ""
-
-    def beside(self, given: Given | None) -> Supply:
-        """Say what it is worth beside what claims give; their devices on each node are counted already."""
-        if given is None:
-            return self
-        # a class that cannot be seen is thought of only where nothing else explains how anybody could get the resource
-        is_doubtful = bool(given.classes) or self.shortage is Shortage.NOWHERE
-        uncounted = given.doubt if self.shortage is not None and is_doubtful else ""
-        return self._replace(uncounted=uncounted, given=str(given) if given.classes else "")
-
-
-class Search:
-    """Look at one node after the other for as much of a resource as one pod asks for, whatever others have taken of it.
-
-    *given*: what claims give of it; on a node that offers it both ways, the scheduler takes one of them.
-    """
-
-    def __init__(
-        self,
-        resource: str,
-        amount: Fraction,
-        labels: Iterable[tuple[str, str]],
-        given: Given | None = None,
-    ) -> None:
-        self.fitting: list[NodeOffer] = []
-        self._resource, self._amount = resource, amount
-        self._labels, self._given = dict(labels), given
-        self._looked_at = self._enough = 0
-        self._most = self._total = Fraction(0)
-
-    def look_at(self, node: NodeOffer) -> None:
-        """Count the node, and keep it where it offers enough and has the labels."""
-        offered = node.offered(self._resource)
-        if self._given is not None:
-            offered = max(offered, self._given.by_node.get(node.name, Fraction(0)))
-        self._looked_at += 1
-        self._most = max(self._most, offered)
-        if offered >= self._amount:
-            self._enough += 1
-            if self._labels.items() <= node.labels.items():
-                self.fitting.append(node)
-                self._total += offered
-
-    def supply(self) -> Supply:
-        """Judge by the nodes so far."""
-        return self._judged().beside(self._given)
-
-    def _judged(self) -> Supply:
-        if not self._most:
-            return Supply(Shortage.NOWHERE, f"none of {counted(self._looked_at, 'node')} offers it")
-        if not self._enough:
-            return Supply(
-                Shortage.TOO_SMALL,
-                f"no node offers more than {shown_amount(self._resource, self._most)}",
-            )
-        if not self.fitting:
-            text = ",".join(f"{key}={value}" for key, value in sorted(self._labels.items()))
-            message = f"of {counted(self._enough, 'node')} with enough of it none has {text}"
-            return Supply(Shortage.UNLABELLED, message)
-        return Supply(None, "", self.fitting, self._total)
 
 
 def judge_supply(
-    nodes: Iterable[NodeOffer],
+    nodes: Sequence[NodeOffer],
     resource: str,
     amount: Fraction,
     labels: Iterable[tuple[str, str]],
-    given: Given | None = None,
+    by_claim: DeviceOffers = _NOTHING,
 ) -> Supply:
-    """Judge whether a node that has these *labels* offers as much as one pod asks for; *given*: what claims give of it."""
-    search = Search(resource, amount, labels, given)
-    for node in nodes:
-        search.look_at(node)
-    return search.supply()
+    """Judge whether a node with these *labels* offers what one pod requests, whoever has it now."""
+    supply = _judge(nodes, resource, amount, dict(labels))
+    if supply.shortage is None:
+        return supply
+    if found := by_claim.giving(resource):
+        return supply._replace(uncounted=f"DeviceClass {listed(found, 3)}")
+    # classes that cannot be read explain only why no node offers it
+    if by_claim.classes is None and supply.shortage is Shortage.NOWHERE:
+        return supply._replace(uncounted="a DeviceClass that cannot be read")
+    return supply
+
+
+def _judge(
+    nodes: Sequence[NodeOffer], resource: str, amount: Fraction, labels: Mapping[str, str]
+) -> Supply:
+    most = max((node.offered(resource) for node in nodes), default=Fraction(0))
+    if not most:
+        return Supply(Shortage.NOWHERE, f"none of {counted(len(nodes), 'node')} offers it")
+    if most < amount:
+        message = f"no node offers more than {shown_amount(resource, most)}"
+        return Supply(Shortage.TOO_SMALL, message)
+    enough = [node for node in nodes if node.offered(resource) >= amount]
+    fitting = [node for node in enough if labels.items() <= node.labels.items()]
+    if not fitting:
+        text = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+        message = f"of {counted(len(enough), 'node')} with enough of it none has {text}"
+        return Supply(Shortage.UNLABELLED, message)
+    return Supply(None, "", fitting, sum((node.offered(resource) for node in fitting), Fraction(0)))
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Hold what a pod says of its node: ``spec.nodeSelector``, and tolerations as (key, operator, value, effect)."""
+    """Hold what a pod says of its node; a toleration is (key, operator, value, effect)."""
 
     selector: frozenset[tuple[str, str]]
     tolerations: frozenset[tuple[str, str, str, str]]
@@ -204,29 +167,27 @@ def place_of(pod: Object) -> Place:
 
 
 def devices(pod: Object) -> dict[str, Fraction]:
-    """Return what the scheduler counts of extended resources for the pod: ``{"rdma/hca": 1}``."""
-    counted = devices_and_hugepages(pod)
-    return {resource: amount for resource, amount in counted.items() if "/" in resource}
+    """Return what the scheduler counts of extended resources for the pod: ``{"rdma/hca": 1}``.
 
-
-def devices_and_hugepages(pod: Object) -> dict[str, Fraction]:
-    """Return what the scheduler counts of extended resources and of huge pages, these in bytes: ``{"hugepages-2Mi": 2097152}``.
-
-    Containers and sidecars together, or the largest init container with the sidecars before it. Source: kubernetes
-    component-helpers/resource PodRequests.
+    Containers and sidecars together, or the largest init container with the sidecars before it.
+    Source: kubernetes component-helpers/resource PodRequests.
     """
-    running: dict[str, Fraction] = {}
-    largest: dict[str, Fraction] = {}
+    running: Counter[str] = Counter()
+    largest: Counter[str] = Counter()
     for container in podspec.init_containers(pod):
-        beside = _combined(add, running, _asked(container))
+        beside = running + _devices_of(container)
         if podspec.is_sidecar(container):
             running = beside
         else:
-            largest = _combined(max, largest, beside)
+            largest |= beside
     for container in podspec.containers(pod):
-        running = _combined(add, running, _asked(container))
-    needed = _combined(max, largest, running)
-    return {resource: amount for resource, amount in needed.items() if amount}
+        running += _devices_of(container)
+    return {resource: Fraction(amount) for resource, amount in (largest | running).items()}
+
+
+def _devices_of(container: Object) -> Counter[str]:
+    asked = {**podspec.limits(container), **podspec.requests(container)}
+    return Counter({key: stored_quantity(amount) for key, amount in asked.items() if "/" in key})
 
 
 def shown_amount(resource: str, amount: Fraction) -> str:
@@ -234,23 +195,3 @@ def shown_amount(resource: str, amount: Fraction) -> str:
     if resource.startswith(HUGE_PAGES) and amount % _MEBI == 0:
         return f"{amount // _MEBI}Mi"
     return format_quantity(amount)
-
-
-def _asked(container: Object) -> dict[str, Fraction]:
-    asked = {**podspec.limits(container), **podspec.requests(container)}
-    return {
-        resource: stored_quantity(quantity)
-        for resource, quantity in asked.items()
-        if "/" in resource or resource.startswith(HUGE_PAGES)
-    }
-
-
-def _combined(
-    how: Callable[[Fraction, Fraction], Fraction],
-    one: Mapping[str, Fraction],
-    other: Mapping[str, Fraction],
-) -> dict[str, Fraction]:
-    if not one or not other:  # no amount is negative
-        return {**one, **other}
-    zero = Fraction(0)
-    return {name: how(one.get(name, zero), other.get(name, zero)) for name in {**one, **other}}

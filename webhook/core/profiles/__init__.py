@@ -1,7 +1,13 @@
 """Describe fabrics: `profile` has the fields, `template` those of a pod, `load` reads them."""
 
 from webhook.core.profiles.grammar import INSTALLED, NetworkName
-from webhook.core.profiles.load import Content, parse_profiles, read_content, read_profile
+from webhook.core.profiles.load import (
+    Content,
+    ProfileObject,
+    parse_profiles,
+    read_object,
+    read_profile,
+)
 from webhook.core.profiles.profile import (
     ClaimConfig,
     ClaimConstraint,
@@ -30,12 +36,13 @@ __all__ = [
     "Profile",
     "ProfileClaim",
     "ProfileNetwork",
+    "ProfileObject",
     "ProfileQuantity",
     "Profiles",
     "RendezvousSettings",
     "SharedMemory",
     "parse_profiles",
-    "read_content",
+    "read_object",
     "read_profile",
     "same_pod_labels",
 ]

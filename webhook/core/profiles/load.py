@@ -6,12 +6,12 @@ The first fault is enough here: `fabric-injector profiles validate` tells all of
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from msgspec import ValidationError, convert
+from msgspec import ValidationError, convert, structs
 
 from webhook.core import names
 from webhook.core.errors import Problem, ProfilesError
@@ -51,12 +51,49 @@ class Content(NamedTuple):
     problem: str = ""
 
 
-def read_content(name: str, spec: Any) -> Content:
-    """Read the ``spec`` of FabricProfile *name*; a problem begins with the path: ``spec.env: …``."""
+class ProfileObject(NamedTuple):
+    """Hold a FabricProfile as the API server has it; *status* as it stands, whatever is in it."""
+
+    name: str
+    uid: str
+    version: str
+    generation: int
+    content: Content
+    status: Object
+
+    @property
+    def observed(self) -> int:
+        """Give the generation that the conditions are about."""
+        return _number(self.status.get("observedGeneration"))
+
+    @property
+    def conditions(self) -> Mapping[str, tuple[str, str]]:
+        """Give the status and the message of each condition, by its type."""
+        written = self.status.get("conditions")
+        return {
+            each["type"]: (
+                str(each.get("status")),
+                str(each.get("message") or each.get("reason") or ""),
+            )
+            for each in (written if isinstance(written, list) else ())
+            if isinstance(each, dict) and isinstance(each.get("type"), str)
+        }
+
+
+def read_object(obj: Object) -> ProfileObject:
+    """Read a FabricProfile; a problem of its content begins with the path: ``spec.env: …``.
+
+    Raises KeyError where it has no name.
+    """
+    metadata, status = obj["metadata"], obj.get("status")
+    name, generation = str(metadata["name"]), _number(metadata.get("generation"))
     try:
-        return Content(_read_spec(name, spec))
+        content = Content(structs.replace(_read_spec(name, obj.get("spec")), generation=generation))
     except Fault as fault:
-        return Content(None, f"{format_path(fault.location)}: {fault}")
+        content = Content(None, f"{format_path(fault.location)}: {fault}")
+    uid, version = (str(metadata.get(key) or "") for key in ("uid", "resourceVersion"))
+    status = status if isinstance(status, dict) else {}
+    return ProfileObject(name, uid, version, generation, content, status)
 
 
 def read_profile(name: str, spec: Any) -> Profile:
@@ -243,6 +280,10 @@ class _File:
         line = self._marks.line(found.value, fault.location, found.line)
         path = _path(found.kind, found.name, fault)
         return ProfilesError((Problem(path, line, str(fault)),))
+
+
+def _number(value: Any) -> int:
+    return value if type(value) is int else 0
 
 
 def _shown(value: Any) -> str:

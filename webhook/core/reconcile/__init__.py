@@ -1,7 +1,7 @@
 """Decide what the controller publishes and complains of: pod metadata in, writes out; no clock, no network."""
 
-from webhook.core.reconcile.jobs import Jobs, Publication, Unit
-from webhook.core.reconcile.member import Fate, Member, beside_claims, read_member
+from webhook.core.reconcile.jobs import Jobs, Publication
+from webhook.core.reconcile.member import Fate, Member, Unit, beside_claims, read_member
 from webhook.core.reconcile.rank_zero import Suspect
 
 __all__ = [

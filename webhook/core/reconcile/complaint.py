@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import NamedTuple
 
 from webhook.core import names, podspec
@@ -12,7 +11,10 @@ from webhook.core.workloads.systems import SIBLING_LABELS
 
 NO_ADDRESS = "NoSecondaryAddress"
 EXCESSIVE = "ExcessiveMetadata"
-UNCALLED = "was created before its namespace was labelled, or while the webhook was not called or only observed"
+UNCALLED = (
+    "was created before its namespace was labelled, or while the webhook was not called or only "
+    "observed"
+)
 UNPUBLISHED = "publishes no address"
 SEE_CHECK = (
     "see fabric-injector check, which tells whether the webhook is called; then restart the job"
@@ -29,92 +31,63 @@ class Complaint(NamedTuple):
 
 
 def about_status(member: Member) -> Complaint | None:
-    """Complain of what a pod's network-status, or another source, says, where only a person can mend it."""
+    """Complain of what only a person can mend: too much metadata, an unusable network-status."""
     secondary, words = member.secondary, member.source.WORDS
     if member.is_excessive and member.waits:
         return Complaint(
             EXCESSIVE,
-            f"the pod has more than {MOST_ENTRIES} annotations, labels, finalizers or owners, so that no address is published on it "
-            "and its wait ends in vain: remove what it does not need, then restart the job",
+            f"the pod has more than {MOST_ENTRIES} annotations, labels, finalizers or owners, so "
+            "that no address is published on it and its wait ends in vain: remove what it does not "
+            "need, then restart the job",
         )
     if secondary.problem:
         return Complaint(
             "NetworkStatusUnusable",
-            f"{words.told_at}: {member.wanted}: {secondary.problem}; no address of this pod can be published to "
-            f"job {member.job}: {words.look}",
+            f"{words.told_at}: {member.wanted}: {secondary.problem}; no address of this pod can be "
+            f"published to job {member.job}: {words.look}",
         )
     if secondary.interface:
         return Complaint(
             "UnexpectedInterface",
-            f"annotation {names.NETWORK_STATUS} has {member.wanted} on interface {secondary.interface}: its address is published, but "
-            "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME name the other interface: is multus.defaultNetworks in the Configuration "
-            "as this cluster's Multus has it?",
+            f"annotation {names.NETWORK_STATUS} has {member.wanted} on interface "
+            f"{secondary.interface}: its address is published, but NCCL_SOCKET_IFNAME and "
+            "GLOO_SOCKET_IFNAME name the other interface: is multus.defaultNetworks in the "
+            "Configuration as this cluster's Multus has it?",
         )
     return None
 
 
-class Placement(NamedTuple):
-    """Say on which node a live pod is, and for how many seconds it has been bound to it."""
-
-    node: str
-    seconds: float
-
-
-def placement(pod: Object, now: datetime) -> Placement | None:
-    """Return where a whole pod is; None for one that is finished, being deleted, or not bound, as gang-queued ones are.
-
-    *now*: by the API server's clock, which wrote the times that the pod carries.
-    """
-    node = (pod.get("spec") or {}).get("nodeName")
-    if not node or podspec.is_ending(pod):
-        return None
-    for condition in (pod.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == "PodScheduled" and condition.get("status") == "True":
-            since = condition.get("lastTransitionTime")
-            break
-    else:
-        since = (pod.get("metadata") or {}).get("creationTimestamp")
-    try:
-        return Placement(node, max(0.0, (now - datetime.fromisoformat(str(since))).total_seconds()))
-    except (ValueError, TypeError):
-        return None
-
-
-def about_address(member: Member, placed: Placement | None) -> Complaint | float | None:
-    """Complain of a pod that has been on its node for a minute without a secondary address.
-
-    Returns the seconds after which to look again where it is too early; None for a pod that is not at fault: it is nowhere.
-    """
-    if placed is None:
-        return None
-    if placed.seconds < BOUND_SECONDS:
-        return BOUND_SECONDS - placed.seconds
+def about_address(member: Member, node: str, seconds: float) -> Complaint:
+    """Complain of a pod that has been on its *node* for long without a secondary address."""
     words = member.source.WORDS
     told = "holds no address" if words.place else "is missing"
     if member.reported:
         told = f"lists no network {member.wanted}"
     return Complaint(
         NO_ADDRESS,
-        f"the pod has been on node {placed.node} for {placed.seconds:.0f} s and {words.told_at} {told}; job "
-        f"{member.job} waits for its address: look at the pod's sandbox Events, {words.look_on_node.format(node=placed.node)}",
+        f"the pod has been on node {node} for {seconds:.0f} s and {words.told_at} {told}; job "
+        f"{member.job} waits for its address: look at the pod's sandbox Events, "
+        f"{words.look_on_node.format(node=node)}",
     )
 
 
 def why_uncalled(created: str, injected_since: str) -> tuple[str, str]:
-    """Say why a pod was created without injection, and what to do; *injected_since*: when an injected one of its job was, or empty.
+    """Say why a pod was created without injection, and what to do.
 
-    The API's times are whole seconds: of equal ones it is not known which was first.
+    *injected_since*: when an injected one of its job was created, or empty. The API's times are
+    whole seconds: of equal ones it is not known which was first.
     """
     if "" < injected_since < created:
-        why = "was created without injection, though older pods of the job were injected (the webhook was not called, or only observed)"
+        why = (
+            "was created without injection, though older pods of the job were injected (the "
+            "webhook was not called, or only observed)"
+        )
         return why, SEE_CHECK
     return UNCALLED, "restart the job"
 
 
 def sibling_selector(pod: Object) -> str:
-    """Return a label selector for the pods of the same job; empty where the pod carries no label that tells."""
+    """Return a label selector for the pods of the same job; empty where no label tells it."""
     labels = podspec.labels(pod)
-    for key in SIBLING_LABELS:
-        if value := labels.get(key):
-            return f"{key}={value}"
-    return ""
+    found = [f"{key}={labels[key]}" for key in SIBLING_LABELS if labels.get(key)]
+    return found[0] if found else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from webhook.core import names
-from webhook.core.reconcile.member import Fate, Member, host_form
+from webhook.core.reconcile.member import Fate, Member, Unit, host_form
 from webhook.core.reconcile.rank_zero import Suspect
 
 PodKey: TypeAlias = tuple[str, str]
@@ -23,7 +23,7 @@ class Publication(NamedTuple):
 
 
 def newest_master(members: Iterable[Member]) -> Member | None:
-    """Return the rank 0 that counts: of several live ones the newest, by (creationTimestamp, uid)."""
+    """Return the rank 0 that counts: of several live ones the newest, by creation and uid."""
     masters = [member for member in members if member.is_master]
     return max(masters, key=lambda member: (member.created, member.uid), default=None)
 
@@ -33,9 +33,10 @@ def publication(
 ) -> Publication | None:
     """Return the write that a live member lacks; None where all is published.
 
-    Published values are replaced, never emptied: while a new rank 0 has no address yet, its members keep the former one's. *fate*: what
-    was decided about a member that waits for an address that is not there, None where nothing was: what it was told then stays.
-    *name*: rank 0's, for a member that was given none of its own.
+    Published values are replaced, never emptied: while a new rank 0 has no address yet, its members
+    keep the former one's. *fate*: what was decided about a member that waits for an address that is
+    not there, None where nothing was: what it was told then stays. *name*: rank 0's, for a member
+    that was given none of its own.
     """
     told, own = member.published, member.secondary.address
     annotations = {}
@@ -61,20 +62,11 @@ def publication(
     return Publication(member.namespace, member.name, member.uid, annotations)
 
 
-class Unit(NamedTuple):
-    """Name one pod that may lack an address."""
-
-    namespace: str
-    job: str
-    name: str
-
-
 class _Job:
-    __slots__ = ("fates", "masters", "members", "rank_zero")
+    __slots__ = ("fates", "members", "rank_zero")
 
     def __init__(self) -> None:
         self.members: dict[str, Member] = {}
-        self.masters: set[str] = set()
         self.rank_zero: Member | None = None
         self.fates: dict[str, Fate] = {}
 
@@ -82,19 +74,21 @@ class _Job:
     def address(self) -> str:
         return self.rank_zero.secondary.address if self.rank_zero is not None else ""
 
-    def units(self, key: JobKey) -> list[Unit]:
-        """Return its pods, rank 0 first."""
-        return [Unit(*key, name) for name in (*self.masters, *self.members)]
-
     @property
     def name(self) -> str:
         return next((one.master_name for one in self.members.values() if one.master_name), "")
+
+    def units(self) -> list[Unit]:
+        """Return its pods, rank 0 first."""
+        first = sorted(self.members.values(), key=lambda member: not member.is_master)
+        return [member.unit for member in first]
 
 
 class Jobs:
     """Index live members by (namespace, job). Not safe to share between threads.
 
-    What was written stays remembered until the watch shows it, so that nothing is written twice.
+    A write counts as done from its beginning until the watch shows it, so that nothing is written
+    twice.
     """
 
     def __init__(self) -> None:
@@ -102,32 +96,33 @@ class Jobs:
         self._member_of: dict[PodKey, Member] = {}
         self._written: dict[PodKey, Publication] = {}
         self._overdue: dict[PodKey, Publication] = {}
-        self._under_way: dict[PodKey, Publication | None] = {}
 
     def update(self, pod: PodKey, member: Member | None) -> list[Unit]:
-        """Put the *pod* (namespace, name) in, or take it out; return the pods to look at, rank 0 first.
+        """Put the *pod* (namespace, name) in, or take it out; return the pods to look at.
 
-        A change of rank 0's address concerns all members, any other change the pod itself.
+        A change of rank 0's address concerns all members, rank 0 first, any other change the pod
+        itself.
         """
         former = self._member_of.pop(pod, None)
-        if former is not None:
-            self._remove(pod, former, member)
-        concerned: list[Unit] = []
         if member is not None:
             self._member_of[pod] = member
-            job = self._jobs.setdefault((member.namespace, member.job), _Job())
-            job.members[member.name] = member
-            if member.is_master:
-                job.masters.add(member.name)
-            self._forget_written(pod, member)
-            concerned.append(Unit(member.namespace, member.job, member.name))
+            key = member.namespace, member.job
+            self._jobs.setdefault(key, _Job()).members[member.name] = member
+        if former is not None and (member is None or member.job != former.job):
+            self._leave(former)
+        if pod in self._written and _is_over(self._written[pod], member):
+            del self._written[pod]
+        concerned = [] if member is None else [member.unit]
         masters = [one for one in (former, member) if one is not None and one.is_master]
         for key in {(one.namespace, one.job) for one in masters}:
             concerned += self._refresh(key)
         return self._lacking(concerned)
 
     def publication(self, unit: Unit) -> Publication | None:
-        """Return what the pod lacks and has not been written; None where that is nothing, or the pod is no longer a member."""
+        """Return what the pod lacks and has not been written.
+
+        None where that is nothing, or the pod is no longer a member.
+        """
         member = self._member_of.get((unit.namespace, unit.name))
         if member is None or member.job != unit.job or member.is_excessive:
             return None
@@ -143,37 +138,35 @@ class Jobs:
         return wanted._replace(annotations=rest) if rest else None
 
     def begin(self, unit: Unit) -> Publication | None:
-        """Return what is written to the pod now; the watch may show that, and what another hand makes of it, before ``wrote``."""
+        """Return what is written to the pod now; from here on it counts as written."""
         wanted = self.publication(unit)
         if wanted is not None:
-            self._under_way[unit.namespace, unit.name] = wanted
+            pod = unit.namespace, unit.name
+            before = self._written.get(pod)
+            earlier = before.annotations if before is not None and before.uid == wanted.uid else {}
+            self._written[pod] = wanted._replace(annotations={**earlier, **wanted.annotations})
         return wanted
 
-    def wrote(self, done: Publication) -> None:
-        """Remember a write that the watch has not shown yet."""
-        key = (done.namespace, done.name)
-        if self._under_way.pop(key, done) is None:
-            return
-        member = self._member_of.get(key)
-        if member is None or member.uid != done.uid:
-            return
-        before = self._written.get(key)
-        earlier = before.annotations if before is not None and before.uid == done.uid else {}
-        self._written[key] = done._replace(annotations={**earlier, **done.annotations})
-        self._forget_written(key, member)
+    def lost(self, wanted: Publication) -> None:
+        """Forget a write that has failed."""
+        pod = wanted.namespace, wanted.name
+        if pod in self._written and self._written[pod].uid == wanted.uid:
+            del self._written[pod]
 
-    def sweep(self) -> list[Unit]:
-        """Forget what was written before the last sweep and never shown: another hand has undone it. Return those pods."""
-        overdue = [key for key, done in self._overdue.items() if self._written.get(key) is done]
-        for key in overdue:
-            del self._written[key]
+    def sweep(self) -> None:
+        """Forget what was written before the last sweep and never shown: another hand undid it."""
+        for pod, done in self._overdue.items():
+            if self._written.get(pod) is done:
+                del self._written[pod]
         self._overdue = dict(self._written)
-        there = [self._member_of[key] for key in overdue if key in self._member_of]
-        return self._lacking(Unit(one.namespace, one.job, one.name) for one in there)
 
     def units(self) -> list[Unit]:
         """Return all pods that lack an address now: what a new leader begins with."""
-        return self._lacking(unit for key, job in self._jobs.items() for unit in job.units(key))
+        return self._lacking(unit for job in self._jobs.values() for unit in job.units())
+
+    def member(self, pod: PodKey) -> Member | None:
+        """Return the live member of this namespace and name."""
+        return self._member_of.get(pod)
 
     def members(self) -> Iterator[Member]:
         """Yield every live member."""
@@ -194,58 +187,47 @@ class Jobs:
     ) -> list[Unit]:
         """Take what was decided about the members of a job, by uid; return the pods to write to.
 
-        *rank_zero*: the one that the decision is about. Where the job has another by now, or none, nothing is taken.
+        *rank_zero*: the one that the decision is about. Where the job has another by now, or none,
+        nothing is taken.
         """
         job = self._jobs.get(key)
         if job is None or (job.rank_zero and job.rank_zero.uid) != (rank_zero and rank_zero.uid):
             return []
         job.fates = dict(fates)
         concerned = [one for one in job.members.values() if one.uid in job.fates]
-        return self._lacking(Unit(*key, one.name) for one in concerned)
+        return self._lacking(member.unit for member in concerned)
 
     def _lacking(self, units: Iterable[Unit]) -> list[Unit]:
         return [unit for unit in dict.fromkeys(units) if self.publication(unit) is not None]
 
-    def _remove(self, pod: PodKey, former: Member, member: Member | None) -> None:
-        key = (former.namespace, former.job)
-        job = self._jobs[key]
-        del job.members[former.name]
-        job.masters.discard(former.name)
-        if not job.members and (member is None or (member.namespace, member.job) != key):
+    def _leave(self, former: Member) -> None:
+        key = former.namespace, former.job
+        del self._jobs[key].members[former.name]
+        if not self._jobs[key].members:
             del self._jobs[key]
-        if member is None or member.uid != former.uid:
-            self._written.pop(pod, None)
-            self._under_way.pop(pod, None)
 
     def _refresh(self, key: JobKey) -> list[Unit]:
-        """Find rank 0 anew; return the members to look at where its address is another. One that is unknown changes nothing."""
+        """Find rank 0 again; return the members to look at where its address is another.
+
+        One whose address is unknown changes nothing.
+        """
         job = self._jobs.get(key)
         if job is None:
             return []
-        before = job.rank_zero
-        job.rank_zero = newest_master(job.members[name] for name in job.masters)
+        before, job.rank_zero = job.rank_zero, newest_master(job.members.values())
         if _known_of(before) == _known_of(job.rank_zero):
             return []
         # what was decided held for the former one; of a new one nothing is known to be wrong
         ended = [one.uid for one in job.members.values() if one.published.wait_ends]
         job.fates = dict.fromkeys(ended, Fate()) if job.rank_zero is not None else {}
-        return job.units(key) if job.address or job.fates else []
-
-    def _forget_written(self, pod: PodKey, member: Member) -> None:
-        """Forget what the watch shows by now."""
-        shown = member.published.annotations()
-        under_way = self._under_way.get(pod)
-        if under_way is not None and _is_shown(under_way, member, shown):
-            self._under_way[pod] = None
-        written = self._written.get(pod)
-        if written is None:
-            return
-        if written.uid != member.uid or _is_shown(written, member, shown):
-            del self._written[pod]
+        return job.units() if job.address or job.fates else []
 
 
-def _is_shown(done: Publication, member: Member, shown: Mapping[str, str]) -> bool:
-    return done.uid == member.uid and done.annotations.items() <= shown.items()
+def _is_over(written: Publication, member: Member | None) -> bool:
+    """Tell whether the watch shows a write, or another pod in place of the one written to."""
+    if member is None or member.uid != written.uid:
+        return True
+    return written.annotations.items() <= member.published.annotations().items()
 
 
 def _known_of(rank_zero: Member | None) -> object:

@@ -35,6 +35,14 @@ _WRITTEN = {
 """The annotations that the controller writes, and how much of each is kept."""
 
 
+class Unit(NamedTuple):
+    """Name one pod that may lack an address."""
+
+    namespace: str
+    job: str
+    name: str
+
+
 class Fate(NamedTuple):
     """Say what becomes of a member that waits for rank 0. *cause*: why its wait ends. *by_name*: it gets rank 0's name instead."""
 
@@ -87,6 +95,11 @@ class Member(NamedTuple):
     devices: tuple[tuple[str, str], ...] = ()
     source_name: str = DEFAULT
     rendezvous_network: str = ""
+
+    @property
+    def unit(self) -> Unit:
+        """Return what the pod is queued as."""
+        return Unit(self.namespace, self.job, self.name)
 
     @property
     def source(self) -> Source:

@@ -2,80 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator
 
-from certs.faults import Fault, leaf_of, pair_faults, trust_faults, valid_authorities
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding
-from webhook.kube.webhook_configuration import WebhookConfiguration
+from certs.faults import leaf_of, pair_faults, trust_faults, valid_authorities
+from webhook.core import names
+from webhook.diagnose.check.needs import configuration
+from webhook.diagnose.finding import Code, Finding, ok
+from webhook.diagnose.snapshot import Snapshot
+from webhook.kube.catalogue import SECRETS
+from webhook.kube.tls_secret import read_tls_secret
+from webhook.kube.webhook_configuration import read_webhook_configuration
 
+CERTIFICATE_UNUSABLE = Code(
+    "certificate-unusable",
+    "certificates",
+    "The webhook's certificate is missing, expired or not trusted, so API servers refuse pods.",
+    "look at the controller's log, or at whoever keeps the certificates",
+)
 _REFUSED = "API servers refuse the webhook, and every pod of a labelled namespace"
 
 
-def check_certificates(
-    data: Mapping[str, bytes] | None, title: str, configuration: WebhookConfiguration, now: datetime
-) -> Iterator[Finding]:
-    """Look at the Secret *title*'s *data* beside the live caBundle; None: it cannot be read, or does not exist."""
-    kept = f"; caBundle is kept by {configuration.keeper}" if configuration.keeper else ""
-    found = []
-    for entry in configuration.entries:
+def check_certificates(snapshot: Snapshot) -> Iterator[Finding]:
+    """Look at the Secret beside the live caBundle."""
+    live = configuration(snapshot)
+    if live is None:
+        return
+    read, now = read_webhook_configuration(live), snapshot.now
+    action = f"look at {read.keeper or 'the log of the controller'}, which keeps the certificates"
+    faults: dict[str, str] = {}
+    for entry in read.entries:
         if not valid_authorities(entry.ca_bundle, now):
             what = "holds no CA that is valid now" if entry.ca_bundle else "is empty"
-            action = f"{_keeper(configuration.keeper)} fills it in within seconds: is it running?"
-            subject = f"caBundle of {entry.name}"
-            found.append(
-                Finding("fail", Code.CA_BUNDLE_UNUSABLE, subject, f"{what}: {_REFUSED}", action)
-            )
-    if data is not None:
-        for fault in pair_faults(data, now):
-            subject = f"{title}, {fault.subject}"
-            found.append(
-                Finding("fail", Code.CERTIFICATE_UNUSABLE, subject, fault.message, fault.action)
-            )
-        known = {finding.subject for finding in found}
-        for entry in configuration.entries:
-            faults = trust_faults(leaf_of(data), entry.name, entry.ca_bundle, entry.host, now)
-            fresh = (
-                fault for fault in faults if fault.subject not in known
-            )  # an empty caBundle is told once
-            found += [_distrusted(fault, title, configuration.keeper) for fault in fresh]
-    if found:
-        yield from found
+            faults[f"caBundle of {entry.name}"] = f"{what}: {_REFUSED}"
+    for subject, message in faults.items():
+        yield CERTIFICATE_UNUSABLE.fail(subject, message, action)
+    key = (snapshot.system_namespace, names.TLS_SECRET)
+    title = f"Secret {'/'.join(key)}"
+    secret = snapshot.find(SECRETS, key, read_tls_secret)
+    if secret is None:
+        yield CERTIFICATE_UNUSABLE.fail(title, "does not exist", action)
         return
-    leaf = leaf_of(data) if data is not None else None
-    if leaf is not None:
+    leaf = leaf_of(secret.data)
+    found = [(each.subject, each.message) for each in pair_faults(secret.data, now)]
+    for entry in read.entries:
+        trust = trust_faults(leaf, entry.name, entry.ca_bundle, entry.host, now)
+        known = [each for each in trust if each.subject not in faults]
+        found += [(each.subject, f"{each.message}: {_REFUSED}") for each in known]
+    for subject, message in found:
+        where = f"{title}, {subject}" if subject.startswith("tls") else subject
+        yield CERTIFICATE_UNUSABLE.fail(where, message, action)
+    if leaf is not None and not found and not faults:
         ends = f"{leaf.not_valid_after_utc:%Y-%m-%d}"
-        yield Finding(
-            "ok",
-            Code.CERTIFICATE_VALID,
-            title,
-            f"is valid until {ends}, and caBundle trusts it{kept}",
-        )
-    else:
-        yield Finding(
-            "ok",
-            Code.CERTIFICATE_VALID,
-            f"caBundle of {configuration.name}",
-            f"holds a CA that is valid{kept}",
-        )
-
-
-def check_absent(title: str, *, keeper: str) -> Finding:
-    """Say what it means that there is no Secret."""
-    message = "does not exist: the webhook has no certificate"
-    return Finding(
-        "fail", Code.CERTIFICATE_MISSING, title, message, f"is {_keeper(keeper)} running?"
-    )
-
-
-def _distrusted(fault: Fault, title: str, keeper: str) -> Finding:
-    subject = f"{title}, {fault.subject}" if fault.subject.startswith("tls") else fault.subject
-    action = f"{_keeper(keeper)} repairs it within seconds: is it running?"
-    return Finding(
-        "fail", Code.CERTIFICATE_UNTRUSTED, subject, f"{fault.message}: {_REFUSED}", action
-    )
-
-
-def _keeper(keeper: str) -> str:
-    return keeper or "the controller"
+        yield ok("certificates", title, f"is valid until {ends}, and caBundle trusts it")

@@ -1,30 +1,110 @@
-"""Compare the live MutatingWebhookConfiguration with what is shipped, by what it does rather than by its text."""
+"""Compare the live MutatingWebhookConfiguration with the shipped one, by what it does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from webhook.core import names
 from webhook.core.model import Object
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding, Level
+from webhook.diagnose.check.needs import configuration, webhooks_of
+from webhook.diagnose.common import APPLY, CONFIGURATION_MISSING
+from webhook.diagnose.finding import Code, Finding, Level, ok
+from webhook.diagnose.snapshot import Snapshot
+from webhook.kube.catalogue import SERVICES
+from webhook.kube.reader import whole
 
+CONFIGURATION_CHANGED = Code(
+    "configuration-changed",
+    "configuration",
+    "The webhook configuration does something else than the shipped one.",
+    f"apply the shipped configuration again, unless that was chosen: {APPLY}",
+)
 MOST_SECONDS = 10
-"""Longest timeout that is not a fault: a webhook that hangs holds every pod of a labelled namespace up for so long."""
+"""Longest timeout that is no fault: a webhook that hangs holds up every pod for so long."""
 NAME_LABEL = "kubernetes.io/metadata.name"
 """Label that the API server puts on every namespace."""
-_SHIPPED: Mapping[str, tuple[frozenset[str], Level, Code]] = {
-    "failurePolicy": (frozenset({"Fail"}), "warn", Code.FAILURE_POLICY_CHANGED),
-    "reinvocationPolicy": (frozenset({"IfNeeded"}), "warn", Code.REINVOCATION_POLICY_CHANGED),
-    "matchPolicy": (frozenset({"Equivalent"}), "warn", Code.MATCH_POLICY_CHANGED),
-    "sideEffects": (frozenset({"None", "NoneOnDryRun"}), "fail", Code.SIDE_EFFECTS_CHANGED),
+_LABELLED = {names.PROFILE: "a", NAME_LABEL: "training"}
+_UNLABELLED = {NAME_LABEL: "training"}
+_SHIPPED: Mapping[str, tuple[tuple[str, ...], Level, str]] = {
+    "failurePolicy": (("Fail",), "warn", "during an outage pods train over the pod network"),
+    "reinvocationPolicy": (("IfNeeded",), "warn", "containers added later get no devices"),
+    "matchPolicy": (("Equivalent",), "warn", "pods of other API versions are not sent"),
+    "sideEffects": (("None", "NoneOnDryRun"), "fail", "dry runs of pods are refused"),
 }
 
+_Change = tuple[Level, str]
 
-def entries_of(configuration: Object) -> list[Object]:
-    """Return its webhooks."""
-    return [each for each in configuration.get("webhooks") or () if isinstance(each, dict)]
+
+def check_configuration(snapshot: Snapshot) -> Iterator[Finding]:
+    """Say what differs from what is shipped."""
+    subject = f"MutatingWebhookConfiguration {snapshot.configuration}"
+    live = configuration(snapshot)
+    if live is None:
+        yield CONFIGURATION_MISSING.fail(subject, "does not exist: no pod is sent to the webhook")
+        return
+    entries = webhooks_of(live)
+    changes = [*_reach(entries, snapshot.system_namespace)]
+    for entry in entries:
+        changes += _fields(entry)
+    for level, message in changes:
+        yield Finding(level, CONFIGURATION_CHANGED, subject, message)
+    services = [one for each in entries for one in _service(snapshot, each, subject)]
+    yield from services
+    if not changes and not services:
+        yield ok("configuration", subject, "selects and behaves as shipped")
+
+
+def _reach(entries: list[Object], own_namespace: str) -> Iterator[_Change]:
+    def called(namespace: Mapping[str, str], pod: Mapping[str, str] | None = None) -> bool:
+        return any(reaches(entry, namespace, pod or {}) for entry in entries)
+
+    if not called(_LABELLED):
+        yield "fail", f"is not called for pods of a namespace with label {names.PROFILE}"
+    if called(_UNLABELLED):
+        yield "fail", "is called for every pod of unlabelled namespaces: an outage stops them too"
+    if called(_LABELLED, {names.PROFILE: names.PROFILE_NONE}):
+        out = f"{names.PROFILE}: {names.PROFILE_NONE}"
+        yield "warn", f"is called for pods that opted out (label {out})"
+    for namespace in ("kube-system", own_namespace):
+        if called({names.PROFILE: "a", NAME_LABEL: namespace}):
+            yield "warn", f"does not exclude {namespace}: once labelled, it could stop itself"
+
+
+def _fields(entry: Object) -> Iterator[_Change]:
+    for field, (right, level, consequence) in _SHIPPED.items():
+        if (value := entry.get(field)) not in right:
+            yield level, f"{field} is {value}, not {right[0]}: {consequence}"
+    seconds = entry.get("timeoutSeconds")
+    if isinstance(seconds, int) and seconds > MOST_SECONDS:
+        yield "warn", f"timeoutSeconds is {seconds}: a webhook that hangs holds up each pod so long"
+    if "v1" not in (entry.get("admissionReviewVersions") or ()):
+        yield "fail", "admissionReviewVersions lacks v1, the only one answered"
+    if "kubernetes.io/config.mirror" not in str(entry.get("matchConditions")):
+        yield "warn", "matchConditions do not exclude mirror pods: static pods are sent"
+    client = entry.get("clientConfig") or {}
+    path = (client.get("service") or {}).get("path")
+    if not client.get("service"):
+        url = str(client.get("url") or "")
+        path = "/" + url.partition("://")[2].partition("/")[2]
+        yield "warn", f"calls {url}, not a Service: whoever answers there can change every pod"
+    if path != names.MUTATE_PATH:
+        yield "fail", f"calls path {path}, not {names.MUTATE_PATH}"
+
+
+def _service(snapshot: Snapshot, entry: Object, subject: str) -> Iterator[Finding]:
+    service = (entry.get("clientConfig") or {}).get("service") or {}
+    namespace, name = str(service.get("namespace")), str(service.get("name"))
+    own = snapshot.system_namespace
+    if not service:
+        return
+    if namespace != own:
+        message = f"calls Service {namespace}/{name}, and check looked at namespace {own}"
+        action = f"give --system-namespace {namespace}"
+        yield CONFIGURATION_CHANGED.warn(subject, message, action)
+    elif snapshot.find(SERVICES, (namespace, name), whole) is None:
+        message = f"calls Service {namespace}/{name}, which does not exist"
+        yield CONFIGURATION_CHANGED.fail(subject, message)
 
 
 def matches_pod_creation(entry: Mapping[str, Any]) -> bool:
@@ -40,109 +120,12 @@ def matches_pod_creation(entry: Mapping[str, Any]) -> bool:
 
 
 def reaches(entry: Mapping[str, Any], namespace: Mapping[str, str], pod: Mapping[str, str]) -> bool:
-    """Tell whether the webhook is called for a pod with labels *pod* in a namespace with labels *namespace*."""
+    """Tell whether the webhook is called for a pod with these labels in such a namespace."""
     return (
         matches_pod_creation(entry)
         and selects(entry.get("namespaceSelector"), namespace)
         and selects(entry.get("objectSelector"), pod)
     )
-
-
-def check_configuration(
-    configuration: Object, own_namespace: str, services: Sequence[str] | None
-) -> Iterator[Finding]:
-    """Say what differs from what is shipped; *services*: names of the own namespace's, None where they cannot be seen."""
-    name = (configuration.get("metadata") or {}).get("name") or ""
-    subject = f"MutatingWebhookConfiguration {name}"
-    found = [*_reach(configuration, subject, own_namespace)]
-    for entry in entries_of(configuration):
-        found += _fields(entry, f"{subject}, webhook {entry.get('name')}")
-        found += _client(entry, f"{subject}, webhook {entry.get('name')}", own_namespace, services)
-    yield from found or [
-        Finding("ok", Code.CONFIGURATION_AS_SHIPPED, subject, "selects and behaves as shipped")
-    ]
-
-
-def is_called_for_opted_in_pods(configuration: Object) -> bool:
-    """Tell whether a webhook of it is called for pods that carry the label themselves in namespaces that do not."""
-    return any(
-        reaches(entry, {NAME_LABEL: "training"}, {names.PROFILE: "a"})
-        for entry in entries_of(configuration)
-    )
-
-
-def _reach(configuration: Object, subject: str, own_namespace: str) -> Iterator[Finding]:
-    labelled = {names.PROFILE: "a", NAME_LABEL: "training"}
-    entries = entries_of(configuration)
-
-    def called(namespace: Mapping[str, str], pod: Mapping[str, str] | None = None) -> bool:
-        return any(reaches(entry, namespace, pod or {}) for entry in entries)
-
-    if not called(labelled):
-        message = f"no webhook of it is called for pods of a namespace with label {names.PROFILE}"
-        yield Finding("fail", Code.WEBHOOK_NEVER_CALLED, subject, message)
-    if called({NAME_LABEL: "training"}):
-        message = "is called for every pod of unlabelled namespaces too: a failure of the webhook stops them"
-        yield Finding("fail", Code.UNLABELLED_CALLED, subject, message)
-    if called(labelled, {names.PROFILE: names.PROFILE_NONE}):
-        message = f"is called for pods that opted out (label {names.PROFILE}: {names.PROFILE_NONE})"
-        yield Finding("warn", Code.OPTED_OUT_CALLED, subject, message)
-    for namespace in ("kube-system", own_namespace):
-        if called({names.PROFILE: "a", NAME_LABEL: namespace}):
-            message = f"would be called for pods of {namespace} if somebody labelled it, and could then stop itself"
-            action = f"exclude {NAME_LABEL} {namespace} in namespaceSelector"
-            yield Finding("warn", Code.SYSTEM_CALLED, subject, message, action)
-
-
-def _fields(entry: Object, subject: str) -> Iterator[Finding]:
-    for field, (right, level, code) in _SHIPPED.items():
-        value = entry.get(field)
-        if value not in right:
-            consequence = code.means[0].lower() + code.means[1:-1]
-            yield Finding(level, code, subject, f"{field} is {value}: {consequence}")
-    seconds = entry.get("timeoutSeconds")
-    if isinstance(seconds, int) and seconds > MOST_SECONDS:
-        message = f"timeoutSeconds is {seconds}: a webhook that hangs holds each pod up for so long"
-        yield Finding("warn", Code.TIMEOUT_LONG, subject, message)
-    if "v1" not in (entry.get("admissionReviewVersions") or ()):
-        message = "admissionReviewVersions lacks v1, the only one answered"
-        yield Finding("fail", Code.REVIEW_VERSION_MISSING, subject, message)
-    if "kubernetes.io/config.mirror" not in str(entry.get("matchConditions")):
-        message = "no matchCondition leaves mirror pods alone: a kubelet's static pods in labelled namespaces are sent"
-        yield Finding("warn", Code.MIRROR_PODS_CALLED, subject, message)
-
-
-def _client(
-    entry: Object, subject: str, own_namespace: str, services: Sequence[str] | None
-) -> Iterator[Finding]:
-    client = entry.get("clientConfig") or {}
-    service = client.get("service")
-    if not service:
-        url = client.get("url") or ""
-        yield from _path("/" + url.partition("://")[2].partition("/")[2], subject, "url")
-        message = f"calls {url}, not a Service: whoever answers there sees and changes every pod that is sent"
-        yield Finding("warn", Code.WEBHOOK_BY_URL, subject, message)
-        return
-    named = f"{service.get('namespace')}/{service.get('name')}"
-    if service.get("namespace") != own_namespace:
-        message = f"calls Service {named}, and what was looked at is in namespace {own_namespace}"
-        action = f"give --system-namespace {service.get('namespace')}"
-        yield Finding("warn", Code.WEBHOOK_ELSEWHERE, subject, message, action)
-    elif services is not None and service.get("name") not in services:
-        yield Finding(
-            "fail", Code.SERVICE_MISSING, subject, f"calls Service {named}, which does not exist"
-        )
-    yield from _path(service.get("path"), subject, "service.path")
-
-
-def _path(path: object, subject: str, field: str) -> Iterator[Finding]:
-    if path != names.MUTATE_PATH:
-        action = f"let clientConfig.{field} end in /mutate"
-        yield Finding("fail", Code.WEBHOOK_PATH_WRONG, subject, f"calls path {path}", action)
-
-
-def _covers(listed: object, wanted: str) -> bool:
-    return isinstance(listed, list) and (wanted in listed or "*" in listed)
 
 
 def selects(selector: object, labels: Mapping[str, str]) -> bool:
@@ -168,3 +151,7 @@ def _matches(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
             return key not in labels
         case _:
             return False
+
+
+def _covers(listed: object, wanted: str) -> bool:
+    return isinstance(listed, list) and (wanted in listed or "*" in listed)

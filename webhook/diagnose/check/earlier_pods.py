@@ -2,88 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
-from webhook.core import names, podspec
-from webhook.core.errors import MalformedReview
+from webhook.core import names
 from webhook.core.model import Object, Reason
-from webhook.core.pod_check import check_pod
-from webhook.core.reconcile.complaint import UNCALLED, UNPUBLISHED
-from webhook.core.workloads import NotTraining, TrainingPod, recognise
-from webhook.diagnose.check.namespaces import LabelledNamespace
-from webhook.diagnose.codes import Code
+from webhook.core.reconcile.complaint import UNPUBLISHED
+from webhook.core.workloads import TrainingPod, recognise
+from webhook.diagnose.check.needs import LabelledNamespace, is_installed, labelled
+from webhook.diagnose.common import WEBHOOK_MISSED, WEBHOOK_OUT_OF_REACH
 from webhook.diagnose.finding import Finding
-from webhook.diagnose.jobs import identity, is_out_of_reach, lacks_injection, title
+from webhook.diagnose.jobs import ObservedPod, identity, is_out_of_reach, lacks_injection, title
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted, listed
+from webhook.kube.catalogue import PODS, UNFINISHED
+from webhook.kube.resource import object_key
+
+MOST_NAMESPACES = 32
+"""Namespaces whose whole pods are listed one by one; of more, those of the whole cluster are."""
+_EARLIER = "was created before its namespace was labelled"
+_PODS = PODS.select(fields=UNFINISHED)
+_Namespaces = Mapping[str, LabelledNamespace]
 
 
-@dataclass(slots=True)
-class _Found:
-    jobs: dict[str, str] = field(default_factory=dict)
-    pods: int = 0
-    masters: list[str] = field(default_factory=list)
+def check_earlier_pods(snapshot: Snapshot) -> Iterator[Finding]:
+    """Name the unfinished jobs of each namespace that run without injection.
+
+    Their metadata says which pods are worth reading whole: many a training pod is known only by its
+    variables and arguments.
+    """
+    if not is_installed(snapshot):
+        return
+    spaces = labelled(snapshot)
+    kept = partial(_suspect, spaces)
+    suspects = snapshot.list_all(_PODS.metadata, kept, snapshot.namespace, partly=True)
+    wanted = {object_key(pod) for pod in suspects if may_be_earlier(pod, spaces)}
+    where = sorted({namespace for namespace, _ in wanted})
+    for namespace in where if len(where) <= MOST_NAMESPACES else [""]:
+        pods = snapshot.list_all(_PODS, partial(_read_wanted, wanted), namespace, partly=True)
+        yield from judge(pods)
+    unreached = [object_key(pod) for pod in suspects if is_unreached(pod, spaces)]
+    if unreached:
+        shown = listed("/".join(key) for key in unreached)
+        message = f"{counted(len(unreached), 'pod')} not injected in unlabelled namespaces: {shown}"
+        yield WEBHOOK_OUT_OF_REACH.warn(f"pods with label {names.PROFILE}", message)
 
 
-def may_be_earlier(pod: Object, namespaces: Mapping[str, LabelledNamespace]) -> bool:
-    """Tell by a pod's metadata alone whether the whole pod is worth reading: a training system's, in a labelled namespace."""
-    namespace = namespaces.get(_namespace(pod))
-    if namespace is None or not namespace.profile or namespace.observes or not lacks_injection(pod):
+def _suspect(spaces: _Namespaces, pod: Object) -> Object | None:
+    return pod if may_be_earlier(pod, spaces) or is_unreached(pod, spaces) else None
+
+
+def _read_wanted(wanted: set[tuple[str, str]], pod: Object) -> Object | None:
+    return pod if object_key(pod) in wanted else None
+
+
+def may_be_earlier(pod: Object, spaces: _Namespaces) -> bool:
+    """Tell by metadata whether a pod in a labelled namespace may be a training system's."""
+    space = spaces.get(object_key(pod)[0])
+    if space is None or not space.profile or space.observes or not lacks_injection(pod):
         return False
     found = recognise(pod)
     return isinstance(found, TrainingPod) or found.reason is not Reason.UNKNOWN_SYSTEM
 
 
-def is_unreached(pod: Object, namespaces: Mapping[str, LabelledNamespace]) -> bool:
+def is_unreached(pod: Object, spaces: _Namespaces) -> bool:
     """Tell a pod without injection that carries the label in a namespace that does not."""
-    namespace = namespaces.get(_namespace(pod))
-    return is_out_of_reach(pod, namespace.labels if namespace else None) and lacks_injection(pod)
+    space = spaces.get(object_key(pod)[0])
+    return is_out_of_reach(pod, space.labels if space else None) and lacks_injection(pod)
 
 
-def check_earlier_pods(
-    pods: Iterable[Object], unreached: Sequence[Object] = ()
-) -> Iterator[Finding]:
-    """Say for each namespace which unfinished jobs were there before injection; *pods*: whole, chosen by `may_be_earlier`."""
-    spaces: dict[str, _Found] = {}
-    for pod in pods:
-        member = _member(pod)
-        if member is not None:
-            _note(spaces.setdefault(_namespace(pod), _Found()), pod, member)
+def judge(pods: Iterable[Object]) -> Iterator[Finding]:
+    """Say for each namespace which jobs the training pods among these are of."""
+    spaces: dict[str, list[ObservedPod]] = {}
+    for pod in map(ObservedPod, pods):
+        if isinstance(pod.found, TrainingPod):
+            spaces.setdefault(object_key(pod.pod)[0], []).append(pod)
     for namespace, found in sorted(spaces.items()):
-        jobs = f"{counted(len(found.jobs), 'job')} ({listed(found.jobs.values())})"
-        message = f"{counted(found.pods, 'unfinished training pod')} of {jobs} without injection"
-        if found.masters:
-            message += f": rank 0 ({listed(found.masters)}) {UNCALLED}, and {UNPUBLISHED}"
-        action = "restart the jobs; where that does not help, see what else is said here of the webhook: is it called?"
-        yield Finding("warn", Code.WEBHOOK_MISSED, f"namespace {namespace}", message, action)
-    if not spaces:
-        message = "none of the unfinished ones in labelled namespaces is without injection"
-        yield Finding("ok", Code.ALL_INJECTED, "training pods", message)
-    if unreached:
-        shown = listed(f"{_namespace(pod)}/{podspec.display_name(pod)}" for pod in unreached)
-        message = f"{counted(len(unreached), 'pod')} not injected, in namespaces without the label: {shown}"
-        yield Finding(
-            "warn", Code.WEBHOOK_OUT_OF_REACH, f"pods with label {names.PROFILE}", message
-        )
-
-
-def _note(found: _Found, pod: Object, member: TrainingPod) -> None:
-    found.pods += 1
-    meets = member.rendezvous
-    found.jobs.setdefault(
-        identity(pod) or (meets.job if meets else podspec.display_name(pod)), title(pod)
-    )
-    if meets is not None and meets.role == "master":
-        found.masters.append(podspec.display_name(pod))
-
-
-def _member(pod: Object) -> TrainingPod | None:
-    try:
-        found = recognise(check_pod(pod))
-    except MalformedReview:
-        return None
-    return None if isinstance(found, NotTraining) else found
-
-
-def _namespace(pod: Object) -> str:
-    return (pod.get("metadata") or {}).get("namespace") or ""
+        jobs = {identity(each.pod) or each.name: title(each.pod) for each in found}
+        which = f"{counted(len(jobs), 'job')} ({listed(jobs.values())})"
+        message = f"{counted(len(found), 'unfinished training pod')} of {which} not injected"
+        if masters := [each.name for each in found if each.is_master]:
+            message += f": rank 0 ({listed(masters)}) {_EARLIER}, and {UNPUBLISHED}"
+        action = "restart the jobs; if that does not help, correct the failures of the webhook"
+        yield WEBHOOK_MISSED.warn(f"namespace {namespace}", message, action)

@@ -1,108 +1,106 @@
-"""Look for Multus, read what can be seen of its own configuration, and compare that with what the Configuration says of it."""
+"""Look for Multus, and compare its own configuration with what the Configuration says of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from webhook.core.addresses import DEFAULT
 from webhook.core.model import Object
-from webhook.core.profiles import Profiles
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding
+from webhook.core.profiles import Multus, Profiles
+from webhook.diagnose.check.needs import config_map, known_profiles, knows_networks
+from webhook.diagnose.finding import Code, Finding, Level, ok
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted, listed
+from webhook.kube.catalogue import DAEMON_SETS
 
+MULTUS_MISSING = Code(
+    "multus-missing",
+    "multus",
+    "Multus is not installed, so pods get no second network.",
+    "install Multus, and see that it runs on every node with a fabric",
+)
+MULTUS_NOT_READY = Code(
+    "multus-not-ready",
+    "multus",
+    "Pods of Multus are not ready, so pods on their nodes get no second network.",
+    "look at the pods of its DaemonSet",
+)
+MULTUS_DIFFERS = Code(
+    "multus-differs",
+    "multus",
+    "The Configuration says something else of Multus than its own configuration.",
+    "write under multus: in the Configuration what this cluster's Multus has",
+)
 _ISOLATION, _GLOBALS = "namespaceIsolation", "globalNamespaces"
 _FLAGS = {"--namespace-isolation": _ISOLATION, "--global-namespaces": _GLOBALS}
-_AUTOMATIC = "default"
-"""Namespace that is open to others where none is named. Source: multus-cni pkg/types/conf.go, defaultNonIsolatedNamespace."""
+_OPEN = "default"
+"""Namespace that is open to others where none is named. Source: multus-cni pkg/types/conf.go."""
 
 
-@dataclass(frozen=True, slots=True)
-class DaemonSet:
-    """Hold what is kept of a DaemonSet that looks like Multus; *arguments* of all its containers; *config_maps* that it mounts."""
-
-    namespace: str
-    name: str
-    wanted: int = 0
-    ready: int = 0
-    arguments: tuple[str, ...] = ()
-    config_maps: tuple[str, ...] = ()
-
-    @property
-    def title(self) -> str:
-        """Return ``DaemonSet kube-system/kube-multus-ds``."""
-        return f"DaemonSet {self.namespace}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """Hold what a place says of Multus; *isolation* None: it says nothing."""
+class Said(NamedTuple):
+    """Hold what a place says of Multus; None: nothing."""
 
     source: str
     isolation: bool | None = None
-    global_namespaces: tuple[str, ...] = ()
+    global_namespaces: frozenset[str] = frozenset()
     default_networks: int | None = None
+
+
+class DaemonSet(NamedTuple):
+    """Hold a DaemonSet that runs Multus; *config_maps*: those that it mounts."""
+
+    namespace: str
+    title: str
+    wanted: int
+    ready: int
+    said: Said
+    config_maps: list[str]
 
 
 def read_daemon_set(obj: Object) -> DaemonSet | None:
     """Keep what matters; None for one that is not Multus."""
-    metadata, spec, status = (
-        obj.get("metadata") or {},
-        obj.get("spec") or {},
-        obj.get("status") or {},
-    )
-    pod = (spec.get("template") or {}).get("spec") or {}
-    containers = pod.get("containers") or []
-    if not any(_is_multus(each) for each in containers):
+    metadata, status = obj["metadata"], obj.get("status") or {}
+    pod = ((obj.get("spec") or {}).get("template") or {}).get("spec") or {}
+    containers = pod.get("containers") or ()
+    if not any(map(_is_multus, containers)):
         return None
-    volumes = pod.get("volumes") or []
+    namespace = metadata.get("namespace") or ""
+    title = f"DaemonSet {namespace}/{metadata['name']}"
+    texts = [*(each.get(key) or () for each in containers for key in ("command", "args"))]
+    mounted = [(each.get("configMap") or {}).get("name") for each in pod.get("volumes") or ()]
     return DaemonSet(
-        metadata.get("namespace") or "",
-        metadata.get("name") or "",
+        namespace,
+        title,
         status.get("desiredNumberScheduled") or 0,
         status.get("numberReady") or 0,
-        tuple(
-            text
-            for each in containers
-            for key in ("command", "args")
-            for text in each.get(key) or ()
-        ),
-        tuple(
-            each["configMap"]["name"]
-            for each in volumes
-            if (each.get("configMap") or {}).get("name")
-        ),
+        _by_arguments(title, [word for each in texts for text in each for word in text.split()]),
+        [*filter(None, mounted)],
     )
 
 
 def _is_multus(container: Object) -> bool:
-    """Tell by the container's name, which multus-cni and OpenShift share, or by its image, as distributions rename it."""
+    """Tell by the container's name, which OpenShift has too, or by its image."""
     image = str(container.get("image") or "").rpartition("/")[2].partition("@")[0].partition(":")[0]
-    return (
-        container.get("name") == "kube-multus" or image == "multus" or image.endswith("multus-cni")
-    )
+    is_named = container.get("name") == "kube-multus"
+    return is_named or image == "multus" or image.endswith("multus-cni")
 
 
-def configuration_of_arguments(daemon_set: DaemonSet) -> Configuration:
-    """Read the flags of the thin plugin's installer. Source: multus-cni cmd/thin_entrypoint/main.go."""
+def _by_arguments(title: str, words: Sequence[str]) -> Said:
+    """Read the flags of the thin plugin. Source: multus-cni cmd/thin_entrypoint/main.go."""
     found: dict[str, str] = {}
-    arguments = [word for text in daemon_set.arguments for word in text.split()]
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
+    for word, following in zip(words, [*words[1:], ""], strict=False):
         flag, equals, value = word.partition("=")
         if key := _FLAGS.get(flag):
             found[key] = value if equals else ("true" if key == _ISOLATION else following)
-    isolation = found.get(_ISOLATION)
-    return Configuration(
-        f"arguments of {daemon_set.title}",
-        None if isolation is None else isolation.strip("\"'").lower() == "true",
-        _split(found.get(_GLOBALS, "")),
-    )
+    isolation = found.get(_ISOLATION, "").strip("\"'").lower()
+    is_set = isolation == "true" if isolation else None
+    return Said(f"arguments of {title}", is_set, _split(found.get(_GLOBALS, "")))
 
 
-def configurations_of_map(title: str, data: Mapping[str, str]) -> Iterator[Configuration]:
-    """Read each JSON file of a ConfigMap that Multus mounts; what is not a JSON object says nothing."""
+def _by_config_map(title: str, data: Mapping[str, str]) -> Iterator[Said]:
+    """Read each JSON object of a ConfigMap that Multus mounts."""
     for key, text in data.items():
         try:
             value = json.loads(text)
@@ -110,7 +108,7 @@ def configurations_of_map(title: str, data: Mapping[str, str]) -> Iterator[Confi
             continue
         if isinstance(value, dict):
             isolation, networks = value.get(_ISOLATION), value.get("defaultNetworks")
-            yield Configuration(
+            yield Said(
                 f"{title}, {key}",
                 isolation if isinstance(isolation, bool) else None,
                 _split(str(value.get(_GLOBALS) or "")),
@@ -118,38 +116,37 @@ def configurations_of_map(title: str, data: Mapping[str, str]) -> Iterator[Confi
             )
 
 
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, text.strip("\"'").split(","))))
+def _split(text: str) -> frozenset[str]:
+    return frozenset(filter(None, map(str.strip, text.strip("\"'").split(","))))
 
 
-def check_multus(
-    daemon_sets: Sequence[DaemonSet] | None,
-    configurations: Iterable[Configuration],
-    profiles: Profiles | None,
-) -> Iterator[Finding]:
-    """Look at Multus where NetworkAttachmentDefinitions are installed; *daemon_sets* None: could not look."""
-    for each in daemon_sets or ():
-        told = f"is Multus, ready on {each.ready} of {counted(each.wanted, 'node')}"
+def check_multus(snapshot: Snapshot) -> Iterator[Finding]:
+    """Say whether Multus runs where a profile needs it, and whether its settings are known."""
+    profiles = known_profiles(snapshot)
+    asking = [each.name for each in profiles.profiles.values() if each.networks]
+    if not knows_networks(snapshot):
+        message = "is not installed: it has no NetworkAttachmentDefinitions"
+        if asking:
+            whose = f"{counted(len(asking), 'profile')} ({listed(asking)})"
+            yield MULTUS_MISSING.fail("Multus", f"{message}, which {whose} need")
+        elif not is_unused(profiles):
+            yield MULTUS_MISSING.warn("Multus", message)
+        return
+    found = snapshot.list_all(DAEMON_SETS, read_daemon_set, partly=True)
+    if not found and not is_unused(profiles):
+        yield MULTUS_MISSING.warn("Multus", "no DaemonSet of it was found")
+    for each in found:
+        ready = f"is Multus, ready on {each.ready} of {counted(each.wanted, 'node')}"
         if each.ready >= each.wanted > 0:
-            yield Finding("ok", Code.MULTUS_READY, each.title, told)
+            yield ok("multus", each.title, ready)
         else:
-            yield Finding("warn", Code.MULTUS_DEGRADED, each.title, told)
-    if daemon_sets is not None and not daemon_sets:
-        if profiles is not None and is_unused(profiles):
-            yield Finding(
-                "ok",
-                Code.MULTUS_UNUSED,
-                "Multus",
-                "no DaemonSet of it was found, and no profile asks for it",
-            )
-            return
-        yield Finding("warn", Code.MULTUS_UNSEEN, "Multus", "no DaemonSet of it was found")
-    if profiles is not None:
-        yield from _compare(list(configurations), profiles)
+            yield MULTUS_NOT_READY.warn(each.title, ready)
+    said = [one for each in found for one in _all_said(snapshot, each)]
+    yield from _compare(said, profiles.multus)
 
 
 def is_unused(profiles: Profiles) -> bool:
-    """Tell whether there are profiles, and none of them has Multus attach a network or tell an address."""
+    """Tell whether there are profiles, and Multus attaches a network for none of them."""
     known = profiles.profiles.values()
     return bool(known) and not any(
         each.networks or (each.rendezvous.enabled and each.rendezvous.address_source == DEFAULT)
@@ -157,101 +154,34 @@ def is_unused(profiles: Profiles) -> bool:
     )
 
 
-def check_absent(profiles: Profiles | None) -> Iterator[Finding]:
-    """Say what it means that NetworkAttachmentDefinitions are not installed."""
-    known = list(profiles.profiles.values()) if profiles else []
-    asking = [each.name for each in known if each.networks]
-    subject = "NetworkAttachmentDefinitions"
-    if asking:
-        message = f"are not installed: no network of {counted(len(asking), 'profile')} ({listed(asking)}) can exist"
-        yield Finding("fail", Code.MULTUS_MISSING, subject, message)
-    elif profiles is not None and is_unused(profiles):
-        yield Finding(
-            "ok", Code.MULTUS_UNUSED, subject, "are not installed, and no profile asks for one"
-        )
-    else:
-        yield Finding(
-            "warn",
-            Code.MULTUS_MISSING,
-            subject,
-            "are not installed: no pod can have a second network",
-        )
+def _all_said(snapshot: Snapshot, daemon_set: DaemonSet) -> Iterator[Said]:
+    yield daemon_set.said
+    for name in daemon_set.config_maps:
+        title = f"ConfigMap {daemon_set.namespace}/{name}"
+        yield from _by_config_map(title, config_map(snapshot, (daemon_set.namespace, name)))
 
 
-def _compare(configurations: Sequence[Configuration], profiles: Profiles) -> Iterator[Finding]:
-    ours = profiles.multus
-    said = [each for each in configurations if each.isolation is not None]
-    theirs = any(each.isolation for each in said)
-    source = "; ".join(each.source for each in said or configurations)
-    subject = "multus.namespaceIsolation"
-    if not configurations:
-        yield from _unknown(profiles)
-    elif theirs != ours.namespace_isolation:
-        told = (
-            "is set"
-            if theirs
-            else ("is not set" if said else "is not written, and its default is false,")
-        )
-        yield Finding(
-            "fail" if theirs else "warn",
-            Code.ISOLATION_DIFFERS,
-            subject,
-            f"is {str(ours.namespace_isolation).lower()} in the Configuration, but {told} in {source}",
-            f"write multus: {{namespaceIsolation: {str(theirs).lower()}}} in the Configuration",
-        )
-    elif theirs:
-        named = {name for each in said for name in each.global_namespaces}
-        yield from _compare_globals(named or {_AUTOMATIC}, profiles)
-    else:
-        yield Finding("ok", Code.ISOLATION_AGREES, subject, f"is false, as in {source}")
-    for each in configurations:
-        if each.default_networks is not None and each.default_networks != ours.default_networks:
-            yield Finding(
-                "fail",
-                Code.DEFAULT_NETWORKS_DIFFER,
-                "multus.defaultNetworks",
-                f"is {ours.default_networks} in the Configuration, and {each.default_networks} in {each.source}: interfaces are "
-                "counted wrongly",
-                f"write multus: {{defaultNetworks: {each.default_networks}}} in the Configuration",
-            )
+def _compare(said: Sequence[Said], ours: Multus) -> Iterator[Finding]:
+    """Name each setting of the Configuration that Multus has otherwise; none where none is known."""
+    isolating = [each for each in said if each.isolation]
+    if said and bool(isolating) != ours.namespace_isolation:
+        level: Level = "fail" if isolating else "warn"
+        source = (isolating or said)[0].source
+        yield _differs(level, _ISOLATION, ours.namespace_isolation, bool(isolating), source)
+    elif isolating:
+        theirs = {name for each in isolating for name in each.global_namespaces} or {_OPEN}
+        own = set(ours.global_namespaces)
+        if theirs != own:
+            level = "fail" if own - theirs else "warn"
+            yield _differs(level, _GLOBALS, sorted(own), sorted(theirs), isolating[0].source)
+    for each in said:
+        number = each.default_networks
+        if number not in (None, ours.default_networks):
+            yield _differs("fail", "defaultNetworks", ours.default_networks, number, each.source)
 
 
-def _compare_globals(theirs: set[str], profiles: Profiles) -> Iterator[Finding]:
-    ours = set(profiles.multus.global_namespaces)
-    subject = "multus.globalNamespaces"
-    if wrong := sorted(ours - theirs):
-        message = f"names {listed(wrong)}, which Multus keeps apart: pods would wait for networks that it refuses"
-        yield Finding(
-            "fail", Code.GLOBAL_NAMESPACES_EXCESSIVE, subject, message, f"write {sorted(theirs)}"
-        )
-    elif missing := sorted(theirs - ours):
-        message = (
-            f"lacks {listed(missing)}, which Multus opens: pods that use their networks are denied"
-        )
-        yield Finding(
-            "warn", Code.GLOBAL_NAMESPACES_LACKING, subject, message, f"write {sorted(theirs)}"
-        )
-    else:
-        yield Finding("ok", Code.GLOBAL_NAMESPACES_AGREE, subject, "is as Multus has it")
-
-
-def _unknown(profiles: Profiles) -> Iterator[Finding]:
-    """Say what depends on a setting that could not be read."""
-    open_to_all = profiles.multus.global_namespaces
-    elsewhere = sorted(
-        {
-            str(network)
-            for profile in profiles.profiles.values()
-            for network in profile.networks
-            if network.namespace is not None and network.namespace not in open_to_all
-        }
-    )
-    subject = "multus.namespaceIsolation"
-    if elsewhere and not profiles.multus.namespace_isolation:
-        message = f"is false in the Configuration; Multus' own setting cannot be seen, and {listed(elsewhere)} depend on it"
-        yield Finding("warn", Code.ISOLATION_UNKNOWN, subject, message)
-    else:
-        message = (
-            "cannot be compared with Multus' own setting; no network of a profile depends on it"
-        )
-        yield Finding("ok", Code.ISOLATION_IRRELEVANT, subject, message)
+def _differs(level: Level, setting: str, ours: object, theirs: object, source: str) -> Finding:
+    own, right = json.dumps(ours), json.dumps(theirs)
+    message = f"is {own} in the Configuration, and {right} in {source}"
+    action = f"write multus: {{{setting}: {right}}} in the Configuration"
+    return Finding(level, MULTUS_DIFFERS, f"multus.{setting}", message, action)

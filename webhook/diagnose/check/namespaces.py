@@ -1,194 +1,135 @@
-"""Look at the labelled namespaces: the profile that they name, whether they may use it, and what refuses its pods."""
+"""Look at the labelled namespaces: their labels, the profile that they name, what refuses its pods."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from webhook.core import names
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.injection.pod_security import refused_parts
-from webhook.core.model import Object
 from webhook.core.profiles import Profile, Profiles
 from webhook.core.profiles.slips import choose_profile, did_you_mean
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding, Level
+from webhook.diagnose.check.needs import LIKE_OURS, LabelledNamespace, labelled
+from webhook.diagnose.common import NAMESPACE_OBSERVES
+from webhook.diagnose.finding import Code, Finding, ok
+from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import listed
 
-_LIKE_OURS = "fabric-injector"
-"""How labels begin that are looked at: people misspell what follows, the rest of the prefix too."""
+NAMESPACE_UNLABELLED = Code(
+    "namespace-unlabelled",
+    "namespaces",
+    "The namespace does not carry the profile label, so its pods are not injected.",
+    "kubectl label namespace NAME fabric-injector.io/profile=PROFILE, while no job runs there",
+)
+LABEL_UNKNOWN = Code(
+    "label-unknown",
+    "namespaces",
+    "A label of the namespace looks like ours, and its name or value means nothing.",
+    "correct the label, or remove it",
+)
+NAMESPACE_EXCLUDED = Code(
+    "namespace-excluded",
+    "namespaces",
+    "The namespace is labelled, but its pods are never sent to the webhook.",
+    "remove the label",
+)
+PROFILE_UNKNOWN = Code(
+    "profile-unknown",
+    "namespaces",
+    "The namespace names a profile that does not exist, so every training pod is denied.",
+    "name one of the profiles that kubectl get fabricprofiles lists",
+)
+PROFILE_NOT_ALLOWED = Code(
+    "profile-not-allowed",
+    "namespaces",
+    "The namespace names a profile that is not for it, so every training pod is denied.",
+    "add it to the profile's allowedNamespaces, or use another profile",
+)
+POD_SECURITY_REFUSES = Code(
+    "pod-security-refuses",
+    "namespaces",
+    "The namespace's PodSecurity level refuses IPC_LOCK or another part of the profile.",
+    "label it pod-security.kubernetes.io/enforce=privileged, or set podSecurity in the profile",
+)
 _READ = {key.rpartition("/")[2]: key for key in (names.PROFILE, names.MODE)}
 _MOST_LABELS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledNamespace:
-    """Hold a namespace's name and labels."""
-
-    name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def profile(self) -> str:
-        """Return the profile that it names; empty for none and for ``none``."""
-        named = self.labels.get(names.PROFILE, "")
-        return "" if named == names.PROFILE_NONE else named
-
-    @property
-    def observes(self) -> bool:
-        """Tell whether it only observes."""
-        return self.labels.get(names.MODE) == names.MODE_OBSERVE
+def check_labels(snapshot: Snapshot) -> Iterator[Finding]:
+    """Say which labels mean nothing, and which namespaces the label does not reach."""
+    spaces = labelled(snapshot)
+    if snapshot.namespace and not spaces:
+        message = f"does not carry the label {names.PROFILE}: its pods are not injected"
+        action = f"kubectl label namespace {snapshot.namespace} {names.PROFILE}=PROFILE"
+        yield NAMESPACE_UNLABELLED.warn(f"namespace {snapshot.namespace}", message, action)
+    elif not any(space.profile for space in spaces.values()):
+        yield ok("namespaces", "namespaces", f"none names a profile by label {names.PROFILE} yet")
+    for space in spaces.values():
+        yield from _of_labels(snapshot.system_namespace, space)
 
 
-class _Remark(NamedTuple):
-    """Say what holds for every namespace that it holds for, in the same words."""
-
-    level: Level
-    code: Code
-    message: str
-    action: str | None = None
-
-
-def read_namespace(obj: Object) -> LabelledNamespace | None:
-    """Keep name and labels; None for a namespace that carries none like ours, or is being deleted."""
-    metadata = obj.get("metadata") or {}
-    labels = metadata.get("labels") or {}
-    if metadata.get("deletionTimestamp") or not any(key.startswith(_LIKE_OURS) for key in labels):
-        return None
-    return LabelledNamespace(metadata.get("name") or "", labels)
-
-
-def check_namespaces(
-    namespaces: Iterable[LabelledNamespace],
-    profiles: Profiles | None,
-    own_namespace: str,
-    unusable: Collection[str] = (),
-) -> Iterator[Finding]:
-    """Say what is to be known of the labelled namespaces, once for all that are alike; *profiles* None: they cannot be read.
-
-    *unusable*: names of profiles that exist, and have faults that are told by themselves.
-    """
-    labelled = list(namespaces)
-    alike: dict[_Remark, list[str]] = {}
-    for namespace in labelled:
-        for remark in _look(namespace, profiles, own_namespace, unusable):
-            alike.setdefault(remark, []).append(namespace.name)
-    if not any(namespace.profile for namespace in labelled):
-        found = (
-            f"names a profile by label {names.PROFILE}"
-            if labelled
-            else f"carries the label {names.PROFILE}"
-        )
-        yield Finding("ok", Code.NAMESPACES_UNLABELLED, "namespaces", f"none {found} yet")
-    for remark, where in alike.items():
-        yield Finding(remark.level, remark.code, _subject(where), remark.message, remark.action)
-
-
-def _subject(where: Sequence[str]) -> str:
-    return (
-        f"namespace {where[0]}"
-        if len(where) == 1
-        else f"each of {len(where)} namespaces ({listed(where)})"
-    )
-
-
-def _look(
-    namespace: LabelledNamespace,
-    profiles: Profiles | None,
-    own_namespace: str,
-    unusable: Collection[str],
-) -> Iterator[_Remark]:
-    yield from islice(_unread_labels(namespace.labels), _MOST_LABELS)
-    mode = namespace.labels.get(names.MODE)
-    if mode is not None and mode != names.MODE_OBSERVE:
-        message = f"label {names.MODE}: {mode} means nothing"
-        yield _Remark("warn", Code.MODE_UNKNOWN, message)
-    name = namespace.profile
-    if not name:
+def check_namespaces(snapshot: Snapshot) -> Iterator[Finding]:
+    """Say whether each labelled namespace can use the profile that it names."""
+    spaces, read = labelled(snapshot).values(), snapshot.profiles()
+    never = (*NEVER_REACHED, snapshot.system_namespace)
+    if read.profiles is None:
         return
-    if namespace.name in (*NEVER_REACHED, own_namespace):
+    for space in spaces:
+        is_judged = space.profile and space.name not in never
+        if is_judged and space.profile not in read.unusable:
+            yield from _of_profile(read.profiles, space)
+
+
+def _of_labels(own_namespace: str, space: LabelledNamespace) -> Iterator[Finding]:
+    unknown = [
+        key for key in space.labels if key.startswith(LIKE_OURS) and key not in _READ.values()
+    ]
+    for key in unknown[:_MOST_LABELS]:
+        meant = did_you_mean(key.rpartition("/")[2], _READ)
+        action = f"use {_READ[meant]}" if meant else f"use {' or '.join(_READ.values())}"
+        yield LABEL_UNKNOWN.warn(space.title, f"label {key} means nothing on a namespace", action)
+    mode = space.labels.get(names.MODE)
+    if mode not in (None, names.MODE_OBSERVE):
+        action = "use observe, or remove the label; until then pods are injected"
+        yield LABEL_UNKNOWN.warn(space.title, f"label {names.MODE}: {mode} means nothing", action)
+    if space.profile and space.name in (*NEVER_REACHED, own_namespace):
         message = f"carries the label {names.PROFILE}, but its pods are never sent to the webhook"
-        yield _Remark("warn", Code.NAMESPACE_EXCLUDED, message)
-        return
-    if profiles is None or name in unusable:
-        yield _unjudged(name, is_unusable=name in unusable)
-        return
-    profile = profiles.profiles.get(name)
+        yield NAMESPACE_EXCLUDED.warn(space.title, message)
+
+
+def _of_profile(profiles: Profiles, space: LabelledNamespace) -> Iterator[Finding]:
+    profile = profiles.profiles.get(space.profile)
     if profile is None:
-        yield _Remark(
-            "fail",
-            Code.PROFILE_UNKNOWN,
-            f"no profile is named {name!r}: every training pod is denied",
-            choose_profile(name, profiles.usable_in(namespace.name)),
-        )
-    else:
-        yield from _of_profile(namespace, profile)
-
-
-def _unread_labels(labels: Mapping[str, str]) -> Iterator[_Remark]:
-    for key in labels:
-        if key.startswith(_LIKE_OURS) and key not in _READ.values():
-            meant = did_you_mean(key.rpartition("/")[2], _READ)
-            action = (
-                f"did you mean {_READ[meant]}?"
-                if meant
-                else f"a namespace's are {' and '.join(_READ.values())}"
-            )
-            yield _Remark(
-                "warn", Code.LABEL_UNKNOWN, f"label {key} means nothing on a namespace", action
-            )
-
-
-def _unjudged(profile: str, *, is_unusable: bool) -> _Remark:
-    """Say why a namespace cannot be judged: it must not look like one that nobody labelled."""
-    why, action = (
-        "is not known, for the profiles were not read",
-        "see what else is said of the profiles, or give --profiles FILE",
-    )
-    if is_unusable:
-        why, action = (
-            "has a fault",
-            "correct the profile, as its own finding says, and run check again",
-        )
-    return _Remark(
-        "warn", Code.UNREAD, f"cannot be judged: profile {profile}, which it names, {why}", action
-    )
-
-
-def _of_profile(namespace: LabelledNamespace, profile: Profile) -> Iterator[_Remark]:
-    if not profile.is_for(namespace.name):
-        message = f"profile {profile.name} is not for it: every training pod is denied"
-        yield _Remark("fail", Code.PROFILE_NOT_ALLOWED, message)
+        action = choose_profile(space.profile, profiles.usable_in(space.name))
+        message = f"no profile is named {space.profile!r}: every training pod is denied"
+        yield PROFILE_UNKNOWN.fail(space.title, message, action)
         return
-    if namespace.observes:
-        message = f"only observes (label {names.MODE}): pods of profile {profile.name} are neither changed nor denied"
-        yield _Remark("warn", Code.NAMESPACE_OBSERVES, message)
-    level = namespace.labels.get(names.POD_SECURITY_ENFORCE, "")
+    if not profile.is_for(space.name):
+        message = f"profile {profile.name} is not for it: every training pod is denied"
+        yield PROFILE_NOT_ALLOWED.fail(space.title, message)
+        return
+    if space.observes:
+        message = f"only observes: pods of profile {profile.name} are neither changed nor denied"
+        yield NAMESPACE_OBSERVES.warn(space.title, message)
+    level = space.labels.get(names.POD_SECURITY_ENFORCE, "")
     if refused := refused_parts(profile, level):
-        yield _pod_security(profile, level, refused)
-    elif not namespace.observes:
-        yield _Remark("ok", Code.NAMESPACE_READY, f"uses profile {profile.name}")
+        yield _pod_security(space.title, profile, level, refused)
+    elif not space.observes:
+        yield ok("namespaces", space.title, f"uses profile {profile.name}")
 
 
-def _pod_security(profile: Profile, level: str, refused: Sequence[str]) -> _Remark:
-    found = (
-        f"enforces PodSecurity {level}, which refuses {listed(refused)} of profile {profile.name}"
-    )
+def _pod_security(subject: str, profile: Profile, level: str, refused: Sequence[str]) -> Finding:
+    parts = f"{listed(refused)} of profile {profile.name}"
+    message = f"enforces PodSecurity {level}, which refuses {parts}"
+    label = f"label it {names.POD_SECURITY_ENFORCE}=privileged"
     if profile.pod_security == "skip":
-        message, action = (
-            f"{found}: pods get none (podSecurity: skip)",
-            f"label it {names.POD_SECURITY_ENFORCE}=privileged",
-        )
+        message += ": pods get none (podSecurity: skip)"
         if profile.ipc_lock:
             message += ", and registering RDMA memory may fail"
-            action = f"raise the nodes' memlock limit, or {action}"
-        return _Remark("warn", Code.POD_SECURITY_REFUSES, message, action)
+            label = f"raise the nodes' memlock limit, or {label}"
+        return POD_SECURITY_REFUSES.warn(subject, message, label)
     if profile.pod_security == "ignore":
-        message = (
-            f"{found}: its pods are refused unless PodSecurity exempts them (podSecurity: ignore)"
-        )
-        action = "see that the exemption is there, or use podSecurity: skip"
-        return _Remark("warn", Code.POD_SECURITY_REFUSES, message, action)
-    return _Remark("fail", Code.POD_SECURITY_REFUSES, f"{found}: every training pod is denied")
+        message += ": its pods are refused unless PodSecurity exempts them (podSecurity: ignore)"
+        action = "exempt them in the API server's PodSecurity, or use podSecurity: skip"
+        return POD_SECURITY_REFUSES.warn(subject, message, action)
+    return POD_SECURITY_REFUSES.fail(subject, f"{message}: every training pod is denied")

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from webhook.core import names
+from webhook.core.errors import Unavailable
 from webhook.core.model import Object
-from webhook.diagnose.check.deployments import Role
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding
+from webhook.diagnose.check.needs import Role, deployments
+from webhook.diagnose.common import APPLY
+from webhook.diagnose.finding import Code, Finding, ok
+from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread, at_once
 from webhook.diagnose.wording import listed
+from webhook.kube.catalogue import POLICIES, POLICY_BINDINGS
 
+PRIVILEGES_LACKING = Code(
+    "privileges-lacking",
+    "privileges",
+    "The account may not do what it needs.",
+    f"apply the RBAC manifests again: {APPLY}",
+)
+PRIVILEGES_EXCESSIVE = Code(
+    "privileges-excessive",
+    "privileges",
+    "The account may do dangerous things that it does not need.",
+    "remove the role binding that grants them beside the shipped ones",
+)
+POLICIES_MISSING = Code(
+    "policies-missing",
+    "privileges",
+    "An admission policy of the manifests is missing, so tenants or stolen tokens may do more.",
+    f"apply the manifests again: {APPLY}",
+)
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _ADMISSION = "admissionregistration.k8s.io"
-_RBAC = "rbac.authorization.k8s.io"
-
-Answer = Literal["yes", "no", "unknown"]
 
 
 class Access(NamedTuple):
-    """Name one thing that an account may do; *resource* as ``pods/status``; *namespace* empty: in all."""
+    """Name what an account may do; *resource* as ``pods/status``; *namespace* empty: in all."""
 
     verb: str
     group: str
@@ -34,14 +54,7 @@ class Access(NamedTuple):
     def attributes(self) -> Object:
         """Return the resourceAttributes of an access review."""
         resource, _, subresource = self.resource.partition("/")
-        found = {
-            "verb": self.verb,
-            "group": self.group,
-            "resource": resource,
-            "subresource": subresource,
-            "namespace": self.namespace,
-            "name": self.name,
-        }
+        found = {**self._asdict(), "resource": resource, "subresource": subresource}
         return {key: value for key, value in found.items() if value}
 
 
@@ -81,10 +94,8 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
         ("fabric-injector.io", "fabricprofiles", "", "", "list watch"),
         ("fabric-injector.io", "fabricprofiles/status", "", "", "patch"),
         ("k8s.cni.cncf.io", "network-attachment-definitions", "", "", "list"),
-        ("", "nodes", "", "", "list"),
         ("resource.k8s.io", "deviceclasses", "", "", "list"),
         ("resource.k8s.io", "resourceclaimtemplates", "", "", "list watch create patch delete"),
-        ("resource.k8s.io", "resourceslices", "", "", "list"),
         ("resource.k8s.io", "resourceclaims", "", "", "list watch"),
         (_ADMISSION, "mutatingwebhookconfigurations", "", names.WEBHOOK_CONFIGURATION, "get patch"),
         ("coordination.k8s.io", "leases", "own", "fabric-injector", "get update"),
@@ -94,124 +105,81 @@ _NEEDED: Mapping[Role, tuple[tuple[str, str, str, str, str], ...]] = {
     ),
 }
 
-EXCESSIVE: Mapping[Role, tuple[Access, ...]] = {
-    "webhook": (
-        Access("create", "", "pods"),
-        Access("patch", "", "pods"),
-        Access("list", "", "secrets"),
-        Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
-        Access("patch", _ADMISSION, "validatingwebhookconfigurations"),
-    ),
-    "controller": (
-        Access("create", "", "pods"),
-        Access("patch", "", "pods"),
-        Access("list", "", "secrets"),
-        Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
-        Access("patch", "fabric-injector.io", "fabricprofiles"),
-        Access("patch", _ADMISSION, "validatingwebhookconfigurations"),
-    ),
-}
+EXCESSIVE = (
+    Access("create", "", "pods"),
+    Access("patch", "", "pods"),
+    Access("list", "", "secrets"),
+    Access("patch", "fabric-injector.io", "fabricprofiles"),
+    Access("patch", _ADMISSION, "mutatingwebhookconfigurations"),
+    Access("patch", _ADMISSION, "validatingwebhookconfigurations"),
+)
 """What neither account needs, and what would make a stolen token of it dangerous."""
-
-POLICIES: Mapping[str, str] = {
-    "fabric-injector-addresses": "the controller's account may change more of pods than it needs",
-    "fabric-injector-anti-affinity": "a tenant's pods may keep the injector's own from every node",
-    "fabric-injector-ca-bundle": "the controller's account may change more of webhook configurations than it needs",
-    "fabric-injector-created": "the controller's account may create more than it needs",
-    "fabric-injector-claim-templates": "the controller's account may make and remove ResourceClaimTemplates of others",
-    "fabric-injector-copies": "copies of injected pods may wait for addresses that nobody publishes",
-    "fabric-injector-events": "the controller's account may write and change Events of others",
-    "fabric-injector-priority": "any pod may take the priority class that is kept for the injector's own",
-}
-"""ValidatingAdmissionPolicies that the manifests hold, each with a binding of its name, and what may happen without."""
+_POLICIES = "addresses anti-affinity ca-bundle claim-templates copies created events priority"
+SHIPPED_POLICIES = frozenset(f"fabric-injector-{name}" for name in _POLICIES.split())
+"""The ValidatingAdmissionPolicies of the manifests."""
 
 
-PRIORITY_CLASS = "fabric-injector"
-_OF_PRIORITY_CLASS = "fabric-injector-priority"
+def check_accounts(snapshot: Snapshot) -> Iterator[Finding]:
+    """Judge both accounts by the API server's answer to each access that they need or should lack."""
+    ours = deployments(snapshot)
+    keeps = all(each.keeps_certificates for each in ours)
+    own = snapshot.system_namespace
+    for role, name in {each.role: each.account for each in ours}.items():
+        need = needed(role, own, snapshot.configuration, keeps_certificates=keeps)
+        missing = [each for each, may in _ask(snapshot, need, name) if not may]
+        surplus = [each for each, may in _ask(snapshot, EXCESSIVE, name) if may]
+        subject = f"ServiceAccount {name}"
+        if missing:
+            action = f"{PRIVILEGES_LACKING.action}; its role is in rbac-{role}.yaml"
+            message = f"may not {listed(map(str, missing))}"
+            yield PRIVILEGES_LACKING.fail(subject, message, action)
+        if surplus:
+            message = f"may {listed(map(str, surplus))}, which it does not need"
+            yield PRIVILEGES_EXCESSIVE.warn(subject, message)
+        if not missing and not surplus:
+            message = f"may do all {len(need)} things that it needs, and nothing dangerous besides"
+            yield ok("privileges", subject, message)
 
 
-def to_install(namespace: str) -> list[Access]:
-    """Return what the caller needs to apply the manifests."""
-    cluster = (
-        ("apiextensions.k8s.io", "customresourcedefinitions"),
-        ("", "namespaces"),
-        ("scheduling.k8s.io", "priorityclasses"),
-        (_RBAC, "clusterroles"),
-        (_RBAC, "clusterrolebindings"),
-        (_ADMISSION, "validatingadmissionpolicies"),
-        (_ADMISSION, "validatingadmissionpolicybindings"),
-        (_ADMISSION, "mutatingwebhookconfigurations"),
-    )
-    own = (
-        ("", "serviceaccounts"),
-        ("", "services"),
-        ("", "configmaps"),
-        ("apps", "deployments"),
-        ("policy", "poddisruptionbudgets"),
-        (_RBAC, "roles"),
-        (_RBAC, "rolebindings"),
-    )
-    label = [Access("patch", "", "namespaces")]
-    return (
-        [Access("create", *each) for each in cluster]
-        + [Access("create", *each, namespace) for each in own]
-        + label
-    )
+def _ask(
+    snapshot: Snapshot, accesses: Sequence[Access], account: str
+) -> Iterator[tuple[Access, bool]]:
+    answers = at_once([partial(_may, snapshot, each, account) for each in accesses])
+    return zip(accesses, answers, strict=True)
 
 
-def check_account(
-    role: Role, account: str, lacking: Mapping[Access, Answer], excess: Mapping[Access, Answer]
-) -> Iterator[Finding]:
-    """Judge an account by what it was told of each access that it needs (*lacking*), and of each that it should not have."""
-    subject = f"ServiceAccount {account}"
-    missing = [str(access) for access, answer in lacking.items() if answer == "no"]
-    surplus = [str(access) for access, answer in excess.items() if answer == "yes"]
-    unknown = [
-        access for access, answer in (*lacking.items(), *excess.items()) if answer == "unknown"
-    ]
-    if missing:
-        action = f"{Code.PRIVILEGES_LACKING.action}; its role is that of rbac-{role}.yaml of the manifests"
-        yield Finding(
-            "fail", Code.PRIVILEGES_LACKING, subject, f"may not {listed(missing)}", action
-        )
-    if surplus:
-        message = f"may {listed(surplus)}, which it does not need"
-        yield Finding("warn", Code.PRIVILEGES_EXCESSIVE, subject, message)
-    if unknown:
-        message = (
-            "could not look: what it may do is told only to who may create subjectaccessreviews"
-        )
-        yield Finding("warn", Code.PRIVILEGES_UNKNOWN, subject, message)
-    elif not missing and not surplus:
-        message = f"may do all {len(lacking)} things that it needs, and nothing dangerous besides"
-        yield Finding("ok", Code.PRIVILEGES_RIGHT, subject, message)
+def _may(snapshot: Snapshot, access: Access, account: str) -> bool:
+    """Ask by a review, which is answered and not stored."""
+    own, accounts = snapshot.system_namespace, "system:serviceaccounts"
+    spec = {
+        "resourceAttributes": access.attributes(),
+        "user": f"system:serviceaccount:{own}:{account}",
+        "groups": [accounts, f"{accounts}:{own}", "system:authenticated"],
+    }
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    try:
+        response = snapshot.connection.request("POST", REVIEWS, body=body, timeout=PROBE_SECONDS)
+        status = response.json().get("status") if response.status == 201 else None
+    except Unavailable as error:
+        raise Unread("privileges", f"cannot be asked for: {error}") from None
+    if not isinstance(status, dict):
+        raise Unread("privileges", f"cannot be asked for: {response.problem}")
+    return status.get("allowed") is True
 
 
-def check_installer(answers: Mapping[Access, Answer]) -> Finding:
-    """Say before installation whether the caller may install."""
-    missing = [str(access) for access, answer in answers.items() if answer != "yes"]
-    if missing:
-        return Finding("warn", Code.INSTALLER_LACKING, "you", f"may not {listed(missing)}")
-    return Finding(
-        "ok",
-        Code.INSTALLER_READY,
-        "you",
-        f"may do all {len(answers)} things that installation takes",
-    )
-
-
-def check_policies(
-    policies: set[str], bindings: set[str], priority_classes: Collection[str]
-) -> Finding:
-    """Say whether the policies of the manifests are in force; all are names, *priority_classes* those of our pods."""
-    wanted = [
-        name
-        for name in POLICIES
-        if name != _OF_PRIORITY_CLASS or PRIORITY_CLASS in priority_classes
-    ]
-    missing = [name for name in wanted if name not in policies or name not in bindings]
+def check_policies(snapshot: Snapshot) -> Iterator[Finding]:
+    """Say whether the admission policies of the manifests are in force."""
+    classes = {each.priority_class for each in deployments(snapshot)}
+    there = {*snapshot.list_all(POLICIES, _name)} & {*snapshot.list_all(POLICY_BINDINGS, _policy)}
+    of_class = set() if "fabric-injector" in classes else {"fabric-injector-priority"}
     subject = "ValidatingAdmissionPolicies"
-    if missing:
-        message = f"{listed(missing)} missing, or not bound: {'; '.join(POLICIES[name] for name in missing)}"
-        return Finding("warn", Code.POLICIES_MISSING, subject, message)
-    return Finding("ok", Code.POLICIES_BOUND, subject, f"{listed(wanted)} are bound")
+    if missing := sorted(SHIPPED_POLICIES - there - of_class):
+        yield POLICIES_MISSING.warn(subject, f"lack {listed(missing)}, or its binding")
+
+
+def _name(obj: Object) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def _policy(obj: Object) -> str | None:
+    return (obj.get("spec") or {}).get("policyName")

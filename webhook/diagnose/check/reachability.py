@@ -1,32 +1,149 @@
-"""Judge the attempts to have the webhook called: a dry run of a pod, or a request by way of the API server's proxy."""
+"""Try whether the API servers reach the webhook: a dry run of a pod, or their proxy to its Service."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from functools import partial
 
 from webhook.core import names
+from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
-from webhook.diagnose.codes import Code
-from webhook.diagnose.finding import Finding
+from webhook.core.pod_check import check_pod
+from webhook.diagnose.check.configuration import NAME_LABEL, reaches
+from webhook.diagnose.check.needs import (
+    LabelledNamespace,
+    configuration,
+    labelled,
+    webhooks_of,
+)
+from webhook.diagnose.common import WEBHOOK_UNREACHABLE
+from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import is_injected
 from webhook.diagnose.refusal import read_refusal
+from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread
+from webhook.kube.catalogue import PODS, SERVICES
+from webhook.kube.connection import RequestFailed
 
+WEBHOOK_UNTRIED = Code(
+    "webhook-untried",
+    "reachability",
+    "Whether the API servers reach the webhook could not be tried.",
+    "run check as somebody who may create pods in a labelled namespace, or use services/proxy",
+)
+WEBHOOK_DENIES = Code(
+    "webhook-denies",
+    "reachability",
+    "The webhook is called, and denies a plain pod of the namespace.",
+    "correct what the message names, in the namespace or its profile",
+)
+WEBHOOK_PASSED_OVER = Code(
+    "webhook-passed-over",
+    "reachability",
+    "A pod came back as it was: the webhook was not called, or its failure was ignored.",
+    "look at the configuration's selectors; with failurePolicy Ignore, at the webhook's pods",
+)
 PROBE = "fabric-injector-check-"
-_CHECK_DID = "a dry run of a pod in namespace {} (nothing was created)"
+MOST_ATTEMPTS = 3
+"""Namespaces in which a dry run is tried until one tells."""
+_MOST_TEXT = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """Hold the answer to one attempt: *where* is a namespace for ``dry-run``, a Service for ``proxy``; *status* 0: none came."""
+def check_reachability(snapshot: Snapshot) -> Iterator[Finding]:
+    """Try until an attempt tells: dry runs of a pod in labelled namespaces, then the proxy."""
+    try:
+        entries = webhooks_of(configuration(snapshot))
+    except Unread:
+        if snapshot.namespace:  # whoever asks for one namespace need not see the configuration
+            return
+        raise
+    if not entries:
+        return
+    failures: list[str] = []
+    for space in _suitable(snapshot, entries):
+        found = _try_dry_run(snapshot, space, [str(each.get("name")) for each in entries])
+        if isinstance(found, Finding):
+            yield found
+            return
+        failures.append(found)
+    found = _try_proxy(snapshot, entries)
+    if isinstance(found, Finding):
+        yield found
+    elif failures or not labelled(snapshot):
+        why = "; ".join(filter(None, [*failures, found])) or "no namespace is labelled"
+        yield WEBHOOK_UNTRIED.warn("the webhook", f"could not be tried: {why[:_MOST_TEXT]}")
+    else:
+        yield ok("reachability", "the webhook", "was not tried: no namespace can use a profile yet")
 
-    kind: Literal["dry-run", "proxy"]
-    where: str
-    status: int
-    message: str = ""
-    returned: Object | None = None
-    warnings: tuple[str, ...] = ()
+
+def _suitable(snapshot: Snapshot, entries: Sequence[Object]) -> list[LabelledNamespace]:
+    """Choose where a pod may be injected; those that observe, or enforce PodSecurity, come last."""
+    read = snapshot.profiles()
+    known = {} if read.profiles is None else read.profiles.profiles
+    found = []
+    for space in labelled(snapshot).values():
+        labels, pod = {**space.labels, NAME_LABEL: space.name}, {names.PROFILE: space.profile}
+        is_called = any(reaches(entry, labels, pod) for entry in entries)
+        profile = known.get(space.profile)
+        if is_called and space.profile and profile is not None and profile.is_for(space.name):
+            found.append(space)
+    found.sort(key=lambda each: (each.observes, names.POD_SECURITY_ENFORCE in each.labels))
+    return found[:MOST_ATTEMPTS]
+
+
+def _try_dry_run(
+    snapshot: Snapshot, space: LabelledNamespace, webhooks: Sequence[str]
+) -> Finding | str:
+    """Return what a dry run says of the webhook; a text where it says nothing of it."""
+    subject = f"the webhook, by a dry run of a pod in namespace {space.name} (nothing was created)"
+    try:
+        path, body = PODS.path_in(space.name), probe_pod(space.profile)
+        request = partial(snapshot.connection.request, timeout=PROBE_SECONDS)
+        response = request("POST", path, query={"dryRun": "All"}, body=body)
+        pod = response.json()
+        if response.status != 201:
+            return _refused(str(pod.get("message") or response.problem), subject, webhooks)
+        check_pod(pod)
+    except RequestFailed as error:
+        return _refused(str(error), subject, webhooks)
+    except MalformedReview as error:
+        return f"{response.request} answered with no pod: {error}"
+    if is_injected(pod):
+        return ok("reachability", subject, "is called, and injects")
+    if any(text.startswith("observe mode") for text in response.warnings):
+        return ok("reachability", subject, "is called, and observes")
+    message = "was not called, or its failure was ignored: the pod came back as it was"
+    return WEBHOOK_PASSED_OVER.fail(subject, message)
+
+
+def _refused(message: str, subject: str, webhooks: Sequence[str]) -> Finding | str:
+    refusal = read_refusal(message)
+    if refusal is None or refusal.webhook not in webhooks:
+        return message
+    if refusal.called:
+        return WEBHOOK_DENIES.warn(subject, f"is called, and denies it: {refusal.message}")
+    return WEBHOOK_UNREACHABLE.fail(subject, f"cannot be called: {refusal.message}")
+
+
+def _try_proxy(snapshot: Snapshot, entries: Sequence[Object]) -> Finding | str:
+    """Return what the API server's proxy to the Service says of the webhook, else a text."""
+    services = [(each.get("clientConfig") or {}).get("service") for each in entries]
+    service = next(filter(None, services), None)
+    if service is None:
+        return ""
+    space, name = str(service.get("namespace")), service.get("name")
+    proxied = SERVICES.object_path((space, f"https:{name}:{service.get('port') or 443}"))
+    url = f"{proxied}/proxy{service.get('path') or '/'}"
+    subject = f"the webhook, by the API server's proxy to Service {space}/{name}"
+    try:
+        response = snapshot.connection.request("GET", url, timeout=PROBE_SECONDS)
+        status, problem = response.status, response.problem
+    except RequestFailed as error:
+        status, problem = error.status, str(error)
+    if status == 405:  # /mutate takes only POST: who says so is the webhook
+        return ok("reachability", subject, "answers; caBundle says whether API servers trust it")
+    if status in (500, 502, 503, 504):
+        return WEBHOOK_UNREACHABLE.fail(subject, f"does not answer: {problem}")
+    return problem
 
 
 def probe_pod(profile: str) -> Object:
@@ -44,81 +161,10 @@ def probe_pod(profile: str) -> Object:
         "securityContext": context,
         "resources": {"requests": resources, "limits": resources},
     }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"generateName": PROBE, "labels": {names.PROFILE: profile}},
-        "spec": {
-            "containers": [container],
-            "restartPolicy": "Never",
-            "automountServiceAccountToken": False,
-        },
+    spec = {
+        "containers": [container],
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
     }
-
-
-def is_telling(attempt: Attempt, webhooks: Sequence[str]) -> bool:
-    """Tell whether the attempt says that the webhook was called, or should have been."""
-    return judge(attempt, webhooks) is not None
-
-
-def check_reachability(
-    attempts: Sequence[Attempt], webhooks: Sequence[str], *, namespaces_known: bool = True
-) -> Iterator[Finding]:
-    """Say whether API servers reach the webhook; *webhooks*: the names in our configuration."""
-    for attempt in attempts:
-        finding = judge(attempt, webhooks)
-        if finding is not None:
-            yield finding
-            return
-    subject = "the webhook"
-    if not attempts and namespaces_known:
-        message = "was not called: there is no labelled namespace that its configuration and a profile choose"
-        yield Finding("ok", Code.WEBHOOK_UNTRIED, subject, message)
-        return
-    told = "; ".join(
-        f"{attempt.kind} in {attempt.where}: {attempt.message or attempt.status}"
-        for attempt in attempts
-    )
-    message = f"could not look whether API servers reach it: {told[:600] or 'no labelled namespace is known'}"
-    yield Finding("warn", Code.WEBHOOK_UNKNOWN, subject, message)
-
-
-def judge(attempt: Attempt, webhooks: Sequence[str]) -> Finding | None:
-    """Say what an attempt tells; None where it tells nothing of the webhook."""
-    return _judge_proxy(attempt) if attempt.kind == "proxy" else _judge_dry_run(attempt, webhooks)
-
-
-def _judge_dry_run(attempt: Attempt, webhooks: Sequence[str]) -> Finding | None:
-    subject = f"the webhook, by {_CHECK_DID.format(attempt.where)}"
-    if attempt.status == 201:
-        return _judge_returned(attempt, subject)
-    refusal = read_refusal(attempt.message)
-    if refusal is None or refusal.webhook not in webhooks:
-        return None
-    if refusal.called:
-        return Finding(
-            "warn", Code.WEBHOOK_DENIES, subject, f"is called, and denies it: {refusal.message}"
-        )
-    return Finding(
-        "fail", Code.WEBHOOK_UNREACHABLE, subject, f"cannot be called: {refusal.message}"
-    )
-
-
-def _judge_returned(attempt: Attempt, subject: str) -> Finding:
-    if is_injected(attempt.returned or {}):
-        return Finding("ok", Code.WEBHOOK_INJECTS, subject, "is called, and injects")
-    if any(text.startswith("observe mode") for text in attempt.warnings):
-        return Finding("ok", Code.WEBHOOK_OBSERVES, subject, "is called, and observes")
-    message = "was not called, or its failure was passed over: the pod came back as it was"
-    return Finding("fail", Code.WEBHOOK_PASSED_OVER, subject, message)
-
-
-def _judge_proxy(attempt: Attempt) -> Finding | None:
-    subject = f"the webhook, by the API server's proxy to Service {attempt.where}"
-    if attempt.status == 405:  # /mutate takes POST alone: whoever says so is the webhook
-        message = "answers; whether API servers trust its certificate is told by caBundle alone"
-        return Finding("ok", Code.WEBHOOK_ANSWERS, subject, message)
-    if attempt.status in (500, 502, 503, 504):
-        message, action = f"does not answer: {attempt.message}", "look at its pods and its Service"
-        return Finding("fail", Code.WEBHOOK_UNREACHABLE, subject, message, action)
-    return None
+    metadata = {"generateName": PROBE, "labels": {names.PROFILE: profile}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}

@@ -82,8 +82,7 @@ class Collector:
         broken: list[tuple[str, str]] = []
         seen, installed, more = 0, False, False
         for page in self.reader.pages(resource, keep, namespace, most=self._most_pages):
-            if page.is_first:
-                kept, broken, seen, installed = [], [], 0, True
+            installed = True
             kept += [value for value in page.objects if value is not None]
             broken += page.broken
             seen, more = seen + len(page.objects), page.more

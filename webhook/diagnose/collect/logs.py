@@ -11,12 +11,12 @@ from functools import partial
 from webhook.core import podspec
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
-from webhook.diagnose.collect.collector import Collector
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
-from webhook.diagnose.explain.observation import common_form, natural
+from webhook.diagnose.explain.observation import common_form, named, natural
 from webhook.diagnose.jobs import ObservedPod
-from webhook.kube.answer import RequestFailed
+from webhook.diagnose.snapshot import Snapshot, at_once
 from webhook.kube.catalogue import PODS
+from webhook.kube.connection import RequestFailed
 
 MOST_PODS = 128
 _ALL_BYTES = 64 << 20
@@ -31,39 +31,41 @@ _FORBIDDEN = 403
 _RIGHT = "ask for get of pods/log, or let an administrator run this"
 
 
-def read_logs(collector: Collector, pods: Iterable[Object]) -> Mapping[str, PodLog]:
-    """Read the logs of rank 0 and of other pods that have begun to train, up to MOST_PODS of them spread over the job.
+def read_logs(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, PodLog]:
+    """Read the logs of rank 0 and of other pods that have begun to train, up to MOST_PODS.
 
-    What cannot be read is noted; where the caller may not read rank 0's, no other is asked for.
+    What cannot be read is noted; where rank 0's may not be, no other is asked for.
     """
     every = [*map(ObservedPod, pods)]
     members = frozenset(name for pod in every for name in _hosts(pod))
-    members_ = [pod for pod in every if _begun(pod)]
-    chosen = choose_pods(members_, MOST_PODS)
-    if not chosen:
+    chosen = choose_pods([pod for pod in every if _begun(pod)], MOST_PODS)
+    most = min(_MOST_BYTES, _ALL_BYTES // max(1, len(chosen)))
+    read = partial(_try, cluster, most, members)
+    first = [read(pod) for pod in chosen[:1]]
+    if first and isinstance(first[0], RequestFailed) and first[0].status == _FORBIDDEN:
+        cluster.note("logs", f"{first[0]}; {_RIGHT}")
         return {}
-    most = min(_MOST_BYTES, _ALL_BYTES // len(chosen))
-    found: dict[str, PodLog] = {}
+    answers = [*first, *at_once([partial(read, pod) for pod in chosen[1:]])]
     failed: dict[str, list[str]] = {}
-    first = chosen[0]
-    try:
-        found[first.name] = _read_pod(collector, first, most, members)
-    except Unavailable as error:
-        failed.setdefault(common_form(str(error), first.name), []).append(first.name)
-        if isinstance(error, RequestFailed) and error.status == _FORBIDDEN:
-            collector.note("logs", f"{error}; {_RIGHT}")
-            return found
-    begun = [
-        (pod, collector.begin(partial(_read_pod, collector, pod, most, members)))
-        for pod in chosen[1:]
-    ]
-    for pod, future in begun:
-        try:
-            found[pod.name] = future.result()
-        except Unavailable as error:
-            failed.setdefault(common_form(str(error), pod.name), []).append(pod.name)
-    collector.note_pods("logs", failed)
+    found: dict[str, PodLog] = {}
+    for pod, answer in zip(chosen, answers, strict=True):
+        if isinstance(answer, PodLog):
+            found[pod.name] = answer
+        else:
+            failed.setdefault(common_form(str(answer), pod.name), []).append(pod.name)
+    for problem, pods_of in failed.items():
+        what = f"of {named(pods_of)} cannot be read"
+        cluster.note("logs", f"{what}, so that part is unknown: {problem}")
     return found
+
+
+def _try(
+    cluster: Snapshot, most: int, members: Collection[str], pod: ObservedPod
+) -> PodLog | Unavailable:
+    try:
+        return _read_pod(cluster, pod, most, members)
+    except Unavailable as error:
+        return error
 
 
 def choose_pods(members_: Sequence[ObservedPod], most: int) -> list[ObservedPod]:
@@ -84,9 +86,7 @@ def _begun(pod: ObservedPod) -> bool:
     return False
 
 
-def _read_pod(
-    collector: Collector, pod: ObservedPod, most: int, members: Collection[str]
-) -> PodLog:
+def _read_pod(cluster: Snapshot, pod: ObservedPod, most: int, members: Collection[str]) -> PodLog:
     """Read the training container's log; of the run before where this one tells nothing; of the others where neither does."""
     training = str(pod.training.get("name") or "")
     others = [
@@ -104,7 +104,7 @@ def _read_pod(
         for is_previous in (False, True) if container in restarted else (False,):
             try:
                 found = _read_container(
-                    collector, pod, container, most, members, is_previous=is_previous
+                    cluster, pod, container, most, members, is_previous=is_previous
                 )
             except RequestFailed as error:
                 if (
@@ -119,7 +119,7 @@ def _read_pod(
 
 
 def _read_container(
-    collector: Collector,
+    cluster: Snapshot,
     pod: ObservedPod,
     container: str,
     most: int,
@@ -132,12 +132,12 @@ def _read_container(
         "timestamps": "true",
         **({"previous": "true"} if is_previous else {}),
     }
-    head = _ask(collector, pod, {**query, "limitBytes": str(most)}, most)
+    head = _ask(cluster, pod, {**query, "limitBytes": str(most)}, most)
     hosts = _hosts(pod)
     log = read_log([head], hosts, members)
     if not log.tells and len(head) >= most:
         tail = {**query, "tailLines": str(_TAIL_LINES), "limitBytes": str(_TAIL_BYTES)}
-        log = read_log([head, _ask(collector, pod, tail, _TAIL_BYTES)], hosts, members)
+        log = read_log([head, _ask(cluster, pod, tail, _TAIL_BYTES)], hosts, members)
     return PodLog(container, log, is_previous)
 
 
@@ -151,10 +151,10 @@ def _hosts(pod: ObservedPod) -> frozenset[str]:
     return frozenset(each.partition(".")[0] for each in cut)
 
 
-def _ask(collector: Collector, pod: ObservedPod, query: Mapping[str, str], most: int) -> bytes:
+def _ask(cluster: Snapshot, pod: ObservedPod, query: Mapping[str, str], most: int) -> bytes:
     metadata = pod.pod["metadata"]
     path = f"{PODS.object_path((str(metadata.get('namespace')), pod.name))}/log"
-    answer = collector.reader.connection.request(
+    answer = cluster.connection.request(
         "GET",
         path,
         query=query,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from webhook.core import names
 from webhook.core.injection import profile
 from webhook.core.model import Decision, Outcome, Reason
-from webhook.core.reconcile.complaint import SEE_CHECK, UNPUBLISHED, why_uncalled
+from webhook.core.reconcile.complaint import UNPUBLISHED, why_uncalled
 from webhook.core.review import Verdict
 from webhook.diagnose.common import (
     CONFIGURATION_MISSING,
@@ -18,7 +18,6 @@ from webhook.diagnose.common import (
     WEBHOOK_OUT_OF_REACH,
     WEBHOOK_UNREACHABLE,
 )
-from webhook.diagnose.explain.judgement import broken_networks
 from webhook.diagnose.explain.observation import (
     Observation,
     Stage,
@@ -29,7 +28,7 @@ from webhook.diagnose.explain.observation import (
     ok,
     warn,
 )
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, broken_networks
 from webhook.diagnose.finding import Code, Level
 from webhook.diagnose.jobs import FINISHED, ObservedPod, is_out_of_reach
 from webhook.diagnose.refusal import api_messages, read_refusal
@@ -81,12 +80,6 @@ STEP_SKIPPED = Code(
     "injection",
     "One step of the injection was left out.",
     "change what the message names if the step is wanted, then restart the job",
-)
-NOT_INJECTED_UNKNOWN = Code(
-    "not-injected-unknown",
-    "injection",
-    "Nothing was injected into the pod, and the reason is unknown.",
-    "see why profiles cannot be read, or give --profiles FILE; is the namespace labelled?",
 )
 LEFT_OUT = Code(
     "left-out",
@@ -321,7 +314,8 @@ def _not_injected(
         if snapshot.configured is False:
             return _unconfigured(pod)
         message = "nothing was injected, and why is unknown"
-        return observe(level, NOT_INJECTED_UNKNOWN, pod, message, stage=stage)
+        action = "see why profiles cannot be read, or give --profiles FILE"
+        return observe(level, NOT_INJECTED, pod, message, action, stage=stage)
     if not verdict.allowed:
         why = ". Also: ".join(said(one, pod) for one in verdict.decisions)
         message = f"nothing was injected, and today it would be denied: {why}"
@@ -337,8 +331,8 @@ def _not_injected(
         return fail(LEFT_OUT, pod, message, stage=Stage.MEMBERS)
     if reason in _BY_CHOICE:
         return ok("injection", pod, f"not injected: {text}")
-    action = _label_action(job) if reason is Reason.NO_PROFILE else None
-    return observe(level, NOT_INJECTED, pod, f"not injected: {text}", action, stage=stage)
+    remedy = _label_action(job) if reason is Reason.NO_PROFILE else None
+    return observe(level, NOT_INJECTED, pod, f"not injected: {text}", remedy, stage=stage)
 
 
 def _label_action(job: ObservedJob) -> str:
@@ -386,10 +380,4 @@ def _uncalled(
         return _unconfigured(pod, profile_name)
     elif not "" < since < pod.created:
         action = WEBHOOK_MISSED.action
-        if "" < snapshot.labelled.get(job.namespace, "") < pod.created:
-            action = SEE_CHECK
-            why = (
-                "was created without injection, though its namespace was labelled: "
-                "the webhook was not called, only observed, or had other profiles"
-            )
     return fail(code, pod, f"{why}; today it would get profile {profile_name}", action)

@@ -53,7 +53,7 @@ INTERFACE_ABSENT = Code(
 INTERFACE_EXCLUDED = Code(
     "interface-excluded",
     "interfaces",
-    "A variable of the job rules out the interface on which the ranks meet.",
+    "A variable of the job rules out the interface or the devices that the pod has to use.",
     "remove it, then restart the job",
 )
 INTERFACES_DISAGREE = Code(
@@ -61,12 +61,6 @@ INTERFACES_DISAGREE = Code(
     "interfaces",
     "The members of the job name different interfaces.",
     "give all members the same, then restart the job",
-)
-RDMA_DEVICES_EXCLUDED = Code(
-    "rdma-devices-excluded",
-    "interfaces",
-    "A variable of the job names none of the pod's RDMA devices.",
-    "remove it, then restart the job",
 )
 
 _VARIABLES: dict[str, Callable[[str, str], bool]] = {
@@ -177,7 +171,7 @@ def _excluded(pod: ObservedPod) -> Iterator[Observation]:
         if value and "$" not in value and not any(may_use(value, device) for device in devices):
             message = f"{variable}={value} names none of its RDMA devices"
             detail = common_form(f"it has {', '.join(devices)}", pod.name)
-            yield warn(RDMA_DEVICES_EXCLUDED, pod, message, _removed(where), detail=detail)
+            yield warn(INTERFACE_EXCLUDED, pod, message, _removed(where), detail=detail)
 
 
 def ucx_may_use(value: str, device: str) -> bool:

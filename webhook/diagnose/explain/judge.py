@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.diagnose.explain import members, queues, waiting
+from webhook.diagnose.explain import addresses, members, queues
 from webhook.diagnose.explain.addresses import what_members_know
 from webhook.diagnose.explain.admission import (
     concerns,
@@ -17,10 +17,14 @@ from webhook.diagnose.explain.admission import (
     why_refused,
     would_inject,
 )
-from webhook.diagnose.explain.containers import GAVE_UP, WAIT_GAVE_UP, what_failed
+from webhook.diagnose.explain.containers import (
+    GAVE_UP,
+    WAIT_GAVE_UP,
+    what_failed,
+    what_memory_allows,
+)
 from webhook.diagnose.explain.drift import changes_today, what_changed, what_we_said, who_differs
 from webhook.diagnose.explain.interfaces import what_members_agree_on, what_variables_say
-from webhook.diagnose.explain.memory import what_memory_allows
 from webhook.diagnose.explain.networks import (
     attached_elsewhere,
     what_is_attached,
@@ -58,7 +62,7 @@ RULES: tuple[Rule, ...] = (
     what_policies_cut,
     what_failed,
     what_members_know,
-    waiting.what_they_wait_for,
+    addresses.what_they_wait_for,
     what_memory_allows,
     what_variables_say,
     what_members_agree_on,
@@ -247,7 +251,7 @@ def _details(snapshot: JobSnapshot, pod: ObservedPod) -> Mapping[str, Any]:
         "today": list(changes_today(snapshot, pod)),
         "would_inject": would_inject(pod.verdict),
         "networks": [*attached, *attached_elsewhere(pod)],
-        "lacks": list(waiting.lacks(pod)) if pod.is_live else [],
+        "lacks": list(addresses.lacks(pod)) if pod.is_live else [],
     }
 
 
@@ -275,7 +279,7 @@ def shown_address(pod: ObservedPod) -> str:
 
 
 def _wait(snapshot: JobSnapshot, pod: ObservedPod) -> str:
-    if not waiting.needs(pod):
+    if not addresses.needs(pod):
         return NOTHING
     seconds = snapshot.seconds_waited(pod)
     if seconds is not None:

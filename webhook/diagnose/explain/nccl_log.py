@@ -1,8 +1,8 @@
-"""Read what NCCL, AMD's RCCL and Gloo say in a container's log of the network they use.
+"""Read what NCCL, or AMD's RCCL, says in a container's log of the network it uses.
 
-What stands before a message (a time, ``[rank0]:``, ``[default0]:``, the pod's name, colours) is passed over, and two messages in one
-line, as processes that write at the same time leave them, are both read. Source: NCCL 2.18 to 2.30, src/init.cc, src/bootstrap.cc,
-src/debug.cc, src/misc/socket.cc, src/misc/ibvwrap.cc, src/transport/net*.cc, src/plugin; RCCL prints the same.
+What stands before a message (a time, a rank, the pod's name, colours) is passed over, and two
+messages in one line, as processes that write at the same time leave them, are both read.
+Source: NCCL 2.18 to 2.30, src/init.cc, src/debug.cc, src/misc, src/transport/net*.cc, src/plugin.
 """
 
 from __future__ import annotations
@@ -27,18 +27,16 @@ _CHOSEN = re.compile(r"Using network ([\w.+-]{1,40}(?: Libfabric)?)(?![\w:.+-]|\
 _DEVICE = re.compile(r"\[\d{1,4}\] ?([\w.-]{1,64}):\d{1,3}/\w{1,16}")
 _NUMBERED = re.compile(r"\[(\d{1,4})\](?:=\{([^}]{1,400})\}|([\w.-]{1,64}):\d{1,3}/)")
 _INTERFACE = re.compile(r"\[(\d{1,4})\]([\w.@-]{1,32}):")
-_BOOTSTRAP = re.compile(r"Bootstrap ?: Using (?:\[0\])?([\w.@-]{1,32}):")
 _SETTING = re.compile(r"\b[NR](CCL_\w{1,60}) set (?:by environment )?to ([\x21-\x7e]{1,120})")
 _NODES = re.compile(r"\bnRanks \d{1,7} nNodes (\d{1,7})\b")
 _DOMAIN = re.compile(r" MNNVL 1\b|via P2P/MNNVL\b")
 _PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([\w;]{1,40})")
-_GLOO = re.compile(r"\[Gloo\] Rank \d{1,7} is connected to (\d{1,7}) peer ranks")
 _BESIDE_HOST = re.compile(r"[^\w.-]")
 _TIME = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(Z|[+-]\d\d:\d\d) ")
 
 
 class Sign(Enum):
-    """Name a message that tells why NCCL does not use a fabric, or cannot; the value is how it is known."""
+    """Name a message that tells why NCCL does not use a fabric; the value is how it is known."""
 
     NO_DEVICE = re.compile(r"NET/IB ?: No device found")
     NO_VERBS = re.compile(r"Failed to open libibverbs\.so")
@@ -59,12 +57,12 @@ class Sign(Enum):
 class NcclLog:
     """Hold what the log of one container tells; what is empty or 0 is not told.
 
-    *messages*: how many of NCCL's INFO there are. *chosen*: the networks of ``Using network``. *channels*: of each network by which
-    channels go to other nodes, its devices or interfaces as far as they are named. *is_direct*: all of them by GPUDirect RDMA.
-    *local*: the ways of other channels, ``P2P``. *devices*, *interfaces*: what NET/IB and NET/Socket found. *bootstrap*: interfaces on
-    which the ranks meet, which is not what they train over. *nodes*: the most nodes of a communicator. *is_domain*: NVLink connects
-    nodes (MNNVL). *providers*: libfabric's, of all processes. *foreign*: hosts whose lines were passed over, as those of another job.
-    *gloo_peers*: the most that Gloo has connected. *begins*: the time of its first line.
+    *messages*: how many of NCCL's INFO there are. *chosen*: the networks of ``Using network``.
+    *channels*: of each network by which channels go to other nodes, its devices or interfaces as
+    far as they are named. *is_direct*: all of them by GPUDirect RDMA. *local*: the ways of other
+    channels, ``P2P``. *devices*, *interfaces*: what NET/IB and NET/Socket found. *nodes*: the most
+    of a communicator. *is_domain*: NVLink connects nodes (MNNVL). *providers*: libfabric's.
+    *foreign*: hosts whose lines were passed over. *begins*: the time of its first line.
     """
 
     messages: int = 0
@@ -74,14 +72,12 @@ class NcclLog:
     local: dict[str, None] = field(default_factory=dict)
     devices: dict[str, None] = field(default_factory=dict)
     interfaces: dict[str, None] = field(default_factory=dict)
-    bootstrap: dict[str, None] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     signs: dict[Sign, None] = field(default_factory=dict)
     nodes: int = 0
     is_domain: bool = False
     providers: dict[str, None] = field(default_factory=dict)
     foreign: dict[str, None] = field(default_factory=dict)
-    gloo_peers: int = 0
     begins: str = ""
 
     @property
@@ -92,7 +88,7 @@ class NcclLog:
 
 @dataclass(frozen=True, slots=True)
 class PodLog:
-    """Hold what the log of a pod's *container* tells; *is_previous*: of the run before this one, which tells more."""
+    """Hold what the log of a pod's *container* tells; *is_previous*: of the run before this one."""
 
     container: str
     log: NcclLog
@@ -102,10 +98,10 @@ class PodLog:
 def read_log(
     texts: Iterable[bytes], hosts: Collection[str] | None = None, members: Collection[str] = ()
 ) -> NcclLog:
-    """Read pieces of one log in the order of time, lines of any length and content; costs no more than their size.
+    """Read pieces of one log in the order of time; costs no more than their size.
 
-    *hosts*: the names by which the container knows its host; where they are given, only messages count that a process of it wrote, or,
-    where there is none, of *members*, as a launcher prints those of its workers. What a script quotes of NCCL names no process.
+    *hosts*: the names by which the container knows its host: then only messages count that a
+    process of it wrote, or, where there is none, of *members*, as a launcher prints its workers'.
     """
     reader = _LogReader(hosts, members)
     begins = ""
@@ -114,8 +110,8 @@ def read_log(
             begins = (time[1] + time[2]).decode()
         for raw in text.splitlines(keepends=True):
             if not raw.endswith((b"\n", b"\r")):
-                continue  # NCCL ends each message with a newline: a word that is cut would be another network's name
-            if b"NCCL" in raw or b"Gloo" in raw or b"provider efa" in raw:
+                continue  # a word that is cut would be another network's name
+            if b"NCCL" in raw or b"provider efa" in raw:
                 reader.read_line(_ESCAPE.sub("", raw[:_LONGEST_LINE].decode(errors="replace")))
     log = reader.chosen()
     log.begins = begins
@@ -133,8 +129,6 @@ class _LogReader:
     def read_line(self, line: str) -> None:
         """Read all messages of a line."""
         own = self._own.log
-        if gloo := _GLOO.search(line):
-            own.gloo_peers = max(own.gloo_peers, int(gloo[1]))
         heads = list(_HEAD.finditer(line))
         for number, head in enumerate(heads):
             end = heads[number + 1].start() if number + 1 < len(heads) else len(line)
@@ -165,7 +159,7 @@ class _LogReader:
 
 
 class _MessageReader:
-    """Read messages into `log`. Processes of one container may number their devices differently: numbers are kept by process."""
+    """Read messages into `log`; numbers of devices are kept by process, which may differ."""
 
     def __init__(self) -> None:
         self.log = NcclLog()
@@ -184,7 +178,6 @@ class _MessageReader:
             if sign.value.search(message):
                 log.signs[sign] = None
         _note(log.chosen, _CHOSEN.search(message))
-        _note(log.bootstrap, _BOOTSTRAP.search(message))
         if nodes := _NODES.search(message):
             log.nodes = max(log.nodes, int(nodes[1]))
         _note(log.providers, _PROVIDER.search(message))
@@ -239,7 +232,7 @@ def _note(known: dict[str, None], found: re.Match[str] | None) -> None:
 
 
 def _process(before: str) -> str:
-    """Return ``host:pid`` of what stands before a message, ``host:pid:tid [0] file.cc:12 ``; empty without."""
+    """Return ``host:pid`` of what stands before a message, ``host:pid:tid [0] ``; else empty."""
     for word in before.split()[-3:]:
         rest, _, thread = word.rpartition(":")
         host, _, pid = rest.rpartition(":")

@@ -16,7 +16,6 @@ from webhook.core.reconcile import Member
 from webhook.core.reconcile.complaint import BOUND_SECONDS
 from webhook.core.reconcile.member import is_name
 from webhook.diagnose.common import NETWORK_MISSING
-from webhook.diagnose.explain.judgement import broken_networks
 from webhook.diagnose.explain.observation import (
     Observation,
     Stage,
@@ -27,7 +26,7 @@ from webhook.diagnose.explain.observation import (
     warn,
 )
 from webhook.diagnose.explain.scheduling import CLAIM_UNALLOCATED, made_claims
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, broken_networks
 from webhook.diagnose.finding import Code
 from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.wording import listed
@@ -38,23 +37,11 @@ VOLUME_UNMOUNTED = Code(
     "A volume of the pod cannot be mounted, and its network is made after that.",
     "create what is named, or correct the pod's volume; its network is made after that",
 )
-NETWORK_STATUS_UNREADABLE = Code(
-    "network-status-unreadable",
-    "networks",
-    "The annotation in which Multus tells the pod's networks cannot be read.",
-    "look at Multus' log on the pod's node",
-)
 NETWORK_NOT_ATTACHED = Code(
     "network-not-attached",
     "networks",
     "Multus attached fewer networks than the pod's annotation asks for now.",
     "was the annotation changed after the pod had started? Delete the pod: its owner makes another",
-)
-CLAIM_ADDRESS_MISSING = Code(
-    "claim-address-missing",
-    "claims",
-    "The pod's claims are allocated, and no driver has published an address in their status.",
-    "look at the driver's log on the pod's node; one that publishes no networkData cannot be an addressSource",
 )
 ADDRESSES_EXHAUSTED = Code(
     "addresses-exhausted",
@@ -71,20 +58,14 @@ NETWORK_FAILED = Code(
 NETWORK_STATUS_MISSING = Code(
     "network-status-missing",
     "networks",
-    "Multus has written nothing about the pod's networks.",
+    "Multus has written nothing about the pod's networks that can be read.",
     "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?",
-)
-ADDRESS_UNUSABLE = Code(
-    "address-unusable",
-    "networks",
-    "The network gave the pod an address that no other pod can reach.",
-    "look at the network's IPAM and at Multus' log",
 )
 ADDRESS_MISSING = Code(
     "address-missing",
     "networks",
-    "The pod has no address on the network where the ranks meet.",
-    "look at the network's IPAM",
+    "The pod has no usable address on the network where the ranks meet.",
+    "look at the network's IPAM, and at Multus' log",
 )
 INTERFACE_UNEXPECTED = Code(
     "interface-unexpected",
@@ -111,6 +92,7 @@ POLICY_CUTS = Code(
     "let the NetworkPolicy allow traffic among the pods of the job",
 )
 
+_LOOK = "look at Multus' log on the pod's node"
 _MULTUS = source_named(DEFAULT).WORDS
 _EXHAUSTED = re.compile(
     r"no IP addresses available|could not allocate IP in range|"
@@ -154,7 +136,7 @@ def _attached(
     status = pod.attached
     if status is None and multus.WORDS.read(podspec.annotations(pod.pod)):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
-        yield fail(NETWORK_STATUS_UNREADABLE, pod, message)
+        yield fail(NETWORK_STATUS_MISSING, pod, message, _LOOK)
         return
     try:
         wanted = parse_networks(text, job.namespace).elements
@@ -223,7 +205,8 @@ def _claimed_address(
     message = (
         f"its claims are allocated, and driver {drivers} published no address for {member.wanted}"
     )
-    yield fail(CLAIM_ADDRESS_MISSING, pod, message)
+    action = "look at the driver's log on the pod's node: does it publish networkData?"
+    yield fail(ADDRESS_MISSING, pod, message, action)
 
 
 def _no_status(
@@ -263,7 +246,7 @@ def _address(member: Member, pod: ObservedPod) -> Iterator[Observation]:
         where = "" if is_multus else f", as {words.told_at} tells"
         message = f"network {member.wanted} gave no address that can be used{where}"
         detail = common_form(secondary.problem, pod.name)
-        yield fail(ADDRESS_UNUSABLE, pod, message, action, detail=detail)
+        yield fail(ADDRESS_MISSING, pod, message, action, detail=detail)
     elif not secondary.address:
         message = f"has no address on {member.wanted}: {words.told_at} tells none"
         yield fail(ADDRESS_MISSING, pod, message, action)

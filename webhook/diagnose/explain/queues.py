@@ -41,24 +41,6 @@ KUEUE_EVICTED = Code(
     "Kueue admitted the job, took its quota back and stopped it.",
     "it waits in its queue again: wait for the job that took its place, or raise the priority",
 )
-KUEUE_DEACTIVATED = Code(
-    "kueue-deactivated",
-    "scheduling",
-    "Kueue does not consider the job, since its Workload has spec.active: false.",
-    "end the cause that is named, if any, then set spec.active: true on the Workload",
-)
-KUEUE_CHECK_WAITING = Code(
-    "kueue-check-waiting",
-    "scheduling",
-    "Kueue has reserved quota for the job, and an admission check is not ready.",
-    "look at the AdmissionCheck that is named, and at what provides it",
-)
-KUEUE_SILENT = Code(
-    "kueue-silent",
-    "scheduling",
-    "Kueue has said nothing of the job's Workload.",
-    "is Kueue's controller running, and does the Workload name a queue?",
-)
 KUEUE_WAITING = Code(
     "kueue-waiting",
     "scheduling",
@@ -87,30 +69,22 @@ _HOPELESS = ("Inadmissible", "Misconfigured", "Suspended", "NoMatchingFlavor", "
 _MAY_COME = "insufficient unused quota"
 _SOON_SECONDS = 30.0
 _MOST_TEXT = 600
-_PODS_NOT_READY = "PodsReadyTimeout"
+_BEYOND_QUOTA = "ask for less, or let an administrator add it to the ClusterQueue"
+_NOT_READY = "correct what the other findings say: its pods did not become ready in time"
+_ACTIVATE = "end the cause that is named, then set spec.active: true on the Workload"
 
 
 class Hold(NamedTuple):
-    """Say why a Workload does not run; *said*: by Kueue, *evicted*: the reason of an eviction."""
+    """Say why a Workload does not run: what Kueue *does*, as ``cannot admit {}``, what it *said*.
+
+    *remedy*: what to do; None for what the code says.
+    """
 
     level: Level
     code: Code
+    does: str
     said: str
-    evicted: str = ""
-
-    @property
-    def is_beyond_quota(self) -> bool:
-        """Tell a request that its queue can never grant."""
-        return self.code is KUEUE_INADMISSIBLE and any(sign in self.said for sign in _NEVER)
-
-    @property
-    def action(self) -> str | None:
-        """Return what to do; None for what the code says."""
-        if self.is_beyond_quota:
-            return "ask for less, or let an administrator add it to the ClusterQueue"
-        if self.code is KUEUE_EVICTED and self.evicted == _PODS_NOT_READY:
-            return "correct what the other findings say: its pods did not become ready in time"
-        return None
+    remedy: str | None = None
 
 
 def keep_workload(workload: Object) -> Object | None:
@@ -172,10 +146,10 @@ def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
         if hold is None:
             continue
         # what kept its pods from being ready comes first
-        stage = Stage.MEMBERS if hold.evicted == _PODS_NOT_READY else Stage.ADMISSION
+        stage = Stage.MEMBERS if hold.remedy is _NOT_READY else Stage.ADMISSION
         subject = f"Workload {workload['metadata']['name']}"
         message = _message(workload, hold)
-        yield observe(hold.level, hold.code, subject, message, hold.action, stage=stage)
+        yield observe(hold.level, hold.code, subject, message, hold.remedy, stage=stage)
 
 
 def is_gated(pod: Object) -> bool:
@@ -191,48 +165,47 @@ def hold_of(workload: Object, now: datetime) -> Hold | None:
     is_evicted = evicted.get("status") == "True"
     if conditions.get("Admitted", {}).get("status") == "True" and not is_evicted:
         return None
-    reason, why = str(evicted.get("reason") or ""), _said(evicted) if is_evicted else ""
+    why = _said(evicted) if is_evicted else ""
     if (workload.get("spec") or {}).get("active") is False:
         said = why or _said(conditions.get("DeactivationTarget", {}))
-        return Hold("fail", KUEUE_DEACTIVATED, said, reason)
+        does = "passes over {}, since its Workload has spec.active: false"
+        return Hold("fail", KUEUE_INADMISSIBLE, does, said, _ACTIVATE)
     if quota.get("status") == "True" and not is_evicted:
         said = _checks(workload) or _said(conditions.get("Admitted", {}))
-        return Hold("fail", KUEUE_CHECK_WAITING, said)
+        does = "has quota for {}, and waits for admission checks"
+        return Hold("fail", KUEUE_WAITING, does, said, "look at the AdmissionCheck that is named")
     said = _said(quota) if quota.get("status") == "False" else ""
     if is_evicted and said in ("", why):
-        return Hold("fail", KUEUE_EVICTED, why, reason)
+        remedy = _NOT_READY if _is_late(workload) else None
+        return Hold("fail", KUEUE_EVICTED, "has evicted {}", why, remedy)
     if not said:
         age = seconds_since(workload["metadata"].get("creationTimestamp"), now) or 0.0
-        return Hold("warn", KUEUE_SILENT, "") if age > _SOON_SECONDS else None
-    is_hopeless = quota.get("reason") in _HOPELESS or any(sign in said for sign in _NEVER)
-    code = KUEUE_INADMISSIBLE if is_hopeless and _MAY_COME not in said else KUEUE_WAITING
-    before = f"; it was evicted before ({reason}): {why}" if is_evicted else ""
-    return Hold("fail", code, f"{said}{before}")
+        silent = Hold("warn", KUEUE_WAITING, "has not looked at {}", "", "is Kueue running?")
+        return silent if age > _SOON_SECONDS else None
+    before = f"; it was evicted before ({evicted.get('reason')}): {why}" if is_evicted else ""
+    is_beyond = any(sign in said for sign in _NEVER)
+    if (is_beyond or quota.get("reason") in _HOPELESS) and _MAY_COME not in said:
+        remedy = _BEYOND_QUOTA if is_beyond else None
+        return Hold("fail", KUEUE_INADMISSIBLE, "cannot admit {}", f"{said}{before}", remedy)
+    return Hold("fail", KUEUE_WAITING, "does not admit {} yet", f"{said}{before}")
+
+
+def _is_late(workload: Object) -> bool:
+    """Tell one that was evicted since its pods did not become ready in time."""
+    return _conditions(workload).get("Evicted", {}).get("reason") == "PodsReadyTimeout"
 
 
 def action_for_pods(hold: Hold) -> str | None:
     """Say what to do where pods are gated, which are injected: their queue may lack the devices."""
-    return None if hold.is_beyond_quota else hold.action or hold.code.action
+    return None if hold.remedy is _BEYOND_QUOTA else hold.remedy or hold.code.action
 
 
 def _message(workload: Object, hold: Hold) -> str:
     queue = (workload.get("spec") or {}).get("queueName")
     name = owner_of(workload)
     what = f"{_owner(workload).get('kind') or 'job'} {name}" if name else "these pods"
-    message = _DOES[hold.code].format(
-        common_form(f"{what} (LocalQueue {queue})" if queue else what)
-    )
+    message = hold.does.format(common_form(f"{what} (LocalQueue {queue})" if queue else what))
     return f"Kueue {message}: {hold.said}" if hold.said else f"Kueue {message}"
-
-
-_DOES: Mapping[Code, str] = {
-    KUEUE_WAITING: "does not admit {} yet",
-    KUEUE_INADMISSIBLE: "cannot admit {}",
-    KUEUE_EVICTED: "has evicted {}",
-    KUEUE_DEACTIVATED: "passes over {}, since its Workload has spec.active: false",
-    KUEUE_CHECK_WAITING: "has quota for {}, and waits for admission checks",
-    KUEUE_SILENT: "has not looked at {}",
-}
 
 
 def _checks(workload: Object) -> str:

@@ -89,16 +89,10 @@ CLAIM_UNALLOCATED = Code(
     "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
     "look at the claim's requests, and at what there is: kubectl get resourceslices; status of other claims tells who holds what",
 )
-NODE_GONE = Code(
-    "node-gone",
-    "scheduling",
-    "The pod is bound to a node that does not exist any more.",
-    "delete the pod, so that its owner makes another",
-)
 NODE_NOT_READY = Code(
     "node-not-ready",
     "scheduling",
-    "The pod's node is not Ready.",
+    "The pod's node is not Ready, or does not exist any more.",
     "look at the node's kubelet",
 )
 DEVICES_LOST = Code(
@@ -111,6 +105,12 @@ DEVICES_LOST = Code(
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
 """What a scheduler adds to every reason: that nothing can be preempted."""
+_BEYOND = re.compile(
+    r"0/(\d+) nodes are available: \1 Insufficient [\w./-]+\..*"
+    r"preemption: 0/\1 nodes are available: \1 Preemption is not helpful",
+    re.DOTALL,
+)
+"""Said where every node is too small, whatever runs on it. Source: noderesources/fit.go (1.33)."""
 _QUOTA = re.compile(r"quota|ClusterQueue|flavor|queue", re.IGNORECASE)
 _CEL = re.compile(r"selector #\d+: CEL (?:runtime|compile) error")
 """Source: kubernetes dynamic-resource-allocation structured/allocator.go."""
@@ -196,13 +196,16 @@ def _pending(
     yield from waits_for_claims
     if scheduled.get("status") != "False":
         text = ""
+    is_beyond = _BEYOND.search(text or said) is not None
     text = common_form(_PREEMPTION.sub("", text or said), pod.name)
     missing = list(_offered_nowhere(snapshot, pod))
     for code, message in missing:
         yield fail(code, pod, message, detail=f"the scheduler says: {text}" if text else "")
     if missing:
         return
-    if text:
+    if is_beyond:
+        yield fail(RESOURCE_TOO_SMALL, pod, f"asks for more than any node has: {text}")
+    elif text:
         yield _unscheduled(snapshot, job, pod, text, queue)
     elif queue:
         action = remedy or _quota_action(queue)
@@ -289,12 +292,9 @@ def _offered_nowhere(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[tuple[
         return
     chosen = place_of(pod.pod).selector
     for resource, amount in pod.devices.items():
-        given = snapshot.device_offers.given(resource)
-        supply = judge_supply(snapshot.nodes, resource, amount, chosen, given)
+        supply = judge_supply(snapshot.nodes, resource, amount, chosen, snapshot.device_offers)
         if supply.shortage and not supply.uncounted:
-            also = f", nor does {supply.given} (DRA)" if supply.given else ""
-            asked = format_quantity(amount)
-            message = f"asks for {asked} {resource}, and {supply.message}{also}"
+            message = f"asks for {format_quantity(amount)} {resource}, and {supply.message}"
             yield SHORTAGES[supply.shortage], message
     for resource, scale, unit in (("cpu", 1, ""), ("memory", _GIBI, "Gi")):
         requests = [podspec.requests(one) for one in podspec.running_containers(pod.pod)]
@@ -414,7 +414,7 @@ def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
         node = nodes.get(pod.node)
         if node is None:
             message = f"is bound to node {pod.node}, which does not exist any more"
-            yield fail(NODE_GONE, pod, message)
+            yield fail(NODE_NOT_READY, pod, message, "delete the pod: its owner makes another")
             continue
         if node.not_ready:
             message = f"is on node {pod.node}, which is not Ready: {node.not_ready}"
@@ -431,8 +431,7 @@ def _is_claimed(snapshot: JobSnapshot, pod: ObservedPod, resource: str) -> bool:
     """Tell a resource that the scheduler gave the pod by a claim (DRA), which no node lists."""
     if (pod.pod.get("status") or {}).get("extendedResourceClaimStatus"):
         return True
-    given = snapshot.device_offers.given(resource)
-    return given is not None and bool(given.classes)
+    return bool(snapshot.device_offers.giving(resource))
 
 
 # who holds a device
