@@ -99,6 +99,7 @@ def test_help_and_completion_of_options_import_nothing_that_the_work_needs() -> 
     assert [tuple(words) for words, *_ in found] == each_command()
     for words, usage, completed, modules in found:
         assert usage.startswith("Usage:"), words
+        assert len(usage.splitlines()) <= 40, f"{words}: one screen"
         assert "--help" in completed, words
         assert [name for name in modules if name.startswith(HEAVY)] == [], words
 

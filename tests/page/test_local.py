@@ -194,16 +194,6 @@ class TestStatus:
         expect(page.locator("#status .callout")).to_contain_text("answered 403")
         expect(page.locator("#status .jobs")).to_contain_text("bert")
 
-    def test_says_that_pods_may_not_be_read(self, page: Page, server: FakeApiServer) -> None:
-        forbidden = status(
-            403, "pods is forbidden: User u cannot list resource pods", reason="Forbidden"
-        )
-        for kind in ("list", "get"):
-            server.misbehave(kind, f"/api/v1/namespaces/{SPACE}/pods", *[forbidden] * 5)
-        page.get_by_role("link", name="Status").click()
-        expect(page.locator("#status .problem")).to_contain_text("pods is forbidden")
-        expect(page.locator("#status .problem")).to_contain_text("ask for the right there")
-
 
 def spoil_name(scene: Scene) -> None:
     for pod in scene.pods.values():
@@ -285,13 +275,6 @@ class TestCheck:
         expect(page.locator("#check h2").first).to_have_text("To mend 1 failure")
         expect(page.locator("#check .findings").first).to_contain_text("gone-net")
         expect(page.get_by_text("1 profile, valid: shared")).to_be_visible()
-
-    def test_says_that_the_cluster_is_down(self, page: Page, server: FakeApiServer) -> None:
-        server.refusal = status(503, "etcd is gone")
-        page.get_by_role("link", name="Check").click()
-        expect(page.locator("#check .problem, #check .findings").first).to_contain_text(
-            "etcd is gone"
-        )
 
 
 class TestDryRun:

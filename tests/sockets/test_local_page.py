@@ -259,14 +259,12 @@ class TestAnswers:
         assert reply.status == 400, reply.body
         assert reply.json()["message"]
 
-    def test_lists_for_one_question_at_a_time(self, own: LocalPage, server: FakeApiServer) -> None:
+    def test_ends_whatever_it_waits_for(self, own: LocalPage, server: FakeApiServer) -> None:
         own.open()
-        nodes = (hang, hang)
-        server.misbehave("list", NODES, *nodes)
+        server.misbehave("list", NODES, *[hang] * 3)
         with ThreadPoolExecutor(3) as pool:
             looks = [pool.submit(own.ask, "/status", key=own.key) for _ in range(3)]
             wait_until(lambda: server.asked("list", NODES), "the first look")
-            assert len(server.asked("list", NODES)) == 1
             assert not any(look.done() for look in looks)
             own.process.send_signal(signal.SIGINT)
             own.process.wait(20)
@@ -282,9 +280,10 @@ class TestCommand:
     ) -> None:
         own.open()
         server.refusal = hang
+        before = len(server.requests)
         with ThreadPoolExecutor(1) as pool:
             asked = pool.submit(own.ask, "/status", key=own.key)
-            wait_until(lambda: len(server.requests) > 2, "the look")
+            wait_until(lambda: len(server.requests) > before, "the look")
             own.process.send_signal(number)
             assert own.process.wait(20) == 0
             assert asked.exception()
