@@ -34,6 +34,7 @@ from webhook.core.value_types import (
     NUMBER,
     OBJECT,
     STRING,
+    learn,
 )
 
 QUANTITY: Final = "a quantity"
@@ -122,3 +123,4 @@ def _without_bounds(kind: Any) -> Any:
 
 
 _UNBOUNDED: Final = _without_bounds(Pod)
+learn(Pod, _UNBOUNDED)

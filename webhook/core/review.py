@@ -22,6 +22,7 @@ from webhook.core.pod_check import check_pod
 from webhook.core.pod_types import LONGEST_NAME, Name, Read
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
+from webhook.core.value_types import learn
 
 _UNPROCESSABLE: Final = 422
 _POD: Final = {"group": "", "version": "v1", "resource": "pods"}
@@ -44,6 +45,9 @@ class _Review(Read):
     kind: Literal["AdmissionReview"]
     api_version: Literal["admission.k8s.io/v1"]
     request: _Request
+
+
+learn(_Review)
 
 
 @dataclass(slots=True)

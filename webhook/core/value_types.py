@@ -1,6 +1,10 @@
-"""Name the types of JSON and YAML values as Kubernetes does: the words of every message that says what was expected or found."""
+"""Name the types of JSON and YAML values as Kubernetes does, and let msgspec learn its own."""
 
 from __future__ import annotations
+
+from typing import Any
+
+from msgspec.json import Decoder
 
 OBJECT = "an object"
 LIST = "a list"
@@ -22,3 +26,12 @@ _NAMES: dict[type, str] = {
 def type_name(value: object) -> str:
     """Name the type of a value: ``an object``, ``a string``; ``nothing`` for null and for what is missing."""
     return _NAMES.get(type(value), NOTHING)
+
+
+def learn(*types: Any) -> None:
+    """Let msgspec learn *types* while they are imported.
+
+    It learns a type at its first use otherwise, and crashes where two threads do so at a time.
+    """
+    for each in types:
+        Decoder(each)

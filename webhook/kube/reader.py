@@ -30,9 +30,6 @@ from webhook.kube.resource import Key, Misfit, Resource
 
 T = TypeVar("T")
 
-_CHECKING = threading.Lock()
-"""msgspec learns a type at its first use; where two threads do so at a time, the process dies."""
-
 PAGE_SIZE = 500
 MOST_PAGE_BYTES = 6_000_000
 """How much of a page is read before it is asked for again with fewer objects."""
@@ -247,8 +244,7 @@ def _list(response: Response) -> tuple[list[msgspec.Raw], ListMetadata]:
 def _read(
     resource: Resource, obj: Any, read: Callable[[Object], T], *, managed_fields: bool = False
 ) -> T:
-    with _CHECKING:
-        resource.check(obj)
+    resource.check(obj)
     if not managed_fields:
         obj["metadata"].pop("managedFields", None)
     try:

@@ -12,6 +12,7 @@ import msgspec
 from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
+from webhook.core.value_types import learn
 from webhook.kube.decoding import in_words
 
 Key: TypeAlias = tuple[str, str]
@@ -136,6 +137,7 @@ def _type_of(resource: Resource) -> Any:
         metadata |= dict.fromkeys(names, Required[_NAME])
         others = {each: _type(shape) | None for each, shape in resource.shape.items()}
         made = _fields({**others, "metadata": Required[_fields(metadata)]})
+        learn(made)  # before another thread can see it
         _TYPES[key] = resource.shape, made
     return _TYPES[key][1]
 

@@ -22,6 +22,7 @@ from webhook.validate.definition import object_schema
 from webhook.validate.rules import NotEvaluated, find_broken_rules
 from webhook.validate.schema import find_misspelt, find_structural
 
+_HEAD = {("kind",), ("apiVersion",), ("metadata",)}
 _DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
@@ -91,7 +92,8 @@ def _check_object(value: Any, line: int, found: Found) -> list[Fault]:
         read = parse_object(value)
         checked.profile = read if isinstance(read, Profile) else None
     except Fault as fault:  # the webhook sees a little more than rules in CEL can say
-        if not faults or fault.location in (("kind",), ("apiVersion",)):
+        known = {each.location[:1] for each in faults}
+        if not faults or fault.location[:1] in _HEAD - known:
             faults.append(fault)
     return faults
 

@@ -35,7 +35,7 @@ from webhook.core.profiles.profile import (
 from webhook.core.profiles.slips import one_of, unknown_field
 from webhook.core.profiles.template import Fault, Templates, check_templates
 from webhook.core.qualified_name import is_dns_subdomain
-from webhook.core.value_types import type_name
+from webhook.core.value_types import learn, type_name
 from webhook.core.yaml_reader import Marks, YamlFault, decode, format_path, read_documents
 
 REVISION_LENGTH: Final = 12
@@ -285,3 +285,6 @@ def _number(value: Any) -> int:
 
 def _shown(value: Any) -> str:
     return quoted(value) if isinstance(value, str) else type_name(value)
+
+
+learn(ProfileSpec, Templates, ClusterSettings)
