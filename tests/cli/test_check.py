@@ -44,8 +44,8 @@ def explain(code: str) -> Result:
 
 def test_explains_a_code_without_a_cluster() -> None:
     result = explain("address-former")
-    assert (result.exit_code, result.output.startswith("## address-former\n")) == (0, True)
-    assert "What to do." in result.output
+    assert (result.exit_code, result.output.startswith("address-former: ")) == (0, True)
+    assert "\n→ " in result.output
 
 
 def test_refuses_to_explain_what_is_no_code() -> None:

@@ -111,14 +111,15 @@ def code_option(command: F) -> F:
 def _print_code(_ctx: click.Context, _param: click.Parameter, written: str | None) -> None:
     if written is None:
         return
-    from webhook.diagnose.manual import find_code, section
+    from webhook.diagnose.manual import find_code
 
     code, meant = find_code(written)
     if code is None:
         hint = f"did you mean {meant}?" if meant else "docs/findings.md lists all"
         message = f"no finding has code {written!r}; {hint}"
         raise click.BadParameter(message, param_hint="--code")
-    echo(section(code).rstrip())
+    echo(f"{code}: {code.means}")
+    echo(f"→ {code.action}")
     raise SystemExit(0)
 
 

@@ -28,9 +28,13 @@ class PresetType(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name, or fail with those there are."""
+        from webhook.core.profiles.slips import did_you_mean
         from webhook.presets import preset_names
 
-        return click.Choice(preset_names()).convert(value, param, ctx)
+        known = preset_names()
+        if meant := value not in known and did_you_mean(value, known):
+            self.fail(f"no preset is named {value!r}; did you mean {meant}?", param, ctx)
+        return click.Choice(known).convert(value, param, ctx)
 
 
 @click.command("presets")
