@@ -179,9 +179,13 @@ def changed(value: Any, patch: Any) -> Any:
 
 
 def change(connection: HostileConnection, changes: Object) -> None:
-    """Patch what is at these paths, or at those that end so; None: it does not exist."""
+    """Patch what is at these paths, or at those that end so; None: it does not exist.
+
+    A path with a slash may be new: its object is added.
+    """
     for name, patch in changes.items():
         paths = [path for path in connection.objects if path.endswith(f"/{name}")]
+        assert paths or "/" in name, f"the cluster has no {name}"
         for path in [path for path in paths if not path.startswith("POST")] or [name]:
             connection.objects[path] = changed(connection.objects.get(path), patch)
 
@@ -202,5 +206,6 @@ def findings(
     connection: HostileConnection, name: str, namespace: str = "", **options: Any
 ) -> list[Finding]:
     """Return what one rule of `check` finds there."""
-    [rule] = [each for each in rules() if each.__name__ == name]
-    return run((rule,), Snapshot(connection, namespace, **options))
+    found = {each.__name__: each for each in rules()}
+    assert name in found, f"no rule is called {name}"
+    return run((found[name],), Snapshot(connection, namespace, **options))

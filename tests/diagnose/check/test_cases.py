@@ -27,9 +27,13 @@ CASES: dict[str, dict[str, Any]] = {
     for case in yaml.safe_load(path.read_text())
 }
 
+KEYS = {"it", "rule", "change", "profiles", "multus", "answers", "headers", "finds"}
+KEYS |= {"namespace", "configuration"}
+
 
 @table("case", CASES)
 def test_finds(case: dict[str, Any]) -> None:
+    assert not case.keys() - KEYS, f"a case has no such key: {case.keys() - KEYS}"
     connection = installed()
     change(connection, case.get("change", {}))
     given = None
