@@ -475,7 +475,7 @@ def test_the_account_of_helm_test_reads_all_but_the_secret(
             for each in findings
             if "cannot be read" in each["message"] or "403" in each["message"]
         ]
-        assert unread == ["certificates"]
+        assert unread == ["secrets fabric-injector/fabric-injector-tls"]
         assert [
             each["message"] for each in findings if each["subject"].startswith("ServiceAccount")
         ] != []

@@ -161,10 +161,10 @@ def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
     found = explain.document("job/bert", "-n", research, token=token)
     unread = {finding["subject"] for finding in found["findings"] if finding["topic"] == "unread"}
     assert unread == {
-        f"namespace {research}",
+        f"namespaces {research}",
         "nodes",
-        "Lease fabric-injector/fabric-injector",
-        "Events",
+        "leases fabric-injector/fabric-injector",
+        "events",
         "profiles",
         f"network {NETWORK}",
     }
@@ -191,5 +191,7 @@ def test_pods_that_admission_refused_are_told_by_their_owners_events(
     done = explain("job/bert", "-n", name)
     assert done.returncode == 1, done.stderr
     first = done.stdout.splitlines()[0]
-    assert first.startswith("fail  Job bert: a pod of it was refused: label pod-security")
+    assert first.startswith(
+        "fail  Job bert: a pod of it was refused: pod bert-*: label pod-security"
+    )
     assert "IPC_LOCK" in first

@@ -48,6 +48,14 @@ def test_gives_patches_that_lead_from_the_template_to_the_pod() -> None:
         assert jsonpatch.apply_patch(pod.before, json.loads(json.dumps(pod.patch))) == pod.after
 
 
+def test_a_pod_may_hold_what_its_kind_has_no_use_for() -> None:
+    """An init container without a name, which the API server refuses, and a number of replicas."""
+    manifest = yaml.safe_load((FIXTURES / "pods/kubeflow-pytorchjob-1.yaml").read_text())
+    del manifest["metadata"]["namespace"]
+    manifest["spec"] |= {"initContainers": [{"image": "i"}], "replicas": 0}
+    assert [pod.decision for pod in run(json.dumps(manifest)).pods] == ["injected"]
+
+
 def test_decides_as_admission_does() -> None:
     for pod in run().pods:
         verdict = decide(pod.before, "research", PROFILES, WORLD)

@@ -23,7 +23,7 @@ def test_counts_from_many_threads_and_asks_at_each_scrape() -> None:
 
     def count() -> None:
         for _ in range(500):
-            counter.add("one", 'a"b\\c\n')
+            counter.add("one", 'a"ü\t\\c\n')
 
     threads = [threading.Thread(target=count) for _ in range(4)]
     for thread in threads:
@@ -31,7 +31,7 @@ def test_counts_from_many_threads_and_asks_at_each_scrape() -> None:
     for thread in threads:
         thread.join()
     found = shown(metrics)
-    assert found["c_total", 'one a"b\\c\n'] == 2000
+    assert found["c_total", 'one a"ü\t\\c\n'] == 2000
     assert found["g", ""] == 7
     assert found["process_resident_memory_bytes", ""] > 1e6
     assert found["process_cpu_seconds_total", ""] > 0

@@ -8,7 +8,7 @@ import yaml
 from tests.cluster.installation import NAMESPACE
 from tests.cluster.node import jobs
 from tests.cluster.node.cni import copy_network
-from tests.cluster.node.expectations import MIB, assert_on_the_fabric
+from tests.cluster.node.expectations import assert_on_the_fabric
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.node.images import NO_SHELL
 from tests.cluster.node.namespace import Namespace
@@ -99,7 +99,7 @@ def test_a_job_of_a_labelled_namespace_is_injected_and_meets_on_the_fabric(
     for rank, report in enumerate([pod.report() for pod in pods]):
         assert report.train["rank"] == rank
         assert report.master_addr == pods[0].fabric_address()
-        assert report.train["shared_memory"] == ["tmpfs", 192 * MIB]
+        assert report.train["shared_memory"][0] == "tmpfs", "TorchX's own"
         assert_on_the_fabric(report)
 
 

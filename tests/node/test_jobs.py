@@ -138,7 +138,9 @@ def test_a_job_meets_and_trains_on_the_fabric(begun: dict[str, list[Pod]], syste
         found = {name for name, value in report.environment.items() if value == address}
         assert found >= ADDRESS_VARIABLES[system][rank]
         assert_on_the_fabric(report)
-        assert report.train["shared_memory"] == ["tmpfs", 192 * MIB]
+        kind, size = report.train["shared_memory"]
+        assert kind == "tmpfs"
+        assert system == "torchx" or size == 192 * MIB, "TorchX' own has no limit"
         assert report.train["capabilities"] & IPC_LOCK
         assert report.pod.allocated() == {"nvidia.com/gpu": "8", "rdma/rdma_shared_device_a": "1"}
     if system == "torchx":

@@ -41,7 +41,7 @@ def test_the_logs_of_a_job(namespace: NamespaceFactory) -> None:
     assert "TCP in 1 (bert-worker-0); RDMA in 1 (bert-master-0)" in differ
     assert told["transport-tcp"]["subject"] == "pod bert-worker-0"
     assert "though the pod asks for rdma/rdma_shared_device_a" in told["transport-tcp"]["message"]
-    assert told["transport-fabric"]["message"].startswith("trains over RDMA on mlx5_2, mlx5_3")
+    assert told["ok"]["message"].startswith("trains over RDMA on mlx5_2, mlx5_3")
 
 
 def test_the_log_of_the_run_before(namespace: NamespaceFactory) -> None:

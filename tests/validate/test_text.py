@@ -115,3 +115,11 @@ def test_null_is_absent_and_json_is_read() -> None:
         "1: spec: is missing; write spec: and its value",
         "1: metadata.name: is missing; write name: and its value",
     ]
+
+
+def test_names_fields_of_metadata_that_do_not_exist() -> None:
+    text = HEAD + "metadata: {name: a, labls: {}}\nspec: {pods: trainings}"
+    assert [each.partition(": is")[0].partition(": found")[0] for each in told(text)] == [
+        "3: metadata.labls",
+        "4: spec.pods",
+    ]

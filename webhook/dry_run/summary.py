@@ -378,7 +378,8 @@ def _why_none(member: _Member) -> str:
 
 def rank_zero(pod: Object) -> str:
     """Return whom the wait step waits for, as it writes it for people; empty if for nobody."""
-    waits = [each for each in podspec.init_containers(pod) if each["name"] == names.WAIT_CONTAINER]
+    found = podspec.init_containers(pod)
+    waits = [each for each in found if each.get("name") == names.WAIT_CONTAINER]
     values = [podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") for wait in waits]
     return next(filter(None, values), "")
 

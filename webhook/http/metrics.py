@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 from webhook import __version__
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class Numbers:
@@ -52,7 +52,7 @@ class Numbers:
         numbers |= {labels: function() for labels, function in functions.items()}
         for values, number in numbers.items():
             pairs = [
-                f"{label}={json.dumps(value)}"
+                f'{label}="{value.translate(_ESCAPED)}"'
                 for label, value in zip(self.labels, values, strict=True)
             ]
             shown = "{" + ",".join(pairs) + "}" if pairs else ""

@@ -16,6 +16,7 @@ from webhook.core.model import Object
 from webhook.core.profiles import Profile, foreign_pod_labels, same_pod_labels
 from webhook.core.profiles.load import objects_of, parse_object, without_nulls
 from webhook.core.profiles.objects import API_VERSIONS, PROFILE_KIND
+from webhook.core.profiles.slips import unknown_field
 from webhook.core.profiles.template import Fault
 from webhook.core.yaml_reader import Marks, YamlFault, format_path, read_documents
 from webhook.validate.definition import object_schema
@@ -23,6 +24,11 @@ from webhook.validate.rules import NotEvaluated, find_broken_rules
 from webhook.validate.schema import find_misspelt, find_structural
 
 _HEAD = {("kind",), ("apiVersion",), ("metadata",)}
+_METADATA = (
+    *("name", "labels", "annotations", "generateName", "namespace", "finalizers"),
+    *("ownerReferences", "uid", "resourceVersion", "generation", "creationTimestamp"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"),
+)
 _DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
@@ -87,6 +93,7 @@ def _check_object(value: Any, line: int, found: Found) -> list[Fault]:
     faults: list[Fault] = []
     if kind == PROFILE_KIND:
         faults += find_faults(value)
+        faults += _misspelt_metadata(value.get("metadata"))
         found.profiles.append(checked)
     try:
         read = parse_object(value)
@@ -96,6 +103,15 @@ def _check_object(value: Any, line: int, found: Found) -> list[Fault]:
         if not faults or fault.location[:1] in _HEAD - known:
             faults.append(fault)
     return faults
+
+
+def _misspelt_metadata(metadata: Any) -> list[Fault]:
+    written = metadata if isinstance(metadata, dict) else {}
+    return [
+        Fault(("metadata", each), unknown_field(str(each), _METADATA))
+        for each in written
+        if each not in _METADATA
+    ]
 
 
 def find_faults(value: Object) -> Iterator[Fault]:

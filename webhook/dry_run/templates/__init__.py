@@ -191,7 +191,8 @@ def display_name(metadata: Object) -> str:
 
 def _expand(workload: Workload) -> Found:
     spec = workload.root.value.get("spec")
-    if isinstance(spec, dict) and spec.get("replicas") == 0:
+    is_pod = workload.root.value.get("kind") == "Pod"
+    if isinstance(spec, dict) and spec.get("replicas") == 0 and not is_pod:
         yield workload.ignore("spec.replicas", "is 0: no pod is created")
     else:
         yield from (_known(workload) or operators.expand_unknown)(workload)
