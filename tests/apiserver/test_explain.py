@@ -174,7 +174,7 @@ def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
         "job/bert", "-n", research, token=cluster.service_account_token(research, "nobody")
     )
     assert done.returncode == 2
-    assert "explain reads pods, ask for get and list of them" in done.stderr
+    assert f"explain reads pods in namespace {research}: ask for it" in done.stderr
 
 
 def test_pods_that_admission_refused_are_told_by_their_owners_events(
