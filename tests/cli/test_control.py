@@ -17,7 +17,7 @@ from webhook.core.profiles.objects import SETTINGS_API_VERSION
 HEAD = f"apiVersion: {SETTINGS_API_VERSION}\nkind: Configuration\n"
 ISOLATED = f"{HEAD}multus: {{namespaceIsolation: true}}\n"
 FAULTY = f"{HEAD}multos: {{}}\n"
-FAULT = "multos: is not a field; did you mean multus?"
+FAULT = "Configuration: multos: is not a field; did you mean multus?"
 
 
 @pytest.fixture
