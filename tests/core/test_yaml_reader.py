@@ -298,11 +298,5 @@ def test_gives_any_text_a_value_or_a_refusal_with_its_place(text: str) -> None:
         assert str(error).startswith("line ")  # noqa: PT017  # both ends are fine
 
 
-def test_pauses_before_each_value() -> None:
-    pauses: list[None] = []
-    read_documents("a: &a [1, 2]\nb: *a\n", pause=lambda: pauses.append(None))
-    assert len(pauses) == 7
-
-
 def test_writes_a_location_on_one_line_whatever_its_keys_hold() -> None:
     assert format_path(("profiles", "b\nc", 0)) == 'profiles["b\\nc"][0]'

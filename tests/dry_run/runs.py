@@ -8,7 +8,7 @@ from tests.pods import FIXTURES
 from tests.profiles import profiles
 from webhook.core import names
 from webhook.dry_run import DryRun, dry_run
-from webhook.dry_run.screen import screen, text_of
+from webhook.dry_run.screen import screen
 from webhook.world.objects import ObjectsWorld
 
 PROFILES = profiles("""
@@ -37,6 +37,16 @@ OBJECTS = [
     },
 ]
 WORLD = ObjectsWorld(OBJECTS)
+PYTORCH_JOB = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bert}
+spec:
+  pytorchReplicaSpecs:
+    Master: {replicas: 1, template: &pod {spec: {containers: [
+      {name: pytorch, image: i, command: [torchrun, train.py]}]}}}
+    Worker: {replicas: 8, template: *pod}
+"""
 TORCHX = (FIXTURES / "torchx/volcano-ddp-2x1.yaml").read_text()
 
 
@@ -54,4 +64,5 @@ def document(
 
 def shown(result: DryRun, **options: bool) -> str:
     """Return the screen as a text."""
-    return text_of(screen(result, PROFILES.profiles, **options))
+    lines = screen(result, PROFILES.profiles, **options)
+    return "".join(f"{line.text}\n" for line in lines)

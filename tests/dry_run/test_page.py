@@ -7,19 +7,8 @@ from typing import Any
 
 import yaml
 
-from tests.dry_run.runs import run
+from tests.dry_run.runs import PYTORCH_JOB, run
 from webhook.dry_run import render_page
-
-JOB = """\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata: {name: bert}
-spec:
-  pytorchReplicaSpecs:
-    Master: {replicas: 1, template: &pod {spec: {containers: [
-      {name: pytorch, image: i, command: [torchrun, train.py]}]}}}
-    Worker: {replicas: 8, template: *pod}
-"""
 
 
 def page(*arguments: Any, **keywords: Any) -> Any:
@@ -38,7 +27,7 @@ def test_gives_the_same_as_the_document_and_texts_to_show() -> None:
 
 
 def test_says_what_each_kind_of_pod_gets() -> None:
-    told = page(JOB)
+    told = page(PYTORCH_JOB)
     assert [pod["replicas"] for pod in told["pods"]] == [1, 8]
     [workload] = told["workloads"]
     assert workload["summary"].startswith("9 pods: 1 rank 0, 8 workers")
@@ -49,10 +38,10 @@ def test_says_what_each_kind_of_pod_gets() -> None:
 
 
 def test_says_what_to_do_where_no_label_is() -> None:
-    told = page(JOB, namespace="plain")
+    told = page(PYTORCH_JOB, namespace="plain")
     assert told["next"] == ["kubectl label namespace plain fabric-injector.io/profile=PROFILE"]
     assert [pod["unlabelled"] for pod in told["pods"]] == [True, True]
-    assert page(JOB)["next"] == []
+    assert page(PYTORCH_JOB)["next"] == []
 
 
 def test_gives_each_denial_of_a_pod() -> None:
@@ -68,7 +57,7 @@ spec: {containers: [{name: c, image: i}]}
     [pod] = page(text)["pods"]
     assert pod["decisions"] == []
     assert [name in fault for fault, name in zip(pod["faults"], ("none", "neither"), strict=True)]
-    [fault, _] = [pod["faults"] for pod in page(JOB, namespace="nowhere")["pods"]]
+    [fault, _] = [pod["faults"] for pod in page(PYTORCH_JOB, namespace="nowhere")["pods"]]
     assert "namespace nowhere does not exist" in fault[0]
 
 

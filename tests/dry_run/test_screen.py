@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.dry_run.runs import run, shown
+from tests.dry_run.runs import PYTORCH_JOB, run, shown
 from tests.dry_run.templates.test_kinds import SHOWN
 from webhook.core import names
 from webhook.core.model import Object
@@ -21,16 +21,6 @@ from webhook.dry_run.templates import Ignored
 
 GOLDEN = Path(__file__).with_name("screens.txt")
 POD = json.dumps(SHOWN["Pod"][0])
-PYTORCH_JOB = """
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata: {name: bert}
-spec:
-  pytorchReplicaSpecs:
-    Master: {replicas: 1, template: &pod {spec: {containers: [
-      {name: pytorch, image: i, command: [torchrun, train.py]}]}}}
-    Worker: {replicas: 8, template: *pod}
-"""
 NO_PODS = "kind: ConfigMap\nmetadata: {name: x}\n---\nkind: Pod\nmetadata: {name: p}\nspec: {}\n"
 
 

@@ -80,7 +80,7 @@ def test_reads_objects_and_the_configuration(server: FakeApiServer) -> None:
     assert (found.source, found.faults, found.unread) == ("FabricProfiles", (), "")
     assert list(found.known().profiles) == ["a", "b"]
     assert found.known().multus == Multus(namespace_isolation=True)
-    assert found.generations == {"b": 7, "a": 1}
+    assert {each.name: each.generation for each in found.objects} == {"b": 7, "a": 1}
 
 
 def test_the_faults_of_an_object_are_its_own(server: FakeApiServer) -> None:

@@ -11,14 +11,8 @@ DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 DNS_SUBDOMAIN = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
 LABEL_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 
-_DNS_LABEL = re.compile(DNS_LABEL)
 _DNS_SUBDOMAIN = re.compile(DNS_SUBDOMAIN)
 _LABEL_NAME = re.compile(LABEL_NAME)
-
-
-def is_dns_label(text: str) -> bool:
-    """Tell whether *text* is an RFC 1123 label: a namespace's, a container's name."""
-    return len(text) <= 63 and _DNS_LABEL.fullmatch(text) is not None
 
 
 def is_dns_subdomain(text: str) -> bool:

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -108,13 +108,12 @@ def read_documents(
     *,
     takes_last: bool = False,
     most: int = MAX_NODES,
-    pause: Callable[[], None] = lambda: None,
 ) -> list[Document]:
     """Read all documents of *text*, a YAML stream or JSON values; empty ones are left out.
 
     *marks* remembers where values stand. *takes_last*: of a key that is written twice the last
     value counts, with a warning. *most*: so many values of YAML are read, aliases counted as often
-    as they are used. *pause* is called before each. Raises YamlFault with line and column.
+    as they are used. Raises YamlFault with line and column.
     """
     text = text.removeprefix("\ufeff")
     is_json = marks is None and text.lstrip()[:1] in ("{", "[")
@@ -123,7 +122,7 @@ def read_documents(
         if match := _UNPRINTABLE.search(text):  # JSON may hold some of them
             problem = f"the character U+{ord(match[0]):04X} is not allowed; remove it"
             raise _fault_after(text[: match.start()], problem)
-        documents = _yaml_documents(text, _Reader(marks, pause, takes_last, most))
+        documents = _yaml_documents(text, _Reader(marks, takes_last, most))
     if "\\u" in text or "\\U" in text:
         _check_surrogates(documents)
     return documents
@@ -225,7 +224,6 @@ class _Reader:
     """Make values of the events of a YAML stream; raises YamlFault."""
 
     marks: Marks | None
-    pause: Callable[[], None]
     takes_last: bool
     most: int
     events: Iterator[Any] = field(init=False)
@@ -312,7 +310,6 @@ class _Reader:
         return value if isinstance(value, str) else json.dumps(value)
 
     def _count(self, event: Any, nodes: int) -> None:
-        self.pause()
         self.nodes += nodes
         if self.nodes > self.most:
             raise _fault_at(event, f"the input expands to more than {self.most} values: split it")

@@ -72,11 +72,6 @@ def screen(
         yield _line(f"next: {step}", "bold")
 
 
-def text_of(lines: Iterable[Line]) -> str:
-    """Return the lines as one text."""
-    return "".join(f"{line.text}\n" for line in lines)
-
-
 def _line(text: str, style: str = "") -> Line:
     return Line(printable(text, limit=None), style)
 

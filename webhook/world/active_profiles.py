@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from webhook.core.profiles import ClusterSettings, Profile, Profiles
@@ -12,18 +12,10 @@ from webhook.core.profiles import ClusterSettings, Profile, Profiles
 class ActiveProfiles:
     """Put together the profiles, the cluster's settings and *own_image*, this program's image.
 
-    *claims_problem*: why no pod gets the claims of its profile. *on_change* gets each new set, in
-    the thread that brought a part of it.
+    *claims_problem*: why no pod gets the claims of its profile.
     """
 
-    def __init__(
-        self,
-        *,
-        own_image: str = "",
-        claims_problem: str = "",
-        on_change: Callable[[Profiles], None] = lambda _: None,
-    ) -> None:
-        self._on_change = on_change
+    def __init__(self, *, own_image: str = "", claims_problem: str = "") -> None:
         self._lock = threading.Lock()
         self._profiles = Profiles(own_image=own_image, claims_problem=claims_problem)
 
@@ -48,4 +40,3 @@ class ActiveProfiles:
                 own_image=before.own_image,
                 claims_problem=before.claims_problem if claims_problem is None else claims_problem,
             )
-            self._on_change(self._profiles)

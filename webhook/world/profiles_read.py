@@ -75,11 +75,6 @@ class ProfilesRead:
         return frozenset(each.name for each in self.objects if each.content.profile is None)
 
     @property
-    def generations(self) -> Mapping[str, int]:
-        """Return the generation of each object, by name."""
-        return {each.name: each.generation for each in self.objects}
-
-    @property
     def not_ready(self) -> Mapping[str, str]:
         """Return what the controller says of each object that is not Ready as it is, by name."""
         ready = {

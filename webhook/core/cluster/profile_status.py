@@ -16,7 +16,7 @@ from webhook.core.printable import printable
 from webhook.core.profiles import ClusterSettings, Content, Profile, ProfileObject
 from webhook.core.wording import listed
 
-CONDITIONS = READY, NETWORKS_FOUND, CLAIMS_USABLE = "Ready", "NetworksFound", "ClaimsUsable"
+READY, NETWORKS_FOUND, CLAIMS_USABLE = "Ready", "NetworksFound", "ClaimsUsable"
 _MOST_MESSAGE = 1024
 _MOST_TOLD = 3
 

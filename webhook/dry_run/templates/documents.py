@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from webhook.core.errors import InputError
@@ -21,17 +21,16 @@ def parse_documents(
     warnings: dict[int, Sequence[str]] | None = None,
     *,
     most: int = MAX_NODES,
-    pause: Callable[[], None] = lambda: None,
 ) -> list[Any]:
     """Read all documents of *text*, a YAML stream or JSON values; empty ones are left out.
 
     *marks* remembers where values stand. *warnings* is filled, by the id of a document: which of
-    its keys are written twice. The last value counts, as for kubectl. *most*, *pause*: as in
+    its keys are written twice. The last value counts, as for kubectl. *most*: as in
     `read_documents`. Raises InputError with line and column.
     """
     text = _scheduler_request(text)
     try:
-        documents = read_documents(text, marks, takes_last=True, most=most, pause=pause)
+        documents = read_documents(text, marks, takes_last=True, most=most)
     except InputError as error:
         hint = ""
         if mark := _TEMPLATE.search(text):
