@@ -12,7 +12,7 @@ from webhook.kube.decoding import MOST_DEPTH, decode
 from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader, whole
 
-CLAIMS = catalogue.RESOURCE_CLAIMS.at("/apis/resource.k8s.io/v1")
+CLAIMS = catalogue.RESOURCE_CLAIMS
 DEEPEST = 5000
 """As deep as the 10 KiB of a claim's opaque parameters can be nested."""
 

@@ -1,4 +1,4 @@
-"""In which version claims can be asked for: found, remembered, found again, never guessed."""
+"""Whether claims can be asked for: found, remembered, found again, never guessed."""
 
 import json
 
@@ -42,23 +42,20 @@ def served(*versions: str) -> Behaviour:
         (text(200, '{"versions": [7, {}, {"version": 1}, {"version": "v1"}]}'), "v1"),
     ],
 )
-def test_takes_the_best_version_that_can_be_read(
+def test_takes_v1_and_no_beta(
     server: FakeApiServer, api: ClaimsApi, answer: Behaviour, version: str
 ) -> None:
     server.misbehave("get", CLAIMS, answer)
-    assert api.version() == version
-    resource = api.served(DEVICE_CLASSES)
-    assert (resource and resource.path) == (
-        f"{CLAIMS}/{version}/deviceclasses" if version else None
-    )
+    assert api.is_served() is (version == "v1")
+    assert DEVICE_CLASSES.path == f"{CLAIMS}/v1/deviceclasses"
 
 
 def test_asks_once_and_later_anew(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
     server.misbehave("get", CLAIMS, served("v1beta2"), served("v1"))
-    assert [api.version() for _ in range(5)] == [""] * 5
+    assert [api.is_served() for _ in range(5)] == [False] * 5
     assert len(server.asked("get", CLAIMS)) == 1
     clock.now += REFRESH_SECONDS
-    assert api.version() == "v1"
+    assert api.is_served()
     assert len(server.asked("get", CLAIMS)) == 2
 
 
@@ -74,17 +71,17 @@ def test_says_why_it_is_not_known(
         api = ClaimsApi(Reader(server.connection(), 2), clock)
     for _ in range(3):
         with pytest.raises(RequestFailed, match=CLAIMS) as raised:
-            api.version()
+            api.is_served()
         assert raised.value.status == code
     assert len(server.asked("get", CLAIMS)) == 1, "a question that failed is not sent again at once"
     clock.now += AGAIN_SECONDS
-    assert api.version() == "v1"
+    assert api.is_served()
 
 
 def test_keeps_its_former_answer(server: FakeApiServer, api: ClaimsApi, clock: Clock) -> None:
     server.misbehave("get", CLAIMS, served("v1"), status(403), text(404, NOT_INSTALLED))
-    assert api.version() == "v1"
+    assert api.is_served()
     clock.now += REFRESH_SECONDS
-    assert api.version() == "v1"
+    assert api.is_served()
     clock.now += AGAIN_SECONDS
-    assert api.version() == ""
+    assert not api.is_served()

@@ -38,8 +38,7 @@ from webhook.kube.resource import Key, key_text
 
 log = logging.getLogger(__name__)
 
-TEMPLATES = RESOURCE_CLAIM_TEMPLATES.at(CLAIMS_V1)
-OURS = TEMPLATES.metadata.select(labels=f"{MANAGED_BY}={MANAGER},{names.CLAIM}")
+OURS = RESOURCE_CLAIM_TEMPLATES.metadata.select(labels=f"{MANAGED_BY}={MANAGER},{names.CLAIM}")
 NAMING_PODS = PODS.select(labels=names.CLAIMS, fields=UNFINISHED)
 UNNEEDED_SECONDS = 600.0
 """How long a template stays that nobody needs: a job's pods may come one after the other."""
@@ -185,7 +184,7 @@ class ClaimTemplates:
     def _remove(self, key: Key, uid: str) -> None:
         """Remove the template of this *uid*; one that is gone, or another by now, is no failure."""
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
-        path = TEMPLATES.object_path(key)
+        path = RESOURCE_CLAIM_TEMPLATES.object_path(key)
         response = self._connection.request("DELETE", path, body=body, timeout=WRITE_SECONDS)
         if response.status not in (200, 202, 404, 409):
             raise RequestFailed(response.problem, response.status)
@@ -198,7 +197,7 @@ def apply_template(
     """Apply the template of a claim. Raises RequestFailed where no answer comes."""
     return connection.request(
         "PATCH",
-        TEMPLATES.object_path((namespace, template_name(claim))),
+        RESOURCE_CLAIM_TEMPLATES.object_path((namespace, template_name(claim))),
         body={"apiVersion": CLAIMS_V1.removeprefix("/apis/"), **make_template(namespace, claim)},
         query={"fieldManager": MANAGER, "force": "true", **query},
         headers={"Content-Type": "application/apply-patch+yaml"},

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from webhook.core.addresses.claim import Claim, read_claim, tell
 from webhook.core.model import Object
-from webhook.kube.catalogue import CLAIMS_V1, RESOURCE_CLAIMS
+from webhook.kube.catalogue import RESOURCE_CLAIMS
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.kube.resource import Key
@@ -40,7 +40,7 @@ class ClaimWatch:
         self._is_needed = False
         self._informer = Informer(
             connection,
-            RESOURCE_CLAIMS.at(CLAIMS_V1),
+            RESOURCE_CLAIMS,
             _read,
             on_change=self._changed,
             on_restart=on_restart,

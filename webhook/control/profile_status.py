@@ -34,7 +34,7 @@ from webhook.core.profiles import (
     read_object,
     same_pod_labels,
 )
-from webhook.kube.catalogue import CLAIMS_V1, DEVICE_CLASSES, FABRIC_PROFILES, NETWORKS
+from webhook.kube.catalogue import DEVICE_CLASSES, FABRIC_PROFILES, NETWORKS
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.informer import Informer
 from webhook.kube.lease import WRITE_SECONDS
@@ -180,7 +180,7 @@ class ProfileStatus:
             return ClaimsSeen()
         found: set[str] | None = None
         try:
-            for page in self._reader.pages(DEVICE_CLASSES.at(CLAIMS_V1), _name, most=MOST_PAGES):
+            for page in self._reader.pages(DEVICE_CLASSES, _name, most=MOST_PAGES):
                 found = {*(found or ()), *page.objects}
             if found is None:
                 return ClaimsSeen(is_served=False)

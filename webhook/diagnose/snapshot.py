@@ -22,7 +22,6 @@ from webhook.core.errors import InputError, Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.finding import Code, Finding
 from webhook.kube.catalogue import DEVICE_CLASSES, DEVICE_SLICES, LEASES, NODES
-from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection, RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.kube.resource import Key, Resource, key_text
@@ -86,7 +85,6 @@ class Snapshot:
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.reader = Reader(connection, REQUEST_SECONDS)
-        self.claims_api = ClaimsApi(self.reader)
         self.namespace, self.system_namespace = namespace, system_namespace
         self.configuration, self.given = configuration, given
         self.tell = tell
@@ -233,12 +231,6 @@ class Snapshot:
             self.note("settings", f"cannot be read, so the defaults are assumed: {error}")
             return self.given
 
-    def served(self, resource: Resource) -> Resource | None:
-        """Return a kind of resource.k8s.io in the version that is served; None where none is."""
-        return self.once(
-            ("served", resource), resource.name, partial(self.claims_api.served, resource)
-        )
-
     def device_offers(
         self, is_wanted: Callable[[DeviceClass], bool] = lambda _: True
     ) -> DeviceOffers:
@@ -247,16 +239,13 @@ class Snapshot:
         ResourceSlices are read where a class *is_wanted*: each node has some of up to 100 kB.
         """
         try:
-            classes, slices = self.served(DEVICE_CLASSES), self.served(DEVICE_SLICES)
-            if classes is None or slices is None:
-                return DeviceOffers()
-            found = self.list_all(classes, read_device_class)
+            found = self.list_all(DEVICE_CLASSES, read_device_class)
         except Unread:
             return DeviceOffers(None, None)
         if not any(map(is_wanted, found)):
             return DeviceOffers(found)
         try:
-            return DeviceOffers(found, frozenset(self.list_all(slices, read_driver)))
+            return DeviceOffers(found, frozenset(self.list_all(DEVICE_SLICES, read_driver)))
         except Unread:
             return DeviceOffers(found, None)
 

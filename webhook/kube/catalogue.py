@@ -180,20 +180,22 @@ CUSTOM_RESOURCE_DEFINITIONS = Resource(
 )
 
 CLAIMS = "/apis/resource.k8s.io"
-"""The group of claims (DRA). `ClaimsApi` says whether the cluster serves v1 of it."""
+"""The group of claims (DRA). `ClaimsApi` says whether the cluster serves it."""
 CLAIMS_V1 = f"{CLAIMS}/v1"
 _CEL: Shape = {"cel": {"expression": str}}
 DEVICE_CLASSES = Resource(
     "deviceclasses",
-    CLAIMS,
+    CLAIMS_V1,
     shape={"spec": {"extendedResourceName": str, "selectors": [_CEL]}},
     optional=True,
 )
-DEVICE_SLICES = Resource("resourceslices", CLAIMS, shape={"spec": {"driver": str}}, optional=True)
+DEVICE_SLICES = Resource(
+    "resourceslices", CLAIMS_V1, shape={"spec": {"driver": str}}, optional=True
+)
 _DEVICE: Mapping[str, Shape] = _texts("driver", "pool", "device")
 RESOURCE_CLAIMS = Resource(
     "resourceclaims",
-    CLAIMS,
+    CLAIMS_V1,
     namespaced=True,
     shape={
         "spec": {"devices": {"requests": [{"name": str, "exactly": {"deviceClassName": str}}]}},
@@ -213,7 +215,7 @@ RESOURCE_CLAIMS = Resource(
     optional=True,
 )
 RESOURCE_CLAIM_TEMPLATES = Resource(
-    "resourceclaimtemplates", CLAIMS, namespaced=True, optional=True
+    "resourceclaimtemplates", CLAIMS_V1, namespaced=True, optional=True
 )
 
 KUEUE = "/apis/kueue.x-k8s.io"

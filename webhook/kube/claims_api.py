@@ -1,7 +1,4 @@
-"""Know in which version the cluster serves resource.k8s.io, the API of claims (DRA).
-
-That is v1 since Kubernetes 1.34. The betas before it are not used.
-"""
+"""Know whether the cluster serves resource.k8s.io/v1, the API of claims (DRA)."""
 
 from __future__ import annotations
 
@@ -12,9 +9,7 @@ from collections.abc import Callable
 from webhook.kube.catalogue import CLAIMS
 from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
-from webhook.kube.resource import Resource
 
-VERSIONS = ("v1",)
 REFRESH_SECONDS = 300.0
 """How long an answer counts: an upgrade of the API server changes it, and a flag."""
 AGAIN_SECONDS = 30.0
@@ -22,7 +17,7 @@ AGAIN_SECONDS = 30.0
 
 
 class ClaimsApi:
-    """Ask for the version once, and again after REFRESH_SECONDS. Safe to share between threads.
+    """Ask once, and again after REFRESH_SECONDS. Safe to share between threads.
 
     A failure leaves the former answer as it is; where there is none, it stands for AGAIN_SECONDS.
     """
@@ -30,26 +25,21 @@ class ClaimsApi:
     def __init__(self, reader: Reader, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._reader, self._monotonic = reader, monotonic
         self._lock = threading.Lock()
-        self._version: str | None = None
+        self._is_served: bool | None = None
         self._failure = ("", 0)
         self._due = float("-inf")
 
-    def version(self) -> str:
-        """Return ``v1``, empty where the cluster does not serve it.
+    def is_served(self) -> bool:
+        """Tell whether the cluster serves v1.
 
         Raises RequestFailed where that is not known: with 403 if refused, 0 if not answered.
         """
         with self._lock:
             if self._monotonic() >= self._due:
                 self._ask()
-            if self._version is None:
+            if self._is_served is None:
                 raise RequestFailed(*self._failure)
-            return self._version
-
-    def served(self, resource: Resource) -> Resource | None:
-        """Return the *resource* in the version that is served, None without. Raises as above."""
-        version = self.version()
-        return resource.at(f"{CLAIMS}/{version}") if version else None
+            return self._is_served
 
     def _ask(self) -> None:
         try:
@@ -58,5 +48,5 @@ class ClaimsApi:
             self._failure = str(error), error.status
             self._due = self._monotonic() + AGAIN_SECONDS
             return
-        self._version = next((version for version in VERSIONS if version in served), "")
+        self._is_served = "v1" in served
         self._due = self._monotonic() + REFRESH_SECONDS

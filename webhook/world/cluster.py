@@ -97,8 +97,8 @@ class Cluster(View):
         return self._reader.find(WEBHOOK_CONFIGURATIONS, ("", name), read, seconds=seconds)
 
     def serves_claims(self) -> bool:
-        """Tell whether the API server knows claims in a version of ours. Raises Unavailable."""
-        return bool(self._claims.version())
+        """Tell whether the API server knows claims in v1. Raises Unavailable."""
+        return self._claims.is_served()
 
     def names_profile(self, profile: str) -> bool:
         """Tell whether a live namespace names *profile*, or may: not all are listed."""

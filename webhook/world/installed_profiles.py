@@ -123,7 +123,7 @@ def _without_claims(read: ProfilesRead, problem: str) -> ProfilesRead:
 def _claims_problem(reader: Reader) -> str:
     """Say why no pod gets the claims of its profile; empty where that is not known."""
     try:
-        return "" if ClaimsApi(reader).version() else CLAIMS_UNSERVED
+        return "" if ClaimsApi(reader).is_served() else CLAIMS_UNSERVED
     except RequestFailed:
         return ""
 

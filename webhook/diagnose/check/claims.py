@@ -67,11 +67,8 @@ def check_templates(snapshot: Snapshot) -> Iterator[Finding]:
         if profile.is_for(namespace)
         for claim in profile.claims
     }
-    resource = snapshot.served(RESOURCE_CLAIM_TEMPLATES) if needed else None
-    if resource is None:
-        return
     asked = sorted(needed)[:MOST_TEMPLATES]
-    found = at_once([partial(snapshot.find, resource, key, _spec) for key in asked])
+    found = at_once([partial(snapshot.find, RESOURCE_CLAIM_TEMPLATES, key, _spec) for key in asked])
     for key, spec in zip(asked, found, strict=True):
         subject = f"ResourceClaimTemplate {'/'.join(key)}"
         if spec is None:

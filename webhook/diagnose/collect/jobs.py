@@ -411,11 +411,16 @@ def _claims_named(pods: Iterable[Object]) -> list[tuple[str, Object]]:
     ]
 
 
+def _list_claims(cluster: Snapshot, resource: Resource) -> tuple[Object, ...] | None:
+    """Return None where they cannot be read, or where the cluster serves no claims."""
+    read = partial(cluster.list_optional, resource, whole, cluster.namespace, partly=True)
+    return _part(cluster, read)
+
+
 def _claims(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, Mapping[str, Object]]:
     """Return by namespace the ResourceClaims by name; nothing where they cannot be read."""
     entries = _claims_named(pods)
-    served = _part(cluster, partial(cluster.served, RESOURCE_CLAIMS)) if entries else None
-    listed = _part(cluster, partial(_list, cluster, served)) if served else None
+    listed = _list_claims(cluster, RESOURCE_CLAIMS) if entries else None
     if listed is None:
         return {}
     claims: dict[str, dict[str, Object]] = {space: {} for space, _ in entries}
@@ -428,8 +433,7 @@ def _claim_templates(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, 
     """Return by namespace the names of ResourceClaimTemplates, where pods name any."""
     entries = _claims_named(pods)
     spaces = {space for space, each in entries if each.get("resourceClaimTemplateName")}
-    served = _part(cluster, partial(cluster.served, RESOURCE_CLAIM_TEMPLATES)) if spaces else None
-    listed = _part(cluster, partial(_list, cluster, served.metadata)) if served else None
+    listed = _list_claims(cluster, RESOURCE_CLAIM_TEMPLATES.metadata) if spaces else None
     if listed is None:
         return {}
     keys = [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in listed]
