@@ -173,8 +173,9 @@ def webhook_profiles(
     text = getattr(request.module, "PROFILES", PROFILES)
     for profile in parse_profiles(text).profiles.values():
         for each in profile.networks:
-            resource = "" if each.resources else f"nvidia.com/{each.name}"
-            api.ensure(network(f"{each.namespace}/{each.name}", resource))
+            named = each.network
+            resource = "" if each.resources else f"nvidia.com/{named.name}"
+            api.ensure(network(f"{named.namespace}/{named.name}", resource))
     path = tmp_path_factory.mktemp("profiles") / "profiles.yaml"
     path.write_text(text)
     return path

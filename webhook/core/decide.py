@@ -271,7 +271,7 @@ def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, job: NotTrai
     return any(
         (one.namespace, one.name) == (ours.namespace or namespace.name, ours.name)
         for one in named
-        for ours in profile.networks
+        for ours in (each.network for each in profile.networks)
     )
 
 

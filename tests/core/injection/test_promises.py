@@ -17,7 +17,7 @@ from webhook.core.plan import Plan
 def test_every_step_keeps_its_promises(case: tuple[Object, Plan]) -> None:
     """The input is untouched, the patch leads to the result, a second pass changes nothing; nothing but Denied is raised."""
     for step in STEPS:
-        check_promises(step.inject, case)
+        check_promises(step, case)
 
 
 @settings(max_examples=100)

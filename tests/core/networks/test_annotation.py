@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
-from webhook.core.networks import NetworkElement, NetworksAnnotation, parse_networks
+from webhook.core.networks.annotation import NetworkElement, NetworksAnnotation, parse_networks
 
 CASES = json.loads((ROOT / "tests/cases" / "networks_annotation.json").read_text())
 ACCEPTED = [case for case in CASES if "elements" in case]

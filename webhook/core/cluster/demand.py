@@ -78,7 +78,7 @@ def places(
     network: ProfileNetwork | None, multus: Multus, namespaces: Sequence[str]
 ) -> Sequence[str]:
     """Return the namespaces to look at: one stands for all where they are alike."""
-    if network is not None and (network.namespace is None or multus.namespace_isolation):
+    if network is not None and (network.network.namespace is None or multus.namespace_isolation):
         return namespaces
     return namespaces[:1] or (NOWHERE,)
 

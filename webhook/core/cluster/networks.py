@@ -56,7 +56,7 @@ def look_at_network(
     title = f"network {network}"
     if network is None:
         title = f"default network {profile.annotations[names.DEFAULT_NETWORK]}"
-    if network is not None and network.namespace is None and not namespaces:
+    if network is not None and network.network.namespace is None and not namespaces:
         return NetworkLook(network, title, {}, is_unused=True)
     faults: dict[NetworkFault, list[str]] = {}
     attached: list[Attachment] = []
@@ -64,7 +64,8 @@ def look_at_network(
         try:
             found = attach(profile, network, multus, namespace, definitions)
         except Denied as denied:
-            key = None if network is None else (network.namespace or namespace, network.name)
+            named = network and network.network
+            key = (named.namespace or namespace, named.name) if named else None
             definition = definitions.get(key) if key else None
             faults.setdefault(_fault(denied, multus, definition), []).append(namespace)
             continue
@@ -72,7 +73,7 @@ def look_at_network(
             if each.network.config_problem:
                 faults.setdefault(_unusable(each.network.config_problem), []).append(namespace)
         attached += found
-    if network is None or (network.namespace is not None and not multus.namespace_isolation):
+    if network is None or (network.network.namespace and not multus.namespace_isolation):
         return NetworkLook(network, title, dict.fromkeys(faults, ()), attached)
     return NetworkLook(network, title, faults, attached)
 

@@ -74,7 +74,7 @@ class ClaimsSeen(NamedTuple):
 
 def network_names(profile: Profile) -> set[str]:
     """Return the names, without their namespaces, of the networks that must be looked for."""
-    found = {network.name for network in profile.networks}
+    found = {network.network.name for network in profile.networks}
     try:
         default = parse_networks(profile.annotations.get(names.DEFAULT_NETWORK, ""), "x")
     except ValueError:
@@ -118,17 +118,15 @@ def conditions_of(
             verdicts[CLAIMS_USABLE] = _claims_usable(content.profile, claims)
         wrong = [verdict for verdict in verdicts.values() if verdict[0] == "False"]
         usable = "True", ConditionReason.USABLE, "its content can be used"
-        ready = _labels_taken(same_labels) or (wrong[0] if wrong else usable)
+        ready = wrong[0] if wrong else usable
+        if same_labels:
+            advice = "has the same, and pods that carry them take that one; change one of the two"
+            message = f"spec.podLabels: {same_labels} {advice}"
+            ready = "False", ConditionReason.POD_LABELS_TAKEN, message
     return [
         Condition(kind, status, reason, printable(message, _MOST_MESSAGE))
         for kind, (status, reason, message) in {READY: ready, **verdicts}.items()
     ]
-
-
-def _labels_taken(owner: str) -> _Verdict | None:
-    advice = "has the same, and pods that carry them take that one; change one of the two"
-    message = f"spec.podLabels: {owner} {advice}"
-    return ("False", ConditionReason.POD_LABELS_TAKEN, message) if owner else None
 
 
 def _networks_found(looks: Sequence[NetworkLook], networks: NetworksSeen) -> _Verdict:

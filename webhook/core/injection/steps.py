@@ -1,7 +1,6 @@
 """Carry out a plan: each row of the injection table is a file beside this one, in this order."""
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
 
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied, raise_first
@@ -24,28 +23,20 @@ from webhook.core.injection import (
 from webhook.core.model import Decision
 from webhook.core.plan import Plan
 
-
-class Step(Protocol):
-    """Describe the interface of each row's file."""
-
-    def inject(self, draft: Draft, plan: Plan) -> Iterable[Decision]:
-        """Carry the row out and say what became of it."""
-
-
-STEPS: tuple[Step, ...] = (
-    networks,
-    devices,
-    claims,
-    device_variables,
-    rendezvous,
-    profile,  # its variables may refer to those of the rendezvous
-    ipc_lock,
-    shared_memory,  # the profile may mount something there
-    environment,
-    nccl_conf,
-    host_devices,
-    node_selector,
-    istio,
+STEPS: tuple[Callable[[Draft, Plan], Iterable[Decision]], ...] = (
+    networks.inject,
+    devices.inject,
+    claims.inject,
+    device_variables.inject,
+    rendezvous.inject,
+    profile.inject,  # its variables may refer to those of the rendezvous
+    ipc_lock.inject,
+    shared_memory.inject,  # the profile may mount something there
+    environment.inject,
+    nccl_conf.inject,
+    host_devices.inject,
+    node_selector.inject,
+    istio.inject,
 )
 """The rows of the injection table."""
 
@@ -60,7 +51,7 @@ def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
     faults: list[Denied] = []
     for step in STEPS:
         try:
-            decisions += step.inject(draft, plan)
+            decisions += step(draft, plan)
         except Denied as denied:
             faults.append(denied)
     raise_first(faults)

@@ -25,26 +25,7 @@ from webhook.core.profiles.profile import (
     same_pod_labels,
 )
 
-__all__ = [
-    "INSTALLED",
-    "ClaimConfig",
-    "ClaimConstraint",
-    "ClaimRequest",
-    "ClusterSettings",
-    "Content",
-    "Multus",
-    "NetworkName",
-    "Profile",
-    "ProfileClaim",
-    "ProfileNetwork",
-    "ProfileObject",
-    "ProfileQuantity",
-    "Profiles",
-    "RendezvousSettings",
-    "SharedMemory",
-    "foreign_pod_labels",
-    "parse_profiles",
-    "read_object",
-    "read_profile",
-    "same_pod_labels",
-]
+__all__ = ["ClaimConfig", "ClaimConstraint", "ClaimRequest", "ClusterSettings", "Content", "Multus"]
+__all__ += ["NetworkName", "Profile", "ProfileClaim", "ProfileNetwork", "ProfileObject", "Profiles"]
+__all__ += ["INSTALLED", "ProfileQuantity", "RendezvousSettings", "SharedMemory", "parse_profiles"]
+__all__ += ["foreign_pod_labels", "read_object", "read_profile", "same_pod_labels"]

@@ -32,9 +32,6 @@ from webhook.core.profiles.grammar import (
 from webhook.core.profiles.template import Keyed, compiled, keyed
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_AMOUNT)]
-DeviceCount: TypeAlias = Annotated[int, Meta(ge=1, le=32)]
-"""At most 32 devices are given for a claim.
-Source: k8s.io/api resource/v1 AllocationResultsMaxSize."""
 
 
 class Section(
@@ -49,21 +46,6 @@ class ProfileNetwork(Section, frozen=True):
     network: NetworkName
     resources: ResourceNames = written_as(name="resource", default=ResourceNames())
     count: Count = 1
-
-    @property
-    def namespace(self) -> str | None:
-        """Return the network's namespace; None for the pod's own."""
-        return self.network.namespace
-
-    @property
-    def name(self) -> str:
-        """Return the network's name."""
-        return self.network.name
-
-    @property
-    def interface(self) -> str | None:
-        """Return the interface; None where Multus counts, ``net1``."""
-        return self.network.interface
 
     def __str__(self) -> str:
         return str(self.network)
@@ -103,7 +85,8 @@ class ClaimRequest(Section, frozen=True):
 
     name: str
     device_class_name: str
-    count: DeviceCount | None = None
+    # at most 32: k8s.io/api resource/v1 AllocationResultsMaxSize
+    count: Annotated[int, Meta(ge=1, le=32)] | None = None
     allocation_mode: Literal["ExactCount", "All"] = "ExactCount"
     selectors: tuple[str, ...] = ()
 
@@ -269,12 +252,6 @@ class Profiles:
     """Why no pod gets the claims of its profile; empty where nothing keeps them from it."""
     has_settings: bool = field(default=False, compare=False)
     """Whether a Configuration stands beside the profiles in their file."""
-    labelled: tuple[Profile, ...] = field(init=False, compare=False, repr=False)
-    """The profiles with podLabels."""
-
-    def __post_init__(self) -> None:
-        labelled = tuple([each for each in self.profiles.values() if each.pod_labels])
-        object.__setattr__(self, "labelled", labelled)
 
     @property
     def settings(self) -> ClusterSettings:
@@ -291,7 +268,7 @@ class Profiles:
 
     def chosen_by(self, labels: Mapping[str, str]) -> list[Profile]:
         """Return the profiles whose podLabels a pod with *labels* carries."""
-        return [each for each in self.labelled if each.pod_labels.items() <= labels.items()]
+        return [each for each in self.profiles.values() if each.is_chosen_by(labels)]
 
 
 def same_pod_labels(profiles: Iterable[Profile]) -> dict[str, str]:

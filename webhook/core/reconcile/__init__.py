@@ -4,13 +4,5 @@ from webhook.core.reconcile.jobs import Jobs, Publication
 from webhook.core.reconcile.member import Fate, Member, Unit, beside_claims, read_member
 from webhook.core.reconcile.rank_zero import Suspect
 
-__all__ = [
-    "Fate",
-    "Jobs",
-    "Member",
-    "Publication",
-    "Suspect",
-    "Unit",
-    "beside_claims",
-    "read_member",
-]
+__all__ = ["Fate", "Jobs", "Member", "Publication", "Suspect", "Unit"]
+__all__ += ["beside_claims", "read_member"]

@@ -17,12 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from webhook.core import bounds, podspec
 from webhook.core.model import Object
 from webhook.core.workloads.endpoint import is_local
-from webhook.core.workloads.shell import (
-    Words,
-    characters_of,
-    is_short,
-    read_commands,
-)
+from webhook.core.workloads.shell import Words, characters_of, is_short, read_commands
 
 _TORCH: Final = re.compile(r"(?:.*/)?(?:torchrun|accelerate|deepspeed)\Z", re.DOTALL)
 _MODULE: Final = re.compile(

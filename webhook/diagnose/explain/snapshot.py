@@ -284,5 +284,5 @@ def networks_to_read(
         with suppress(Denied):  # likewise
             profile = select_profile(pod, space, profiles or Profiles(), None)
             for network in profile.networks if isinstance(profile, Profile) else ():
-                wanted[network.namespace or own, network.name] = None
+                wanted[network.network.namespace or own, network.network.name] = None
     return list(wanted)
