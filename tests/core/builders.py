@@ -1,7 +1,5 @@
 """Build networks, profiles and plans: a plain one, with the one thing changed that a test is about; carry out a step of it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping

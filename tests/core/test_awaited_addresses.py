@@ -1,7 +1,5 @@
 """What admission lets a pod wait for is what the controller publishes to it: the two never disagree."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Side by side with network-resources-injector: what its real code made of pods (tests/peer/recorded.json), before and after us."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

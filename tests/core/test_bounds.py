@@ -1,7 +1,5 @@
 """What a tenant may send is bounded before it is read: a denial names the bound; other pods are left alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Templates of claims: which are wanted, and that their names carry what they say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

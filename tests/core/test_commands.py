@@ -4,8 +4,6 @@ Injection changes variables alone. The value of a torch launcher's address optio
 program is given, and all that the shell itself prints or decides, stays as it was.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """Drafts: the recorded operations lead from the input to the result, and the input stays as it was."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -11,8 +11,6 @@ becomes of each pod that the dry run shows:
 The workload and its namespace are called ``train``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Job keys: the format is an interface between versions, so the values are pinned."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -4,8 +4,6 @@ Each case is a job as people write them. All of its pods with accelerators get t
 waits for what nobody publishes; the case says which pods wait for what, whose variables move, and which pods are left alone.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple

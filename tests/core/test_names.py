@@ -1,7 +1,5 @@
 """Names: labels, annotations and the wait protocol are an interface between versions, so they are pinned."""
 
-from __future__ import annotations
-
 from webhook.core import names
 
 PINNED = {

@@ -1,7 +1,5 @@
 """A profile for whole nodes: only pods whose training container asks for the profile's number of accelerators get it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

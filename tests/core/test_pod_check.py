@@ -1,7 +1,5 @@
 """The structure check: what the API server sends passes, what cannot be a pod is refused by name."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """A profile that pods choose by labels of their own: network-resources-injector's user-defined injections."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Pods: which of their containers run beside one another, and what a variable holds."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.pods import minimal_container, minimal_pod

@@ -1,7 +1,5 @@
 """Texts of others in a message: on one line, and short."""
 
-from __future__ import annotations
-
 import pytest
 
 from webhook.core.printable import printable, quoted

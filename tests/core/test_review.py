@@ -1,7 +1,5 @@
 """Reviews: the answers to the API server, byte for byte what it accepts, and what is decided about whole pods."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import json

@@ -1,7 +1,5 @@
 """The status annotation tells which profile a pod has, in which revision."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A pod is reviewed again whenever another webhook changes it: what is forged too comes out as it went in, or is denied by us."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from random import Random

@@ -1,7 +1,5 @@
 """Which container of a pod trains."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """YAML and JSON are read as Kubernetes' own tools read them, within limits."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Tell the resources that stand for a GPU or another training accelerator, by the names that device plugins give them."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

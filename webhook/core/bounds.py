@@ -4,8 +4,6 @@ Mutation comes before Kubernetes' own validation, so that none of its limits hol
 bounds single lists, maps and names; here stands what the containers of a pod may hold together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sized
 from itertools import islice
 from typing import Final

@@ -3,8 +3,6 @@
 So a changed profile makes another template, and pods keep the one that they name. The content is that of resource.k8s.io/v1. Source: k8s.io/api resource/v1 types.go.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Decide about one pod, in stages: profile, job, container, attachments, rendezvous."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final

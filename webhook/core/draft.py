@@ -1,7 +1,5 @@
 """Edit a pod without touching the input, and record each edit as a JSON Patch operation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias

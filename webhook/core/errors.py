@@ -8,8 +8,6 @@ WebhookError
 └── InputError        a command's or dry run's input cannot be read: answered 400, or exit status 2
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

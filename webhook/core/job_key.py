@@ -1,7 +1,5 @@
 """Write the key of a job: the label value that all members of one process group share, and no other pod."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Final

@@ -1,7 +1,5 @@
 """Give the types that all parts share: Kubernetes objects, decisions, and what is known of the cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Hold what `decide.py` decided about a pod, so that each step only has to carry it out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from webhook.core.addresses import Source, source_named

@@ -4,8 +4,6 @@ The API server sends well-formed pods only; a manifest of the dry run, or a host
 be one.
 """
 
-from __future__ import annotations
-
 import re
 from types import UnionType
 from typing import (

@@ -7,8 +7,6 @@ are far above what real pods hold: of a thousand public training manifests the l
 6 containers, 42 variables, 9 volumes and 7,000 characters of text.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct, field

@@ -1,7 +1,5 @@
 """Make any text fit for one line of a terminal, a log or an answer."""
 
-from __future__ import annotations
-
 _WARNING_LENGTH = 400
 LONGEST_TEXT = 4_000
 """Most characters of a line that a command prints: what a tenant may write into an annotation has 250,000."""

@@ -3,8 +3,6 @@
 Source: k8s.io/apimachinery pkg/api/validate/content, pkg/util/validation; k8s.io/kubernetes pkg/apis/core/helper/helpers.go.
 """
 
-from __future__ import annotations
-
 import re
 
 DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"

@@ -1,7 +1,5 @@
 """Read and write resource quantities as Kubernetes does: ``500m``, ``16Gi``, ``1e3``."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Answer an AdmissionReview: bytes in, decision, bytes out. The only place where answers are built."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal

@@ -1,7 +1,5 @@
 """Choose the container of a pod that trains: the one that gets devices, memory and variables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from webhook.core import names, podspec

@@ -1,7 +1,5 @@
 """Name the types of JSON and YAML values as Kubernetes does, and let msgspec learn its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec.json import Decoder

@@ -1,7 +1,5 @@
 """Write lists and numbers in one way, and short however large the cluster is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 MOST_NAMED = 5

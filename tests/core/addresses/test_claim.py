@@ -1,7 +1,5 @@
 """Addresses that drivers tell in the status of ResourceClaims: whose they are, which of several counts, and what is none."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -9,8 +9,6 @@ In ``gke.yaml`` *asked* are the interfaces that a pod asks for, as a list or a t
 *chosen* is the network and its interface, *interfaces* are those that Istio leaves alone.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

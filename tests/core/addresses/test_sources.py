@@ -1,7 +1,5 @@
 """Every source: what a pod gets by it, that a second pass changes nothing, and that one that is not known is told and not guessed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, get_args, get_type_hints
 

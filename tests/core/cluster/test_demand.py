@@ -1,7 +1,5 @@
 """What one pod of a profile takes, by its networks and quantities, in each namespace."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.profiles import profiles

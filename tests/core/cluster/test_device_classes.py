@@ -1,7 +1,5 @@
 """Which DeviceClasses give a resource, and which drivers publish nothing."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """A network of a profile is looked at once for all namespaces in which it is the same."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.profiles import profiles

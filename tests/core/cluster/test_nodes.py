@@ -1,7 +1,5 @@
 """Nodes: what is kept of one."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

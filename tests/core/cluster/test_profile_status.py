@@ -1,7 +1,5 @@
 """The status of a FabricProfile: what its conditions rest on, and when it is written again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

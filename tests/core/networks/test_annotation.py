@@ -1,7 +1,5 @@
 """The networks annotation, read as Multus reads it and extended in its own form."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """NetworkAttachmentDefinitions, as operators write them and as nobody should."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The names of a pod's RDMA devices in network-status, and how NCCL and UCX are told them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

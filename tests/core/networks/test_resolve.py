@@ -7,8 +7,6 @@ a resource of its own, ``rdma/0``, or stand in *profile*, a spec. *multus* is of
 *denied* the reason and the message of a denial.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Run as a program, it prints the drawn jobs as manifests: `python -m tests.core.workloads.pairs`.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable

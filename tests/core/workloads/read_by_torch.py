@@ -4,8 +4,6 @@
 dash, bash and busybox on PATH. It prints each row that torch reads in another way.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

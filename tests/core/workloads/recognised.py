@@ -1,7 +1,5 @@
 """What recognition says of a pod that must be known."""
 
-from __future__ import annotations
-
 from webhook.core.model import Object
 from webhook.core.workloads import Rendezvous, TrainingPod, recognise
 

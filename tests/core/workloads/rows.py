@@ -7,8 +7,6 @@ go. *env*: variables that are appended, ``{field: PATH}`` is a fieldRef. *run*: 
 of ``sh -c``. *container*, *spec*, *metadata*: further fields.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

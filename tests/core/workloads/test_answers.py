@@ -3,8 +3,6 @@
 It is what log, metric, dry run and explain tell of them.
 """
 
-from __future__ import annotations
-
 from tests.core.workloads.rows import build, each, filled, read
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise

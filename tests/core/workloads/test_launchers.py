@@ -1,7 +1,5 @@
 """Launchers: what is started, on how many nodes, and what texts do with an address: texts.yaml."""
 
-from __future__ import annotations
-
 import subprocess
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What shows a pod of a general-purpose workload to be one of several nodes, and what does not."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 The rows are in jobs.yaml.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.core.workloads.recognised import member, rendezvous

@@ -1,7 +1,5 @@
 """A job is decided as one: on one node it keeps what it is, on several all pods get the same."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import pods

@@ -1,7 +1,5 @@
 """Commands as a shell reads them: simple commands and their words, beside what a real shell makes of the same text."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 

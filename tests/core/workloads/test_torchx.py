@@ -1,7 +1,5 @@
 """TorchX: every scheduler, version and odd role; texts are rows of torchx.yaml."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import pods

@@ -1,7 +1,5 @@
 """Recognition: each training system's pods, as its controller writes them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import pods

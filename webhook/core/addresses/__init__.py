@@ -4,8 +4,6 @@ A source is asked at admission which network's address counts, by the controller
 and by messages for its words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from webhook.core import names

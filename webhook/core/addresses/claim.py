@@ -9,8 +9,6 @@ Source: kubernetes staging/src/k8s.io/api/resource/v1 types.go (ResourceClaimSta
 AllocatedDeviceStatus, NetworkDeviceData).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The sources that take a few lines: Multus' network-status, none, and one that is not known."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from webhook.core import names

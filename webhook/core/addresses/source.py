@@ -1,7 +1,5 @@
 """Describe what is asked of each source of secondary addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """Say what each profile asks of the cluster, by the same code that admission runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

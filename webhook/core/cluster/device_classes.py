@@ -5,8 +5,6 @@ gives an extended resource by the name in ``spec.extendedResourceName``, and alw
 begins with IMPLICIT. Source: kubernetes staging/src/k8s.io/api/resource/v1 types.go.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

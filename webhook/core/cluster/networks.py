@@ -1,7 +1,5 @@
 """Judge whether pods of each namespace can be attached to the networks of a profile."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Node affinity is left to the scheduler.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

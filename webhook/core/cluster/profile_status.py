@@ -1,7 +1,5 @@
 """Decide the status of a FabricProfile: from its content, its networks and its claims."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias

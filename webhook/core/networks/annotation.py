@@ -3,8 +3,6 @@
 What Multus refuses is refused here where a user may have written it: the pod would hang else.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

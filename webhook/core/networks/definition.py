@@ -1,7 +1,5 @@
 """Read a NetworkAttachmentDefinition: what it costs, where it is, whether it gives addresses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

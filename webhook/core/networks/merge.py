@@ -1,7 +1,5 @@
 """Join the networks of a profile to those that a pod asks for itself, and name every interface."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count

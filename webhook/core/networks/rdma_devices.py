@@ -7,8 +7,6 @@ network-attachment-definition-client pkg/apis/k8s.cni.cncf.io/v1/types.go PciDev
 pkg/netdevice/netResourcePool.go StoreDeviceInfoFile, which joins the names with commas.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 Also on which of them the ranks of its job meet.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

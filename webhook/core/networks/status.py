@@ -1,7 +1,5 @@
 """Find a pod's secondary address in the network-status that Multus or another CNI wrote."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial

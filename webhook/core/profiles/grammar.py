@@ -4,8 +4,6 @@ A class with ``read`` is the type of such a field: `load` calls it with what is 
 raises ValueError with what was found and what is allowed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

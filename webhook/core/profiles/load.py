@@ -3,8 +3,6 @@
 The first fault is enough here: `fabric-injector profiles validate` tells all of them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Say what msgspec refuses of a profile: where, what was found, what is allowed."""
 
-from __future__ import annotations
-
 import re
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin

@@ -1,7 +1,5 @@
 """Name the objects that hold profiles: FabricProfile and Configuration."""
 
-from __future__ import annotations
-
 from webhook.core import names
 
 PROFILE_KIND = "FabricProfile"

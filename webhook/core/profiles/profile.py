@@ -6,8 +6,6 @@ CustomResourceDefinition, and so does what each field means; these types hold wh
 relies on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Guess what a misspelt name was meant to be."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Final
 

@@ -4,8 +4,6 @@ What stands below these fields is Kubernetes' own: the API server judges it in t
 what the program reads of it, and what is reserved for itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Say what a person must know about a pod that waits in vain."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from webhook.core import names, podspec

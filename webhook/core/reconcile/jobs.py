@@ -1,7 +1,5 @@
 """Index the live members of every job, and say which addresses each of them lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias

@@ -4,8 +4,6 @@ Nobody waits for what will not come. The controller's own clock counts: how long
 member wait so. The times that pods carry, and other clocks, decide nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

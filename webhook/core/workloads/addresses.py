@@ -1,7 +1,5 @@
 """Find the rendezvous addresses in a pod's variables."""
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 

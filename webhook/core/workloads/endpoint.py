@@ -1,7 +1,5 @@
 """Read one rendezvous address as it is written: ``ddp-0.ddp``, ``tcp://[fd00::1]:29500``."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final, NamedTuple

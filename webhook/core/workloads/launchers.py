@@ -4,8 +4,6 @@ Source: torch/distributed/run.py (``--master_addr`` counts without ``--rdzv_endp
 default backend is ``static``), accelerate commands/launch.py, deepspeed launcher/runner.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

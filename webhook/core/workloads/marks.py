@@ -3,8 +3,6 @@
 They count in general-purpose workloads, for pods with an accelerator of their own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

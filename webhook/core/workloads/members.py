@@ -1,7 +1,5 @@
 """Find out how the members of a job meet, from what all of them share: never from a command."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

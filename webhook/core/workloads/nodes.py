@@ -3,8 +3,6 @@
 Only a pod's own variables, labels and texts count: its owner is not read.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 from webhook.core import podspec

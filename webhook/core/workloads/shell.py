@@ -4,8 +4,6 @@ Nothing is expanded or run. What is not understood (unbalanced quotes, too deep,
 to be so. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple Commands.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias

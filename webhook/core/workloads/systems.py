@@ -4,8 +4,6 @@ It answers None (not mine), NotTraining or TrainingPod (settled by labels alone)
 which `members.py` finds out how its ranks meet.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace

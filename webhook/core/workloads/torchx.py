@@ -5,8 +5,6 @@ comes from TorchX's own labels. Source: torchx schedulers/kubernetes_scheduler.p
 kubernetes_mcad_scheduler.py, components/dist.py (0.7.0 to 2026.10.26).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final

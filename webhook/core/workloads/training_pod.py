@@ -1,7 +1,5 @@
 """Define the job that labels show, and the part that a pod plays in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
