@@ -47,13 +47,21 @@ class Draft:
 
     def set_key(self, path: Path, key: str, value: Any) -> bool:
         """Set *key* of the map at *path*, making the map where it is missing; False where it already holds *value*."""
-        return self._set(*self._own(path, dict), path, key, value)
+        node, fresh = self._own(path, dict)
+        present = key in node
+        if present and node[key] == value:
+            return False
+        self._count()
+        node[key] = value
+        if not fresh:
+            self._record("replace" if present else "add", (*path, key), value)
+        self._adopt(value)
+        return True
 
     def set_keys(self, path: Path, values: Mapping[str, Any]) -> None:
         """Set several keys of the map at *path*, making the map where it is missing."""
-        node, fresh = self._own(path, dict)
         for key, value in values.items():
-            self._set(node, fresh, path, key, value)
+            self.set_key(path, key, value)
 
     def remove_key(self, path: Path, key: str) -> bool:
         """Remove *key* from the map at *path*; False where it is not there."""
@@ -122,17 +130,6 @@ class Draft:
         for index, _ in reversed(gone):
             self.remove(path, index)
         return [item for _, item in gone]
-
-    def _set(self, node: Any, fresh: bool, path: Path, key: str, value: Any) -> bool:
-        present = key in node
-        if present and node[key] == value:
-            return False
-        self._count()
-        node[key] = value
-        if not fresh:
-            self._record("replace" if present else "add", (*path, key), value)
-        self._adopt(value)
-        return True
 
     def _count(self, edits: int = 1) -> None:
         self.edits += edits

@@ -167,14 +167,17 @@ def _carry_out(draft: Draft, plan: Plan, pod: Object) -> Verdict:
 
 
 def _allowed(draft: Draft, decisions: tuple[Decision, ...], reason: str) -> Verdict:
-    warned = _warnings(decisions)
-    return Verdict(True, draft.pod, draft.operations, decisions, reason, warnings=warned)
+    warned = [printable(each.message) for each in decisions if each.outcome is Outcome.WARNED]
+    return Verdict(True, draft.pod, draft.operations, decisions, reason, warnings=tuple(warned))
 
 
 def _denial(faults: list[Denied], pod: Object) -> Verdict:
     denied = Outcome.DENIED
     denials = tuple([Decision(one.step, denied, one.reason, one.message) for one in faults])
-    message = printable(_join(faults, f"pod {podspec.display_name(pod)}: "), limit=_LONGEST_MESSAGE)
+    first, *further = dict.fromkeys(fault.message for fault in faults)
+    who = f"pod {podspec.display_name(pod)}: "  # which only the first names
+    told = ". Also: ".join([first, *(message.removeprefix(who) for message in further)])
+    message = printable(told, limit=_LONGEST_MESSAGE)
     return Verdict(False, pod, [], denials, faults[0].reason, _UNPROCESSABLE, message)
 
 
@@ -182,12 +185,6 @@ def _too_large(pod: Object, found: str, most: int) -> Denied:
     told = f"its injection {found}, and at most {most} are made; make it smaller, {_OR}"
     message = f"pod {podspec.display_name(pod)}: {told}"
     return Denied(_STEP, Reason.TOO_LARGE, message)
-
-
-def _join(faults: list[Denied], prefix: str) -> str:
-    """Write one message, in which only the first fault names the pod."""
-    first, *further = dict.fromkeys(fault.message for fault in faults)
-    return ". Also: ".join([first, *(message.removeprefix(prefix) for message in further)])
 
 
 def answer_review(body: bytes, profiles: Profiles, world: World) -> Answer:
@@ -285,10 +282,6 @@ def _look_up(pod: Object, namespace: str, world: World, override: str | None) ->
             raise Unavailable(f"namespace {namespace} is not known yet")
         return Namespace(namespace)
     return space
-
-
-def _warnings(decisions: tuple[Decision, ...]) -> tuple[str, ...]:
-    return tuple(printable(each.message) for each in decisions if each.outcome is Outcome.WARNED)
 
 
 def _observe(verdict: Verdict, pod: Object) -> Verdict:

@@ -1,7 +1,5 @@
 """Choose the container of a pod that trains: the one that gets devices, memory and variables."""
 
-from collections.abc import Sequence
-
 from webhook.core import names, podspec
 from webhook.core.accelerators import find_accelerator
 from webhook.core.errors import Denied
@@ -30,21 +28,19 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
     if not found:
         message = f"pod {display_name(pod)}: spec.containers is empty; add a container"
         raise Denied(STEP, Reason.INVALID_POD, message)
+    there = {each["name"]: index for index, each in enumerate(found) if each.get("name")}
     wanted = podspec.annotations(pod).get(names.CONTAINER)
     if wanted:
-        index = _index(found, wanted)
-        if index is None:
+        if wanted not in there:
             raise Denied(STEP, Reason.INVALID_POD, _absent(pod, wanted))
-        return index
-    named = profile.training_container
-    if named and (index := _index(found, named)) is not None:
-        return index
+        return there[wanted]
+    if profile.training_container in there:
+        return there[profile.training_container]
     for index, container in enumerate(found):
         if claims(container) or find_accelerator(container):
             return index
-    own = training_pod.container if training_pod else None
-    if own and (index := _index(found, own)) is not None:
-        return index
+    if training_pod and training_pod.container in there:
+        return there[training_pod.container]
     if len(found) > 1:
         for index, container in enumerate(found):
             if shows_torch_launcher(container):
@@ -55,13 +51,9 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
     return 0
 
 
-def _index(found: Sequence[Object], name: str) -> int | None:
-    return next((at for at, container in enumerate(found) if container.get("name") == name), None)
-
-
 def _absent(pod: Object, wanted: str) -> str:
     kind = "no container of the pod"
-    if _index(init_containers(pod), wanted) is not None:
+    if wanted in [each.get("name") for each in init_containers(pod)]:
         kind = "an init container"
     there = ", ".join(str(container.get("name")) for container in containers(pod))
     return (

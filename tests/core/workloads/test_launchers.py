@@ -18,7 +18,7 @@ from webhook.core.workloads.launchers import (
     literal_assignments,
     meets_by,
     run_on_one_node,
-    runs_again,
+    script_of,
     serves_ssh,
     shows_launcher,
     shows_torch_launcher,
@@ -72,7 +72,7 @@ def test_sees_an_ssh_daemon(text: str, said: bool) -> None:
 
 @each("again", "once")
 def test_sees_that_a_loop_may_start_the_ranks_again(text: str, said: bool) -> None:
-    assert runs_again(running(text)) is said
+    assert script_of(running(text)).runs_again is said
 
 
 @each("takes")
@@ -232,4 +232,4 @@ def test_answers_about_any_text(text: str) -> None:
     assert "M" in text or use_of(container, "M") is Use.NONE
     assert shows_launcher(container) or not shows_torch_launcher(container)
     assert shows_torch_launcher(container) or not run_on_one_node([container])
-    assert runs_again(container) in (True, False)
+    assert script_of(container).runs_again in (True, False)

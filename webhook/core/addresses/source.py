@@ -42,11 +42,6 @@ class Words(NamedTuple):
         """Return where the addresses are told, ``annotation k8s.v1.cni.cncf.io/network-status``."""
         return self.place or f"annotation {self.told}"
 
-    @property
-    def told_in_short(self) -> str:
-        """Return the annotation's name without its domain, ``network-status``; else the place."""
-        return self.place or self.told.partition("/")[2]
-
 
 @dataclass(slots=True)
 class Choice:

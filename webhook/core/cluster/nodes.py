@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from functools import partial
 from typing import NamedTuple
 
 from webhook.core import podspec
@@ -124,7 +123,7 @@ class Place:
     """Hold what a pod says of its node; a toleration is (key, operator, value, effect)."""
 
     selector: frozenset[tuple[str, str]]
-    tolerations: frozenset[tuple[str, str, str, str]]
+    tolerations: frozenset[tuple[str, ...]]
 
     def admits(self, node: NodeOffer) -> bool:
         """Tell whether the node is usable, and its labels and taints let the pod in."""
@@ -157,16 +156,12 @@ def shown_taint(taint: Mapping[str, str]) -> str:
 def place_of(pod: Object) -> Place:
     """Read where a pod may go."""
     spec = pod.get("spec") or {}
+    keys = ("key", "operator", "value", "effect")
     tolerations = [
-        (text("key"), text("operator"), text("value"), text("effect"))
-        for text in (partial(_text, each) for each in spec.get("tolerations") or ())
+        tuple(str(each.get(key) or "") for key in keys) for each in spec.get("tolerations") or ()
     ]
     selector = (spec.get("nodeSelector") or {}).items()
     return Place(frozenset(selector), frozenset(tolerations))
-
-
-def _text(toleration: Object, key: str) -> str:
-    return str(toleration.get(key) or "")
 
 
 def devices(pod: Object) -> dict[str, Fraction]:

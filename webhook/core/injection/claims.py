@@ -58,11 +58,6 @@ def with_references(pod: Object, plan: Plan) -> Object:
     return {**pod, "spec": {**pod["spec"], "resourceClaims": [*others, *ours]}}
 
 
-def has_references(pod: Object) -> bool:
-    """Tell whether the pod names a template of ours."""
-    return any(map(is_ours, (pod.get("spec") or {}).get("resourceClaims") or ()))
-
-
 def _entry(claim: ProfileClaim) -> Object:
     return {"name": name_in_pod(claim), "resourceClaimTemplateName": template_name(claim)}
 

@@ -7,8 +7,9 @@ import orjson
 
 from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT
+from webhook.core.claim_templates import is_ours
 from webhook.core.draft import Draft
-from webhook.core.injection import claims, copies, wait
+from webhook.core.injection import copies, wait
 from webhook.core.injection.row import stated
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
@@ -43,7 +44,7 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
                 annotations[names.MASTER_NAME] = name
             if plan.profile.rendezvous.unreachable == names.UNREACHABLE_FAIL:
                 annotations[names.UNREACHABLE] = names.UNREACHABLE_FAIL
-    if plan.profile.claims and claims.has_references(draft.pod):
+    if plan.profile.claims and any(map(is_ours, draft.get("spec", "resourceClaims") or ())):
         labels[names.CLAIMS] = names.CLAIMS_REFERENCED
     earlier = podspec.annotations(draft.pod).get(names.STATUS)
     annotations[names.STATUS] = _status(plan, version, decisions, earlier)

@@ -15,7 +15,7 @@ from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import normalized_mount_path
-from webhook.core.profiles.template import Keyed, identity, is_whole
+from webhook.core.profiles.template import ONE_OF_SEVERAL, Keyed, identity
 from webhook.core.quantity import stored_quantity
 
 STEP: Final = Row("profile")
@@ -90,9 +90,10 @@ class Merge:
         """Merge an object of the profile into that of the pod at *path*."""
         for key, wanted in want.items():
             there = have.get(key)
+            is_map = isinstance(wanted, dict) and key not in ONE_OF_SEVERAL
             if type(wanted) is Keyed:
                 self._list(there, wanted, path, key)
-            elif isinstance(wanted, dict) and isinstance(there, dict | None) and not is_whole(key):
+            elif is_map and isinstance(there, dict | None):
                 self.into(there or {}, wanted, (*path, key))
             elif there is None:
                 self.draft.set_key(path, key, copied(wanted))
@@ -144,7 +145,10 @@ def _merge_volumes(merge: Merge, plan: Plan) -> Iterator[Decision]:
             new.append(copied(volume))
     mounts = [copied(mount) for mount in mounts if mount["name"] in known]
     merge.added += [("volumeMounts", mount["mountPath"]) for mount in mounts]
-    sidecars = [_with_known_mounts(each, known) for each in sidecars]
+    sidecars = [copied(each) for each in sidecars]
+    for each in sidecars:
+        if inside := each.get("volumeMounts"):
+            each["volumeMounts"] = [mount for mount in inside if mount["name"] in known]
     for path, values in (
         (("spec", "volumes"), new),
         (plan.in_trainer("volumeMounts"), mounts),
@@ -187,13 +191,6 @@ def _new_sidecars(merge: Merge, plan: Plan) -> Iterator[Object]:
         else:
             merge.added.append(("initContainers", name))
             yield sidecar
-
-
-def _with_known_mounts(sidecar: Object, known: set[str]) -> Object:
-    made: Object = copied(sidecar)
-    if mounts := made.get("volumeMounts"):
-        made["volumeMounts"] = [mount for mount in mounts if mount["name"] in known]
-    return made
 
 
 def says(have: Any, want: Any) -> bool:

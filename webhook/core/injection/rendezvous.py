@@ -31,8 +31,7 @@ from webhook.core.workloads.launchers import (
     is_in_sight,
     meets_at_static_endpoint,
     meets_by,
-    runs_again,
-    runs_script,
+    script_of,
     shows_torch_launcher,
     use_of,
 )
@@ -163,7 +162,7 @@ def _add_master(draft: Draft, plan: Plan, kept: list[str], *, moved: bool) -> bo
     if not moved and meets_at_static_endpoint(container):
         who = f"the command of container {container.get('name')}"
         kept.append(f"torch meets at the static endpoint that {who} names")
-    elif use is not Use.OTHER and runs_again(container):
+    elif use is not Use.OTHER and script_of(container).runs_again:
         kept.append(_in_a_loop(container, _MASTER))
     elif use is not Use.OTHER:
         # In front, since $(NAME) reaches only variables that stand before it.
@@ -190,11 +189,11 @@ def _why_it_stays(container: Object, name: str, use: Use, rendezvous: Rendezvous
     """
     who, what = f"container {container.get('name')}", f"and does with {name}, is not written in"
     is_taken = use in (Use.LAUNCHER, Use.ENDPOINT)
-    if is_taken and not rendezvous.by_operator and runs_script(container):
+    if is_taken and not rendezvous.by_operator and script_of(container).runs_file:
         return f"what else {who} runs, {what} the pod"
     if name not in _TORCHS_OWN and not is_taken:
         return None
-    if use is not Use.OTHER and runs_again(container):
+    if use is not Use.OTHER and script_of(container).runs_again:
         return _in_a_loop(container, name)
     if name not in _TORCHS_OWN:
         return ""

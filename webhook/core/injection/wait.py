@@ -11,7 +11,6 @@ from typing import Final
 
 from webhook import __version__
 from webhook.core import names, podspec
-from webhook.core.addresses import DEFAULT
 from webhook.core.draft import Draft
 from webhook.core.injection.row import Row, stated
 from webhook.core.model import Object, Reason
@@ -191,7 +190,8 @@ def _ensure_volume(draft: Draft, plan: Plan, needs: tuple[str, ...]) -> None:
 
 def _container(training: Object, plan: Plan, needs: tuple[str, ...], nccl_conf: str) -> Object:
     settings, rendezvous = plan.profile.rendezvous, plan.rendezvous
-    told_in = plan.source.WORDS.told_in_short if settings.address_source != DEFAULT else _TOLD_IN
+    words = plan.source.WORDS
+    told_in = words.place or words.told.partition("/")[2]
     image = str(settings.wait_image) or training.get("image")
     command = _command(needs, nccl_conf, told_in)
     if settings.wait_image == INSTALLED:

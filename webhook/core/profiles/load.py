@@ -167,7 +167,11 @@ def parse_object(value: Any) -> Profile | ClusterSettings:
         if field not in known:
             raise Fault((field,), unknown_field(field, known))
     if kind == SETTINGS_KIND:
-        return _read_settings({key: value[key] for key in value if key not in _TOP})
+        written = {key: value[key] for key in value if key not in _TOP}
+        try:
+            return convert(without_nulls(written), ClusterSettings)
+        except ValidationError as error:
+            raise explain(error, written, ClusterSettings) from None
     metadata = value.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not is_dns_subdomain(name) or len(name) > LONGEST_NAME:
@@ -230,13 +234,6 @@ def _check_pod_labels(name: str, profiles: Collection[Profile]) -> None:
     for writer, label, owner in foreign_pod_labels(profiles):
         told = f"profile {writer} gives its pods {label}, which chooses {owner}; change one"
         raise Fault(("spec", "podLabels" if owner == name else "pod"), told)
-
-
-def _read_settings(written: Object) -> ClusterSettings:
-    try:
-        return convert(without_nulls(written), ClusterSettings)
-    except ValidationError as error:
-        raise explain(error, written, ClusterSettings) from None
 
 
 def _revision(content: Any) -> str:

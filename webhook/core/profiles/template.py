@@ -54,7 +54,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What distinguishes the items of a list. Source: patchMergeKey of k8s.io/api core/v1, and
 MatchToleration; a list without such a key is one value."""
-_ONE_OF_SEVERAL: Final = ("seccompProfile", "appArmorProfile")
+ONE_OF_SEVERAL: Final = ("seccompProfile", "appArmorProfile")
 """Objects of which one field decides which others may be there: no half of one is merged."""
 _RESERVED: Final = {
     "env": names.OWN_VARIABLES,
@@ -130,11 +130,6 @@ def keyed(field: str, items: list[Object] | None) -> Keyed:
 def compiled(value: Object) -> Object:
     """Return ``container``, or ``spec`` of ``pod``, in which lists with a key are `Keyed`."""
     return {field: keyed(field, each) if field in _KEYS else each for field, each in value.items()}
-
-
-def is_whole(field: str) -> bool:
-    """Tell whether an object is merged as one value."""
-    return field in _ONE_OF_SEVERAL
 
 
 def check_templates(spec: Object) -> None:

@@ -87,5 +87,4 @@ def why_uncalled(created: str, injected_since: str) -> tuple[str, str]:
 def sibling_selector(pod: Object) -> str:
     """Return a label selector for the pods of the same job; empty where no label tells it."""
     labels = podspec.labels(pod)
-    found = [f"{key}={labels[key]}" for key in SIBLING_LABELS if labels.get(key)]
-    return found[0] if found else ""
+    return next((f"{key}={labels[key]}" for key in SIBLING_LABELS if labels.get(key)), "")

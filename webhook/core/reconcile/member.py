@@ -170,6 +170,7 @@ def read_member(obj: Object) -> Member | None:
     secondary = source.secondary(told, wanted) if wanted and told else _NOTHING
     is_master = labels.get(names.RENDEZVOUS) == "master"
     master_name = annotations.get(names.MASTER_NAME) or ""
+    is_publishable = len(master_name) <= MAX_NAME and _HOST.fullmatch(master_name)
     waits_for = (annotations.get(names.WAITS_FOR) or "")[:MAX_NAME].split(",")
     has_devices = not _DEVICES.isdisjoint(waits_for)
     return Member(
@@ -185,7 +186,7 @@ def read_member(obj: Object) -> Member | None:
         secondary=secondary,
         reported=bool(told),
         published=Published(*(_kept(annotations.get(key), most) for key, most in _WRITTEN.items())),
-        master_name=intern(master_name if _is_publishable(master_name) else ""),
+        master_name=intern(master_name if is_publishable else ""),
         fails_without_rank_zero=annotations.get(names.UNREACHABLE) == names.UNREACHABLE_FAIL,
         is_excessive=any(len(metadata.get(key) or ()) > MOST_ENTRIES for key in _COUNTED),
         devices=_devices(waits_for, annotations) if has_devices else (),
@@ -219,10 +220,6 @@ def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], .
     written = {names.NCCL_IB_HCA: nccl_ib_hca, names.UCX_NET_DEVICES: ucx_net_devices}
     asked = [key for key in written if key.removeprefix(names.PREFIX) in listed]
     return tuple([(key, intern(written[key](found)) if status else "") for key in asked])
-
-
-def _is_publishable(name: str) -> bool:
-    return len(name) <= MAX_NAME and _HOST.fullmatch(name) is not None
 
 
 def _kept(text: str | None, most: int) -> str:

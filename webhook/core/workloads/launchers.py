@@ -129,12 +129,8 @@ class Script:
         self.is_understood = commands is not None
         self.commands = tuple([Command(words, _options(words)) for words in commands or ()])
         self.launchers = [one.options for one in self.commands if one.options is not None]
+        self.sets_backend = any("PET_RDZV_BACKEND" in " ".join(each) for each in commands or ())
         self._taken: dict[bool, list[Taken]] = {}
-
-    @cached_property
-    def sets_backend(self) -> bool:
-        """Tell whether the text itself may set the variable that names the backend."""
-        return any("PET_RDZV_BACKEND" in word for each in self.commands for word in each.words)
 
     @cached_property
     def runs_shell_file(self) -> bool:
@@ -148,7 +144,11 @@ class Script:
 
     @cached_property
     def runs_again(self) -> bool:
-        """Tell whether a loop starts what trains, or a function beside one, or one by itself."""
+        """Tell whether a loop starts what trains, or a function beside one, or one by itself.
+
+        That is launchers, or Python programs where there are none. A variable of a running
+        container never changes; rank 0 may have another address by then.
+        """
         loops = blocks = 0
         has_loop = trains_in_block = False
         for words, options in self.commands:
@@ -200,26 +200,26 @@ class Script:
 
 def shows_torch_launcher(container: Object) -> bool:
     """Tell whether it starts torchrun, also as a module, accelerate or deepspeed."""
-    return bool(_script(container).launchers)
+    return bool(script_of(container).launchers)
 
 
 def shows_launcher(container: Object) -> bool:
     """Tell whether it starts any launcher, or shows an option that numbers nodes."""
     return shows_torch_launcher(container) or any(
-        _is_of_several(each.words) for each in _script(container).commands
+        _is_of_several(each.words) for each in script_of(container).commands
     )
 
 
 def assigned_variables(container: Object) -> list[tuple[str, str]]:
     """Return what the text sets for what it starts: ``MASTER_ADDR=$HEAD python t.py``."""
-    commands = _script(container).commands
+    commands = script_of(container).commands
     return [each for command in commands for each in _assigned(command.words)]
 
 
 def literal_assignments(container: Object) -> dict[str, str]:
     """Return what the text sets for sure, before it branches; the last of a name counts."""
-    commands = takewhile(lambda each: each.words[:1] not in _BRANCHES, _script(container).commands)
-    effective = (each.words for each in commands if _started(each.words))
+    every = (each.words for each in script_of(container).commands)
+    effective = filter(_started, takewhile(lambda words: words[:1] not in _BRANCHES, every))
     found = (each for words in effective for each in _assigned(words))
     return {name: value for name, value in found if not _EXPANDED.search(value)}
 
@@ -236,7 +236,7 @@ def serves_ssh(container: Object) -> bool:
     """Tell whether it starts an ssh daemon, as the workers of mpirun do."""
     return any(
         _SSHD.match(_program(words)) or _started(words)[:2] in _SSH_SERVICES
-        for words, _ in _script(container).commands
+        for words, _ in script_of(container).commands
     )
 
 
@@ -266,7 +266,7 @@ def names_several_nodes(container: Object) -> bool:
 
 def _launchers(container: Object) -> Iterator[tuple[dict[str, str], str]]:
     """Yield the options of each torch launcher, and its backend; empty where it is not known."""
-    script = _script(container)
+    script = script_of(container)
     if not script.launchers:
         return
     otherwise = _backend(container, script)
@@ -276,18 +276,13 @@ def _launchers(container: Object) -> Iterator[tuple[dict[str, str], str]]:
 
 def is_in_sight(container: Object) -> bool:
     """Tell whether all that a container runs is written in the pod: torch launchers, no script."""
-    script = _script(container)
+    script = script_of(container)
     return (
         bool(container.get("command"))
         and bool(script.commands)
         and not script.runs_file
         and all(_IN_SIGHT.match(_program(each.words)) for each in script.commands)
     )
-
-
-def runs_script(container: Object) -> bool:
-    """Tell whether a file that is not written in the pod, which may do anything, runs too."""
-    return _script(container).runs_file
 
 
 def _is_of_several(words: Words) -> bool:
@@ -342,14 +337,6 @@ def _runs_python_file(command: Command) -> bool:
     return False
 
 
-def runs_again(container: Object) -> bool:
-    """Tell whether a loop starts what trains: launchers, or Python programs where there are none.
-
-    A variable of a running container never changes; rank 0 may have another address by then.
-    """
-    return _script(container).runs_again
-
-
 def use_of(container: Object, name: str) -> Use:
     """Say what the texts of a container do with variable *name*.
 
@@ -359,7 +346,7 @@ def use_of(container: Object, name: str) -> Use:
         return Use.OTHER
     if not any(name in text for text in podspec.argv(container)):
         return Use.NONE
-    script = _script(container)
+    script = script_of(container)
     if not script.is_understood:
         return Use.OTHER
     return script.use(name, is_static=_backend(container, script) == "static")
@@ -367,7 +354,7 @@ def use_of(container: Object, name: str) -> Use:
 
 def given_variables(container: Object) -> frozenset[str]:
     """Return the variables, of any name, that an address option of a torch launcher takes."""
-    script = _script(container)
+    script = script_of(container)
     if not script.launchers:
         return frozenset()
     taken = script.taken(is_static=_backend(container, script) == "static")
@@ -378,7 +365,7 @@ def given_variables(container: Object) -> frozenset[str]:
 def given_addresses(container: Object) -> list[str]:
     """Return what the options of torch launchers and the text's own MASTER_ADDR hold."""
     found: list[str] = []
-    for words, known in _script(container).commands:
+    for words, known in script_of(container).commands:
         options = known or {}
         found += [options[name] for name in _ADDRESSES if name in options]
         found += [word.partition("=")[2] for word in words if word.startswith("MASTER_ADDR=")]
@@ -427,7 +414,7 @@ _SCRIPTS: Final = _Scripts()
 _TOO_LONG: Final = Script(None)
 
 
-def _script(container: Object) -> Script:
+def script_of(container: Object) -> Script:
     """Return what a container runs: no commands where it is not understood, or too long."""
     argv = tuple(podspec.argv(container))
     return _SCRIPTS.read(argv) if is_short(argv) else _TOO_LONG
@@ -541,7 +528,7 @@ def run_on_one_node(containers: Iterable[Object], *, by_default: bool = False) -
     """
     found = False
     for container in containers:
-        script = _script(container)
+        script = script_of(container)
         if not script.is_understood:
             return False
         may_default = by_default and not script.runs_shell_file

@@ -51,10 +51,14 @@ def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> Trai
     """Describe a member: the first variable that names a host decides, else the system's rule."""
     if job.nodes is Nodes.MARKS and is_single_node(pod):
         return _meets_nobody(job, Reason.SINGLE_NODE, _ONE_NODE)
+    leads = job.is_rank_zero or job.is_candidate
     if not addresses:
-        return _meets_by_rule(pod, job)
+        if job.rank_zero:
+            return _member(job, job.rank_zero, [], is_master=job.is_rank_zero)
+        own = podspec.own_name(pod) if leads else ""
+        return _member(job, own, [], is_master=True, is_certain=job.is_rank_zero)
     source, host = addresses[0]
-    own_names, leads = podspec.own_names(pod), job.is_rank_zero or job.is_candidate
+    own_names = podspec.own_names(pod)
     label = first_label(host)
     if is_local(host) and leads:  # of a candidate, one variable says localhost and another a name
         own, own_hosts = podspec.own_name(pod) or job.rank_zero, addresses * job.is_rank_zero
@@ -72,14 +76,6 @@ def _meets_at(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> Trai
         f"{source} names {host}, which is not a pod of this job: the user's own address is kept"
     )
     return _meets_nobody(job, Reason.USER_VALUE, message)
-
-
-def _meets_by_rule(pod: Object, job: Job) -> TrainingPod:
-    """Describe a member whose variables name no host."""
-    if job.rank_zero:
-        return _member(job, job.rank_zero, [], is_master=job.is_rank_zero)
-    own = podspec.own_name(pod) if job.is_rank_zero or job.is_candidate else ""
-    return _member(job, own, [], is_master=True, is_certain=job.is_rank_zero)
 
 
 def _meets_nobody(job: Job, reason: Reason, message: str) -> TrainingPod:
