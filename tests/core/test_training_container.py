@@ -123,13 +123,6 @@ def test_denies_an_annotation_that_names_no_container(pod: Object, found: str) -
     assert caught.value.message == f"pod train-0: annotation {names.CONTAINER}: {found}"
 
 
-def test_denies_a_pod_without_containers() -> None:
-    with pytest.raises(Denied, match=r"pod train-0: spec\.containers is empty"):
-        choose_container(
-            {"metadata": {"name": "train-0"}, "spec": {"containers": None}}, PLAIN, None
-        )
-
-
 ACCELERATORS = """
 nvidia.com/gpu nvidia.com/gpu.shared nvidia.com/mig-1g.5gb nvidia.com/mig-3g.20gb.me
 nvidia.com/gpumem amd.com/gpu amd.com/cpx_nps4 gpu.intel.com/i915 gpu.intel.com/xe

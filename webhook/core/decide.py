@@ -1,8 +1,8 @@
 """Decide about one pod, in stages: profile, job, container, attachments, rendezvous."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from msgspec import structs
 
@@ -27,8 +27,7 @@ from webhook.core.workloads.training_pod import Rendezvous
 STEP: Final = "profile"
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(NamedTuple):
     """Leave a pod alone, for a reason."""
 
     decision: Decision

@@ -9,7 +9,7 @@ WebhookError
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.core.model import Reason
 
@@ -51,8 +51,7 @@ class InputError(WebhookError):
     """Reject the input of a command or of the dry run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Name one fault of the profiles file: *path* as ``profiles.hostdev.networks[0].network``, *line* counted from 1."""
 
     path: str

@@ -107,6 +107,8 @@ NCCL_CONF_VOLUME: Final = "fabric-injector-nccl-conf"
 """emptyDir volume (webhook): the wait container writes nccl.conf there, the training container mounts it at /etc/nccl.conf."""
 NCCL_CONF_PATH: Final = "/etc/nccl.conf"
 NCCL_CONF_WRITE_PATH: Final = "/etc/fabric-injector-nccl"
+INTERFACES_OF_EVERY_POD: Final = ("lo", "eth0")
+"""What every pod with a network of its own has, whatever is attached."""
 SHM_VOLUME: Final = "fabric-injector-shm"
 """emptyDir volume (webhook): tmpfs at /dev/shm."""
 SHM_MOUNT_PATH: Final = "/dev/shm"

@@ -25,9 +25,6 @@ def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | 
     Raises Denied where the annotation names a container that is not there.
     """
     found = containers(pod)
-    if not found:
-        message = f"pod {display_name(pod)}: spec.containers is empty; add a container"
-        raise Denied(STEP, Reason.INVALID_POD, message)
     there = {each["name"]: index for index, each in enumerate(found) if each.get("name")}
     wanted = podspec.annotations(pod).get(names.CONTAINER)
     if wanted:

@@ -6,8 +6,6 @@ manifests its last value counts, as for kubectl. Input that expands beyond the l
 deep nesting) is refused while it is read.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -204,7 +202,7 @@ def _check_surrogates(documents: list[Document]) -> None:
         raise YamlFault(0, 0, problem) from None
 
 
-def _yaml_documents(text: str, reader: _Reader) -> list[Document]:
+def _yaml_documents(text: str, reader: "_Reader") -> list[Document]:
     import yaml  # a tenth of the webhook's start, and it reads JSON
 
     reader.events = yaml.parse(text, Loader=yaml.CSafeLoader)

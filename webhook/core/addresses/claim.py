@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from webhook.core import podspec
+from webhook.core import names, podspec
 from webhook.core.addresses.source import Choice, Words
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks
@@ -53,7 +53,6 @@ MOST_DEVICES = 32
 MOST_USERS = 256
 _LONGEST_ADDRESS = 64
 """The longest address with its prefix has 43 characters: as much shows that a text is none."""
-_NOT_SECONDARY = frozenset({"eth0", "lo"})
 
 
 class ClaimDevice(NamedTuple):
@@ -190,7 +189,7 @@ def _addresses(told: str, wanted: Wanted, problems: list[str]) -> list[str]:
         fitting = [one for one in devices if wanted.interface in ("", one.interface)]
         unnamed = [one for one in devices if wanted.interface and not one.interface]
         for device in (*fitting, *unnamed):
-            if device.interface not in _NOT_SECONDARY:
+            if device.interface not in names.INTERFACES_OF_EVERY_POD:
                 address = choose_address([*device.ips], wanted.family, problems)
                 if address is not None:
                     found.append(str(address))

@@ -9,8 +9,6 @@ sandbox fails. Source: GoogleCloudPlatform/gke-networking-api apis/network/v1/an
 createMultiNICEndpoints, fetchMultiNICAnnotation, buildPodAnnotation.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 
@@ -50,7 +48,6 @@ parse_wanted = parse_unnamespaced
 MAX_INTERFACES = 64
 _DEFAULT_NETWORKS = ("default", "pod-network")
 """The cluster network, by its present and its former name."""
-_TAKEN = frozenset({"eth0", "lo"})
 _INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,14}")
 _NETWORK = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
@@ -64,7 +61,7 @@ class InterfaceRef(NamedTuple):
     name: str
     network: str
 
-    def why_unfit(self, listed: list[InterfaceRef]) -> str:
+    def why_unfit(self, listed: list["InterfaceRef"]) -> str:
         """Say why its address cannot count beside all that are *listed*; else empty."""
         name, network = self.name, self.network
         if not network:
@@ -73,7 +70,7 @@ class InterfaceRef(NamedTuple):
         if not _NETWORK.fullmatch(network):
             return f"{network[:40]!r} is not the name of a network"
         asks = f"network {network} asks for interface {name[:40]!r}"
-        if name in _TAKEN or [each.name for each in listed].count(name) > 1:
+        if name in names.INTERFACES_OF_EVERY_POD or [each.name for each in listed].count(name) > 1:
             return f"{asks}, which the pod has already"
         if not _INTERFACE.fullmatch(name):
             return f"{asks}, which no node can make"
@@ -104,7 +101,7 @@ def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice
         return Choice(problem=f"annotation {names.GKE_DEFAULT_INTERFACE} {problem}")
     second = [each for each in listed if each.network not in _DEFAULT_NETWORKS]
     possible = [each.name for each in second if _INTERFACE.fullmatch(each.name)]
-    interfaces = tuple([name for name in possible if name not in _TAKEN])
+    interfaces = tuple([name for name in possible if name not in names.INTERFACES_OF_EVERY_POD])
     named = profile.rendezvous.network
     if named is None:
         candidates, problem = second, f"{asked} asks for no network but the default one"

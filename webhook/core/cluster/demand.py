@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import structs
 
@@ -24,8 +23,7 @@ NOWHERE = ""
 """Stands for the namespace where none uses a profile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """Hold what one pod of a profile takes in these namespaces, and the labels of its node.
 
     *at_least*: the resources of which a pod may take more, by its node's type or its accelerators.
@@ -95,7 +93,7 @@ def find_demands(
                 found.append((demand, same := []))
             if namespace != NOWHERE:
                 same.append(namespace)
-        demands += [replace(demand, namespaces=tuple(spaces)) for demand, spaces in found]
+        demands += [demand._replace(namespaces=tuple(spaces)) for demand, spaces in found]
     return demands
 
 

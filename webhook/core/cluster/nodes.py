@@ -118,8 +118,7 @@ def _judge(
     return Supply(None, "", fitting, sum((node.offered(resource) for node in fitting), Fraction(0)))
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Hold what a pod says of its node; a toleration is (key, operator, value, effect)."""
 
     selector: frozenset[tuple[str, str]]

@@ -13,8 +13,7 @@ from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.plan import Plan
 
-INTERFACES = ("lo", "eth0")
-"""What every pod with a network of its own has, whatever is attached."""
+INTERFACES: Final = names.INTERFACES_OF_EVERY_POD
 _USUAL: Final = re.compile(r"(net|eth|ib|bond)\d+|en[ops]\d\w*")
 """Names that the kernel, systemd and Multus give; something else may make others in the pod."""
 _RDMA_DEVICE: Final = re.compile(r"mlx\d+_\d+")
@@ -131,4 +130,8 @@ def _interfaces(plan: Plan, pod: Object) -> tuple[str, ...]:
     attached = [attachment.interface for attachment in plan.attachments]
     highest = max([int(one[3:]) for one in attached if re.fullmatch(r"net\d{1,3}", one)], default=0)
     # Lower numbers may be those of the cluster's default networks, which Multus attaches first.
-    return (*INTERFACES, *attached, *[f"net{number}" for number in range(1, highest)])
+    return (
+        *INTERFACES,
+        *attached,
+        *[f"net{number}" for number in range(1, highest)],
+    )

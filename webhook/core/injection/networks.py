@@ -9,12 +9,10 @@ from webhook.core.draft import Draft
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Reason
 from webhook.core.networks import Attachment
+from webhook.core.networks.annotation import LONGEST_INTERFACE
 from webhook.core.plan import Plan
 
 STEP: Final = Row("networks")
-
-_TAKEN: Final = frozenset({"eth0", "lo"})
-_LONGEST_INTERFACE: Final = 15
 _MOST_LISTED: Final = 20
 _MOST_DOUBTS: Final = 5
 
@@ -62,7 +60,7 @@ def _doubts(plan: Plan) -> Iterator[Decision]:
         what = f"network {attachment.key} asks for interface {shown}"
         if other is not attachment:
             what = f"networks {other.key} and {attachment.key} both get interface {shown}"
-        elif name in _TAKEN and not attachment.default:
+        elif name in names.INTERFACES_OF_EVERY_POD and not attachment.default:
             what += ", which every pod has already"
         elif not _is_possible(name):
             what += ", which no node can make"
@@ -72,7 +70,7 @@ def _doubts(plan: Plan) -> Iterator[Decision]:
 
 
 def _is_possible(name: str) -> bool:
-    if len(name.encode()) > _LONGEST_INTERFACE or name in (".", ".."):
+    if len(name.encode()) > LONGEST_INTERFACE or name in (".", ".."):
         return False
     return not any(sign in "/:" or sign.isspace() for sign in name)
 

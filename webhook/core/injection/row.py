@@ -1,15 +1,13 @@
 """Write what all rows of the injection table write: what became of them, and objects for a pod."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """Make the decisions of a row; *name* is that of its file."""
 
     name: str

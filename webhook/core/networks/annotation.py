@@ -16,7 +16,7 @@ MOST_ELEMENTS: Final = 256
 """Networks of one pod; the largest public manifest names 32."""
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SPACE: Final = re.compile(r"\s", re.ASCII)
-_LONGEST_INTERFACE: Final = 15
+LONGEST_INTERFACE: Final = 15
 _JSON_SIGNS: Final = re.compile(r'[\[{"]')
 _SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 _TEXTS: Final = ("name", "namespace", "interface", "interfaceRequest", "deviceID")
@@ -135,8 +135,8 @@ def _read_item(item: str, default_namespace: str) -> NetworkElement:
                 f"{_shown(part)}{where} may hold only a-z, 0-9 and '-', with a letter or digit at "
                 f"both ends{hint}"
             )
-    if len(interface.encode()) > _LONGEST_INTERFACE or _SPACE.search(interface):
-        limits = f"may have no space and at most {_LONGEST_INTERFACE} bytes"
+    if len(interface.encode()) > LONGEST_INTERFACE or _SPACE.search(interface):
+        limits = f"may have no space and at most {LONGEST_INTERFACE} bytes"
         raise ValueError(f"interface {_shown(interface)} of {_shown(item)} {limits}")
     return NetworkElement(namespace or default_namespace, name, interface or None)
 

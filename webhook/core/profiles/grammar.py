@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, Self
 
+from webhook.core.names import INTERFACES_OF_EVERY_POD
 from webhook.core.printable import quoted
 from webhook.core.profiles.slips import did_you_mean
 from webhook.core.qualified_name import (
@@ -32,7 +33,6 @@ MAX_AMOUNT: Final = _MAX_SIZE // 1000
 Source: kubernetes pkg/apis/core/validation ValidateResourceQuantityValue."""
 _MAX_PARAMETERS: Final = 10 * 1024
 """Bytes. Source: k8s.io/api resource/v1 OpaqueParametersMaxLength."""
-_INTERFACES_OF_EVERY_POD: Final = ("eth0", "lo")
 _NAMESPACE: Final = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _INTERFACE: Final = r"[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?"
 _NETWORK: Final = re.compile(rf"(?:{_NAMESPACE}/)?{DNS_SUBDOMAIN}(?:@{_INTERFACE})?")
@@ -71,7 +71,7 @@ class NetworkName(str):
         if not _NETWORK.fullmatch(network) or not is_dns_subdomain(network.name):
             shape = "an interface has 1 to 15 of a-z, 0-9, '-'"
             raise _refused(network, f"write [namespace/]name[@interface]; {shape}")
-        if network.interface in _INTERFACES_OF_EVERY_POD:
+        if network.interface in INTERFACES_OF_EVERY_POD:
             raise _refused(network, "every pod already has this interface; write another: rail0")
         return network
 

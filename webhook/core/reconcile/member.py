@@ -1,7 +1,5 @@
 """Read what the controller needs of a job's pod, and no more: it holds ten thousand of these."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -68,7 +66,7 @@ class Published(NamedTuple):
         """Return them by name."""
         return dict(zip(_WRITTEN, self, strict=True))
 
-    def after(self, written: Mapping[str, str]) -> Published:
+    def after(self, written: Mapping[str, str]) -> "Published":
         """Return what stands there once these annotations are *written* too."""
         return Published(*(written.get(key, value) for key, value in self.annotations().items()))
 
