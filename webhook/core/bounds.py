@@ -33,10 +33,10 @@ COMMAND: Final = 32_768
 """Characters of a container's command and args that are read as a shell would. A longer one is a
 program of its own, and not read."""
 COMMANDS: Final = 65_536
-"""The same of all app containers together, of which each may be read."""
+"""The same of all app containers together: each may be read."""
 SIGNS: Final = 8_192
-"""Quotes, separators, expansions and the like among them, each of which takes as long as ten plain
-words. Real scripts of 32 KB have 3,300."""
+"""Quotes, separators, expansions and the like among them: each takes as long as ten plain words.
+Real scripts of 32 KB have 3,300."""
 _SIGNS: Final = b"\n'\"\\$`#;&|()<>{}"
 LONGEST_ANNOTATION: Final = 32_768
 """Characters of an annotation that is read."""

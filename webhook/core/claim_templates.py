@@ -21,7 +21,7 @@ PREFIX = "fabric-injector-"
 _POD_CLAIM = "fabric-"
 """Beginning of the names that the claims have in a pod."""
 CLAIMS_UNSERVED = "the cluster does not serve resource.k8s.io/v1, as Kubernetes 1.34 does"
-CLAIMS_OF_A_FILE = "the profile is one of a file, and the controller keeps ResourceClaimTemplates of FabricProfile objects alone"
+CLAIMS_OF_A_FILE = "the profile is one of a file, and the controller keeps ResourceClaimTemplates of FabricProfile objects only"
 _DIGEST = 16
 _NAME = re.compile(rf"{PREFIX}[-a-z0-9]+-[0-9a-f]{{{_DIGEST}}}")
 
@@ -88,10 +88,10 @@ def make_template(namespace: str, claim: ProfileClaim) -> Object:
 def wanted_templates(
     profiles: Mapping[str, Profile], namespaces: Mapping[str, str], named: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], ProfileClaim]:
-    """Return of which claims templates are to be there, by namespace and name of the template.
+    """Return the claims whose templates are to be there, by namespace and name of the template.
 
-    *namespaces*: the profile that each labelled namespace names. *named*: what pods name, who are not trusted: one is made where a
-    profile that gives it is for their namespace.
+    *namespaces*: the profile that each labelled namespace names. *named*: what pods name. They are
+    not trusted: one is made where a profile that gives it is for their namespace.
     """
     found: dict[tuple[str, str], ProfileClaim] = {}
     for namespace, name in namespaces.items():

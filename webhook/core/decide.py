@@ -28,7 +28,7 @@ STEP: Final = "profile"
 
 
 class Skip(NamedTuple):
-    """Leave a pod alone, for a reason."""
+    """Give a pod nothing, for a reason."""
 
     decision: Decision
     system: str = ""
@@ -101,7 +101,7 @@ def _why_unfit(
 ) -> Skip | None:
     """Skip a pod that the profile is not made for.
 
-    The training container alone decides on accelerators, so that members of a job with the same
+    Only the training container decides on accelerators, so that members of a job with the same
     container get the same. The rest of a profile that asks the cluster for interfaces in the pod,
     sidecars and variables, speaks of these interfaces.
     """
@@ -191,8 +191,8 @@ def select_profile(
 ) -> Profile | Skip:
     """Choose the profile: *override*, the pod's label, podLabels that it carries, the namespace's.
 
-    Raises Denied for a name that no profile has, several that the pod chooses, and a profile that
-    the namespace may not use; Unavailable where *is_new* tells of a profile that was not read yet.
+    Raises Denied where no profile has the name, several are chosen, or the namespace may not use
+    it. Raises Unavailable where *is_new* knows a profile that was not read yet.
     """
     of_pod = podspec.labels(pod).get(names.PROFILE)
     of_namespace = namespace.labels.get(names.PROFILE)

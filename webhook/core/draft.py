@@ -16,12 +16,14 @@ class TooManyEdits(WebhookError):
 
 
 class Draft:
-    """Hold a pod being changed: ``pod`` is the result so far, ``operations`` lead from the input to it.
+    """Hold a pod being changed: ``pod`` is the result so far, ``operations`` lead to it.
 
-    Only the nodes on the way to an edit are copied. A value that the draft itself added is edited in place, inside the operation
-    that added it, so that a new map or list costs one operation however many entries it gets: values must be new objects.
+    Only the nodes on the way to an edit are copied. A value that the draft itself added is edited
+    inside the operation that added it. So a new map or list costs one operation however many
+    entries it gets: values must be new objects.
 
-    ``edits`` counts every one, also those inside an operation: beyond ``bounds.OPERATIONS`` it raises TooManyEdits.
+    ``edits`` counts every one, also those inside an operation: beyond ``bounds.OPERATIONS`` it
+    raises TooManyEdits.
     """
 
     __slots__ = ("_copied", "_fresh", "edits", "operations", "pod")
@@ -144,10 +146,10 @@ class Draft:
             self._fresh[id(value)] = value
 
     def _own(self, path: Path, kind: type) -> tuple[Any, bool]:
-        """Return the map or list at *path*, copied or made so that it may be changed, and whether the draft itself added it.
+        """Return the map or list at *path*, ready to be changed, and whether the draft added it.
 
-        A node is copied once, with its ancestors: the input stays as it is, for a denied or observed pod is answered with it, and what
-        no edit touches is shared with it rather than copied.
+        A node is copied once, with its ancestors. The input stays as it is: a denied or observed
+        pod is answered with it.
         """
         node: Any = self.pod
         fresh = False

@@ -1,11 +1,11 @@
 """Define the exceptions: each failure is raised where the fact is known and turned into an answer once, at an edge.
 
 WebhookError
-├── Denied            the pod can never work: answered 200, ``allowed: false``, code 422
-├── MalformedReview   the bytes are not an AdmissionReview v1 of a pod: answered 400
-├── Unavailable       cannot know now (cache not synced, API server silent): answered 503 with Retry-After
-├── ProfilesError     the profiles file cannot be used; holds every problem with its line
-└── InputError        a command's or dry run's input cannot be read: answered 400, or exit status 2
+├── Denied            the pod can never work: answered 200, ``allowed: false``, code 422.
+├── MalformedReview   the bytes are not an AdmissionReview v1 of a pod: answered 400.
+├── Unavailable       cannot know now (cache not synced, API server silent): answered 503 with Retry-After.
+├── ProfilesError     the profiles file cannot be used; holds every problem with its line.
+└── InputError        a command's or dry run's input cannot be read: answered 400, or exit status 2.
 """
 
 from collections.abc import Sequence

@@ -9,8 +9,8 @@ PREFIX: Final = "fabric-injector.io/"
 OWN_VARIABLES: Final = "FABRIC_INJECTOR_"
 
 PROFILE: Final = "fabric-injector.io/profile"
-"""Label on a namespace or pod (admin, user): name of the profile; on a pod of a labelled namespace it overrides the namespace's, and
-``none`` leaves the pod, or the namespace's pods, alone."""
+"""Label on a namespace or pod (admin, user): name of the profile. A pod's overrides its
+namespace's; ``none`` leaves the pod, or the namespace's pods, as they are."""
 PROFILE_NONE: Final = "none"
 MODE: Final = "fabric-injector.io/mode"
 """Label on a namespace (admin): ``observe`` decides, logs, counts and warns, but changes and denies nothing: for a first roll-out."""
@@ -35,12 +35,12 @@ RENDEZVOUS_NETWORK: Final = "fabric-injector.io/rendezvous-network"
 """Annotation on a pod (webhook): ``namespace/name@interface/family`` whose address counts; ``name@interface/family`` of GKE's
 networks, which are in no namespace."""
 ADDRESS_SOURCE: Final = "fabric-injector.io/address-source"
-"""Annotation on a pod (webhook): where its secondary address is told, ``gke`` or ``claim``; missing where that is Multus'
-network-status."""
+"""Annotation on a pod (webhook): the source of its secondary address, ``gke`` or ``claim``; missing
+where that is Multus' network-status."""
 WAITS_FOR: Final = "fabric-injector.io/waits-for"
-"""Annotation on a pod (webhook): what its wait step needs, ``master-addr,local-addr,nccl-ib-hca,ucx-net-devices``. The controller
-publishes rank 0's address to every pod of the job, and to a pod its own address and devices where this names them; it watches metadata
-alone and so never sees the wait step."""
+"""Annotation on a pod (webhook): what its wait step needs,
+``master-addr,local-addr,nccl-ib-hca,ucx-net-devices``. The controller publishes rank 0's address to
+every pod of the job. It publishes the pod's own address and devices where this names them."""
 MASTER_ADDR: Final = "fabric-injector.io/master-addr"
 """Annotation on a pod (controller; webhook where known): rank 0's secondary address, bare."""
 MASTER_HOST: Final = "fabric-injector.io/master-host"
@@ -54,8 +54,8 @@ UCX_NET_DEVICES: Final = "fabric-injector.io/ucx-net-devices"
 """Annotation on a pod (controller): the same as UCX_NET_DEVICES takes them, ``mlx5_4:1,mlx5_7:1``; ``all`` where none is named."""
 
 MASTER_NAME: Final = "fabric-injector.io/master-name"
-"""Annotation on a pod (webhook): the name of rank 0 that its variables held; the controller publishes it in place of an address where
-rank 0 has no pod."""
+"""Annotation on a pod (webhook): the name of rank 0 that its variables held. The controller
+publishes it in place of an address where rank 0 has no pod."""
 UNREACHABLE: Final = "fabric-injector.io/unreachable"
 """Annotation on a pod (webhook, where the profile says so): ``fail`` ends the wait for a rank 0 that does not appear."""
 UNREACHABLE_FAIL: Final = "fail"
@@ -177,4 +177,5 @@ OWN_ANNOTATIONS = (
 )
 """Annotations that are set or removed at CREATE, never trusted."""
 FOREIGN_STALE_ANNOTATIONS = (NETWORK_STATUS, NETWORKS_STATUS)
-"""Annotations that a manifest saved from a live pod carries and that Multus alone may write: removed at CREATE."""
+"""Annotations that a manifest saved from a live pod carries and that only Multus may write: removed
+at CREATE."""

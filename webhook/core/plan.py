@@ -16,15 +16,13 @@ class Plan:
     *container*: index of the training container in ``spec.containers``. *networks*: the resulting
     value of the networks annotation, ``None`` where it stays as it is. *attachments*: of the
     resulting annotations, in Multus' order; empty with hostNetwork. *rendezvous_network*: the
-    attachment whose address counts: the one that the profile names for it, else its first network
-    with IPAM (with no networks in the profile: the first attachment with IPAM); where addresses
-    come from elsewhere, what that source chooses. *other_interfaces*: the secondary ones that
-    Multus does not attach. *training_pod* is None for a pod of no known system. *rendezvous*: the
-    training pod's, where it is moved to the secondary network; None where not, and
-    *why_no_rendezvous* says why. *local_address_everywhere*: c10d would order the ranks differently
-    unless every rank gives its own address. *own_image*: this program's image, empty where unknown.
-    *chosen_by*: whose word chose the profile. *warnings*: of the decisions themselves.
-    *claims_problem*: why no pod gets the claims of its profile.
+    attachment whose address counts, as the source of addresses chooses it. *other_interfaces*: the
+    secondary ones that Multus does not attach. *training_pod* is None for a pod of no known system.
+    *rendezvous*: the training pod's, where it is moved to the secondary network; None where not,
+    and *why_no_rendezvous* says why. *local_address_everywhere*: c10d would order the ranks
+    differently unless every rank gives its own address. *own_image*: this program's image, empty
+    where unknown. *chosen_by*: whose word chose the profile. *warnings*: of the decisions
+    themselves. *claims_problem*: why no pod gets the claims of its profile.
     """
 
     profile: Profile

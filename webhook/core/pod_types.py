@@ -3,8 +3,8 @@
 A pod is checked by these types, and stays what it is. Other fields pass, whatever they hold.
 
 A bound holds for one list, map or text; `bounds` counts what several containers hold together. All
-are far above what real pods hold: of a thousand public training manifests the largest has
-6 containers, 42 variables, 9 volumes and 7,000 characters of text.
+are far above what real pods hold. Of a thousand public training manifests the largest has 6
+containers, 42 variables, 9 volumes and 7,000 characters of text.
 """
 
 from typing import Annotated, Any, TypeAlias

@@ -202,7 +202,7 @@ def is_host_network(pod: Object) -> bool:
 
 
 def is_ending(pod: Object) -> bool:
-    """Tell a pod that is finished or being deleted; metadata alone tells no phase."""
+    """Tell a pod that is finished or being deleted; metadata tells no phase."""
     finished = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
     return finished or bool((pod.get("metadata") or {}).get("deletionTimestamp"))
 

@@ -18,9 +18,9 @@ _PROXIES = frozenset({names.ISTIO_PROXY_CONTAINER, "linkerd-proxy"})
 def choose_container(pod: Object, profile: Profile, training_pod: TrainingPod | None) -> int:
     """Return the training container's index in ``spec.containers``.
 
-    Precedence: the pod's annotation; the profile; the first that asks for an accelerator or has
-    resource claims; the one that the training system calls its own; the first that starts a torch
-    launcher; the first that is not a known proxy. Init containers and sidecars never.
+    Precedence: the pod's annotation; the profile; the first with an accelerator or resource claims;
+    the training system's own. Then the first that starts a torch launcher; the first that is not a
+    known proxy. Init containers and sidecars never.
 
     Raises Denied where the annotation names a container that is not there.
     """

@@ -1,9 +1,9 @@
 """Read the documents of any input, YAML or JSON, as Kubernetes' own tools read them.
 
-YAML is read as ``sigs.k8s.io/yaml`` reads it: no timestamps, no numbers in base 60 (``12:30`` is a
-string), ``on`` and ``yes`` are true, keys are strings. A key that is written twice is refused; in
-manifests its last value counts, as for kubectl. Input that expands beyond the limits (alias bombs,
-deep nesting) is refused while it is read.
+YAML is read as ``sigs.k8s.io/yaml`` reads it. It has no timestamps and no numbers in base 60
+(``12:30`` is a string); ``on`` and ``yes`` are true, keys are strings. A key that is written twice
+is refused; in manifests its last value counts, as for kubectl. Input that expands beyond the limits
+(alias bombs, deep nesting) is refused while it is read.
 """
 
 import json

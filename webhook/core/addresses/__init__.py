@@ -1,7 +1,7 @@
-"""Say where a pod's secondary address comes from, by the name of the source in its profile.
+"""Find where a pod's secondary address comes from, by the source that its profile names.
 
-A source is asked at admission which network's address counts, by the controller what is told of it,
-and by messages for its words.
+Admission asks a source which network counts, the controller asks it for the address, and messages
+take its words.
 """
 
 from collections.abc import Mapping

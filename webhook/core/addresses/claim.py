@@ -1,12 +1,11 @@
-"""Resource claims (DRA): the driver tells addresses in the status of its ResourceClaim.
+"""Resource claims (DRA): the driver writes addresses into the status of its ResourceClaim.
 
 ``status.devices[].networkData`` holds a device's interface and addresses. The scheduler allocates a
 claim and reserves it for pods by uid; the driver writes the rest while the pod's sandbox is made.
-So nothing of it is known at admission but the claim's name in the pod, and nothing of it stands on
-the pod: who reads the cluster brings it, as `tell` writes it. Only what the scheduler and drivers
-write counts, the claim's status; its owner may write everything else.
-Source: kubernetes staging/src/k8s.io/api/resource/v1 types.go (ResourceClaimStatus,
-AllocatedDeviceStatus, NetworkDeviceData).
+At admission only the claim's name in the pod is known. Who reads the cluster brings the rest, as
+`tell` writes it. Only the claim's status counts, which the scheduler and drivers write; its owner
+may write everything else. Source: kubernetes staging/src/k8s.io/api/resource/v1 types.go
+(ResourceClaimStatus, AllocatedDeviceStatus, NetworkDeviceData).
 """
 
 from collections.abc import Iterable, Iterator
@@ -146,7 +145,7 @@ def tell(claims: Iterable[Claim]) -> str:
 
 
 def _devices(obj: Object) -> Iterator[ClaimDevice]:
-    """Yield the devices that are allocated now; what is told of others is of an earlier allocation.
+    """Yield the devices that are allocated now; the status may hold those of an earlier allocation.
 
     One with admin access belongs to another claim as well.
     """

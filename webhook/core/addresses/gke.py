@@ -1,12 +1,12 @@
 """GKE's multi-network pods: they ask for interfaces by annotation, and GKE writes the addresses.
 
-GKE writes ``networking.gke.io/pod-ips`` once, while it makes the pod's sandbox: for each interface
-that is not of the default network, in the order asked for, one entry for each address; ``null``
-where there is none, and an empty address for a device that has none, as for DPDK. No entry names
-the interface. Without a default-interface that is one of the interfaces, GKE makes none and the
-sandbox fails. Source: GoogleCloudPlatform/gke-networking-api apis/network/v1/annotations.go
-(InterfaceRef, PodIP) and IsDefaultNetwork beside it; the agent of GKE Dataplane V2:
-createMultiNICEndpoints, fetchMultiNICAnnotation, buildPodAnnotation.
+GKE writes ``networking.gke.io/pod-ips`` once, while it makes the pod's sandbox. It has an entry for
+each address of each interface outside the default network, in the order asked for. It is ``null``
+where there is none; a device without an address, as for DPDK, has an empty one. No entry names the
+interface. Without a default-interface that is one of the interfaces, GKE makes none and the sandbox
+fails. Source: GoogleCloudPlatform/gke-networking-api apis/network/v1/annotations.go (InterfaceRef,
+PodIP) and IsDefaultNetwork beside it; the agent of GKE Dataplane V2: createMultiNICEndpoints,
+fetchMultiNICAnnotation, buildPodAnnotation.
 """
 
 import re

@@ -40,7 +40,7 @@ class Multus:
 class Nowhere:
     """Find no address, because the profile *says* so, or since this version knows no such source.
 
-    *problem*: what is wrong with that, beside what is told.
+    *problem*: what is wrong with that.
     """
 
     WORDS: Words

@@ -15,11 +15,10 @@ class Words(NamedTuple):
 
     *look*: where to look for a fault. *look_on_node*: the same, for a pod that has no address at
     all, with ``{node}``. *asked*: the annotation by which a pod asks for networks. *told*: the
-    annotation in which its addresses are told, *told_before*: by its former key. *writer*: who
-    writes that one. *attaches_nothing*: what it does for a pod on the node's network. *unwritten*:
-    what to do where *told* is not there; None: what the finding's code says. *no_interface*: why no
-    interface is named to NCCL and Gloo. *place*: where the addresses are told in place of an
-    annotation.
+    annotation that holds its addresses, *told_before*: its former key. *writer*: who writes that
+    one. *attaches_nothing*: what it does for a pod on the node's network. *unwritten*: what to do
+    where *told* is not there; None: what the finding's code says. *no_interface*: why NCCL and Gloo
+    get no interface. *place*: what holds the addresses in place of an annotation.
     """
 
     look: str
@@ -39,7 +38,7 @@ class Words(NamedTuple):
 
     @property
     def told_at(self) -> str:
-        """Return where the addresses are told, ``annotation k8s.v1.cni.cncf.io/network-status``."""
+        """Return what holds the addresses, ``annotation k8s.v1.cni.cncf.io/network-status``."""
         return self.place or f"annotation {self.told}"
 
 
@@ -60,9 +59,8 @@ class Choice:
 class Source(Protocol):
     """Describe what each source has.
 
-    Most are told in an annotation of the pod itself. One that is told in other objects, as claims
-    are, takes a text of these in `secondary`: who reads the cluster has to bring it, in place of
-    what `Words.read` finds on the pod.
+    Most find addresses in an annotation of the pod itself. Others, as claims, find them in a text
+    of other objects: who reads the cluster brings it to `secondary`.
     """
 
     @property

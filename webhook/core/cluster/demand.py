@@ -26,7 +26,7 @@ NOWHERE = ""
 class Demand(NamedTuple):
     """Hold what one pod of a profile takes in these namespaces, and the labels of its node.
 
-    *at_least*: the resources of which a pod may take more, by its node's type or its accelerators.
+    *at_least*: the resources that a pod may take more of, by its node's type or its accelerators.
     """
 
     profile: str

@@ -1,7 +1,7 @@
 """Reference the claims of the profile: devices of DRA drivers, where the pod has none itself.
 
 The templates that the pod names are the controller's to keep. All pods of a job are decided alike:
-by the profile, by whether the job has several pods, and by what the pod's own text asks for.
+by the profile, the job's number of pods, and what the pod's text asks for.
 """
 
 from collections.abc import Iterable
@@ -105,7 +105,7 @@ def _why_none(pod: Object, plan: Plan) -> Decision | None:
 
 
 def _claims_of_the_users(pod: Object, plan: Plan) -> list[str]:
-    """Return the claims that are not ours, but for channels of ComputeDomains."""
+    """Return the claims that are not ours, without channels of ComputeDomains."""
     ours = {name_in_pod(claim) for claim in plan.profile.claims}
     colliding = [
         str(each.get("name"))

@@ -1,9 +1,9 @@
 """Point NCCL and UCX at the pod's own RDMA devices, by variables that only run time knows.
 
-Which card a device plugin gives is known on the node: Multus writes its name into network-status,
-the controller from there into an annotation of the same pod, and the variable is a fieldRef to
-that, as MASTER_ADDR is. The wait container holds the start back until the annotation is there, so
-this is done where there may be one: in pods with a rendezvous, which the controller watches.
+Only the node knows which card a device plugin gives. Multus writes its name into network-status,
+and the controller from there into an annotation of the pod, which the variable refers to. The wait
+container waits for that annotation. So this is done in pods with a rendezvous, which the controller
+watches.
 """
 
 from collections.abc import Iterable

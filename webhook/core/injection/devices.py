@@ -1,7 +1,7 @@
 """Ask for the devices of the attached networks, and for what the profile gives besides.
 
-Multus hands out the devices that the kubelet allotted to all app containers and restartable init
-containers together, so the sum over those is what counts. Source: kubernetes
+The kubelet allots devices to all app containers and restartable init containers together, and
+Multus hands them out, so that sum counts. Source: kubernetes
 pkg/kubelet/apis/podresources/server_v1.go.
 """
 

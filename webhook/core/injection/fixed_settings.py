@@ -1,8 +1,8 @@
 """Judge settings of NCCL, Gloo and UCX that were right elsewhere.
 
-A fixed GID index, UCX without RDMA, names of absent interfaces: only what is certain is told. What
-a reference holds is not known here, and neither are the names of RDMA devices, which a device
-plugin gives once the pod is on a node: explain compares those.
+A fixed GID index, UCX without RDMA, names of absent interfaces: only what is certain is reported.
+What a reference holds is not known here. Nor are the names of RDMA devices, which a device plugin
+gives on the node: explain compares those.
 """
 
 import re
@@ -56,7 +56,7 @@ GID_INDEX: Final = (
 
 
 def fixes_gid_index(value: str) -> bool:
-    """Tell whether ``NCCL_IB_GID_INDEX=value`` fixes the index: a number, but for the default -1.
+    """Tell whether ``NCCL_IB_GID_INDEX=value`` fixes the index: a number other than the default -1.
 
     Each address of an RDMA device has its own, and macvlan and SR-IOV give each pod others. Source:
     NCCL issues 718, 890, 1573; src/transport/net_ib/connect.cc NCCL_PARAM(IbGidIndex,

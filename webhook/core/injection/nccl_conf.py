@@ -1,10 +1,9 @@
 """Write NCCL's settings to /etc/nccl.conf too, for ranks that inherit no variable.
 
-mpirun, Slurm and ssh start such ranks. NCCL reads the file after the environment and sets only what
-is not set: the first line that names a variable counts, and a variable of the environment outweighs
-it. A mount hides the image's own file, so the wait container, which runs the training container's
-image and mounts nothing there, writes our lines and then the image's. Source: NCCL
-src/misc/param.cc initEnvFunc, setEnvFile.
+mpirun, Slurm and ssh start such ranks. NCCL reads the file after the environment, which outweighs
+it; the first line that names a variable counts. A mount hides the image's own file. So the wait
+container, which runs the training image and mounts nothing there, writes our lines and then the
+image's. Source: NCCL src/misc/param.cc initEnvFunc, setEnvFile.
 """
 
 from collections.abc import Iterable

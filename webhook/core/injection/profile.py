@@ -1,8 +1,8 @@
 """Merge what the profile says in Kubernetes' words; what the job says itself stays.
 
-Lists are merged by the keys of Kubernetes' strategic merge; an item that the pod has by its key is
-the job's, whole, and so is a list without such a key. Left to other steps: node selectors, which
-may contradict each other, and amounts of devices.
+Lists are merged by the keys of Kubernetes' strategic merge. An item that the pod has by its key is
+the job's, whole; so is a list without such a key. Other steps merge node selectors, which may
+contradict each other, and amounts of devices.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ STEP: Final = Row("profile")
 _CONTEXT: Final = "securityContext"
 _SOCKETS: Final = (names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
 _FILLED_IN: Final = {"apiVersion": "v1", "defaultMode": 0o644}
-"""What the API server writes where nothing is said, beside empty values."""
+"""What the API server writes into absent fields, beside empty values."""
 
 
 def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
@@ -317,8 +317,8 @@ def _runs_image_of(container: Object, sidecar: Object) -> bool:
     """Tell whether the container's image is the sidecar's in any version, maybe from a mirror.
 
     A mirror has another registry, and folders before the repository: the last two parts of its path
-    tell the image. The last part alone may be another one's, ``daemon``, unless the container
-    mounts something where the sidecar does, too.
+    tell the image. The last part may be another one's, ``daemon``, unless the container mounts
+    something where the sidecar does, too.
     """
     theirs, ours = _repository(container.get("image") or ""), _repository(sidecar["image"])
     if theirs[-1:] != ours[-1:]:

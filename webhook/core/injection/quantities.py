@@ -1,7 +1,7 @@
 """Count the devices whose number depends on the node's type, or on the container's accelerators.
 
 devices.py asks for them. The node is not chosen yet at admission: its type is known where the pod
-may go to nodes of one type alone.
+may go to nodes of only one type.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ _AFFINITY = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "
 def count_devices(
     draft: Draft, plan: Plan, needed: Iterable[str]
 ) -> tuple[dict[str, int], list[Decision]]:
-    """Return how many of each device to ask for, and what is told of those that are not asked for.
+    """Return how many of each device to ask for, and the decisions about those not asked for.
 
     A device that a container of the pod asks for itself is left to it, and so is what an earlier
     pass has added. *needed*: what the pod gets besides; with accelerators among it their number
@@ -98,7 +98,7 @@ def _required_by_affinity(draft: Draft, label: str) -> str:
 
 
 def _only_value(term: Object, label: str) -> str:
-    """Return the value of a term's expression that allows one alone; empty where none does."""
+    """Return the value of a term's expression that allows only one; empty where none does."""
     for expression in term.get("matchExpressions") or ():
         values: list[str] = expression.get("values") or []
         is_of_label = expression.get("key") == label and expression.get("operator") == "In"

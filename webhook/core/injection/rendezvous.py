@@ -3,14 +3,13 @@
 Else the job meets as it would, and trains there all the same. What costs bandwidth follows the
 devices and the variables that choose an interface. The meeting itself is a few kilobytes: it is
 never worth a job that hangs. So a variable takes rank 0's address only where a launcher of torch,
-or env://, reads it as an address and the container's own texts do nothing else with it; commands
-and arguments are never changed, and an endpoint of c10d keeps its name, since only the pod of that
-name hosts the store. With c10d it is PET_LOCAL_ADDR on rank 0 that gives the training processes its
-address.
+or env://, reads it as an address. The container's own texts must do nothing more with it. Commands
+and arguments are never changed. An endpoint of c10d keeps its name, since only the pod of that name
+hosts the store. PET_LOCAL_ADDR on rank 0 then gives the training processes its address.
 
 The addresses do not exist yet at admission: Multus attaches the networks once the pod is on a node.
 A variable is therefore a fieldRef to an annotation, which the kubelet reads when the container
-starts, and the wait container holds that start back until the annotation is there. Source:
+starts. The wait container holds that start back until the annotation is there. Source:
 torch/distributed/run.py, torch/distributed/elastic/rendezvous/dynamic_rendezvous.py.
 """
 
@@ -45,7 +44,7 @@ _TORCHS_OWN = (_MASTER, "PET_MASTER_ADDR")
 _C10D: Final = "c10d"
 _CONF: Final = "PET_RDZV_CONF"
 _OF_TORCH: Final = frozenset(("pytorchjob", "kubedl", "torch-on-k8s"))
-"""Systems whose jobs start torch alone, and give it MASTER_ADDR."""
+"""Systems whose jobs start nothing but torch, and give it MASTER_ADDR."""
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -113,8 +112,8 @@ def _decisions(
 def _move(draft: Draft, plan: Plan, index: int, rendezvous: Rendezvous, kept: list[str]) -> bool:
     """Move the variables of a container; True where one holds rank 0's address then.
 
-    *kept* takes why others stay. A variable that another one refers to stays, but for one that has
-    moved itself: what is left is then asked again.
+    *kept* takes why others stay. A variable that another one refers to stays until that one has
+    moved: what is left is then asked again.
     """
     while True:
         why: list[str] = []
@@ -233,12 +232,11 @@ def _remember_name(draft: Draft, plan: Plan, rendezvous: Rendezvous) -> None:
 
 
 def _host_the_store(draft: Draft, plan: Plan) -> None:
-    """Tell torchrun on rank 0 to host c10d's store: a script may make MASTER_ADDR its endpoint.
+    """Make torchrun on rank 0 host c10d's store: a script may make MASTER_ADDR its endpoint.
 
-    torchrun knows its own host by names and by the address of eth0 alone, so that nobody would host
-    it. Static rendezvous ignores this. A c10d endpoint in the command may be another pod's.
-    Source: torch distributed/elastic/rendezvous/c10d_rendezvous_backend.py,
-    _matches_machine_hostname.
+    torchrun knows its own host only by names and by the address of eth0, so that nobody would host
+    it. Static rendezvous ignores this. A c10d endpoint in the command may be another pod's. Source:
+    torch distributed/elastic/rendezvous/c10d_rendezvous_backend.py, _matches_machine_hostname.
     """
     container = plan.trainer(draft.pod)
     is_of_torch = plan.system in _OF_TORCH

@@ -25,7 +25,7 @@ class Row(NamedTuple):
         return Decision(self.name, Outcome.KEPT, reason, message)
 
     def not_asked(self, message: str) -> Decision:
-        """Say that there is nothing to do."""
+        """Say that nothing is to be done."""
         return Decision(self.name, Outcome.SKIPPED, Reason.NOT_ASKED, message)
 
     def skipped(self, reason: Reason, message: str) -> Decision:

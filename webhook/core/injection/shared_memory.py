@@ -48,7 +48,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         empty_dir = stated(medium="Memory", sizeLimit=str(settings.size_limit))
         draft.append(("spec", "volumes"), {"name": name, "emptyDir": empty_dir})
     elif (there.get("emptyDir") or {}).get("medium") != "Memory":
-        message = f"volume {name} has the name of the tmpfs at {path} and holds something else"
+        message = f"volume {name} has the name of the tmpfs at {path} and is another one"
         return [STEP.warned(plan, Reason.USER_VALUE, f"{message}; rename it")]
     draft.append(plan.in_trainer("volumeMounts"), {"name": name, "mountPath": path})
     added = STEP.added(f"volume {name}, a tmpfs, is mounted at {path} of {who}")

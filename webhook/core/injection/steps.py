@@ -44,8 +44,8 @@ STEPS: tuple[Callable[[Draft, Plan], Iterable[Decision]], ...] = (
 def apply(draft: Draft, plan: Plan, version: str) -> list[Decision]:
     """Inject everything that the plan asks for; return the decisions, in order.
 
-    Raises Denied where steps find that the pod can never work: for the first fault, with those of
-    other steps; the draft is then of no use.
+    Raises Denied where steps find that the pod can never work: the first fault, with the others in
+    it. The draft is then of no use.
     """
     decisions: list[Decision] = []
     faults: list[Denied] = []

@@ -74,9 +74,7 @@ def ensure(draft: Draft, plan: Plan, needs: tuple[str, ...], nccl_conf: str | No
     A container that is there is not moved. *nccl_conf*: the lines of /etc/nccl.conf that the
     container writes; None leaves them as they are, for the step that knows.
 
-    Raises Denied where a container of the user's own has the wait container's name, which
-    Kubernetes takes once in a pod, or where a container mounts a volume of the user's own by the
-    name of the volume.
+    Raises Denied where the user's own container or volume has the name of the wait container's.
     """
     index = _find(draft.pod)
     everyone = podspec.every_container(draft.pod)
@@ -127,7 +125,7 @@ def remove_volume(draft: Draft, name: str) -> None:
 
 
 def needs(pod: Object) -> list[str]:
-    """Return what the wait container was told to wait for, ``["master-addr", "local-addr:own"]``.
+    """Return what the wait container waits for, ``["master-addr", "local-addr:own"]``.
 
     Empty where there is none.
     """
@@ -246,7 +244,7 @@ def _command(needs: tuple[str, ...], nccl_conf: str, told_in: str) -> list[str]:
 def _resources(training: Object) -> Object:
     """Copy memory, cpu and storage: the pod's QoS class stays.
 
-    What refuses or takes the training container does so with this one, and a LimitRange's defaults,
+    What refuses or takes the training container does so with this one. A LimitRange's defaults,
     which the training container has already, are not added to this one after us.
 
     Whole cpus of a Guaranteed pod are pinned once: the kubelet's static policy gives an init

@@ -1,9 +1,9 @@
 """Give a fabric whole or not at all.
 
 That is where a device's number is not known, or PodSecurity refuses a part and the profile says
-``podSecurity: skip``. Which of a profile's variables, huge pages, volumes and sidecars belong to
-which device is written nowhere: they are for one fabric, and half of it is worse than none. NCCL
-then looks for cards that the pod was not given, and huge pages lie idle.
+``podSecurity: skip``. A profile's variables, huge pages, volumes and sidecars are for one fabric,
+and half of it is worse than none. NCCL then looks for cards that the pod was not given, and huge
+pages lie idle.
 """
 
 from dataclasses import replace

@@ -56,7 +56,7 @@ def define_network(obj: Object) -> NetworkDefinition:
 def with_resource_name_keys(
     definition: NetworkDefinition, keys: Iterable[str]
 ) -> NetworkDefinition:
-    """Read the resources from the annotations *keys*, of which a network may carry several.
+    """Read the resources from the annotations *keys*; a network may carry several.
 
     Source: network-resources-injector pkg/webhook parseNetworkAttachDefinition, flag
     -network-resource-name-keys.

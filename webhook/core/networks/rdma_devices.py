@@ -1,10 +1,12 @@
-"""Read the names of a pod's RDMA devices in its network-status, and write them as NCCL and UCX take them.
+"""Read the names of a pod's RDMA devices in its network-status; write them for NCCL and UCX.
 
-Each entry may hold the description of its device, ``{"device-info": {"type": "pci", "pci": {"rdma-device": "mlx5_4"}}}``. A device
-plugin writes it for the devices that it gives, and Multus passes it on; a PCI device with several RDMA devices has a comma list. The
-other types, vdpa, vhost-user and memif, have no RDMA device. Source: k8snetworkplumbingwg device-info-spec 1.1.0 SPEC.md 3.1.3.3;
-network-attachment-definition-client pkg/apis/k8s.cni.cncf.io/v1/types.go PciDevice; sriov-network-device-plugin
-pkg/netdevice/netResourcePool.go StoreDeviceInfoFile, which joins the names with commas.
+Each entry may hold the description of its device, ``{"device-info": {"type": "pci", "pci":
+{"rdma-device": "mlx5_4"}}}``. A device plugin writes it for the devices that it gives, and Multus
+passes it on. A PCI device with several RDMA devices has a comma list; vdpa, vhost-user and memif
+have none. Source: k8snetworkplumbingwg device-info-spec 1.1.0 SPEC.md 3.1.3.3;
+network-attachment-definition-client pkg/apis/k8s.cni.cncf.io/v1/types.go PciDevice;
+sriov-network-device-plugin pkg/netdevice/netResourcePool.go StoreDeviceInfoFile, which joins the
+names with commas.
 """
 
 import re
@@ -23,10 +25,10 @@ _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME}}}")
 
 
 def rdma_devices(status: str) -> tuple[str, ...]:
-    """Return the RDMA devices that a network-status value names, in the order of the interfaces, each once.
+    """Return the RDMA devices that a network-status value names, in the order of the interfaces.
 
-    Those of the cluster network do not count. Empty where none is named, and where one is that cannot be a device's name: then nothing
-    is known of the pod's devices, and to name the rest would rule that one out.
+    Those of the cluster network do not count. Empty where none is named. Empty too where one cannot
+    be a device's name: to name the rest would rule that one out.
     """
     found: dict[str, None] = {}
     for entry in secondary_networks(status) or ():
@@ -47,10 +49,11 @@ def _listed(entry: dict[str, Any]) -> list[str]:
 
 
 def nccl_ib_hca(devices: tuple[str, ...]) -> str:
-    """Write the value of NCCL_IB_HCA: whole names, since without ``=`` mlx5_1 is mlx5_10 too; of none ``=``, by which NCCL takes all.
+    """Write the value of NCCL_IB_HCA: whole names, since without ``=`` mlx5_1 is mlx5_10 too.
 
-    An empty list of names matches every device, with ``=`` or without, and an empty annotation could not be told from one that is still
-    to come. Source: NCCL src/misc/utils.cc parseStringList, matchIfList, as since 2.9; docs/userguide/source/env.rst NCCL_IB_HCA.
+    For none it is ``=``: an empty list of names matches every device, and an empty annotation is
+    one that is still to come. Source: NCCL src/misc/utils.cc parseStringList, matchIfList, as since
+    2.9; docs/userguide/source/env.rst NCCL_IB_HCA.
     """
     return "=" + ",".join(devices)
 

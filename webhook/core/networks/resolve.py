@@ -81,7 +81,7 @@ def resolve_networks(
 ) -> ResolvedNetworks:
     """Merge the profile's networks into the pod's annotation, and look every network up.
 
-    Raises Denied for an annotation that Multus refuses, a network that cannot be attached, and an
+    Raises Denied for an annotation that Multus refuses, a network that cannot be attached, an
     interface that two networks want; Unavailable where *lookup* cannot tell.
     """
     if podspec.is_host_network(pod):

@@ -14,7 +14,7 @@ IPAddress: TypeAlias = IPv4Address | IPv6Address
 MAX_LENGTH = 65_536
 """Longer values count as unusable: Multus writes some 300 bytes for each network."""
 MAX_ADDRESSES = 32
-"""How many addresses of one entry are looked at, and how many of its faults are told."""
+"""How many addresses of one entry are looked at, and how many of its faults are kept."""
 MAX_ENTRIES = 32
 """How many entries of the wanted network are looked at, those on the promised interface first:
 a forged value may hold hundreds."""

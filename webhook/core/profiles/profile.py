@@ -97,7 +97,7 @@ class ClaimConstraint(Section, frozen=True):
 
 
 class ClaimConfig(Section, frozen=True):
-    """What a driver is told about devices of a claim."""
+    """What a driver gets to know about devices of a claim."""
 
     driver: str
     parameters: Parameters
@@ -207,7 +207,7 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
 
     @cached_property
     def sidecars(self) -> Keyed:
-        """Return the pod's init containers, most of which stay, by name."""
+        """Return the pod's init containers by name; most are sidecars, which stay."""
         return keyed("initContainers", self._spec.get("initContainers"))
 
     @property

@@ -55,7 +55,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 """What distinguishes the items of a list. Source: patchMergeKey of k8s.io/api core/v1, and
 MatchToleration; a list without such a key is one value."""
 ONE_OF_SEVERAL: Final = ("seccompProfile", "appArmorProfile")
-"""Objects of which one field decides which others may be there: no half of one is merged."""
+"""Objects in which one field decides about the others: no half of one is merged."""
 _RESERVED: Final = {
     "env": names.OWN_VARIABLES,
     "initContainers": "fabric-injector",

@@ -34,9 +34,8 @@ def about_status(member: Member) -> Complaint | None:
     if member.is_excessive and member.waits:
         return Complaint(
             EXCESSIVE,
-            f"the pod has more than {MOST_ENTRIES} annotations, labels, finalizers or owners, so "
-            "that no address is published on it and its wait ends in vain: remove what it does not "
-            "need, then restart the job",
+            f"the pod has more than {MOST_ENTRIES} annotations, labels, finalizers or owners, and "
+            "gets no address: remove what it does not need, then restart the job",
         )
     if secondary.problem:
         return Complaint(
@@ -48,9 +47,8 @@ def about_status(member: Member) -> Complaint | None:
         return Complaint(
             "UnexpectedInterface",
             f"annotation {names.NETWORK_STATUS} has {member.wanted} on interface "
-            f"{secondary.interface}: its address is published, but NCCL_SOCKET_IFNAME and "
-            "GLOO_SOCKET_IFNAME name the other interface: is multus.defaultNetworks in the "
-            "Configuration as this cluster's Multus has it?",
+            f"{secondary.interface}, and NCCL_SOCKET_IFNAME names another: is "
+            "multus.defaultNetworks in the Configuration as this cluster's Multus has it?",
         )
     return None
 

@@ -37,9 +37,9 @@ def publication(
     """Return the write that a live member lacks; None where all is published.
 
     Published values are replaced, never emptied: while a new rank 0 has no address yet, its members
-    keep the former one's. *fate*: what was decided about a member that waits for an address that is
-    not there, None where nothing was: what it was told then stays. *name*: rank 0's, for a member
-    that was given none of its own.
+    keep the former one's. *fate*: what was decided about a member that waits for a missing address.
+    None where nothing was: what was published then stays. *name*: rank 0's, for a member that was
+    given none of its own.
     """
     told, own = member.published, member.secondary.address
     annotations = {}

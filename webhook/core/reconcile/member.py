@@ -110,7 +110,7 @@ class Member(NamedTuple):
 
     @property
     def source(self) -> Source:
-        """Return where its address is told."""
+        """Return the source of its address."""
         return source_named(self.source_name)
 
     @property
@@ -196,8 +196,8 @@ def read_member(obj: Object) -> Member | None:
 def beside_claims(member: Member, told: str) -> Member:
     """Return the member with what its claims tell, as `claim.tell` has written it.
 
-    An address that is published stays while it is one of the pod's: of two devices, the second may
-    be told first. While nothing is told of the wanted one, it counts as unreported: the driver may
+    An address that is published stays while it is one of the pod's: the second of two devices may
+    come first. While nothing is known of the wanted one, it counts as unreported: the driver may
     still write it.
     """
     wanted = claim.parse_wanted(member.rendezvous_network)

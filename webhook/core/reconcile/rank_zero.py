@@ -17,8 +17,8 @@ from webhook.core.workloads import TrainingPod, recognise
 from webhook.core.workloads.endpoint import first_label
 
 MISSING_SECONDS = 30.0
-"""How long a member is seen on its node before a rank 0 without a pod counts as one that may not
-come: some systems create it only once the others are ready."""
+"""How long a member is on its node before a rank 0 without a pod counts as one that may not come.
+Some systems create it only once the others are ready."""
 UNATTACHED_SECONDS = 15.0
 """How long rank 0 is seen with a network-status without the network before that counts: Multus
 writes it once for all."""

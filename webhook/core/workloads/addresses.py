@@ -33,8 +33,8 @@ class RendezvousAddress(NamedTuple):
 class Variables:
     """Resolve a container's variables, as far as the pod itself says what they will hold.
 
-    Of entries of one name the last counts, but a reference reaches only what stands before it: what
-    is appended later changes no variable that was there. Source: kubernetes
+    Of entries of one name the last counts. A reference reaches only what stands before it: what is
+    appended later changes no variable that was there. Source: kubernetes
     pkg/kubelet/kubelet_pods.go makeEnvironmentVariables.
     """
 
@@ -50,7 +50,7 @@ class Variables:
 
         None where it is hidden (ConfigMap, Secret, a value known at run time only), published by
         fabric-injector, or no address. A reference to what is hidden stays as it is written: it may
-        be the domain or the port alone.
+        be just the domain or the port.
         """
         if entry.get("valueFrom") or "$(" not in (entry.get("value") or ""):
             return self._read(entry, {})

@@ -83,7 +83,7 @@ _ABBREVIATED: Final = (
     *("--rdzv-conf", "--standalone", "--module", "--no-python", "--run-path", "--node-rank"),
     *("--master-addr", "--master-port", "--local-addr", "--use-env", "--virtual-local-rank"),
 )
-"""Options of torchrun that matter here: argparse takes a prefix that is of one option alone."""
+"""Options of torchrun that matter here: argparse takes a prefix that only one option has."""
 _NOT_IN_SIGHT: Final = "$"
 """Stands for a backend that an option may name which is not in sight, or not known."""
 _ENDPOINTS: Final = ("--main-process-ip", "--rdzv-endpoint")
@@ -119,7 +119,7 @@ class Use(Enum):
     NONE = "not named at all"
     LAUNCHER = "only the value of a torch launcher's option"
     ENDPOINT = "as LAUNCHER, before a port: an IPv6 address needs brackets there"
-    OTHER = "something else: compared, cut, looked up, handed to another program, or not understood"
+    OTHER = "more: compared, cut, looked up, handed to another program, or not understood"
 
 
 class Script:
@@ -167,7 +167,7 @@ class Script:
         return trains_in_block and (has_loop or self._calls_itself())
 
     def _calls_itself(self) -> bool:
-        """Tell whether a function is called twice, of which one call may be its own."""
+        """Tell whether a function is called twice: one call may be its own."""
         called = Counter(_program(words) for words, _ in self.commands)
         return any(
             len(words) == 1 and following.words[:1] == ("{",) and called[words[0]] > 2
@@ -375,7 +375,7 @@ def given_addresses(container: Object) -> list[str]:
 def meets_by(container: Object) -> str:
     """Return the backend by which torchrun's agents of several nodes meet; empty if not known.
 
-    ``static`` is told only where an option names the endpoint, which outweighs every variable.
+    ``static`` is certain only where an option names the endpoint, which outweighs every variable.
     """
     found = {
         backend if backend != "static" or any(map(options.get, _ADDRESSES)) else ""

@@ -20,8 +20,8 @@ _ONE_NODE = "the job runs on one node: its ranks need no network to meet"
 def describe(pod: Object, job: Job) -> TrainingPod | NotTraining:
     """Describe a member of a job.
 
-    Rank 0 is the pod that the deciding variable names; the pod itself where that is ``localhost``
-    and the system calls it rank 0; else the system's rule.
+    Rank 0 is the pod that the deciding variable names. Where that is ``localhost``, it is the pod
+    itself if the system calls it rank 0; else the system's rule decides.
     """
     if job.nodes is Nodes.ONE:
         return NotTraining(Reason.SINGLE_NODE, _ONE_NODE, job.system)
@@ -38,7 +38,7 @@ def describe(pod: Object, job: Job) -> TrainingPod | NotTraining:
 
 
 def _leave(pod: Object, job: Job, addresses: list[RendezvousAddress]) -> NotTraining | None:
-    """Leave a pod alone that does not train on several nodes; a shared fact outweighs its text."""
+    """Skip a pod that does not train on several nodes; a shared fact outweighs its text."""
     is_counted = job.nodes is Nodes.SEVERAL and may_have_accelerator(pod)
     if job.kind and not is_counted and (why := _why_not_training(pod, job, addresses)):
         return NotTraining(Reason.NOT_TRAINING, f"this pod of {job.kind} {why}", job.system)
@@ -125,7 +125,7 @@ def _why_not_training(pod: Object, job: Job, addresses: list[RendezvousAddress])
     """Say why a pod of a general-purpose workload is not a training pod; empty where it is one.
 
     With an accelerator of its own it trains where any container shows that it is one of several
-    nodes; without one only where a variable names a pod of the job and a torch launcher is started.
+    nodes. Without one a variable must name a pod of the job, and a torch launcher start.
     """
     containers = podspec.containers(pod)
     if find_pod_accelerator(pod):

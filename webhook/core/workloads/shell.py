@@ -1,7 +1,7 @@
 """Read a container's command as the shell in it would: simple commands, and the words of each.
 
-Nothing is expanded or run. What is not understood (unbalanced quotes, too deep, too long) is said
-to be so. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple Commands.
+Nothing is expanded or run. For what is not understood (unbalanced quotes, too deep, too long) the
+answer is None. Source: POSIX.1-2024, 2.3 Token Recognition, 2.9.1 Simple Commands.
 """
 
 import re

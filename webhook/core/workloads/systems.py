@@ -1,7 +1,7 @@
 """Tell by its labels which job a pod is of: one function for each training system.
 
-It answers None (not mine), NotTraining or TrainingPod (settled by labels alone), or a Job, by
-which `members.py` finds out how its ranks meet.
+It answers None (not mine), NotTraining or TrainingPod (settled by labels), or a Job, by which
+`members.py` finds out how its ranks meet.
 """
 
 import re
@@ -83,7 +83,7 @@ class PodFacts:
         self.name = podspec.own_name(pod)
 
     def helps(self, system: str, message: str) -> NotTraining | None:
-        """Leave a role alone that trains only with an accelerator of its own."""
+        """Skip a role that trains only with an accelerator of its own."""
         if find_pod_accelerator(self.pod):
             return None
         return NotTraining(Reason.ROLE, message, system)

@@ -12,15 +12,15 @@ from webhook.core.workloads.nodes import Nodes
 class Job:
     """Hold what labels and shared variables tell of a job, and of this pod's place in it.
 
-    *name*: for people. *belongs* tells whether a pod name is one of this job's, so that a user's
-    own address of something else is left alone; so is a host below *service*. *container*: the name
-    that the system itself gives its training container. *rank_zero*: the pod that leads where no
-    variable says it. *is_candidate*: the pod is the first of its role, and rank 0 if another pod
-    says so. *by_operator*: the system itself writes the rendezvous variables, so that programs
-    which nobody can see here read them. *kind*: a general-purpose workload, ``JobSet ddp``, of
-    which only pods that show training count. *unsized*: why no pod of it shows on how many nodes it
-    runs, though its templates may differ. *names_own_pods*: databases, too, tell their pods
-    the name of the first one, so that it is no mark of training.
+    *name*: for people. *belongs* tells whether a pod name is one of this job's: a user's own
+    address of something else stays. So is a host below *service*. *container*: the name that the
+    system itself gives its training container. *rank_zero*: the pod that leads where no variable
+    says it. *is_candidate*: the pod is the first of its role, and rank 0 if another pod says so.
+    *by_operator*: the system itself writes the rendezvous variables, for programs which nobody can
+    see here. *kind*: a general-purpose workload, ``JobSet ddp``: only its pods that show training
+    count. *unsized*: why no pod of it shows on how many nodes it runs, though its templates may
+    differ. *names_own_pods*: databases, too, tell their pods the name of the first one, so that it
+    is no mark of training.
     """
 
     system: str
@@ -46,7 +46,7 @@ class Rendezvous:
 
     *job*: the job's key. *rank_zero*: the pod whose address counts, empty where none does. *hosts*:
     the texts that name it in this pod's variables, ``{"bert-master-0"}``. *by_operator*: as of the
-    Job. *is_certain*: the pod is known to be, or to follow, rank 0; else it is a candidate: it
+    Job. *is_certain*: the pod is known to be, or to follow, rank 0. Else it is a candidate: it
     publishes its address for those that name it, and nothing about it changes.
     """
 
