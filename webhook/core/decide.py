@@ -172,7 +172,10 @@ def give_way(pod: Object, injected: Object, plan: Plan) -> Plan | Skip | None:
 
     Raises Denied where the profile says ``podSecurity: deny``.
     """
-    refused = pod_security.refused_additions(pod, injected, plan)
+    if plan.profile.pod_security == "ignore":
+        return None
+    level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE, "")
+    refused = pod_security.refused_additions(pod, injected, level)
     if not refused:
         return None
     lacking = pod_security.refuse(plan, refused)

@@ -122,7 +122,11 @@ def read_documents(
             raise _fault_after(text[: match.start()], problem)
         documents = _yaml_documents(text, _Reader(marks, takes_last, most))
     if "\\u" in text or "\\U" in text:
-        _check_surrogates(documents)
+        try:
+            json.dumps(documents, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            problem = "the input holds half of a surrogate pair, which is not a character"
+            raise YamlFault(0, 0, problem) from None
     return documents
 
 
@@ -192,14 +196,6 @@ def _check_depth(value: Any, depth: int = 0) -> None:
             raise ValueError
         for item in value.values() if isinstance(value, dict) else value:
             _check_depth(item, depth + 1)
-
-
-def _check_surrogates(documents: list[Document]) -> None:
-    try:
-        json.dumps(documents, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        problem = "the input holds half of a surrogate pair, which is not a character"
-        raise YamlFault(0, 0, problem) from None
 
 
 def _yaml_documents(text: str, reader: "_Reader") -> list[Document]:

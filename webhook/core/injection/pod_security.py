@@ -46,12 +46,6 @@ class Refusal(NamedTuple):
         return f"{self.whose} ({self.what})"
 
 
-def refused_additions(before: Object, after: Object, plan: Plan) -> list[Refusal]:
-    """Return what the namespace's level refuses of the pod as it leaves, and not as it came."""
-    level = plan.namespace.labels.get(names.POD_SECURITY_ENFORCE, "")
-    return [] if plan.profile.pod_security == "ignore" else _added(before, after, level)
-
-
 def refuse(plan: Plan, refused: list[Refusal]) -> Decision:
     """Return the warning of what is left out, or raise Denied for ``podSecurity: deny``."""
     label, space = names.POD_SECURITY_ENFORCE, plan.namespace
@@ -76,10 +70,11 @@ def refused_parts(profile: Profile, level: str) -> list[str]:
     bare = {"spec": {"containers": [{"name": "of the job"}]}}
     merged = {"spec": {**spec, "containers": [{"name": "of the job", **container}]}}
     parts = [CAPABILITY] if profile.ipc_lock and level in REFUSING_LEVELS else []
-    return parts + [str(each) for each in _added(bare, merged, level)]
+    return parts + [str(each) for each in refused_additions(bare, merged, level)]
 
 
-def _added(before: Object, after: Object, level: str) -> list[Refusal]:
+def refused_additions(before: Object, after: Object, level: str) -> list[Refusal]:
+    """Return what the level refuses of a pod as it leaves, and not as it came."""
     if level not in REFUSING_LEVELS:
         return []
     found = list(refused(after, level))

@@ -83,18 +83,11 @@ def _node_type(draft: Draft, plan: Plan, label: str) -> str:
         plan.profile.node_selector,
         *[attachment.network.node_selector for attachment in plan.attachments],
     ]
-    found = next((selector[label] for selector in selectors if label in selector), "")
-    return found or _required_by_affinity(draft, label)
-
-
-def _required_by_affinity(draft: Draft, label: str) -> str:
-    """Return the only value of *label* that the required node affinity lets a node have.
-
-    One of its terms must hold.
-    """
-    terms = draft.get("spec", "affinity", *_AFFINITY) or ()
-    found = {_only_value(term, label) for term in terms}
-    return found.pop() if len(found) == 1 else ""
+    if found := next((selector[label] for selector in selectors if label in selector), ""):
+        return found
+    terms = draft.get("spec", "affinity", *_AFFINITY) or ()  # one term must hold
+    values = {_only_value(term, label) for term in terms}
+    return values.pop() if len(values) == 1 else ""
 
 
 def _only_value(term: Object, label: str) -> str:

@@ -150,7 +150,10 @@ def check_templates(spec: Object) -> None:
     metadata, inner = pod.get("metadata") or {}, pod.get("spec") or {}
     for field in ("annotations", "labels"):
         for key in metadata.get(field) or ():
-            if why := _why_reserved(field, key):
+            why = _WRITTEN_ELSEWHERE.get(key) if field == "annotations" else None
+            if key.startswith(names.PREFIX):
+                why = f"{names.PREFIX} is reserved; write another key"
+            if why:
                 raise Fault(("pod", "metadata", field, key), why)
     _check_lists(inner, ("pod", "spec"))
     for index, each in enumerate(inner.get("initContainers") or ()):
@@ -189,9 +192,3 @@ def _check_lists(holder: Object, at: Location) -> None:
             first = seen.setdefault(identity(field, item), index)
             if first != index:
                 raise Fault(here, f"is the same as {field}[{first}]; keep one of the two")
-
-
-def _why_reserved(field: str, key: str) -> str:
-    if key.startswith(names.PREFIX):
-        return f"{names.PREFIX} is reserved; write another key"
-    return _WRITTEN_ELSEWHERE.get(key, "") if field == "annotations" else ""

@@ -115,7 +115,10 @@ class Jobs:
             key = member.namespace, member.job
             self._jobs.setdefault(key, _Job()).members[member.name] = member
         if former is not None and (member is None or member.job != former.job):
-            self._leave(former)
+            key = former.namespace, former.job
+            del self._jobs[key].members[former.name]
+            if not self._jobs[key].members:
+                del self._jobs[key]
         lacking: list[Unit] = []
         masters = [one for one in (former, member) if one is not None and one.is_master]
         for key in {(one.namespace, one.job) for one in masters}:
@@ -173,12 +176,6 @@ class Jobs:
             return []
         job.fates = dict(fates)
         return job.lacking(one for one in job.members.values() if one.uid in fates)
-
-    def _leave(self, former: Member) -> None:
-        key = former.namespace, former.job
-        del self._jobs[key].members[former.name]
-        if not self._jobs[key].members:
-            del self._jobs[key]
 
     def _refresh(self, key: JobKey) -> list[Unit]:
         """Find rank 0 again; return the members that lack something where it is another.

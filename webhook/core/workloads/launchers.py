@@ -290,13 +290,10 @@ def _is_of_several(words: Words) -> bool:
     is_export = started[:1] == ("export",)  # of a text that is run later
     return (is_export or not _starts_nothing(started)) and (
         started[:2] == ("ray", "start")
-        or any(_OTHER.match(word) or _shows_option(word) for word in words)
+        or any(map(_OTHER.match, words))
+        # an option that numbers nodes, also within a text that is run later
+        or any(map(_MARK.match, (part for word in words if "--" in word for part in word.split())))
     )
-
-
-def _shows_option(word: str) -> bool:
-    """Tell an option that numbers nodes, also within a text that is run later."""
-    return "--" in word and any(map(_MARK.match, word.split()))
 
 
 def _starts_nothing(started: Words) -> bool:

@@ -48,7 +48,11 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
         message = "the app runs on one node: its ranks need no network to meet"
         return TrainingPod(SYSTEM, container, None, Reason.SINGLE_NODE, message)
     is_master = role == labels.get(PREFIX + "replica-id") == "0"
-    meets = _names_rank_zero(pod, role_name) if role == "0" else _meets_rank_zero(pod)
+    if role == "0":
+        meets = _names_rank_zero(pod, role_name)
+    else:  # the replicas of another role meet role 0, or only connect to it
+        given = (address for each in containers for address in given_addresses(each))
+        meets = any(map(_DEFAULTED.match, given))
     if not (meets or is_master):
         reason = Reason.NO_PROCESS_GROUP
         message = f"the command of role {role_name!r} does not name the address of rank 0"
@@ -101,9 +105,3 @@ def _why_never(containers: list[Object]) -> str:
                     f"{match[2]!r} for the address; give the role a name without a hyphen"
                 )
     return ""
-
-
-def _meets_rank_zero(pod: Object) -> bool:
-    """Tell whether the replicas of another role meet role 0, or only connect to it."""
-    containers = podspec.containers(pod)
-    return any(_DEFAULTED.match(value) for each in containers for value in given_addresses(each))
