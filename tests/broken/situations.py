@@ -484,7 +484,7 @@ SITUATIONS: Mapping[str, Situation] = {
         wait_is_over,
         "wait-gave-up",
         "bert-worker-0 … gave up",
-        "see what else is said",
+        "see the other findings",
         profile="impatient",
     ),
     "controller dead": Situation(

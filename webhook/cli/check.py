@@ -56,13 +56,13 @@ class _Seconds(click.FloatRange):
     "workload",
     metavar="NS",
     default="",
-    help="Look at this namespace of pods alone, else at all and at the installation.",
+    help="Look at the pods of this namespace only. Default: at all, and at the installation.",
 )
 @option(
     "--system-namespace",
     metavar="NS",
     help="Namespace that fabric-injector is, or will be, installed in. Default: that of the "
-    "Service that its webhook configuration calls, else fabric-injector.",
+    "Service that its webhook configuration calls, or fabric-injector without one.",
 )
 @click.option(
     "--wait",

@@ -319,7 +319,7 @@ class ObservedPod:
 
     @property
     def is_apart(self) -> bool:
-        """Tell a live rank 0 whose address nobody is told, since it does not meet the others."""
+        """Tell a live rank 0 that does not meet the others, so that nobody gets its address."""
         return self.is_master and self.is_live and not self.is_member
 
     @cached_property

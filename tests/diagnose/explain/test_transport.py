@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
 from tests.diagnose.explain.explanations import one
 from tests.diagnose.explain.test_nccl_log import read
-from tests.diagnose.scenes import Scene, ago
+from tests.diagnose.scenes import Scene
 from webhook.core import names
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.finding import Finding
@@ -30,10 +29,6 @@ def all_say(name: str, workers: int = 1, scene: Scene | None = None) -> Scene:
 
 def told(scene: Scene) -> list[Finding]:
     return [each for each in scene.explained.findings if each.topic == "transport"]
-
-
-def variable(pod: dict[str, Any], name: str, value: str) -> None:
-    pod["spec"]["containers"][0]["env"].append({"name": name, "value": value})
 
 
 def test_rdma_on_devices_that_network_status_names() -> None:
@@ -82,15 +77,6 @@ def test_the_run_before() -> None:
     assert found.message.endswith("in the run before its container was restarted")
 
 
-def test_silence_of_a_log_that_begins_after_the_container_is_explained() -> None:
-    scene = Scene(1)
-    for pod in scene.pods.values():
-        variable(pod, "NCCL_DEBUG", "INFO")
-    rotated = read_log([f"{ago(minutes=3)} epoch 700\n".encode()])
-    scene.changes["logs"] = dict.fromkeys(scene.pods, PodLog("pytorch", rotated))
-    assert "the log begins 15 min after the container" in one(scene, "transport")
-
-
 _HEAD = "bert-master-0:12:40 [0] NCCL INFO "
 _SOCKET = (
     "NET/IB : No device found.",
@@ -120,14 +106,3 @@ def test_a_choice_that_is_cut_or_mixed_with_other_text_is_none(last: str) -> Non
 def test_a_channel_that_is_cut_is_not_local() -> None:
     [found] = told(printed("Channel 00/0 : 0[0] -> 8[0] [send] via NET"))
     assert str(found.code) == "transport-untold"
-
-
-def test_a_log_with_lines_of_another_job_is_not_told_as_this_one() -> None:
-    scene = Scene(1)
-    lines = b"other-7:9:9 [0] NCCL INFO Using network Socket\n"
-    scene.changes["logs"] = {
-        pod: PodLog("pytorch", read_log([lines], {pod}, scene.pods)) for pod in scene.pods
-    }
-    found = told(scene)
-    assert {str(each.code) for each in found} == {"transport-untold"}
-    assert all("are of other-7, no pod of this job" in each.message for each in found)

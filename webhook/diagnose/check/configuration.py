@@ -17,7 +17,7 @@ from webhook.kube.reader import whole
 CONFIGURATION_CHANGED = Code(
     "configuration-changed",
     "configuration",
-    "The webhook configuration does something else than the shipped one.",
+    "The webhook configuration differs from the shipped one.",
     f"apply the shipped configuration again, unless that was chosen: {APPLY}",
 )
 MOST_SECONDS = 10

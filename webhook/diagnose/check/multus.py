@@ -30,7 +30,7 @@ MULTUS_NOT_READY = Code(
 MULTUS_DIFFERS = Code(
     "multus-differs",
     "multus",
-    "The Configuration says something else of Multus than its own configuration.",
+    "The Configuration differs from Multus' own configuration.",
     "write under multus: in the Configuration what this cluster's Multus has",
 )
 _ISOLATION, _GLOBALS = "namespaceIsolation", "globalNamespaces"

@@ -219,7 +219,7 @@ def _read(
 ) -> JobSnapshot:
     """Read what the pods of these jobs lead to.
 
-    *of_one*: the pods of the only job, of which more is read than of many.
+    *of_one*: the pods of the only job, for which more is read than for many.
     """
     pods = [pod for job in jobs for pod in job.pods]
     early = _together(
@@ -274,7 +274,7 @@ def _part(cluster: Snapshot, read: Callable[[], T]) -> T | None:
 
 
 def _allowed(cluster: Snapshot, read: Callable[[], tuple[Object, ...]]) -> tuple[Object, ...]:
-    """Return what *read* does; nothing is said of what the caller may not read."""
+    """Return what *read* does; nothing, without a note, where the caller may not read it."""
     try:
         return read()
     except Unread as unread:
@@ -289,7 +289,7 @@ def _list(cluster: Snapshot, resource: Resource, *, everywhere: bool = False) ->
 
 
 def _examples(job: Job) -> Iterable[Object]:
-    """Return pods of a job of which others ask for the same networks."""
+    """Return one pod of each kind of the job; pods of a kind ask for the same networks."""
     kinds: dict[object, Object] = {}
     for pod in job.pods:
         told = podspec.annotations(pod)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from webhook.core import podspec
@@ -25,8 +25,6 @@ _MOST_BYTES, _TAIL_BYTES = 4 << 20, 1 << 18
 _TAIL_LINES = 2000
 _MOST_CONTAINERS = 4
 _SECONDS = 30.0
-_LONGEST_HOST = 63
-"""Characters of a host name. Source: kubernetes pkg/kubelet/util truncatePodHostnameIfNeeded."""
 _FORBIDDEN = 403
 _RIGHT = "ask for get of pods/log, or let an administrator run this"
 
@@ -37,10 +35,9 @@ def read_logs(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, PodLog]
     What cannot be read is noted; where rank 0's may not be, no other is asked for.
     """
     every = [*map(ObservedPod, pods)]
-    members = frozenset(name for pod in every for name in _hosts(pod))
     chosen = choose_pods([pod for pod in every if _begun(pod)], MOST_PODS)
     most = min(_MOST_BYTES, _ALL_BYTES // max(1, len(chosen)))
-    read = partial(_try, cluster, most, members)
+    read = partial(_try, cluster, most)
     first = [read(pod) for pod in chosen[:1]]
     if first and isinstance(first[0], RequestFailed) and first[0].status == _FORBIDDEN:
         cluster.note("logs", f"{first[0]}; {_RIGHT}")
@@ -59,11 +56,9 @@ def read_logs(cluster: Snapshot, pods: Iterable[Object]) -> Mapping[str, PodLog]
     return found
 
 
-def _try(
-    cluster: Snapshot, most: int, members: Collection[str], pod: ObservedPod
-) -> PodLog | Unavailable:
+def _try(cluster: Snapshot, most: int, pod: ObservedPod) -> PodLog | Unavailable:
     try:
-        return _read_pod(cluster, pod, most, members)
+        return _read_pod(cluster, pod, most)
     except Unavailable as error:
         return error
 
@@ -86,7 +81,7 @@ def _begun(pod: ObservedPod) -> bool:
     return False
 
 
-def _read_pod(cluster: Snapshot, pod: ObservedPod, most: int, members: Collection[str]) -> PodLog:
+def _read_pod(cluster: Snapshot, pod: ObservedPod, most: int) -> PodLog:
     """Read the training container's log, else of the run before it, else of other containers."""
     training = str(pod.training.get("name") or "")
     others = [
@@ -103,9 +98,7 @@ def _read_pod(cluster: Snapshot, pod: ObservedPod, most: int, members: Collectio
     for container in [training, *others][:_MOST_CONTAINERS]:
         for is_previous in (False, True) if container in restarted else (False,):
             try:
-                found = _read_container(
-                    cluster, pod, container, most, members, is_previous=is_previous
-                )
+                found = _read_container(cluster, pod, container, most, is_previous=is_previous)
             except RequestFailed as error:
                 if (
                     first is None and error.status != 400
@@ -119,36 +112,15 @@ def _read_pod(cluster: Snapshot, pod: ObservedPod, most: int, members: Collectio
 
 
 def _read_container(
-    cluster: Snapshot,
-    pod: ObservedPod,
-    container: str,
-    most: int,
-    members: Collection[str],
-    *,
-    is_previous: bool,
+    cluster: Snapshot, pod: ObservedPod, container: str, most: int, *, is_previous: bool
 ) -> PodLog:
-    query = {
-        "container": container,
-        "timestamps": "true",
-        **({"previous": "true"} if is_previous else {}),
-    }
+    query = {"container": container, **({"previous": "true"} if is_previous else {})}
     head = _ask(cluster, pod, {**query, "limitBytes": str(most)}, most)
-    hosts = _hosts(pod)
-    log = read_log([head], hosts, members)
+    log = read_log([head])
     if not log.tells and len(head) >= most:
         tail = {**query, "tailLines": str(_TAIL_LINES), "limitBytes": str(_TAIL_BYTES)}
-        log = read_log([head, _ask(cluster, pod, tail, _TAIL_BYTES)], hosts, members)
+        log = read_log([head, _ask(cluster, pod, tail, _TAIL_BYTES)])
     return PodLog(container, log, is_previous)
-
-
-def _hosts(pod: ObservedPod) -> frozenset[str]:
-    """Return the names by which NCCL may know the pod's host, which it cuts at the first dot."""
-    spec = pod.pod.get("spec") or {}
-    named = [spec.get("hostname") or pod.name, spec.get("hostnameOverride")]
-    if podspec.is_host_network(pod.pod):
-        named.append(pod.node)
-    cut = [str(each)[:_LONGEST_HOST].rstrip("-.") for each in named if each]
-    return frozenset(each.partition(".")[0] for each in cut)
 
 
 def _ask(cluster: Snapshot, pod: ObservedPod, query: Mapping[str, str], most: int) -> bytes:

@@ -33,14 +33,14 @@ ADDRESS_FORMER = Code(
 ADDRESS_OUTDATED = Code(
     "address-outdated",
     "addresses",
-    "The pod is told an address that rank 0 does not have.",
-    "see what is said of the controller, which publishes the new one",
+    "The pod holds an address that rank 0 does not have.",
+    "see the findings of the controller, which publishes the new one",
 )
 ADDRESS_UNTOLD = Code(
     "address-untold",
     "addresses",
-    "The pod is not told rank 0's address, or its own.",
-    "see what is said of the controller, which publishes it",
+    "The pod has not been given rank 0's address, or its own.",
+    "see the findings of the controller, which publishes it",
 )
 
 _SLACK_SECONDS = 15.0
@@ -148,8 +148,8 @@ def _by_name(job: ObservedJob) -> Iterator[Observation]:
 def _holds_former(pod: ObservedPod, master: ObservedPod, address: str) -> str:
     """Say why a running training container holds another address than rank 0's; else nothing.
 
-    Variables are resolved when a container starts. One that started with rank 0's name, as its wait
-    step says, finds the present one by it; one whose wait step says the present address has that.
+    Variables are resolved when a container starts. One that has rank 0's name by its wait step
+    finds the present one; one that has the present address is right.
     """
     ended = pod.state_of(names.WAIT_CONTAINER).get("terminated") or {}
     waited_for = str(ended.get("message") or "").strip()

@@ -187,8 +187,8 @@ def _said(text: str) -> str:
 def concerns(event: Mapping[str, object], owner: str, owners: frozenset[str]) -> bool:
     """Tell whether an Event is of the job's owner or of what that made.
 
-    Other jobs' names may only look like it: a JobSet's Jobs and a LeaderWorkerSet's StatefulSets
-    end in a number, a Kueue Workload in five characters after its kind and the name, a Volcano
+    Other jobs' names may only look like it. A JobSet's Jobs and a LeaderWorkerSet's StatefulSets
+    end in a number. A Kueue Workload ends in five characters after its kind and the name, a Volcano
     PodGroup in the Job's uid.
     """
     subject = event.get("involvedObject")

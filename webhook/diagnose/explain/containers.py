@@ -33,7 +33,7 @@ WAIT_GAVE_UP = Code(
     "wait-gave-up",
     "wait",
     "The pod's wait step gave up waiting for an address.",
-    "see what else is said of the job: why was the address not published?",
+    "see the other findings: why was the address not published?",
 )
 CONTAINER_NOT_STARTING = Code(
     "container-not-starting",

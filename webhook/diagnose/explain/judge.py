@@ -73,7 +73,7 @@ RULES: tuple[Rule, ...] = (
 )
 """What `explain` and `status` ask of each job."""
 _MOST_ROOTS = 4
-"""Owners of chosen pods of which the Events of what they made are looked at."""
+"""The most owners of chosen pods whose products' Events are looked at."""
 NOTHING = "-"
 _ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
 """In the order of the table."""

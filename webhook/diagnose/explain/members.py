@@ -26,7 +26,7 @@ MEMBERS_MISSING = Code(
     "members-missing",
     "members",
     "The job has fewer members than it is to have.",
-    "look at the Events of the job's owner: pods that were refused are told there",
+    "look at the Events of the job's owner: they name pods that were refused",
 )
 RANK_ZERO_TWICE = Code(
     "rank-zero-twice",

@@ -1,6 +1,6 @@
 """Read what NCCL, or AMD's RCCL, says in a container's log of the network it uses.
 
-What stands before a message (a time, a rank, the pod's name, colours) is passed over, and two
+What stands before a message (a time, a rank, the pod's name, colours) is passed over. Two
 messages in one line, as processes that write at the same time leave them, are both read.
 Source: NCCL 2.18 to 2.30, src/init.cc, src/debug.cc, src/misc, src/transport/net*.cc, src/plugin.
 """
@@ -8,7 +8,7 @@ Source: NCCL 2.18 to 2.30, src/init.cc, src/debug.cc, src/misc, src/transport/ne
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -33,7 +33,6 @@ _NODES = re.compile(r"\bnRanks \d{1,7} nNodes (\d{1,7})\b")
 _DOMAIN = re.compile(r" MNNVL 1\b|via P2P/MNNVL\b")
 _PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is ([\w;]{1,40})")
 _BESIDE_HOST = re.compile(r"[^\w.-]")
-_TIME = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(Z|[+-]\d\d:\d\d) ")
 
 
 class Sign(Enum):
@@ -65,7 +64,6 @@ class NcclLog:
     far as they are named. *is_direct*: all of them by GPUDirect RDMA. *local*: the ways of other
     channels, ``P2P``. *devices*, *interfaces*: what NET/IB and NET/Socket found. *nodes*: the most
     of a communicator. *is_domain*: NVLink connects nodes (MNNVL). *providers*: libfabric's.
-    *foreign*: hosts whose lines were passed over. *begins*: the time of its first line.
     """
 
     messages: int = 0
@@ -80,8 +78,6 @@ class NcclLog:
     nodes: int = 0
     is_domain: bool = False
     providers: dict[str, None] = field(default_factory=dict)
-    foreign: dict[str, None] = field(default_factory=dict)
-    begins: str = ""
 
     @property
     def tells(self) -> bool:
@@ -98,70 +94,20 @@ class PodLog:
     is_previous: bool = False
 
 
-def read_log(
-    texts: Iterable[bytes], hosts: Collection[str] | None = None, members: Collection[str] = ()
-) -> NcclLog:
-    """Read pieces of one log in the order of time; costs no more than their size.
-
-    *hosts*: the names by which the container knows its host: then only messages count that a
-    process of it wrote, or, where there is none, of *members*, as a launcher prints its workers'.
-    """
-    reader = _LogReader(hosts, members)
-    begins = ""
+def read_log(texts: Iterable[bytes]) -> NcclLog:
+    """Read pieces of one log in the order of time; costs no more than their size."""
+    reader = _LogReader()
     for text in texts:
-        if not begins and (time := _TIME.match(text)):
-            begins = (time[1] + time[2]).decode()
         for raw in text.splitlines(keepends=True):
             if not raw.endswith((b"\n", b"\r")):
                 continue  # a word that is cut would be another network's name
             if b"NCCL" in raw or b"provider efa" in raw:
                 reader.read_line(_ESCAPE.sub("", raw[:_LONGEST_LINE].decode(errors="replace")))
-    log = reader.chosen()
-    log.begins = begins
-    return log
+    reader.name_channels()
+    return reader.log
 
 
 class _LogReader:
-    """Read lines of the container's own processes, and apart from them those of other members."""
-
-    def __init__(self, hosts: Collection[str] | None, members: Collection[str]) -> None:
-        self._hosts, self._members = hosts, members
-        self._own, self._others = _MessageReader(), _MessageReader()
-        self._foreign: dict[str, None] = {}
-
-    def read_line(self, line: str) -> None:
-        """Read all messages of a line."""
-        own = self._own.log
-        heads = list(_HEAD.finditer(line))
-        for number, head in enumerate(heads):
-            end = heads[number + 1].start() if number + 1 < len(heads) else len(line)
-            process = _process(line[max(0, head.start() - 400) : head.start()])
-            if reader := self._reader_of(process):
-                reader.read_message(process, line[head.end() : end], is_info=head[1] == "INFO")
-        if not heads and Sign.NO_PROVIDER.value.search(line):  # libfabric's own line
-            own.signs[Sign.NO_PROVIDER] = None
-
-    def _reader_of(self, process: str) -> _MessageReader | None:
-        host = process.partition(":")[0]
-        if self._hosts is None or host in self._hosts:
-            return self._own
-        if host in self._members:
-            return self._others
-        if host and len(self._foreign) < _MOST:
-            self._foreign[host] = None
-        return None
-
-    def chosen(self) -> NcclLog:
-        """Return what is told of the container, else of other members."""
-        reader = (
-            self._own if self._own.log.messages or not self._others.log.messages else self._others
-        )
-        reader.name_channels()
-        reader.log.foreign = self._foreign
-        return reader.log
-
-
-class _MessageReader:
     """Read messages into `log`; numbers of devices are kept by process, which may differ."""
 
     def __init__(self) -> None:
@@ -169,8 +115,17 @@ class _MessageReader:
         self._names: dict[tuple[str, bool, int], list[str]] = {}
         self._used: dict[tuple[str, str, int], None] = {}
 
-    def read_message(self, process: str, message: str, *, is_info: bool) -> None:
-        """Read what one process says."""
+    def read_line(self, line: str) -> None:
+        """Read all messages of a line; what no process stands before is a quotation."""
+        heads = list(_HEAD.finditer(line))
+        for number, head in enumerate(heads):
+            end = heads[number + 1].start() if number + 1 < len(heads) else len(line)
+            if process := _process(line[max(0, head.start() - 400) : head.start()]):
+                self._read_message(process, line[head.end() : end], is_info=head[1] == "INFO")
+        if not heads and Sign.NO_PROVIDER.value.search(line):  # libfabric's own line
+            self.log.signs[Sign.NO_PROVIDER] = None
+
+    def _read_message(self, process: str, message: str, *, is_info: bool) -> None:
         log = self.log
         log.messages += is_info
         log.is_domain |= _DOMAIN.search(message) is not None

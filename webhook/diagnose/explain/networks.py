@@ -70,7 +70,7 @@ ADDRESS_MISSING = Code(
 INTERFACE_UNEXPECTED = Code(
     "interface-unexpected",
     "interfaces",
-    "The network came up on another interface than NCCL and Gloo are told.",
+    "The network came up on another interface than the variables of NCCL and Gloo name.",
     "set multus.defaultNetworks in the Configuration as Multus has it, then restart the job",
 )
 NETWORK_UNREADABLE = Code(
@@ -172,7 +172,7 @@ def _attached(
 def _elsewhere(
     snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, member: Member, failure: str
 ) -> Iterator[Observation]:
-    """Look at the network where the ranks meet, of which another source than Multus tells."""
+    """Look at the network where the ranks meet, where another source than Multus describes it."""
     has_networks = bool(podspec.annotations(pod.pod).get(names.NETWORKS))
     if member.reported:
         yield from _address(member, pod)
@@ -268,7 +268,7 @@ def attached_elsewhere(pod: ObservedPod) -> Iterator[Object]:
 
 
 def further_interfaces(pod: ObservedPod) -> set[str]:
-    """Return the names of the pod's interfaces on second networks, as far as they are told."""
+    """Return the names of the pod's interfaces on second networks, as far as they are known."""
     attached = (*(pod.attached or ()), *attached_elsewhere(pod))
     return {str(entry.get("interface")) for entry in attached if entry.get("interface")}
 

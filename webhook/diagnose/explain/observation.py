@@ -65,7 +65,7 @@ About: TypeAlias = ObservedPod | Collection[str] | str
 class Observation:
     """Hold one thing found: *pods* are those that it is true of, *subject* what is no pod.
 
-    Those that are equal but for *pods* and *detail* become one finding, so neither *message* nor
+    Those that differ in *pods* and *detail* only become one finding. So neither *message* nor
     *action* may hold what differs from pod to pod; POD in an action becomes the name of one.
     *action* None: what the code says. *detail* follows the message after a colon; of different ones
     the first is given as an example.

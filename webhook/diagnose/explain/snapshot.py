@@ -142,7 +142,7 @@ class JobSnapshot:
 
 @dataclass(frozen=True)
 class ObservedJob:
-    """Hold one job of a `JobSnapshot`, and what is said of it.
+    """Hold one job of a `JobSnapshot`, and what concerns it.
 
     *target* as ``job/train``; *owner* is the name that owners of its pods carry, ``train``.
     *focus* is the one pod that was asked for, else empty. *pods* are all that may belong to it,
@@ -250,7 +250,7 @@ def judge_today(
 ) -> Verdict | None:
     """Return what admission would decide today; None where that cannot be known.
 
-    *unusable*: names of profiles of which the webhook may hold another content, or none.
+    *unusable*: names of profiles that the webhook may hold with other content, or not at all.
     """
     if profiles is None:
         return None

@@ -1,6 +1,6 @@
 """Say which network the job trains over, by NCCL's log, and why that is not the fabric.
 
-Only the choice of a network and the channels of a communicator count: the sockets by which the
+Only the choice of a network and the channels of a communicator count. The sockets by which the
 ranks meet (``Bootstrap``, ``OOB``) are there with every transport.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from webhook.core import names
@@ -24,13 +23,12 @@ from webhook.diagnose.explain.observation import (
     fail,
     named,
     ok,
-    seconds_since,
     warn,
 )
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.wording import duration, listed
+from webhook.diagnose.wording import listed
 
 RDMA_MEMORY_REFUSED = Code(
     "rdma-memory-refused",
@@ -64,8 +62,6 @@ TRANSPORT_TCP = Code(
 )
 
 _MOST_NAMED = 4
-_LATE_SECONDS = 60.0
-"""How long after its container a log may begin: NCCL's lines of init are not older than that."""
 _TCP, _LOCAL = "TCP", "no network"
 _EFA = "efa"
 _KERNEL_PROVIDERS = frozenset({"tcp", "sockets", "udp", "net"})
@@ -142,15 +138,9 @@ def _of_job(
 def _told(
     pod: ObservedPod, found: PodLog, use: _Use, text: str, about: About, detail: str
 ) -> Observation:
-    log = found.log
     if _LOCAL in use.ways:
         message = f"each NCCL communicator is within one pod or one NVLink domain, {text}"
         return ok("transport", about, message, detail)
-    if any(_is_doubtful(network, log) for network in (*log.channels, *log.chosen)):
-        by = " and ".join(log.providers)
-        message = f"trains over the fabric or over TCP: its log names libfabric's providers {by}"
-        action = "set FI_PROVIDER to the fabric's, then start the job again"
-        return warn(TRANSPORT_UNTOLD, about, message, action, detail=detail)
     message = f"trains over {text}"
     if not use.is_seen:
         message = f"has chosen {text}, and made no channel between nodes yet"
@@ -203,12 +193,6 @@ def _way(network: str, log: NcclLog) -> str:
 
 def _is_of_kernel(provider: str) -> bool:
     return provider.partition(";")[0] in _KERNEL_PROVIDERS
-
-
-def _is_doubtful(network: str, log: NcclLog) -> bool:
-    """Tell where processes chose both a fabric and the kernel's sockets."""
-    is_libfabric = network.endswith("Libfabric") or network == "OFI"
-    return is_libfabric and len(set(map(_is_of_kernel, log.providers))) > 1
 
 
 def _on(pod: ObservedPod, where: Iterable[str]) -> str:
@@ -279,31 +263,14 @@ def _untold(pod: ObservedPod, found: PodLog) -> Observation:
     log, container = found.log, found.container
     file = value_that_counts(pod, "NCCL_DEBUG_FILE")[0]
     is_informed = (value_that_counts(pod, "NCCL_DEBUG")[0] or "").upper() in ("INFO", "TRACE")
-    late = _seconds_late(pod, container, log)
     why, action = "NCCL prints its lines only where NCCL_DEBUG=INFO is set", _ASK.format(container)
     if log.messages:
         why = "NCCL's lines there name no network yet"
         action = "look again in a moment; if it stays so, set NCCL_DEBUG_SUBSYS=INIT,NET,ENV"
-    elif log.foreign:
-        why = f"NCCL's lines there are of {listed(log.foreign, _MOST_NAMED)}, no pod of this job"
-        action = "NCCL names the host in front of each line: does something else write this log?"
     elif file:
         why = "NCCL_DEBUG_FILE sends NCCL's lines to a file"
         action = "read that file, or remove NCCL_DEBUG_FILE"
-    elif is_informed and late > _LATE_SECONDS:
-        why = f"the log begins {duration(late)} after the container, and NCCL's lines stand first"
-        action = "start the job again and ask soon after, or raise containerLogMaxSize of the nodes"
     elif is_informed:
-        why = "NCCL has printed nothing, though NCCL_DEBUG asks it to"
-        action = "look again when training has begun: does the job use NCCL?"
+        why = "the log has none of NCCL's lines, though NCCL_DEBUG asks for them"
+        action = "look again when training has begun; if the log was rotated, start the job again"
     return warn(TRANSPORT_UNTOLD, pod, f"its network is unknown: {why}", action)
-
-
-def _seconds_late(pod: ObservedPod, container: str, log: NcclLog) -> float:
-    """Return how long after its container the log begins; 0 where that is not told."""
-    state = pod.state_of(container)
-    began = (state.get("running") or state.get("terminated") or {}).get("startedAt")
-    try:
-        return seconds_since(began, datetime.fromisoformat(log.begins)) or 0.0
-    except ValueError:
-        return 0.0

@@ -22,7 +22,7 @@ from webhook.diagnose.wording import duration
 _FEW = 2
 _SERVICES = ("ReplicaSet", "DaemonSet", "Deployment", "Node", "Pod")
 _MOST_ALIKE = 2
-"""Pods of one job, role and injection of which admission is asked what they would get today."""
+"""For how many pods of one job, role and injection admission is asked about today."""
 _MOST_LOOKED_AT = 4
 """Pods of one owner that are looked at for a sign of training, where none was injected."""
 

@@ -377,7 +377,7 @@ def expand_pod_clique_set(workload: Workload) -> Found:
 def _clique_pod(
     workload: Workload, clique: Section, group: str, group_pods: int
 ) -> Callable[[int], Object]:
-    """Return what makes pods of a clique in *group*, a replica of which has *group_pods*."""
+    """Return what makes pods of a clique in *group*, where a replica has *group_pods*."""
     name, replica = workload.name, f"{workload.name}-0"
     owner = f"{replica}-{group}" if group else name
     full_name = f"{owner}-0-{clique.text('name')}"

@@ -152,7 +152,7 @@ class Workload:
         """Yield rank 0 of equal pods, and one other for the rest; *make* takes the index.
 
         *holder* says at *key* how many there are, unless *count* does; it holds the template. Pods
-        that are not *alone* in their job have one that stands for all. *copies*: of the group.
+        that are not ``alone`` in their job have one that stands for all. *copies*: of the group.
         """
         count = holder.number(key) if count is None else count
         if count == 0:
