@@ -509,31 +509,16 @@ def test_a_watch_rests_nine_times_as_long_as_it_looks(
     assert rests == [10.0, 27.0]
 
 
-def has_just_been_made(scene: Scene) -> None:
+def test_what_time_alone_makes_a_fault() -> None:
+    scene = Scene()
     for pod in scene.pods.values():
         scene.unschedule(pod, "")
         pod["metadata"]["creationTimestamp"] = ago(seconds=5)
         pod["status"] = {"phase": "Pending"}
-
-
-def has_just_ended(scene: Scene) -> None:
-    at = ago(seconds=5)
-    scene.master["status"]["phase"] = "Succeeded"
-    ended = {"terminated": {"exitCode": 0, "startedAt": ago(minutes=18), "finishedAt": at}}
-    scene.master["status"]["containerStatuses"] = [{"name": "pytorch", "state": ended}]
-
-
-@pytest.mark.parametrize(
-    ("trouble", "code"),
-    [(has_just_been_made, "scheduler-silent"), (has_just_ended, "members-linger")],
-)
-def test_what_time_alone_makes_a_fault(trouble: Callable[[Scene], None], code: str) -> None:
-    scene = Scene()
-    trouble(scene)
     [job] = looked(scene, lease=None)
     assert job.first is None
     later = NOW + timedelta(minutes=10)
-    assert first(scene, lease=None, now=later).code.name == code
+    assert first(scene, lease=None, now=later).code.name == "scheduler-silent"
 
 
 def test_programs_read_null_for_what_is_not_known() -> None:

@@ -106,15 +106,6 @@ def test_of_two_kinds_of_one_name_the_one_that_is_asked_for_is_meant(
         explained(cluster(*pods), f"{written}/a")
 
 
-def test_events_of_another_kind_of_that_name_are_not_of_the_job() -> None:
-    kind = find_kind("pytorchjob")
-    assert kind is not None
-    assert kind.is_other({"kind": "Job", "apiVersion": "batch/v1", "name": "a"}, "a")
-    own = {"kind": "PyTorchJob", "apiVersion": "kubeflow.org/v1", "name": "a"}
-    assert not kind.is_other(own, "a")
-    assert not kind.is_other({"kind": "Workload", "name": "a"}, "a")
-
-
 @pytest.mark.parametrize(
     ("pods", "jobs"),
     [

@@ -73,13 +73,6 @@ class JobKind:
             found.append(owner.get("name"))
         return [str(name) for name in found if name]
 
-    def is_other(self, subject: Mapping[str, Any], name: str) -> bool:
-        """Tell the subject of an Event that has this *name*, and is a job of another kind."""
-        kind = str(subject.get("kind") or "")
-        if subject.get("name") != name or self.labels or all(kind != one.kind for one in KINDS):
-            return False
-        return kind != self.kind or not self._is_of_group(subject)
-
     def _is_of_group(self, reference: Mapping[str, Any]) -> bool:
         version = str(reference.get("apiVersion") or "")
         return not version or version.rpartition("/")[0] in self.groups

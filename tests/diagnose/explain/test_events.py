@@ -1,4 +1,4 @@
-"""What `explain` tells of Events: those of our own, and what kept the job's owner from creating pods."""
+"""What `explain` tells of Events: what kept the job's owner from creating pods."""
 
 from __future__ import annotations
 

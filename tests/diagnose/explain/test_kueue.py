@@ -11,7 +11,6 @@ from webhook.core.model import Object
 from webhook.diagnose.collect.jobs import Target, read_job
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.explain.queues import keep_workload, objects_of
-from webhook.diagnose.jobs import find_kind
 from webhook.diagnose.snapshot import Snapshot
 
 UNUSED = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu in flavor a100, 8 more needed"
@@ -53,15 +52,6 @@ def test_the_workload_is_read_where_no_pod_is_there_or_one_is_on_no_node() -> No
     connection = cluster_of(scene)
     read = read_job(Snapshot(connection, SPACE), Target("job", "bert"))
     assert explain(*read).findings[0].message.endswith(UNUSED)
-    for kind, code in (("pytorchjob", "kueue-waiting"), ("statefulset", None)):
-        asked = Target("job", "bert", find_kind(kind), kind)
-        if code is None:
-            with pytest.raises(InputError, match="has no such pod"):
-                read_job(Snapshot(connection, SPACE), asked)
-        else:
-            assert (
-                explain(*read_job(Snapshot(connection, SPACE), asked)).findings[0].code.name == code
-            )
     well = Scene()
     well.workloads = scene.workloads
     connection = cluster_of(well)

@@ -20,16 +20,3 @@ def test_devices_that_claims_may_give_are_not_missed(drivers: frozenset[str]) ->
     told = " ".join(texts(findings(scene, "devices")))
     assert ("none of 2 nodes offers it" in told) is not bool(drivers)
     assert not drivers or "cannot allocate all claims" in one(scene, "scheduling")
-
-
-def test_a_device_that_a_claim_gave_is_not_lost() -> None:
-    scene = Scene(0)
-    scene.nodes = [node("node-1", {})]
-    assert "node-1 offers 0 now" in one(scene, "devices")
-    scene.changes["device_offers"] = DeviceOffers((NIC,), frozenset({"dra.net"}))
-    assert findings(scene, "devices") == []
-    scene.changes = {}
-    scene.master["status"]["extendedResourceClaimStatus"] = {
-        "resourceClaimName": "bert-master-0-extended"
-    }
-    assert findings(scene, "devices") == []

@@ -23,14 +23,6 @@ INJECTOR_COLLIDES = Code(
     "Another webhook changes pods in ways that collide with this one.",
     "keep the labelled namespaces out of its namespaceSelector, or of this one",
 )
-INJECTOR_CALLED_LATER = Code(
-    "injector-called-later",
-    "injectors",
-    "A training system's webhook is called after this one, which reads what it writes.",
-    "rename the configuration of fabric-injector, so that its name comes last",
-)
-
-
 _USE_ONE = "use one of the two in a namespace"
 _COLLIDING: Mapping[str, tuple[str, str]] = {
     "network-resources-injector": (
@@ -45,8 +37,6 @@ _COLLIDING: Mapping[str, tuple[str, str]] = {
     ),
 }
 """What is known of a webhook, by a part of its configuration's, its own or its Service's name."""
-_BEFORE = ("jobset-", "kubedl", "kubeflow", "kueue-", "lws-", "train", "volcano-")
-"""Beginnings of the names of training systems' configurations."""
 
 
 def check_injectors(snapshot: Snapshot) -> Iterator[Finding]:
@@ -68,9 +58,6 @@ def check_injectors(snapshot: Snapshot) -> Iterator[Finding]:
             yield INSTALLED_TWICE.fail(subject, message, action)
         elif known is not None:
             yield INJECTOR_COLLIDES.warn(subject, *known)
-        elif name.startswith(_BEFORE) and name > own:
-            message = f"is called after {own}, which reads what it writes on pods"
-            yield INJECTOR_CALLED_LATER.warn(subject, message)
 
 
 def _service(entry: Object) -> str:

@@ -83,7 +83,7 @@ def read_job(
     kind = target.of_kind.kind if target.of_kind else ""
     snapshot = _read(cluster, [job], partial(_suspended, cluster, idle, kind), job.pods, logs=logs)
     focus = target.name if target.kind == "pod" else ""
-    found = observe_job(snapshot, job, str(target), focus=focus, of_kind=target.of_kind)
+    found = observe_job(snapshot, job, str(target), focus=focus)
     if not (found.pods or found.events or found.workloads or found.pod_groups or found.suspended):
         raise _nothing(cluster, target, snapshot)
     return snapshot, found

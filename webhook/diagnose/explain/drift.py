@@ -1,4 +1,4 @@
-"""Say whether a pod would get something else today, or differs from its rank 0; repeat Events."""
+"""Say whether a pod would get another result today, or differs from its rank 0."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from webhook import __version__
 from webhook.core.model import Outcome, Reason
-from webhook.core.reconcile.complaint import NO_ADDRESS
-from webhook.diagnose.explain.admission import OURS, said
+from webhook.diagnose.explain.admission import said
 from webhook.diagnose.explain.observation import Observation, common_form, warn
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
@@ -25,13 +24,6 @@ REVISIONS_DIFFER = Code(
     "Members of one job have different profiles, or different revisions of one.",
     "restart the job; give a changed fabric a profile of a new name, so that jobs keep theirs",
 )
-EVENT = Code(
-    "event",
-    "events",
-    "The controller wrote an Event about the pod.",
-    "do what the Event says",
-)
-
 _LONGEST = 64
 """Characters of a value of the status annotation, which the pod's owner may have written."""
 
@@ -95,19 +87,3 @@ def _profile_of(pod: ObservedPod) -> tuple[str, str]:
     """Return the profile of the status annotation and its revision; empty where it does not say."""
     status = pod.status
     return str(status.get("profile") or "")[:_LONGEST], str(status.get("revision") or "")[:_LONGEST]
-
-
-def what_we_said(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
-    """Repeat our own Events of live pods that still lack something; Events stay for an hour."""
-    live = {pod.name: pod for pod in job.live}
-    for event in job.warnings:
-        subject, source = event.get("involvedObject") or {}, event.get("source") or {}
-        pod, reason = live.get(str(subject.get("name"))), event.get("reason")
-        is_ours = OURS in (event.get("reportingComponent"), source.get("component"))
-        if not is_ours or pod is None or reason == NO_ADDRESS:  # which networks show
-            continue
-        is_this = subject.get("uid") in (None, pod.pod["metadata"].get("uid"))
-        is_settled = pod.member is not None and not pod.member.waits
-        if is_this and (not is_settled or reason == "UnexpectedInterface"):
-            detail = common_form(str(event.get("message") or ""), pod.name)
-            yield warn(EVENT, pod, f"Event {reason}", detail=detail)

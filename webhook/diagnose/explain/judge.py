@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-from webhook.core import names, podspec
+from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.explain import addresses, members, queues
 from webhook.diagnose.explain.addresses import what_members_know
@@ -23,7 +23,7 @@ from webhook.diagnose.explain.containers import (
     what_failed,
     what_memory_allows,
 )
-from webhook.diagnose.explain.drift import changes_today, what_changed, what_we_said, who_differs
+from webhook.diagnose.explain.drift import changes_today, what_changed, who_differs
 from webhook.diagnose.explain.interfaces import what_members_agree_on, what_variables_say
 from webhook.diagnose.explain.networks import (
     attached_elsewhere,
@@ -37,7 +37,7 @@ from webhook.diagnose.explain.scheduling import what_nodes_lost, why_unscheduled
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, owners_of
 from webhook.diagnose.explain.transport import what_it_trains_over
 from webhook.diagnose.finding import Code, Finding
-from webhook.diagnose.jobs import Job, JobKind, ObservedPod
+from webhook.diagnose.jobs import Job, ObservedPod
 from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.wording import duration
 
@@ -69,7 +69,6 @@ RULES: tuple[Rule, ...] = (
     what_it_trains_over,
     who_differs,
     what_changed,
-    what_we_said,
 )
 """What `explain` and `status` ask of each job."""
 _MOST_ROOTS = 4
@@ -85,10 +84,9 @@ def observe_job(
     target: str = "",
     *,
     focus: str = "",
-    of_kind: JobKind | None = None,
     most: int | None = None,
 ) -> ObservedJob:
-    """Return a job with what the snapshot holds of it; *of_kind*: without that of other kinds.
+    """Return a job with what the snapshot holds of it.
 
     *most*: of how many of its pods that are alike admission is asked.
     """
@@ -101,16 +99,10 @@ def observe_job(
         subject = event.get("involvedObject") or {}
         if subject.get("kind") == "Pod":
             return subject.get("name") in known
-        is_other = of_kind is not None and of_kind.is_other(subject, job.owner)
-        return not is_other and any(concerns(event, root, owners) for root in roots)
+        return any(concerns(event, root, owners) for root in roots)
 
     def held(field: str) -> tuple[Object, ...]:
-        found = queues.objects_of(snapshot.of(field, space), job.pods, job.owner)
-        if of_kind is None or not may_be:
-            return found if may_be else ()
-        return tuple(
-            one for one in found if not of_kind.is_other(podspec.controller(one), job.owner)
-        )
+        return queues.objects_of(snapshot.of(field, space), job.pods, job.owner) if may_be else ()
 
     may_be = queues.may_be_held(job.pods)
     events, suspended = snapshot.of("events", space), snapshot.of("suspended", space)

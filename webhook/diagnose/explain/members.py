@@ -14,13 +14,12 @@ from webhook.diagnose.explain.observation import (
     fail,
     named,
     ok,
-    seconds_since,
     warn,
 )
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
 from webhook.diagnose.jobs import ObservedPod, expected_members, identity
-from webhook.diagnose.wording import counted, duration
+from webhook.diagnose.wording import counted
 
 MEMBERS_MISSING = Code(
     "members-missing",
@@ -46,16 +45,7 @@ RANK_ZERO_ENDED = Code(
     "Rank 0 has ended or is being deleted, and other members still run.",
     "look at its log, then restart the job",
 )
-MEMBERS_LINGER = Code(
-    "members-linger",
-    "members",
-    "Rank 0 ended well minutes ago, and other members still run.",
-    "look at the logs of those that run",
-)
-
 _SOON_SECONDS = 30.0
-_ENDING_SECONDS = 300.0
-"""How long members may take to end after rank 0: they write checkpoints."""
 
 
 def who_is_there(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
@@ -129,7 +119,7 @@ def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPo
     """Look at the last rank 0, which is not live any more."""
     is_awaited = any(snapshot.seconds_waited(one) is not None for one in members)
     if pod.phase == "Succeeded" and not is_awaited:
-        return _succeeded(snapshot, pod)
+        return ok("members", pod, "rank 0 has ended well, and its members should follow")
     message = f"rank 0 is {pod.phase}{_why_ended(pod)}, and its members still run"
     command = pod.log_command(str(pod.training.get("name")))
     action = f"look at its log, then restart the job: {command}"
@@ -143,15 +133,6 @@ def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPo
     elif pod.phase == "Terminating":
         action = "wait for the next one; if this one stays, look at its finalizers and its kubelet"
     return fail(RANK_ZERO_ENDED, pod, message, action)
-
-
-def _succeeded(snapshot: JobSnapshot, pod: ObservedPod) -> Observation:
-    state = pod.state_of(str(pod.training.get("name"))).get("terminated") or {}
-    seconds = seconds_since(state.get("finishedAt"), snapshot.now) or 0.0
-    if seconds < _ENDING_SECONDS:
-        return ok("members", pod, "rank 0 has ended well, and its members should follow")
-    message = f"rank 0 has ended well {duration(seconds)} ago, and its members still run"
-    return warn(MEMBERS_LINGER, pod, message)
 
 
 def _why_ended(pod: ObservedPod) -> str:

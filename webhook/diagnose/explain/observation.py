@@ -35,9 +35,8 @@ class Stage(IntEnum):
     WAIT = 7
     SPEED = 8
     DRIFT = 9
-    EVENT = 10
-    UNREAD = 11
-    SUMMARY = 12
+    UNREAD = 10
+    SUMMARY = 11
 
 
 _STAGES: Mapping[str, Stage] = {
@@ -52,7 +51,6 @@ _STAGES: Mapping[str, Stage] = {
     "addresses": Stage.ADDRESS,
     "wait": Stage.WAIT,
     "drift": Stage.DRIFT,
-    "events": Stage.EVENT,
     "unread": Stage.UNREAD,
 }
 """By topic; topics that are not here make a job slow."""

@@ -95,13 +95,6 @@ NODE_NOT_READY = Code(
     "The pod's node is not Ready, or does not exist any more.",
     "look at the node's kubelet",
 )
-DEVICES_LOST = Code(
-    "devices-lost",
-    "devices",
-    "The pod's node offers less of a resource now than the pod takes.",
-    "look at the device plugin on the node: containers that start again get no device",
-)
-
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 _PREEMPTION = re.compile(r"(?:\. no new claims to deallocate,|\.)? preemption: .*$", re.DOTALL)
 """What a scheduler adds to every reason: that nothing can be preempted."""
@@ -421,20 +414,6 @@ def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
         if node.not_ready:
             message = f"is on node {pod.node}, which is not Ready: {node.not_ready}"
             yield fail(NODE_NOT_READY, pod, message)
-        for resource, amount in pod.devices.items():
-            if node.offered(resource) < amount and not _is_claimed(snapshot, pod, resource):
-                there, taken = format_quantity(node.offered(resource)), format_quantity(amount)
-                message = f"takes {taken} {resource}, and node {pod.node} offers {there} now"
-                look = f"look at the device plugin of {resource} on {pod.node}"
-                action = f"{look}: containers that start again get no device"
-                yield warn(DEVICES_LOST, pod, message, action)
-
-
-def _is_claimed(snapshot: JobSnapshot, pod: ObservedPod, resource: str) -> bool:
-    """Tell a resource that the scheduler gave the pod by a claim (DRA), which no node lists."""
-    if (pod.pod.get("status") or {}).get("extendedResourceClaimStatus"):
-        return True
-    return bool(snapshot.device_offers.giving(resource))
 
 
 # who holds a device
