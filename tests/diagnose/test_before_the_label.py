@@ -1,4 +1,4 @@
-"""A namespace is labelled while a job runs, and a worker is replaced: Event, `explain` and `check` say the same."""
+"""A namespace is labelled while a job runs, and a worker is replaced: Event and `explain` say the same."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from tests.diagnose.scenes import Scene, ago
 from webhook.core import names
 from webhook.core.reconcile import Suspect, read_member
 from webhook.core.reconcile.rank_zero import Survey
-from webhook.diagnose.check.earlier_pods import judge
 
 
 @pytest.mark.parametrize("accelerators", [{}, {"nvidia.com/gpu": "8"}], ids=["none", "gpus"])
-def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(
+def test_event_and_explain_say_that_rank_zero_came_before_the_label(
     accelerators: dict[str, str],
 ) -> None:
     scene = Scene(
@@ -34,12 +33,10 @@ def test_event_explain_and_check_say_that_rank_zero_came_before_the_label(
     assert ruling.fate.cause == ruling.complaint.message, "the wait ends with what the Event says"
     worker["metadata"]["annotations"][names.WAIT_ENDS] = ruling.fate.cause
     [seen, ended] = [each for each in scene.explained.findings if each.level != "ok"]
-    [earlier] = judge([master])
     for told in (
         ruling.complaint.message,
         f"{seen.message}: {seen.action}",
         ended.message,
-        f"{earlier.message}: {earlier.action}",
     ):
         assert "was created before its namespace was labelled" in told
         assert "publishes no address" in told

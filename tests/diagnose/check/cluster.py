@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests import ROOT
 from tests.diagnose.hostile import HostileConnection
-from tests.diagnose.scenes import PROFILES, Scene, node
+from tests.diagnose.scenes import PROFILES, node
 from tests.profiles import as_objects
 from tests.worlds import network
 from webhook.cli import check as command
@@ -73,7 +73,6 @@ def installed() -> HostileConnection:
 def _installed() -> str:
     own = "/api/v1/namespaces/fabric-injector"
     apps, admission = "/apis/apps/v1", "/apis/admissionregistration.k8s.io/v1"
-    pods = [Scene(1).created(number) for number in range(2)]
     multus = {"name": "kube-multus", "image": "multus-cni", "args": ["--namespace-isolation=false"]}
     volumes = [{"name": "cfg", "configMap": {"name": "multus-cfg"}}]
     template = {"template": {"spec": {"containers": [multus], "volumes": volumes}}}
@@ -113,8 +112,6 @@ def _installed() -> str:
             "multus-cfg", data={"cni-conf.json": conf}
         ),
         "/api/v1/resourcequotas": [named("team", "research", status=QUANTITIES)],
-        "/api/v1/pods": pods,
-        "/api/v1/namespaces/research/pods": pods,
         "/apis/kueue.x-k8s.io": {"preferredVersion": {"groupVersion": kueue}},
         f"/apis/{kueue}/localqueues": [named("main", "research", spec={"clusterQueue": "q"})],
         f"/apis/{kueue}/clusterqueues": [named("q", spec={"resourceGroups": groups})],

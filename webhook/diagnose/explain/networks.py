@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -36,12 +35,6 @@ VOLUME_UNMOUNTED = Code(
     "volumes",
     "A volume of the pod cannot be mounted, and its network is made after that.",
     "create what is named, or correct the pod's volume; its network is made after that",
-)
-NETWORK_NOT_ATTACHED = Code(
-    "network-not-attached",
-    "networks",
-    "Multus attached fewer networks than the pod's annotation asks for now.",
-    "was the annotation changed after the pod had started? Delete the pod: its owner makes another",
 )
 ADDRESSES_EXHAUSTED = Code(
     "addresses-exhausted",
@@ -142,7 +135,7 @@ def _attached(
         wanted = parse_networks(text, job.namespace).elements
     except ValueError:
         return  # admission says what is wrong with it
-    asked = Counter((each.namespace, each.name) for each in wanted)
+    asked = dict.fromkeys((each.namespace, each.name) for each in wanted)
     absent = [key for key in asked if snapshot.networks.get(key, {}) is None]
     for namespace, name in absent:
         message = f"asks for network {namespace}/{name}, which does not exist"
@@ -156,15 +149,6 @@ def _attached(
         if not absent and not any(key in broken_networks(snapshot.networks) for key in asked):
             yield _no_status(snapshot, job, pod, failure)
         return
-    there = Counter(str(entry.get("name")) for entry in status)
-    for (namespace, name), number in asked.items():
-        found = there[f"{namespace}/{name}"] + there[name]
-        if found < number:
-            message = (
-                f"asks for network {namespace}/{name} {_times(number)}, and annotation "
-                f"{names.NETWORK_STATUS} lists it {_times(found)}"
-            )
-            yield fail(NETWORK_NOT_ATTACHED, pod, message)
     if pod.member is not None and pod.member.source_name == DEFAULT:
         yield from _address(pod.member, pod)
 
@@ -281,10 +265,6 @@ def _failures(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str
         text = str(event.get("message") or "")
         found[pod] = common_form(text.partition("desc = ")[2] or text, pod)
     return found
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
 
 
 # what is wrong with networks for all pods
