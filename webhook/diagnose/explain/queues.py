@@ -57,7 +57,7 @@ JOB_SUSPENDED = Code(
     "job-suspended",
     "members",
     "The job is suspended, so it makes no pods.",
-    "resume the job, or ask whoever suspended it",
+    "set suspend: false in its spec or its runPolicy, or ask whoever suspended it",
 )
 
 _JOB_UID = KUEUE + "job-uid"
@@ -268,16 +268,14 @@ def _is_about(event: Object, group: str) -> bool:
 
 # suspended by somebody
 
-_RUN_POLICY = "runPolicy"
-
 
 def keep_suspended(job: Object, kind: str) -> Object | None:
     """Keep a job of this *kind*, which lists do not tell, that is suspended."""
     spec = job.get("spec") or {}
-    policy = spec.get(_RUN_POLICY) or {}
+    policy = spec.get("runPolicy") or {}
     if not spec.get("suspend") and not policy.get("suspend"):
         return None
-    return {"kind": kind, "metadata": job["metadata"], "spec": {_RUN_POLICY: policy.get("suspend")}}
+    return {"kind": kind, "metadata": job["metadata"]}
 
 
 def outermost(suspended: Iterable[Object]) -> tuple[Object, ...]:
@@ -288,17 +286,9 @@ def outermost(suspended: Iterable[Object]) -> tuple[Object, ...]:
 
 
 def _suspended(job: Object) -> Observation:
-    kind, metadata = job["kind"], job["metadata"]
-    is_policy = bool(job["spec"][_RUN_POLICY])
-    field = f"{_RUN_POLICY}.suspend" if is_policy else "suspend"
-    message = f"is suspended, so that it makes no pods: its spec.{field} is true"
-    patch = f'{{"{_RUN_POLICY}":{{"suspend":false}}}}' if is_policy else '{"suspend":false}'
-    action = (
-        f"resume it: kubectl patch {kind.lower()} {metadata['name']} -n {metadata['namespace']} "
-        f"--type merge -p '{{\"spec\":{patch}}}'"
-    )
+    message, action = "is suspended, so that it makes no pods", None
     if queue := podspec.labels(job).get(_QUEUE):
-        message += f", as Kueue sets it for jobs of LocalQueue {queue}"
+        message += f", as Kueue does with jobs of LocalQueue {queue}"
         action = "look at its Workload: the job runs once Kueue admits that"
-    subject = f"{kind} {metadata['name']}"
+    subject = f"{job['kind']} {job['metadata']['name']}"
     return warn(JOB_SUSPENDED, subject, message, action, stage=Stage.ADMISSION)
