@@ -11,7 +11,6 @@ import yaml
 from tests import ROOT
 from tests.tables import cases
 from webhook.core.model import Object
-from webhook.diagnose.check.configuration import selects
 from webhook.diagnose.check.needs import Role, read_deployment
 from webhook.diagnose.check.privileges import (
     EXCESSIVE,
@@ -19,6 +18,7 @@ from webhook.diagnose.check.privileges import (
     Access,
     needed,
 )
+from webhook.diagnose.common import selects
 
 BASE = ROOT / "manifests/base"
 

@@ -8,7 +8,7 @@ from typing import Any
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.check.needs import configuration, webhooks_of
-from webhook.diagnose.common import APPLY, CONFIGURATION_MISSING
+from webhook.diagnose.common import APPLY, CONFIGURATION_MISSING, selects
 from webhook.diagnose.finding import Code, Finding, Level, ok
 from webhook.diagnose.snapshot import Snapshot
 from webhook.kube.catalogue import SERVICES
@@ -126,31 +126,6 @@ def reaches(entry: Mapping[str, Any], namespace: Mapping[str, str], pod: Mapping
         and selects(entry.get("namespaceSelector"), namespace)
         and selects(entry.get("objectSelector"), pod)
     )
-
-
-def selects(selector: object, labels: Mapping[str, str]) -> bool:
-    """Tell whether the LabelSelector chooses *labels*; one that is missing or empty chooses all.
-
-    Source: k8s.io/apimachinery pkg/labels/selector.go, Requirement.Matches.
-    """
-    chosen: Mapping[str, Any] = selector if isinstance(selector, dict) else {}
-    equal = (chosen.get("matchLabels") or {}).items() <= labels.items()
-    return equal and all(_matches(each, labels) for each in chosen.get("matchExpressions") or ())
-
-
-def _matches(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = requirement.get("key") or "", requirement.get("values") or ()
-    match requirement.get("operator"):
-        case "In":
-            return key in labels and labels[key] in values
-        case "NotIn":
-            return key not in labels or labels[key] not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-        case _:
-            return False
 
 
 def _covers(listed: object, wanted: str) -> bool:

@@ -14,7 +14,7 @@ from webhook.core.networks import parse_networks
 from webhook.core.reconcile import Member
 from webhook.core.reconcile.complaint import BOUND_SECONDS
 from webhook.core.reconcile.member import is_name
-from webhook.diagnose.common import NETWORK_MISSING
+from webhook.diagnose.common import NETWORK_MISSING, selects
 from webhook.diagnose.explain.observation import (
     Observation,
     Stage,
@@ -351,7 +351,7 @@ def _selects(policy: Object, pod: ObservedPod, direction: str, job: ObservedJob)
     spec = policy.get("spec") or {}
     types = spec.get("policyTypes") or ["Ingress", *(["Egress"] if spec.get("egress") else [])]
     is_there = policy["metadata"].get("namespace") == job.namespace
-    is_meant = _matches(spec.get("podSelector"), podspec.labels(pod.pod))
+    is_meant = selects(spec.get("podSelector"), podspec.labels(pod.pod))
     return is_there and direction in types and is_meant
 
 
@@ -362,24 +362,8 @@ def _lets(peers: Sequence[Object] | None, others: Iterable[ObservedPod], job: Ob
     return any(
         peer.get("ipBlock")
         or (
-            _matches(peer.get("namespaceSelector"), job.labels or {})
-            and any(_matches(peer.get("podSelector"), podspec.labels(pod.pod)) for pod in others)
+            selects(peer.get("namespaceSelector"), job.labels or {})
+            and any(selects(peer.get("podSelector"), podspec.labels(pod.pod)) for pod in others)
         )
         for peer in peers
     )
-
-
-def _matches(selector: Object | None, labels: Mapping[str, str]) -> bool:
-    """Tell whether a label selector, where there is one, matches."""
-    selector = selector or {}
-    wanted = (selector.get("matchLabels") or {}).items()
-    if not wanted <= labels.items():
-        return False
-    for each in selector.get("matchExpressions") or ():
-        key, operator = each.get("key"), each.get("operator")
-        values = each.get("values") or ()
-        is_in = labels.get(key) in values
-        is_met = {"In": is_in, "NotIn": not is_in, "Exists": key in labels}
-        if not is_met.get(operator, key not in labels):
-            return False
-    return True
