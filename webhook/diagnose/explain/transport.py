@@ -21,7 +21,6 @@ from webhook.diagnose.explain.observation import (
     About,
     Observation,
     fail,
-    named,
     ok,
     warn,
 )
@@ -47,12 +46,6 @@ TRANSPORT_UNTOLD = Code(
     "transport",
     "The log does not tell which network the job trains over.",
     "set NCCL_DEBUG=INFO in the environment of the training container and start the job again",
-)
-TRANSPORTS_DIFFER = Code(
-    "transports-differ",
-    "transport",
-    "By their logs, pods of one job use different networks, so that all wait for the slowest.",
-    "compare the pods that differ with the others: their node, device, image and variables",
 )
 TRANSPORT_TCP = Code(
     "transport-tcp",
@@ -111,18 +104,8 @@ def _of_job(
 ) -> Iterator[Observation]:
     """Say once what is true of all members, and name those that differ."""
     uses = {pod.name: _use(pod, found.log, is_alone=size == 1) for pod, found in members}
-    by_ways: dict[tuple[str, ...], list[str]] = {}
-    for name, use in uses.items():
-        by_ways.setdefault(use.ways, []).append(name)
     rest = f"; by the logs of {len(members):,} of {size:,} pods" if len(members) < size else ""
-    common = len(by_ways) == 1
-    if not common:
-        fewest = sorted(by_ways.items(), key=lambda item: (len(item[1]), _TCP not in item[0]))
-        told = "; ".join(
-            f"{' and '.join(ways)} in {len(pods):,} ({named(pods)})" for ways, pods in fewest
-        )
-        message = f"its pods train over different networks, and wait for the slowest: {told}{rest}"
-        yield warn(TRANSPORTS_DIFFER, subject, message)
+    common = len({use.ways for use in uses.values()}) == 1
     same = len({use.text for use in uses.values()}) == 1
     for pod, found in members:
         use = uses[pod.name]
