@@ -1,8 +1,4 @@
-"""Messages, help, docstrings and log lines are short, and in plain words.
-
-`python -m tests.test_plain_words` says what is wrong in each file, and writes the list of those
-that are not plain yet.
-"""
+"""Messages, help, docstrings and log lines are short, and in plain words."""
 
 from __future__ import annotations
 
@@ -13,10 +9,7 @@ from pathlib import Path
 
 from tests import ROOT
 
-NOT_YET = ROOT / "tests/not_plain_yet.txt"
-"""Files with faults, one a line."""
 MOST_WORDS = 25
-MOST_FILES = 89
 FORBIDDEN = re.compile(
     r"\b(?:(?:is|are|was|were) (?:told|said|named so)|of which|of whom|lest|nought|anew|but for|"
     r"for ever|that there (?:is|are)|what lacks|alone)\b"
@@ -88,28 +81,9 @@ def _joined(node: ast.JoinedStr) -> str:
     return "".join(map(str, parts))
 
 
-def in_product() -> dict[str, list[str]]:
-    """Return the faults of each file that has some."""
+def test_product_is_plain() -> None:
     files = sorted(
         path for folder in ("webhook", "certs") for path in ROOT.glob(f"{folder}/**/*.py")
     )
-    found = {str(path.relative_to(ROOT)): in_file(path) for path in files}
-    return {path: each for path, each in found.items() if each}
-
-
-def test_files_are_plain_but_those_of_a_list_that_shrinks() -> None:
-    listed, found = NOT_YET.read_text().splitlines(), in_product()
-    assert [fault for path in found.keys() - {*listed} for fault in found[path]] == []
-    assert [path for path in listed if path not in found] == [], "take these out of the list"
-    assert len(listed) <= MOST_FILES, "the list only shrinks"
-
-
-def main() -> None:
-    """Print all faults, and list the files that have some."""
-    found = in_product()
-    print(*(fault for each in found.values() for fault in each), sep="\n")
-    NOT_YET.write_text("".join(f"{path}\n" for path in found))
-
-
-if __name__ == "__main__":
-    main()
+    assert len(files) > 100
+    assert [fault for path in files for fault in in_file(path)] == []
