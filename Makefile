@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 LOCK = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 PIP = -m pip install --quiet --disable-pip-version-check
 IMAGE ?= fabric-injector
+SITE ?= build/docs
 ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 PARALLEL := --numprocesses=auto --maxprocesses=8 --dist=worksteal
@@ -93,11 +94,9 @@ peer: $(STAMP) # network-resources-injector's own end-to-end suite, run against 
 page-images: $(STAMP) # take the documentation's pictures of the page anew: docs/images
 	@$(BIN)/pytest -q -m page tests/page/test_images.py
 	@mkdir -p docs/images && cp build/screenshots/docs/*.png docs/images/
-reference: $(STAMP) # write what is made of the code: pages of docs/, the chart's schema and README
+reference: $(STAMP) # write the chart's schema and README, which are made of its values
 	@$(BIN)/python -m tests.manifests.values_schema manifests/chart/values.schema.json
 	@$(BIN)/python -m tests.manifests.chart_readme manifests/chart/README.md
-	@$(BIN)/python -m tests.docs.reference
-	@$(BIN)/python -m webhook.diagnose.manual > docs/findings.md
 lock: $(STAMP) # lock the current releases of what the image and the extra are made of
 	@$(BIN)/python $(PIP) --group lock
 	@$(LOCK) pyproject.toml --output-file requirements.lock
@@ -109,9 +108,9 @@ scan: .venv-scan/.installed # Checkov over the manifests, and the schemas of the
 	@mkdir -p build && $(MAKE) --silent manifests >build/install.yaml
 	@.venv-scan/bin/checkov --config-file manifests/.checkov.yaml
 	@for version in 1.30 1.37; do .venv-scan/bin/kubernetes-validate --strict --kubernetes-version $$version build/install.yaml || exit; done
-docs: .venv-docs/.installed ## build the documentation into build/docs; a broken link fails
-	@SOURCE=$(SOURCE) NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
-	@echo "built: build/docs/index.html"
+docs: $(STAMP) .venv-docs/.installed ## build the documentation into build/docs; a broken link fails
+	@PYTHON=$(BIN)/python SOURCE=$(SOURCE) NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet --site-dir "$(SITE)"
+	@echo "built: $(SITE)/index.html"
 release-dry-run: .venv-release/.installed # all of a release that can be made here, into build/release (Go for Helm; as root with buildah the image too)
 	@rm -rf build/release
 	@.venv-release/bin/python -m tests.release dry-run

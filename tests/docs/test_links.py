@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests import ROOT
+from tests.docs import reference
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(<?([^()<>\s]+)>?(?: \"[^\"]*\")?\)")
@@ -69,7 +70,8 @@ def broken(path: Path, root: Path = ROOT) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", pages(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_all_links_lead_somewhere(page: Path) -> None:
-    assert list(broken(page)) == []
+    allowed = ["docs/compatibility.md: no such file"] if page.name == "CHANGELOG.md" else []
+    assert list(broken(page)) == allowed, "only the site has the pages that are made"
 
 
 def test_tells_a_broken_link(tmp_path: Path) -> None:
@@ -89,7 +91,7 @@ def test_tells_a_broken_link(tmp_path: Path) -> None:
 def test_the_navigation_has_every_page() -> None:
     text = (ROOT / "mkdocs.yml").read_text()
     listed = set(re.findall(r"^ +- (?:[^:\n]+: )?([\w/-]+\.md)$", text, re.MULTILINE))
-    beside = set(hooks().PAGES.values())
+    beside = set(hooks().PAGES.values()) | {*reference.PAGES}
     assert listed == beside | {
         str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")
     }

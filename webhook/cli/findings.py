@@ -115,7 +115,7 @@ def _print_code(_ctx: click.Context, _param: click.Parameter, written: str | Non
 
     code, meant = find_code(written)
     if code is None:
-        hint = f"did you mean {meant}?" if meant else "docs/findings.md lists all"
+        hint = f"did you mean {meant}?" if meant else "write it as the command printed it"
         message = f"no finding has code {written!r}; {hint}"
         raise click.BadParameter(message, param_hint="--code")
     echo(f"{code}: {code.means}")
