@@ -24,7 +24,7 @@ def make_all(
     """Make all files in the folder, which must be empty or absent; give their paths.
 
     *image*: where nodes pull the image from, without a tag. *digest*: `sha256:…`; where it is empty, the version's tag is used.
-    *source*: the repository's address, which the chart names.
+    *source*: the repository's address, which the chart and the alerts name.
     """
     output.mkdir(parents=True, exist_ok=True)
     if found := sorted(path.name for path in output.iterdir()):
@@ -32,7 +32,7 @@ def make_all(
             f"{output} is not empty: {', '.join(found)}; name another folder, or remove them"
         )
     packages(tree, output)
-    chart(tree, image, digest, source, output)
+    chart(tree, version, image, digest, source, output)
     reference = f"{image}@{digest}" if digest else f"{image}:{version}"
     (output / "install.yaml").write_text(
         installed_from(render(tree / "manifests/overlays/default"), reference)
@@ -51,7 +51,7 @@ def packages(tree: Path, output: Path) -> None:
     )
 
 
-def chart(tree: Path, image: str, digest: str, source: str, output: Path) -> None:
+def chart(tree: Path, version: str, image: str, digest: str, source: str, output: Path) -> None:
     """Package the chart, whose default image is the released one, with the repository's address."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "fabric-injector"
@@ -68,12 +68,19 @@ def chart(tree: Path, image: str, digest: str, source: str, output: Path) -> Non
                 "manifests/chart/values.yaml: it does not begin with image: {repository, digest}"
             )
         values.write_text(text)
+        rules = copy / "files/components/prometheus-rules/prometheus-rule.yaml"
+        rules.write_text(with_runbooks(rules.read_text(), f"{source}/blob/v{version}"))
         with (copy / "Chart.yaml").open("a") as about:
             about.write(f"home: {source}\nsources: [{source}]\n")
             about.write(f"icon: {source}/raw/main/docs/images/icon.svg\n")
         helm = shutil.which("helm") or str(binary("helm"))
         run([helm, "lint", "--strict", str(copy)])
         run([helm, "package", str(copy), "--destination", str(output)])
+
+
+def with_runbooks(text: str, address: str) -> str:
+    """Lead each alert's runbook_url to the page of this version at the address."""
+    return text.replace("runbook_url: docs/", f"runbook_url: {address}/docs/")
 
 
 def installed_from(text: str, reference: str) -> str:
