@@ -63,7 +63,7 @@ core: $(STAMP) ## tests that need Python, dash, bash and busybox (TESTS="tests/c
 	@$(BIN)/pytest -q -m core $(or $(TESTS),$(FOLDERS:%=--ignore=tests/%) $(PARALLEL))
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets tests/sockets $(PARALLEL)
-test-page: $(STAMP) | $(PAGE_AFTER) ## tests of the page in a real Chromium
+test-page: $(STAMP) .venv-docs/.installed | $(PAGE_AFTER) ## tests of the page and of this documentation in a real Chromium
 	@$(BIN)/pytest -q -m page tests/page --ignore=tests/page/test_images.py $(PARALLEL)
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
 	@$(BIN)/pytest -q -m apiserver tests/apiserver --numprocesses=3 --dist=loadfile --no-loadscope-reorder

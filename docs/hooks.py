@@ -52,6 +52,8 @@ def made() -> dict[str, str]:
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     """Lead each link to the page that is made of its file, else to the file at ``repo_url``; without that only its text stays."""
+    if page.file.src_uri == "faq.md":
+        page.meta["search"] = {"boost": 2}  # who types a symptom looks for its answer
     _not_run.extend(f"  {page.file.src_uri}: {why}" for why in _NOT_RUN.findall(markdown))
     own = next(
         (source for source, name in PAGES.items() if name == page.file.src_uri),

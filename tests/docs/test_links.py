@@ -120,7 +120,7 @@ def test_the_built_pages_lead_to_the_repository_where_its_address_is_known(
         "faq.md": f"see [plan.py](../webhook/core/plan.py), {links.format('', '../')}",
         "index.md": f"see [plan.py](webhook/core/plan.py), {links.format('docs/', '')}",
     }.items():
-        page = SimpleNamespace(file=SimpleNamespace(src_uri=own))
+        page = SimpleNamespace(file=SimpleNamespace(src_uri=own), meta={})
         assert (
             hooks().on_page_markdown(text, config={"repo_url": url}, page=page, files=None)
             == expected
