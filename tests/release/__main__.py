@@ -57,7 +57,8 @@ def dry_run_command(output: Path) -> None:
     dry_run.run(ROOT, output)
 
 
-try:
-    main(prog_name="python -m tests.release")
-except (NotReleasable, AssetsUnavailable) as problem:
-    sys.exit(f"not releasable:\n{problem}")
+if __name__ == "__main__":
+    try:
+        main(prog_name="python -m tests.release")
+    except (NotReleasable, AssetsUnavailable) as problem:
+        sys.exit(f"not releasable:\n{problem}")
