@@ -47,6 +47,19 @@ def test_every_command_is_listed_with_its_options() -> None:
         assert shown in text
 
 
+def test_the_last_words_of_the_wait_step_are_those_of_the_code() -> None:
+    table = (ROOT / "docs/faq.md").read_text().partition("| its last words |")[2]
+    words = [
+        each
+        for row in re.findall(r"^\| (`.+?) \|", table.partition("\n\n")[0], re.MULTILINE)
+        for each in re.findall(r"`(.+?)`", row)
+    ]
+    sources = [ROOT / "webhook/core/injection/wait.sh", *ROOT.glob("webhook/core/reconcile/*.py")]
+    code = "".join(path.read_text() for path in sources)
+    assert words
+    assert [each for each in words if each not in code] == []
+
+
 def test_every_event_is_explained() -> None:
     """Each Event that the code can write, and no other, has a row, and is allowed by the policy."""
     written = set()
