@@ -51,7 +51,7 @@ def made() -> dict[str, str]:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
-    """Lead each link to the page that is made of its file, else to the file at ``repo_url``; without that only its text stays."""
+    """Lead each link to the page of its file, else to it at ``repo_url``, else keep its text."""
     if page.file.src_uri == "faq.md":
         page.meta["search"] = {"boost": 2}  # who types a symptom looks for its answer
     _not_run.extend(f"  {page.file.src_uri}: {why}" for why in _NOT_RUN.findall(markdown))
@@ -78,5 +78,5 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
 
 
 def on_post_build(**_: Any) -> None:
-    """List the blocks of commands that no test runs as they are written, and why; MkDocs calls this once."""
-    print("commands that tests do not run as written:", *_not_run, sep="\n")  # noqa: T201  # what the build says
+    """List the blocks of commands that no test runs, and why; MkDocs calls this once."""
+    print("commands that tests do not run as written:", *_not_run, sep="\n")  # noqa: T201

@@ -1,6 +1,6 @@
-"""Make the pages of the site that are made of the code: ``python -m tests.docs.reference`` prints them as JSON.
+"""Make the site's pages of the code: ``python -m tests.docs.reference`` prints them as JSON.
 
-``make docs`` calls it, and docs/hooks.py adds the pages to the site. They are not kept in the repository.
+docs/hooks.py calls it and adds the pages to the site. They are not kept in the repository.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ def flags() -> str:
     """Return the page of all commands and their options, from click."""
     lines = [
         "# Flags\n",
-        "Each option is also an environment variable: `--profiles` of `serve` is `FABRIC_INJECTOR_SERVE_PROFILES`, and",
-        "`--system-namespace` of `check` is `FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE`. `fabric-injector COMMAND --help`",
-        "prints what stands here.\n",
+        "Each option is also an environment variable: `--profiles` of `serve` is",
+        "`FABRIC_INJECTOR_SERVE_PROFILES`. `fabric-injector COMMAND --help` prints the same.\n",
     ]
     context = click.Context(main, info_name="fabric-injector")
     for name, listed in main.commands.items():
@@ -90,12 +89,13 @@ def _escaped(text: str) -> str:
 
 
 def labels() -> str:
-    """Return the page of labels, annotations, variables and objects, from the sentences in webhook/core/names.py."""
+    """Return the page of labels, annotations, variables and objects, from webhook/core/names.py."""
     lines = [
         "# Labels, annotations, variables\n",
-        "All names that fabric-injector reads or writes, as [names.py](../webhook/core/names.py) explains them. They are",
-        "an interface between versions: a change serves both forms for one minor version. *Set by* says who writes it;",
-        "what the webhook sets on a pod is set or removed when the pod is created, and never trusted.\n",
+        "All names that fabric-injector reads or writes, as",
+        "[names.py](../webhook/core/names.py) explains them. They are an interface between",
+        "versions: a change serves both forms for one minor version. *Set by* says who writes it;",
+        "what the webhook sets is set or removed when the pod is created, never trusted.\n",
     ]
     found = [*_explained()]
     ours = [each for each in found if each[0].startswith("fabric-injector.io/")]
@@ -150,8 +150,9 @@ def metrics() -> str:
     """Return the page of metrics, from the two processes' registries."""
     lines = [
         "# Metrics\n",
-        "Port 8080 of every pod, path `/metrics`. No metric names a pod, a job or a namespace. Counters have",
-        "the `_total` that Prometheus adds. [Operate](operate.md) explains those of certificates, profiles and faults.",
+        "Port 8080 of every pod, path `/metrics`. No metric names a pod, a job or a namespace.",
+        "Counters have the `_total` that Prometheus adds. [Operate](operate.md) explains those of",
+        "certificates, profiles and faults.",
         "The alerts stand in",
         "[prometheus-rule.yaml](../manifests/components/prometheus-rules/prometheus-rule.yaml).\n",
     ]
@@ -192,7 +193,8 @@ def fields() -> str:
     properties = version["schema"]["openAPIV3Schema"]["properties"]
     lines = [
         "# Fields of a profile\n",
-        "`kubectl explain fabricprofile.spec --recursive` lists the same. [Profiles](profiles.md) has examples.\n",
+        "`kubectl explain fabricprofile.spec --recursive` lists the same.",
+        "[Profiles](profiles.md) has examples.\n",
         "| field | type | meaning |",
         "|---|---|---|",
     ]

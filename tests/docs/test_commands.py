@@ -1,4 +1,7 @@
-"""The commands of README and docs/ do what the pages say: those that need no cluster. tests/apiserver runs the others."""
+"""Commands of README and docs/ that need no cluster do what the pages say.
+
+tests/apiserver runs the others.
+"""
 
 from __future__ import annotations
 

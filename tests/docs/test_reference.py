@@ -94,9 +94,7 @@ def test_every_event_is_explained() -> None:
 
 def test_the_matrix_has_the_versions_that_are_pinned() -> None:
     text = compatibility.compatibility()
-    assert (
-        f"| Multus | {compatibility.pinned('multus', 'gopkg.in/k8snetworkplumbingwg/multus-cni.v4')} |"
-        in text
-    )
+    multus = compatibility.pinned("multus", "gopkg.in/k8snetworkplumbingwg/multus-cni.v4")
+    assert f"| Multus | {multus} |" in text
     assert compatibility.torch_versions()[0] == "2.0.1"
     assert set(compatibility.torch_versions()) >= {"2.4.1", "2.5.1", "2.15.0"}

@@ -1,4 +1,4 @@
-"""Every metric, label and function in rules and dashboard is one that Prometheus, our code or the API server knows."""
+"""Rules and dashboard ask only for what Prometheus, our code or the API server has."""
 
 import json
 import re

@@ -1,6 +1,7 @@
 """A cluster of one node, fabric-injector, and a job without and with it: ``make node``.
 
-It is what the tests of this folder run: kube-apiserver, etcd, kubelet, containerd, Multus, macvlan, and the image of the Dockerfile.
+It is what the tests of this folder run: kube-apiserver, etcd, kubelet, containerd, Multus, macvlan,
+and the image of the Dockerfile.
 """
 
 import os
@@ -37,9 +38,7 @@ def main(once: bool) -> None:
         folder = Path(name)
         if reason := not_possible(folder / "try"):
             raise click.ClickException(f"a node cannot run here: {reason}")
-        say(
-            "building what is not built yet: kube-apiserver, kubelet … (once, about 15 minutes) ..."
-        )
+        say("building what is not built yet: kube-apiserver, kubelet … (once, 15 minutes) ...")
         assets()
         node_assets()
         say("starting the node ...")

@@ -1,4 +1,4 @@
-"""All of a release that can be made on this machine: one architecture, nothing signed, nothing published."""
+"""All of a release that can be made here: one architecture, nothing signed or published."""
 
 import json
 import re
@@ -21,13 +21,13 @@ DIGEST = "sha256:" + 64 * "0"
 """Stands for the image's, which its registry tells once it is pushed."""
 NOT_RUN = (
     "the image for other architectures, and its push",
-    "signatures and provenance (cosign and GitHub's attestations, with the workflow's own identity)",
+    "signatures and provenance (cosign, GitHub's attestations, with the workflow's own identity)",
     "the push of the chart, the upload to PyPI, the release's and the documentation's pages",
 )
 
 
 def run(tree: Path, output: Path) -> None:
-    """Make the files and the image in the folder, try each, and print what was made and what only the workflow does."""
+    """Make files and image in the folder, try each, and print what only the workflow does."""
     version = version_of(tree)
     _step("versions agree", lambda: check(tree, f"v{version}"))
     _step(
@@ -126,7 +126,7 @@ def _read(archive: tarfile.TarFile, name: str) -> bytes:
 
 
 def _image(output: Path, version: str) -> None:
-    """Build on Debian packages with buildah, as the tests of the image do, and write an OCI archive."""
+    """Build on Debian packages with buildah, as the image's tests do; write an OCI archive."""
     with tempfile.TemporaryDirectory() as folder, images.Builder(Path(folder)) as builder:
         builder.save_oci(builder.build(), output / f"fabric-injector-{version}-image.tar")
     files.checksums(output)

@@ -1,4 +1,4 @@
-"""The files of a release: wheel, source archive, chart, install.yaml, bill of materials, checksums."""
+"""Files of a release: wheel, source archive, chart, install.yaml, bill of materials, checksums."""
 
 import hashlib
 import json
@@ -23,7 +23,8 @@ def make_all(
 ) -> list[Path]:
     """Make all files in the folder, which must be empty or absent; give their paths.
 
-    *image*: where nodes pull the image from, without a tag. *digest*: `sha256:…`; where it is empty, the version's tag is used.
+    *image*: where nodes pull the image from, without a tag. *digest*: `sha256:…`; where it is
+    empty, the version's tag is used.
     *source*: the repository's address, which the chart and the alerts name.
     """
     output.mkdir(parents=True, exist_ok=True)
@@ -43,7 +44,7 @@ def make_all(
 
 
 def packages(tree: Path, output: Path) -> None:
-    """Build the source archive, and the wheel from it, with the locked build tools of this Python environment."""
+    """Build the source archive, and the wheel from it, with locked build tools."""
     environment = os.environ | {"SOURCE_DATE_EPOCH": _time_of_commit(tree)}
     run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(output), str(tree)],
@@ -84,7 +85,7 @@ def with_runbooks(text: str, address: str) -> str:
 
 
 def installed_from(text: str, reference: str) -> str:
-    """Give install.yaml with the image of this reference in both Deployments, and where the webhook is told its own."""
+    """Give install.yaml with this image in both Deployments and the webhook's variable."""
     text, count = re.subn(
         r"(?m)^(\s+(?:image|value): )fabric-injector:\S+$", rf"\g<1>{reference}", text
     )
@@ -131,7 +132,7 @@ def _time_of_commit(tree: Path) -> str:
 
 
 def run(command: list[str], folder: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """Run a command to its end and give its output; NotReleasable with the last lines where it fails."""
+    """Run a command and give its output; NotReleasable with the last lines where it fails."""
     done = subprocess.run(
         command, cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL
     )
