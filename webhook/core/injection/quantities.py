@@ -34,8 +34,8 @@ def count_devices(
     pass has added. *needed*: what the pod gets besides; with accelerators among it their number
     would be another one in the next pass.
     """
-    countable = not any(map(is_accelerator, needed))
-    accelerators = count_accelerators(plan.trainer(draft.pod)) if countable else None
+    own = plan.trainer(draft.pod)
+    accelerators = None if any(map(is_accelerator, needed)) else count_accelerators(own)
     # Sidecars of the profile do not count: they are not there yet in the first pass.
     added = set(plan.profile.sidecars) - {one.get("name") for one in containers(draft.pod)}
     asking = [one for one in running_containers(draft.pod) if one.get("name") not in added]
@@ -47,7 +47,8 @@ def count_devices(
             told.append(_STEP.already_there(f"the pod asks for {resource} already"))
             continue
         types = _node_types(draft, plan, quantity)
-        amount = _amount(quantity, types, accelerators)
+        is_other = quantity.accelerator not in (None, *limits(own), *requests(own))
+        amount = _amount(quantity, types, None if is_other else accelerators)
         if amount is None:
             unknown = _unknown(plan, quantity, types)
             told.append(_STEP.warned(plan, Reason.UNKNOWN_QUANTITY, unknown))
@@ -162,7 +163,8 @@ def _unknown(plan: Plan, quantity: ProfileQuantity, types: list[str]) -> str:
         known = ", ".join(list(quantity.by_node_type)[:5])
         cure.append(f"select nodes by {label} ({known})")
     if not why or (quantity.per_accelerator is not None and not types):
-        why.append(f"container {plan.container_name} asks for no accelerators that can be counted")
+        counted = quantity.accelerator or "accelerators"
+        why.append(f"container {plan.container_name} asks for no {counted} that can be counted")
     cure.append(f"ask for {quantity.resource} in the pod")
     return (
         f"how many of {quantity.resource} it needs is not known, and none is added: "

@@ -77,6 +77,7 @@ class ProfileQuantity(Section, frozen=True):
     per_accelerator: Count | None = None
     by_node_type: dict[str, NodeDevices] = {}
     otherwise: NodeDevices | None = None
+    accelerator: str | None = None
     node_label: str = names.INSTANCE_TYPE
 
     def share(self, node: NodeDevices, accelerators: int | None) -> int | None:
