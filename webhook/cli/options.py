@@ -180,8 +180,11 @@ def cluster_options(command: F) -> F:
     return reduce(lambda made, add: add(made), reversed(CLUSTER_OPTIONS), command)
 
 
-def connect_to_cluster() -> Connection:
-    """Return a connection by the `cluster_options`; raise InputError without credentials."""
+def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
+    """Return a connection by the `cluster_options`; raise InputError without credentials.
+
+    *request_seconds*: the time that a request may take, where the user gives none.
+    """
     from webhook.cli.kubeconfig import connect
     from webhook.core.errors import InputError
     from webhook.kube.credentials import NoCredentials
@@ -201,7 +204,7 @@ def connect_to_cluster() -> Connection:
             context=given("--context") or "",
             cluster=given("--cluster") or "",
             impersonate=(user, *groups) if user else (),
-            request_seconds=given("--request-timeout") or 0.0,
+            request_seconds=given("--request-timeout") or request_seconds,
         )
     except NoCredentials as error:
         if "objects" in context.params:
