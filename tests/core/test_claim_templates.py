@@ -26,6 +26,7 @@ from webhook.core.profiles import (
 from webhook.core.profiles.grammar import Parameters
 
 NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
+NAMED = ProfileClaim("admins", resource_claim_template_name="cards")
 RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com", count=2),))
 NAME, RAIL_NAME = template_name(NIC), template_name(RAIL)
 
@@ -156,7 +157,7 @@ def wanted(*profiles: Profile, namespaces: Any = None, named: Any = ()) -> set[t
 
 def test_wants_one_in_each_namespace_whose_profile_has_claims() -> None:
     profiles = (
-        profile(name="cards", claims=(NIC, RAIL)),
+        profile(name="cards", claims=(NIC, NAMED, RAIL)),
         profile(name="few", claims=(NIC,), allowed_namespaces=frozenset({"a"})),
         profile(name="plain"),
     )
@@ -169,8 +170,13 @@ def test_wants_one_in_each_namespace_whose_profile_has_claims() -> None:
 
 
 def test_wants_what_a_pod_names_and_its_namespace_may_use() -> None:
-    few = profile(name="few", claims=(NIC,), allowed_namespaces=frozenset({"a"}))
-    named = [("a", NAME), ("b", NAME), ("a", "fabric-injector-nic-0000000000000000")]
+    few = profile(name="few", claims=(NIC, NAMED), allowed_namespaces=frozenset({"a"}))
+    named = [
+        ("a", NAME),
+        ("b", NAME),
+        ("a", "fabric-injector-nic-0000000000000000"),
+        ("a", "cards"),
+    ]
     assert wanted(few, named=named) == {("a", NAME)}
 
 

@@ -33,7 +33,12 @@ def name_in_pod(claim: ProfileClaim) -> str:
 
 @lru_cache(256)
 def template_name(claim: ProfileClaim) -> str:
-    """Return the name of the claim's template, ``fabric-injector-nic-0123456789abcdef``."""
+    """Return the name of the claim's template: the one that the profile names, or that we keep.
+
+    As ``fabric-injector-nic-0123456789abcdef``.
+    """
+    if claim.resource_claim_template_name:
+        return claim.resource_claim_template_name
     text = json.dumps(template_spec(claim), sort_keys=True, separators=(",", ":"))
     return f"{PREFIX}{claim.name}-{sha256(text.encode()).hexdigest()[:_DIGEST]}"
 
@@ -43,11 +48,15 @@ def is_template_name(name: object) -> bool:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
-def is_ours(pod_claim: Object) -> bool:
-    """Tell whether an entry of a pod's ``spec.resourceClaims`` is one that the webhook has added."""
-    return str(pod_claim.get("name")).startswith(_POD_CLAIM) and is_template_name(
-        pod_claim.get("resourceClaimTemplateName")
-    )
+def is_ours(pod_claim: Object, claims: Iterable[ProfileClaim] = ()) -> bool:
+    """Tell whether an entry of a pod's ``spec.resourceClaims`` is one that the webhook has added.
+
+    It is of a template that the controller keeps, or of one of *claims*.
+    """
+    name, template = pod_claim.get("name"), pod_claim.get("resourceClaimTemplateName")
+    is_kept = str(name).startswith(_POD_CLAIM) and is_template_name(template)
+    given = [(name_in_pod(each), template_name(each)) for each in claims]
+    return is_kept or (name, template) in given
 
 
 def template_spec(claim: ProfileClaim) -> Object:
@@ -97,10 +106,10 @@ def wanted_templates(
     for namespace, name in namespaces.items():
         used = profiles.get(name)
         if used is not None and used.is_for(namespace):
-            found |= {(namespace, template_name(claim)): claim for claim in used.claims}
+            found |= {(namespace, template_name(claim)): claim for claim in used.kept_claims}
     gives: dict[str, list[tuple[Profile, ProfileClaim]]] = {}
     for profile in profiles.values():
-        for claim in profile.claims:
+        for claim in profile.kept_claims:
             gives.setdefault(template_name(claim), []).append((profile, claim))
     for namespace, name in named:
         for profile, claim in gives.get(name, ()):

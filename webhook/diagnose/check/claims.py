@@ -56,12 +56,15 @@ def check_claims(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def check_templates(snapshot: Snapshot) -> Iterator[Finding]:
-    """Compare the templates that the controller keeps with what the profiles say."""
+    """Compare the templates that the controller keeps with what the profiles say.
+
+    Of one that a profile names, only look whether it is there.
+    """
     if known_profiles(snapshot).claims_problem:
         return
     spaces = users(snapshot)
     needed = {
-        (namespace, template_name(claim)): template_spec(claim)
+        (namespace, template_name(claim)): (profile, claim)
         for profile in known_profiles(snapshot).profiles.values()
         for namespace in spaces.get(profile.name, ())
         if profile.is_for(namespace)
@@ -71,11 +74,18 @@ def check_templates(snapshot: Snapshot) -> Iterator[Finding]:
     found = at_once([partial(snapshot.find, RESOURCE_CLAIM_TEMPLATES, key, _spec) for key in asked])
     for key, spec in zip(asked, found, strict=True):
         subject = f"ResourceClaimTemplate {'/'.join(key)}"
-        if spec is None:
+        profile, claim = needed[key]
+        is_absent, is_kept = spec is None, bool(claim.requests)
+        message = "does not exist: pods that name it stay Pending"
+        if is_absent and is_kept:
             action = "look at the controller's log: it creates the template within seconds"
-            message = "does not exist: pods that name it stay Pending"
             yield CLAIM_TEMPLATE_MISSING.warn(subject, message, action)
-        elif spec != needed[key]:
+        elif is_absent:
+            action = (
+                f"create it in namespace {key[0]}, or write its requests in profile {profile.name}"
+            )
+            yield CLAIM_TEMPLATE_MISSING.fail(subject, message, action)
+        elif is_kept and spec != template_spec(claim):
             message = "differs from the profile: pods get other devices"
             yield CLAIM_TEMPLATE_FOREIGN.fail(subject, message)
 
