@@ -10,7 +10,6 @@ from tests.profiles import as_text
 from webhook.core.claim_templates import (
     is_ours,
     make_template,
-    stored_spec,
     template_name,
     template_spec,
     wanted_templates,
@@ -92,27 +91,13 @@ def test_the_name_carries_what_the_template_says() -> None:
     assert template_name(replace(NIC, requests=(ClaimRequest("r", "dranet.net", count=2),))) != NAME
 
 
-@pytest.mark.parametrize(
-    ("metadata", "is_as_written"),
-    [
-        ({}, True),
-        ({"creationTimestamp": None}, True),
-        ({"labels": {"a": "b"}}, False),
-        ("a", False),
-    ],
-)
-def test_metadata_that_says_nothing_is_none(metadata: Any, is_as_written: bool) -> None:
-    assert (
-        stored_spec({"metadata": metadata, **template_spec(NIC)}) == template_spec(NIC)
-    ) is is_as_written
-
-
 def test_names_stay_the_same_in_every_version() -> None:
     text = as_text("""
 a:
   claims:
     - name: nic
-      requests: [{name: r, deviceClassName: dranet.net, count: 2, selectors: ["device.driver == 'dra.net'"]}]
+      requests:
+      - {name: r, deviceClassName: dranet.net, count: 2, selectors: ["device.driver == 'dra.net'"]}
       constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot}]
       config: [{driver: dra.net, parameters: {b: 1.0, a: ["é"]}}]
 """)

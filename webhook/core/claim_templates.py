@@ -1,6 +1,8 @@
-"""Write the ResourceClaimTemplate of a profile's claim, and know one again: its name carries a digest of its content.
+"""Write the ResourceClaimTemplate of a profile's claim, and know one again.
 
-So a changed profile makes another template, and pods keep the one that they name. The content is that of resource.k8s.io/v1. Source: k8s.io/api resource/v1 types.go.
+Its name carries a digest of its content. So a changed profile makes another template, and pods keep
+the one that they name. The content is that of resource.k8s.io/v1.
+Source: k8s.io/api resource/v1 types.go.
 """
 
 import json
@@ -8,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
 
 from webhook.core import names
 from webhook.core.model import Object
@@ -17,11 +18,14 @@ from webhook.core.profiles import Profile, ProfileClaim
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "fabric-injector"
 PREFIX = "fabric-injector-"
-"""Beginning of the templates' names. The ValidatingAdmissionPolicy fabric-injector-claim-templates names it too."""
+"""Beginning of the templates' names, also in policy fabric-injector-claim-templates."""
 _POD_CLAIM = "fabric-"
 """Beginning of the names that the claims have in a pod."""
 CLAIMS_UNSERVED = "the cluster does not serve resource.k8s.io/v1, as Kubernetes 1.34 does"
-CLAIMS_OF_A_FILE = "the profile is one of a file, and the controller keeps ResourceClaimTemplates of FabricProfile objects only"
+CLAIMS_OF_A_FILE = (
+    "the profile is one of a file, and the controller keeps ResourceClaimTemplates of "
+    "FabricProfile objects only"
+)
 _DIGEST = 16
 _NAME = re.compile(rf"{PREFIX}[-a-z0-9]+-[0-9a-f]{{{_DIGEST}}}")
 
@@ -60,7 +64,7 @@ def is_ours(pod_claim: Object, claims: Iterable[ProfileClaim] = ()) -> bool:
 
 
 def template_spec(claim: ProfileClaim) -> Object:
-    """Return the template's ``spec``, with the defaults that the API server would fill in: so `stored_spec` of it is equal."""
+    """Return the template's ``spec``, with the defaults that the API server would fill in."""
     devices: Object = {"requests": []}
     for request in claim.requests:
         mode = request.allocation_mode
@@ -116,14 +120,3 @@ def wanted_templates(
             if profile.is_for(namespace):
                 found[namespace, name] = claim
     return found
-
-
-def stored_spec(spec: Any) -> Any:
-    """Return the ``spec`` of a stored template as we write it: API servers add metadata that says nothing.
-
-    ``{}``, or ``{"creationTimestamp": null}``.
-    """
-    metadata = spec.get("metadata") if isinstance(spec, dict) else None
-    if not isinstance(metadata, dict) or any(value is not None for value in metadata.values()):
-        return spec
-    return {key: value for key, value in spec.items() if key != "metadata"}

@@ -1,4 +1,4 @@
-"""Addresses that drivers tell in the status of ResourceClaims: whose they are, which of several counts, and what is none."""
+"""Addresses in the status of ResourceClaims: whose, which of several counts, and what is none."""
 
 import json
 from dataclasses import replace
@@ -49,7 +49,7 @@ def resource_claim(
     allocated: int | None = None,
     **result: Any,
 ) -> Object:
-    """Make a claim: device *i* is of request *of[i]*; *allocated*: how many of them are at present, all where None."""
+    """Make a claim: device *i* is of request *of[i]*; *allocated*: how many are, None for all."""
     results = [
         {key: each[key] for key in ("driver", "pool", "device")}
         | {"request": of[number] if of else requests[0], **result}
@@ -282,7 +282,7 @@ def test_ranks_meet_at_the_claim_that_the_profile_gives(who: str) -> None:
 
 
 def test_ranks_wait_for_no_claim_that_the_profile_does_not_give_them() -> None:
-    """As where the cluster serves none, or the pod asks for a card itself: they meet as they would."""
+    """As where the cluster serves none, or the pod asks for a card: they meet as they would."""
     world = ObjectsWorld([namespace("train", "cards")])
     known = OF_THE_PROFILE
     unserved = replace(known, claims_problem="the cluster serves none")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from webhook.core.claim_templates import stored_spec, template_name, template_spec
+from webhook.core.claim_templates import template_name, template_spec
 from webhook.core.model import Object
 from webhook.diagnose.check.needs import known_profiles, users
 from webhook.diagnose.common import CLAIM_TEMPLATE_MISSING
@@ -75,20 +75,18 @@ def check_templates(snapshot: Snapshot) -> Iterator[Finding]:
     for key, spec in zip(asked, found, strict=True):
         subject = f"ResourceClaimTemplate {'/'.join(key)}"
         profile, claim = needed[key]
-        is_absent, is_kept = spec is None, bool(claim.requests)
-        message = "does not exist: pods that name it stay Pending"
-        if is_absent and is_kept:
+        absent = "does not exist: pods that name it stay Pending"
+        if spec is None and claim.requests:
             action = "look at the controller's log: it creates the template within seconds"
-            yield CLAIM_TEMPLATE_MISSING.warn(subject, message, action)
-        elif is_absent:
-            action = (
-                f"create it in namespace {key[0]}, or write its requests in profile {profile.name}"
-            )
-            yield CLAIM_TEMPLATE_MISSING.fail(subject, message, action)
-        elif is_kept and spec != template_spec(claim):
+            yield CLAIM_TEMPLATE_MISSING.warn(subject, absent, action)
+        elif spec is None:
+            instead = f"or write its requests in profile {profile.name}"
+            action = f"create it in namespace {key[0]}, {instead}"
+            yield CLAIM_TEMPLATE_MISSING.fail(subject, absent, action)
+        elif claim.requests and spec != template_spec(claim)["spec"]:
             message = "differs from the profile: pods get other devices"
             yield CLAIM_TEMPLATE_FOREIGN.fail(subject, message)
 
 
 def _spec(template: Object) -> Any:
-    return stored_spec(template.get("spec") or {})
+    return (template.get("spec") or {}).get("spec") or {}
