@@ -124,7 +124,7 @@ class ProfileClaim(Section, frozen=True):
 class ProfileSpec(Section, frozen=True):
     """What a fabric needs of a pod, as the ``spec`` of a FabricProfile holds it."""
 
-    pods: Literal["training", "all"] = "training"
+    pods: Literal["training", "accelerators", "all"] = "training"
     pod_labels: dict[str, str] = {}
     accelerators: Annotated[int, Meta(ge=1, le=64)] | None = None
     networks: tuple[ProfileNetwork, ...] = ()
