@@ -20,6 +20,7 @@ from webhook.core.model import Object
 from webhook.core.profiles.grammar import (
     MAX_AMOUNT,
     NetworkName,
+    NodeDevices,
     Parameters,
     ResourceNames,
     Seconds,
@@ -74,8 +75,25 @@ class ProfileQuantity(Section, frozen=True):
 
     resource: str
     per_accelerator: Count | None = None
-    by_node_type: dict[str, Count] = {}
+    by_node_type: dict[str, NodeDevices] = {}
+    otherwise: NodeDevices | None = None
+    accelerator: str | None = None
     node_label: str = names.INSTANCE_TYPE
+
+    def share(self, node: NodeDevices, accelerators: int | None) -> int | None:
+        """Return how many devices of such a node a pod gets that asks for so many *accelerators*.
+
+        At least 1 of a node that has any; None where that depends on accelerators, and these cannot
+        be counted.
+        """
+        devices, shared_by = node
+        if shared_by:
+            if not accelerators:
+                return None
+            return min(devices, max(1, devices * accelerators // shared_by))
+        if self.per_accelerator is None or accelerators is None:
+            return devices
+        return min(devices, self.per_accelerator * accelerators)
 
 
 class ClaimRequest(Section, frozen=True):
