@@ -135,7 +135,7 @@ def test_knows_a_reference_again(claim: Any, ours: bool) -> None:
 
 
 def wanted(*profiles: Profile, namespaces: Any = None, named: Any = ()) -> set[tuple[str, str]]:
-    found = wanted_templates({each.name: each for each in profiles}, namespaces or {}, named)
+    found = wanted_templates(profiles, namespaces or {}, named)
     assert all(template_name(claim) == name for (_, name), claim in found.items())
     return set(found)
 

@@ -7,7 +7,7 @@ Source: k8s.io/api resource/v1 types.go.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 
@@ -99,7 +99,9 @@ def make_template(namespace: str, claim: ProfileClaim) -> Object:
 
 
 def wanted_templates(
-    profiles: Mapping[str, Profile], namespaces: Mapping[str, str], named: Iterable[tuple[str, str]]
+    profiles: Iterable[Profile],
+    namespaces: Mapping[str, str],
+    named: Collection[tuple[str, str]],
 ) -> dict[tuple[str, str], ProfileClaim]:
     """Return the claims whose templates are to be there, by namespace and name of the template.
 
@@ -107,16 +109,10 @@ def wanted_templates(
     not trusted: one is made where a profile that gives it is for their namespace.
     """
     found: dict[tuple[str, str], ProfileClaim] = {}
-    for namespace, name in namespaces.items():
-        used = profiles.get(name)
-        if used is not None and used.is_for(namespace):
-            found |= {(namespace, template_name(claim)): claim for claim in used.kept_claims}
-    gives: dict[str, list[tuple[Profile, ProfileClaim]]] = {}
-    for profile in profiles.values():
+    for profile in profiles:
+        users = [space for space, name in namespaces.items() if name == profile.name]
         for claim in profile.kept_claims:
-            gives.setdefault(template_name(claim), []).append((profile, claim))
-    for namespace, name in named:
-        for profile, claim in gives.get(name, ()):
-            if profile.is_for(namespace):
-                found[namespace, name] = claim
+            name = template_name(claim)
+            spaces = {*users, *(space for space, each in named if each == name)}
+            found |= {(space, name): claim for space in spaces if profile.is_for(space)}
     return found
