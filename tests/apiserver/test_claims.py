@@ -1,4 +1,7 @@
-"""Addresses of claims behind a real API server; the test writes the claims' status in the place of scheduler and driver."""
+"""Addresses of claims behind a real API server.
+
+The test writes the claims' status in the place of scheduler and driver.
+"""
 
 from typing import Any
 

@@ -14,6 +14,7 @@ import yaml
 from tests import ROOT
 from tests.presets.comparison import Items, gives, items_of
 from webhook.core import names
+from webhook.core.claim_templates import template_name, template_spec
 from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.review import Verdict, decide
 from webhook.dry_run import PodResult, dry_run
@@ -101,6 +102,9 @@ def test_the_pods_ask_for_what_the_vendors_manifest_asks_for(name: str) -> None:
 def test_what_it_leaves_out_is_named(name: str) -> None:
     asks = facts(name)["asks"]
     for item in read_preset(name).about["leavesOut"]:
+        if item.startswith("selector "):  # of a claim
+            assert item.removeprefix("selector ") in str(facts(name)["templates"])
+            continue
         assert item in asks, f"the vendor's manifest does not ask for {item}"
         for pod in training_pods(name):
             added = set(items(pod.after)) - set(items(pod.before))
@@ -119,6 +123,31 @@ def test_what_it_adds_is_named(name: str) -> None:
             "containers"
         ][0].get("command")
     assert added == set(read_preset(name).about["adds"])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "templates" in facts(name)])
+def test_the_claims_are_the_vendors_templates(name: str) -> None:
+    """But for selectors that the preset names as left out; a field's default may be written or not."""
+    left_out = read_preset(name).about["leavesOut"]
+    wanted = copy.deepcopy(facts(name)["templates"])
+    for template in wanted.values():
+        for request in template["devices"]["requests"]:
+            exactly = request["exactly"]
+            exactly.setdefault("allocationMode", "ExactCount")
+            if exactly["allocationMode"] == "ExactCount":
+                exactly.setdefault("count", 1)
+            selectors = exactly.pop("selectors", [])
+            kept = [
+                each
+                for each in selectors
+                if f"selector {each['cel']['expression']}" not in left_out
+            ]
+            exactly |= {"selectors": kept} if kept else {}
+    claims = profiles(name).profiles[name].claims
+    assert {claim.name: template_spec(claim)["spec"] for claim in claims} == wanted
+    for pod in training_pods(name):
+        named = [each["resourceClaimTemplateName"] for each in pod.after["spec"]["resourceClaims"]]
+        assert named == [template_name(claim) for claim in claims]
 
 
 @each_preset
@@ -142,7 +171,7 @@ def test_the_jobs_own_variables_win(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpxo"])
+@pytest.mark.parametrize("name", ["eks-efa-dra", "gke-rdma", "gke-rdma-dra", "gke-tcpxo"])
 @pytest.mark.parametrize("asked", [0, 2])
 def test_what_a_whole_node_has_is_not_given_to_a_part_of_it(name: str, asked: int) -> None:
     for pod in training_pods(name):

@@ -7,7 +7,12 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from webhook.core import bounds, names, podspec
-from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
+from webhook.core.accelerators import (
+    count_accelerators,
+    find_accelerator,
+    find_pod_accelerator,
+    may_have_accelerator,
+)
 from webhook.core.addresses import Choice, claim
 from webhook.core.errors import Denied, Unavailable
 from webhook.core.injection import claims, pod_security, whole
@@ -82,7 +87,8 @@ def _find_job(
     excess = bounds.excess(pod)
     seen = bounds.within(pod) if excess else pod
     job = recognise(seen)
-    if isinstance(job, NotTraining) and not _is_wanted(seen, profile, namespace, job):
+    is_rank = isinstance(job, TrainingPod) and profile.pods != "accelerators"
+    if not is_rank and not _is_wanted(seen, profile, namespace, job):
         return _leave(seen, profile, job)
     this = f"pod {podspec.display_name(pod)}"
     if excess:
@@ -254,7 +260,9 @@ def _chosen_by_labels(pod: Object, profiles: Profiles, namespace: str) -> Profil
     )
 
 
-def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, job: NotTraining) -> bool:
+def _is_wanted(
+    pod: Object, profile: Profile, namespace: Namespace, job: TrainingPod | NotTraining
+) -> bool:
     """Tell whether its user, or the admin for all, wants a pod injected that may not train."""
     labels = podspec.labels(pod)
     if labels.get(names.PROFILE):
@@ -262,6 +270,8 @@ def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, job: NotTrai
     if job.reason is Reason.TPU:
         return False
     if profile.pods == "all" or profile.is_chosen_by(labels):
+        return True
+    if profile.pods == "accelerators" and may_have_accelerator(pod):
         return True
     annotation = podspec.annotations(pod).get(names.NETWORKS) or ""
     try:
@@ -275,8 +285,11 @@ def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, job: NotTrai
     )
 
 
-def _leave(pod: Object, profile: Profile, job: NotTraining) -> Skip:
+def _leave(pod: Object, profile: Profile, job: TrainingPod | NotTraining) -> Skip:
     """Skip a pod that is not known to train; with a warning where it may all the same."""
+    if isinstance(job, TrainingPod):
+        why = f"profile {profile.name} is for pods with accelerators, and this one asks for none"
+        job = NotTraining(Reason.OTHER_ACCELERATORS, why, job.system)
     how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
     outcome, message = Outcome.SKIPPED, f"{job.message}; {how}"
     if looks := looks_like_training(pod, job):

@@ -123,18 +123,26 @@ class ClaimConfig(Section, frozen=True):
 
 
 class ProfileClaim(Section, frozen=True):
-    """A claim of each pod of a job of several pods; in the pod it is ``fabric-`` and its name."""
+    """A claim of each pod of a job of several pods; in the pod it is ``fabric-`` and its name.
+
+    Its template is what the fields say, or one that somebody keeps in each namespace.
+    """
 
     name: str
-    requests: Annotated[tuple[ClaimRequest, ...], Meta(min_length=1)]
+    requests: Annotated[tuple[ClaimRequest, ...], Meta(min_length=1)] = ()
     constraints: tuple[ClaimConstraint, ...] = ()
     config: tuple[ClaimConfig, ...] = ()
+    resource_claim_template_name: str | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.requests) == bool(self.resource_claim_template_name):
+            raise ValueError("write requests, or resourceClaimTemplateName in place of them")
 
 
 class ProfileSpec(Section, frozen=True):
     """What a fabric needs of a pod, as the ``spec`` of a FabricProfile holds it."""
 
-    pods: Literal["training", "all"] = "training"
+    pods: Literal["training", "accelerators", "all"] = "training"
     pod_labels: dict[str, str] = {}
     accelerators: Annotated[int, Meta(ge=1, le=64)] | None = None
     networks: tuple[ProfileNetwork, ...] = ()
@@ -207,6 +215,11 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
     def annotations(self) -> dict[str, str]:
         """Return the pod's annotations."""
         return (self.pod.get("metadata") or {}).get("annotations") or {}
+
+    @property
+    def kept_claims(self) -> list[ProfileClaim]:
+        """Return the claims whose templates the controller keeps."""
+        return [claim for claim in self.claims if claim.requests]
 
     @property
     def labels(self) -> dict[str, str]:
