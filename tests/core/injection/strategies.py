@@ -218,6 +218,7 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         pod_security=draw(st.sampled_from(["deny", "skip", "ignore"])),
         shared_memory=SharedMemory(draw(st.booleans()), limit),
         nccl_conf=draw(st.booleans()),
+        address_variables=draw(st.sampled_from([(), ("VLLM_HOST_IP", "NCCL_DEBUG")])),
         device_variables=draw(
             st.sampled_from([(), ("NCCL_IB_HCA",), ("NCCL_IB_HCA", "UCX_NET_DEVICES")])
         ),

@@ -153,6 +153,7 @@ class ProfileSpec(Section, frozen=True):
     pod_security: Literal["deny", "skip", "ignore"] = "deny"
     shared_memory: SharedMemory = SharedMemory()
     device_variables: tuple[Literal["NCCL_IB_HCA", "UCX_NET_DEVICES"], ...] = ()
+    address_variables: tuple[str, ...] = ()
     nccl_conf: bool = False
     training_container: str | None = None
     container: dict[str, Any] = {}
