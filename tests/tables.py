@@ -1,7 +1,7 @@
-"""Tables of cases: as text, one row a line; as YAML beside a module; or as values by the name of the case."""
+"""Tables of cases: as text, one row a line; as YAML beside a module; or as values by name."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,5 +22,18 @@ def table(names: str, rows: Mapping[str, Any]) -> pytest.MarkDecorator:
 
 def read(module: str, file: str) -> Any:
     """Return what a YAML file beside a module holds; what its anchors share may be changed."""
-    found = yaml.safe_load(Path(module).with_name(file).read_text("utf-8"))
+    found = yaml.safe_load((Path(module).parent / file).read_text("utf-8"))
     return json.loads(json.dumps(found))
+
+
+def grouped(module: str, folder: str) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield the rows of a folder's YAML files: file, name, what its group shares, the row itself.
+
+    A group's rows stand under ``rows``, in a list or by name; without them it is a row itself.
+    """
+    for file in sorted((Path(module).parent / folder).glob("*.yaml")):
+        for title, group in read(module, f"{folder}/{file.name}").items():
+            rows = group.pop("rows", [{}])
+            named = rows if isinstance(rows, dict) else dict(enumerate(rows, 1))
+            for name, row in named.items():
+                yield file.stem, f"{file.stem}: {title}, {name}", group, row

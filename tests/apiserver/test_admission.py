@@ -13,8 +13,9 @@ from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.injector import late_injector
-from tests.cluster.objects import is_within, made, without_token
+from tests.cluster.objects import made, without_token
 from tests.cluster.webhook import Webhook
+from tests.pods import is_within
 from tests.profiles import as_text
 from tests.waiting import wait_until
 from tests.worlds import network

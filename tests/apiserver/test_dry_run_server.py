@@ -10,11 +10,11 @@ import pytest
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
-from tests.cluster.objects import is_within, made, without_token
+from tests.cluster.objects import made, without_token
 from tests.cluster.webhook import Webhook
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.dry_run.templates.test_pods import CASES
-from tests.pods import FIXTURES
+from tests.pods import FIXTURES, is_within
 from tests.profiles import as_text
 from webhook.cli.kubeconfig import connect
 from webhook.cli.server_side import ask_server

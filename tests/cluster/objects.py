@@ -1,10 +1,7 @@
 """Objects of the API, written from a few words."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
-
-from webhook.core.quantity import parse_quantity
 
 
 def made(kind: str, name: str, **fields: Any) -> dict[str, Any]:
@@ -32,20 +29,6 @@ def pod(
     main = {"name": "main", "image": "registry.example.com/i:1", **(container or {})}
     whole = {"containers": [main], **spec}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole}
-
-
-def is_within(part: Any, whole: Any) -> bool:
-    """Tell whether all of *part* is in *whole*; lists item by item, quantities in any form."""
-    if isinstance(part, dict) and isinstance(whole, dict):
-        return all(
-            is_within(value, whole[key]) if key in whole else not value
-            for key, value in part.items()
-        )
-    if isinstance(part, list) and isinstance(whole, list):
-        return len(part) == len(whole) and all(map(is_within, part, whole))
-    with suppress(ValueError, TypeError):
-        return part == whole or parse_quantity(part) == parse_quantity(whole)
-    return False
 
 
 def without_token(spec: Mapping[str, Any]) -> dict[str, Any]:

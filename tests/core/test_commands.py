@@ -10,11 +10,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import pods
+from tests.tables import read
 from tests.worlds import PROFILES, world
 from webhook.core import podspec
 from webhook.core.model import Object
@@ -38,7 +38,7 @@ PROGRAMS = [
 ]
 SCRIPT = "t.py"
 
-TEXTS = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text("utf-8"))
+TEXTS = read(__file__, "commands.yaml")
 USES = ["", "", "", *TEXTS["uses"]]
 NESTS = ["{}", "{}", *TEXTS["nests"]]
 

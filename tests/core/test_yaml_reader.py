@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tables import read
 from webhook.core.errors import InputError
 from webhook.core.yaml_reader import MAX_DEPTH, YamlFault, decode, format_path, read_documents
 
@@ -18,7 +18,7 @@ def values_of(text: str) -> list[Any]:
     return [document.value for document in read_documents(text)]
 
 
-TABLES = yaml.safe_load(Path(__file__).with_name("yaml_reader.yaml").read_text("utf-8"))
+TABLES = read(__file__, "yaml_reader.yaml")
 READ: dict[str, tuple[str, list[Any]]] = TABLES["read"] | {
     "a number of too many digits is text": ("a: " + "9" * 6000, [{"a": "9" * 6000}]),
 }

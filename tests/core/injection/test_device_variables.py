@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests import pods
-from tests.core.builders import attachment, carry_out, outcomes, plan, profile
+from tests.core.builders import attachment, carry_out, environment, outcomes, plan, profile
 from tests.core.injection.test_copies import check_starts, opted_out
-from tests.core.injection.test_rendezvous import environment, plan_for, waits_for
+from tests.core.injection.test_rendezvous import plan_for, waits_for
 from tests.core.test_review import judge
 from tests.pods import add_env, minimal_pod
 from tests.profiles import profiles

@@ -7,10 +7,10 @@ import itertools
 import random
 
 from tests.core.manifests import manifest
-from tests.core.workloads.rows import read
+from tests.tables import read
 from webhook.core.model import Object
 
-TABLES = read("pairs")
+TABLES = read(__file__, "pairs.yaml")
 
 
 def of_roles(row: Object, *run: Object) -> Object:

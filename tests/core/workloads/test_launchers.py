@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.workloads.read_by_torch import COMMANDS
-from tests.core.workloads.rows import read
+from tests.tables import read
 from webhook.core.model import Object
 from webhook.core.workloads.launchers import (
     Use,
@@ -26,7 +26,7 @@ from webhook.core.workloads.launchers import (
 )
 from webhook.core.workloads.marks import find_mark
 
-TEXTS = read("texts")
+TEXTS = read(__file__, "texts.yaml")
 USES = {text: Use[use] for use, texts in TEXTS["uses"].items() for text in texts}
 TAKES_IT = "torchrun --master_addr=$M t.py"
 STANDALONE = "torchrun --standalone t.py"
