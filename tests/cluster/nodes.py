@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any, Self
 
 import urllib3
@@ -64,12 +63,7 @@ class Node:
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the node, and its pods, as the garbage collector does some time later."""
         self._ended.set()
         for thread in self._threads:
