@@ -26,14 +26,20 @@ def read(module: str, file: str) -> Any:
     return json.loads(json.dumps(found))
 
 
-def grouped(module: str, folder: str) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield the rows of a folder's YAML files: file, name, what its group shares, the row itself.
+def grouped_file(module: str, file: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the rows of a YAML file beside a module: a name, what its group shares, the row itself.
 
     A group's rows stand under ``rows``, in a list or by name; without them it is a row itself.
     """
+    for title, group in read(module, file).items():
+        rows = group.pop("rows", [{}])
+        named = rows if isinstance(rows, dict) else dict(enumerate(rows, 1))
+        for name, row in named.items():
+            yield f"{title}, {name}", group, row
+
+
+def grouped(module: str, folder: str) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield the same of each file of a folder, behind the file's name."""
     for file in sorted((Path(module).parent / folder).glob("*.yaml")):
-        for title, group in read(module, f"{folder}/{file.name}").items():
-            rows = group.pop("rows", [{}])
-            named = rows if isinstance(rows, dict) else dict(enumerate(rows, 1))
-            for name, row in named.items():
-                yield file.stem, f"{file.stem}: {title}, {name}", group, row
+        for name, group, row in grouped_file(module, f"{folder}/{file.name}"):
+            yield file.stem, f"{file.stem}: {name}", group, row

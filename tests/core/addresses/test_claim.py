@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests import pods
 from tests.profiles import profiles
+from tests.tables import grouped_file
 from tests.worlds import namespace
 from webhook.core import names, podspec
 from webhook.core.addresses import claim as module
@@ -30,87 +31,67 @@ from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
 
-def device(
-    number: int, *ips: Any, interface: Any = "net1", driver: str = "dra.net", **more: Any
-) -> Object:
-    data = (
-        {"networkData": {"interfaceName": interface, "ips": list(ips)}} if ips or interface else {}
-    )
-    return {"driver": driver, "pool": "node-1", "device": f"card-{number}", **data, **more}
+def device(number: int, written: str | Object) -> Object:
+    """Return a device as a driver tells it: a row's ``ADDRESS,… INTERFACE``, or a map with more."""
+    if isinstance(written, str):
+        addresses, _, interface = written.partition(" ")
+        written = {"ips": [*filter(None, addresses.split(","))], "interface": interface}
+    more = {"ips": [], "interface": "net1" if "ips" in written else "", **written}
+    ips, interface = more.pop("ips"), more.pop("interface")
+    data = {"networkData": {"interfaceName": interface, "ips": ips}} if ips or interface else {}
+    return {"driver": "dra.net", "pool": "node-1", "device": f"card-{number}", **data, **more}
 
 
-def resource_claim(
-    *devices: Object,
-    name: str = "bert-rails-x7k2p",
-    name_in_pod: str = "rails",
-    users: tuple[str, ...] = ("u-1",),
-    requests: tuple[str, ...] = ("nic",),
-    of: tuple[str, ...] = (),
-    allocated: int | None = None,
-    **result: Any,
-) -> Object:
-    """Make a claim: device *i* is of request *of[i]*; *allocated*: how many of them are at present, all where None."""
+def resource_claim(written: Object | list[Any]) -> Object:
+    """Return a claim as claims.yaml writes it."""
+    row: Object = written if isinstance(written, dict) else {"devices": written}
+    devices = [device(number, one) for number, one in enumerate(row["devices"])]
+    requests = row.get("requests", ["nic"])
+    of = row.get("of", [requests[0]] * len(devices))
     results = [
         {key: each[key] for key in ("driver", "pool", "device")}
-        | {"request": of[number] if of else requests[0], **result}
-        for number, each in enumerate(devices[:allocated])
+        | {"request": of[number], **row.get("result", {})}
+        for number, each in enumerate(devices[: row.get("allocated")])
     ]
+    name = row.get("name", "rails")
+    annotations = {module.POD_CLAIM_NAME: name} if name else {}
+    own = row.get("own", f"bert-{name}-x7k2p")
+    users = [{"resource": "pods", "name": "m", "uid": uid} for uid in row.get("users", ["u-1"])]
     return {
-        "metadata": {
-            "name": name,
-            "namespace": "train",
-            "annotations": {module.POD_CLAIM_NAME: name_in_pod} if name_in_pod else {},
-        },
+        "metadata": {"name": own, "namespace": "train", "annotations": annotations},
         "spec": {"devices": {"requests": [{"name": request} for request in requests]}},
         "status": {
             "allocation": {"devices": {"results": results}},
-            "reservedFor": [
-                {"resource": "pods", "name": "bert-master-0", "uid": uid} for uid in users
-            ],
-            "devices": list(devices),
+            "reservedFor": users,
+            "devices": devices,
         },
     }
 
 
-def found(*claims: Object, wanted: str = f"{ANY}@/any") -> Secondary:
+def found(*claims: Any, wanted: str = f"{ANY}@/any") -> Secondary:
     parsed = parse_wanted(wanted)
     assert parsed is not None
-    return secondary(tell(map(read_claim, claims)), parsed)
+    return secondary(tell([read_claim(resource_claim(claim)) for claim in claims]), parsed)
 
 
-def test_takes_the_address_without_its_prefix() -> None:
-    assert found(resource_claim(device(0, "10.1.0.7/24"))) == Secondary("10.1.0.7")
+def rows() -> list[Any]:
+    return [
+        pytest.param({**group, **row}, id=name)
+        for name, group, row in grouped_file(__file__, "claims.yaml")
+    ]
+
+
+@pytest.mark.parametrize("row", rows())
+def test_a_row_of_claims_is_as_it_says(row: Object) -> None:
+    told = found(*row["claims"], wanted=row.get("wanted", f"{ANY}@/any"))
+    assert told.address == row.get("is", "")
+    assert row.get("problem", "") in told.problem
+    assert bool(told.problem) <= ("problem" in row)
+    assert len(told.problem) <= 500
 
 
 def test_nothing_is_told_before_a_driver_has_written() -> None:
-    assert found() == Secondary()
-    assert found(resource_claim()) == Secondary()
-    assert found(resource_claim(device(0, interface=""))) == Secondary()
-    assert found(resource_claim(device(0))) == Secondary(), (
-        "an interface without an address, as of RDMA alone"
-    )
-    assert tell([read_claim(resource_claim(device(0)))]) == ""
-
-
-def test_of_several_devices_the_first_with_an_address_counts_by_the_order_of_requests() -> None:
-    devices = (
-        device(0, "10.1.0.1/24"),
-        device(1, interface="net2"),
-        device(2, "10.1.0.3/24", interface="net3"),
-    )
-    assert found(resource_claim(*devices)).address == "10.1.0.1"
-    ordered = resource_claim(*devices, requests=("b", "a"), of=("a", "b", "b/small"))
-    assert found(ordered).address == "10.1.0.3"
-
-
-def test_of_a_shared_device_the_share_that_is_the_claims_counts() -> None:
-    shared = resource_claim(
-        device(0, "10.1.0.8", shareID="b"), device(0, "10.1.0.7", shareID="a"), allocated=1
-    )
-    shared["status"]["allocation"]["devices"]["results"][0]["shareID"] = "a"
-    assert found(shared).address == "10.1.0.7"
-    shared["status"]["devices"].reverse()
-    assert found(shared).address == "10.1.0.7"
+    assert tell([read_claim(resource_claim([" net1"]))]) == ""
 
 
 @pytest.mark.parametrize(
@@ -130,90 +111,9 @@ def test_what_says_no_claim_and_family_is_not_understood(text: str) -> None:
     assert parse_wanted(text) is None
 
 
-def test_of_several_claims_the_first_by_its_name_in_the_pod_counts() -> None:
-    one = resource_claim(device(0, "10.1.0.1/24"), name="z", name_in_pod="rail-0")
-    two = resource_claim(device(0, "10.1.0.2/24", interface="net2"), name="a", name_in_pod="rail-1")
-    gpu = resource_claim(
-        device(0, interface="", driver="gpu.nvidia.com"), name="g", name_in_pod="gpu"
-    )
-    assert found(two, gpu, one).address == "10.1.0.1"
-    assert found(one, two, wanted="rail-1@/any").address == "10.1.0.2"
-    assert found(one, two, wanted="rail-2@/any") == Secondary()
-    assert found(one, two, wanted=f"{ANY}@net2/any").address == "10.1.0.2"
-
-
-def test_a_claim_that_the_user_made_counts_by_its_own_name() -> None:
-    mine = resource_claim(device(0, "10.1.0.9"), name="mine", name_in_pod="")
-    assert found(mine, wanted="mine@/any").address == "10.1.0.9"
-
-
-def test_an_interface_chooses_the_device() -> None:
-    devices = device(0, "10.1.0.1/24"), device(1, "10.1.0.2/24", interface="net2")
-    assert found(resource_claim(*devices), wanted="rails@net2/any").address == "10.1.0.2"
-    nameless = resource_claim(device(0, "10.1.0.3", interface=""))
-    assert found(nameless, wanted="rails@net2/any").address == "10.1.0.3", (
-        "it is taken to be the promised one"
-    )
-    assert (
-        "is interface net9: there is net1, net2"
-        in found(resource_claim(*devices), wanted="rails@net9/any").problem
-    )
-    late = resource_claim(devices[0], device(1, interface=""))
-    assert found(late, wanted="rails@net9/any") == Secondary(), "the other driver may still tell it"
-
-
-@pytest.mark.parametrize(
-    ("family", "address"), [("any", "10.1.0.1"), ("IPv4", "10.1.0.1"), ("IPv6", "fd00::1")]
-)
-def test_the_family_is_chosen_as_for_multus(family: str, address: str) -> None:
-    both = resource_claim(device(0, "fd00::1/64", "10.1.0.1/24"))
-    assert found(both, wanted=f"{ANY}@/{family}").address == address
-
-
-@pytest.mark.parametrize(
-    ("ips", "problem"),
-    [
-        (("$(reboot)",), "which is not an IP address"),
-        (("10.1.0.1; rm -rf /",), "which is not an IP address"),
-        (("127.0.0.1/8",), "at which no other pod can reach this one"),
-        (("fe80::1%eth0",), "at which no other pod can reach this one"),
-        (("0.0.0.0",), "at which no other pod can reach this one"),
-        (("x" * 100_000,), "which is not an IP address"),
-        (("10.1.0.1\n10.2.0.1",), "which is not an IP address"),
-    ],
-)
-def test_only_what_can_be_an_address_counts(ips: tuple[str, ...], problem: str) -> None:
-    told = found(resource_claim(device(0, *ips)))
-    assert told.address == ""
-    assert problem in told.problem
-    assert len(told.problem) <= 500
-    assert found(resource_claim(device(0, *ips), device(1, "10.1.0.9"))).address == "10.1.0.9"
-
-
-@pytest.mark.parametrize("interface", ["eth0", "lo"])
-def test_the_pod_network_is_no_claims(interface: str) -> None:
-    assert found(resource_claim(device(0, "10.244.0.7", interface=interface))).address == ""
-
-
-def test_what_is_told_of_a_device_that_is_no_longer_allocated_does_not_count() -> None:
-    assert found(resource_claim(device(0, "10.1.0.1"), allocated=0)) == Secondary()
-    moved = resource_claim(device(1, "10.1.0.2"), device(0, "10.1.0.1"), allocated=1)
-    assert found(moved).address == "10.1.0.2"
-    assert found(resource_claim(device(0, "10.1.0.1"), adminAccess=True)) == Secondary()
-
-
-def test_a_claim_of_several_pods_gives_none_of_them_an_address() -> None:
-    told = found(resource_claim(device(0, "10.1.0.1"), users=("u-1", "u-2")))
-    assert told.address == ""
-    assert "is reserved for 2 pods" in told.problem
-    assert found(resource_claim(device(0, "10.1.0.1"), users=("u-1", "u-1"))).address == "10.1.0.1"
-
-
 def test_keeps_no_more_than_can_count() -> None:
-    flood = resource_claim(
-        *(device(number, *["x" * 9000] * 900) for number in range(400)), name_in_pod="n" * 9000
-    )
-    kept = read_claim(flood)
+    flood = {"devices": [{"ips": ["x" * 9000] * 900}] * 400, "name": "n" * 9000}
+    kept = read_claim(resource_claim(flood))
     assert len(kept.devices) == MOST_DEVICES
     assert len(tell([kept])) < 100_000
     assert len(found(flood).problem) <= 500
@@ -234,7 +134,7 @@ def test_reads_no_annotation_that_is_longer_than_any_of_ours() -> None:
 
 @given(st.lists(st.text(max_size=30), max_size=4), st.text(max_size=20))
 def test_any_text_is_read(ips: list[str], interface: str) -> None:
-    told = found(resource_claim(device(0, *ips, interface=interface)))
+    told = found([{"ips": ips, "interface": interface}])
     assert not told.address or ":" in told.address or told.address.replace(".", "").isdigit()
 
 
@@ -377,7 +277,7 @@ def test_what_is_published_follows_the_claims() -> None:
     member = member_of()
     assert (member.wanted, member.reported, member.secondary) == ("any claim", False, Secondary())
     assert beside_claims(member, "") == member, "a claim that is not allocated yet"
-    told = tell([read_claim(resource_claim(device(0, "10.1.0.7/24")))])
+    told = tell([read_claim(resource_claim(["10.1.0.7/24 net1"]))])
     late = beside_claims(member, told)
     assert (late.secondary.address, late.reported) == ("10.1.0.7", True)
     written = publication(late, late.secondary.address)
@@ -391,7 +291,10 @@ def test_what_is_published_follows_the_claims() -> None:
     assert publication(published, "") is None, (
         "deallocated: what is published stays until there is another"
     )
-    again = beside_claims(published, tell([read_claim(resource_claim(device(3, "10.1.0.8/24")))]))
+    again = beside_claims(
+        published,
+        tell([read_claim(resource_claim([{"device": "card-3", "ips": ["10.1.0.8/24"]}]))]),
+    )
     rewritten = publication(again, again.secondary.address)
     assert rewritten is not None
     assert rewritten.annotations[names.MASTER_ADDR] == "10.1.0.8"
@@ -404,14 +307,14 @@ def test_an_address_that_is_published_stays_while_it_is_one_of_the_pods(
     published: tuple[str, ...],
 ) -> None:
     member = member_of(**dict.fromkeys(published, "10.1.0.2"))
-    both = resource_claim(device(0, "10.1.0.1"), device(1, "10.1.0.2", interface="net2"))
+    both = resource_claim(["10.1.0.1 net1", "10.1.0.2 net2"])
     assert beside_claims(member, tell([read_claim(both)])).secondary.address == "10.1.0.2"
-    one = resource_claim(device(0, "10.1.0.1"))
+    one = resource_claim(["10.1.0.1 net1"])
     assert beside_claims(member, tell([read_claim(one)])).secondary.address == "10.1.0.1"
 
 
 def test_a_fault_is_told_in_the_words_of_claims() -> None:
-    member = beside_claims(member_of(), tell([read_claim(resource_claim(device(0, "localhost")))]))
+    member = beside_claims(member_of(), tell([read_claim(resource_claim(["localhost net1"]))]))
     complaint = about_status(member)
     assert complaint is not None
     assert complaint.message.startswith(
