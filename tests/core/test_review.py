@@ -5,7 +5,8 @@ of its namespace, ``profile`` and ``mode`` without our prefix. *profiles* are sp
 the first is the namespace's; *networks* change NETWORKS, null takes one away. *denied* is reason and
 message, *says* lines of decisions that must be there, ``…`` stands for any text, *warns* parts of
 all warnings. *env*, *limits*, *labels* and *annotations* are of the resulting pod and its first
-container, null where there is none; *has* is a part of the pod, and no text of *lacks* is in it.
+container, null where there is none; *has* is a part of the pod, each of *has_text* stands in it
+somewhere and none of *lacks*; *waits* is what it waits for.
 Rows under ``rows`` share what stands beside them.
 """
 
@@ -58,7 +59,7 @@ def judge(
 
 KEYS = {
     *("pod", "space", "profiles", "networks", "is", "denied", "unchanged", "says", "warns"),
-    *("has", "lacks", "env", "limits", "labels", "annotations", "waits"),
+    *("has", "has_text", "lacks", "env", "limits", "labels", "annotations", "waits"),
 }
 NETWORKS: Object = {
     "default/rdma-net": {},
@@ -127,7 +128,9 @@ def test_a_review_decides_what_its_row_says(row: Object) -> None:
     for key, values in there.items():
         assert looked_up(values, row.get(key, {})) == row.get(key, {})
     assert is_within(row.get("has", {}), after), after
-    assert [text for text in row.get("lacks", ()) if text in json.dumps(after)] == []
+    text = json.dumps(after)
+    assert [one for one in row.get("has_text", ()) if one not in text] == []
+    assert [one for one in row.get("lacks", ()) if one in text] == []
     assert wait.needs(after) == row.get("waits", wait.needs(after))
 
 

@@ -22,7 +22,7 @@ from webhook.core.addresses.claim import (
     secondary,
     tell,
 )
-from webhook.core.model import Decision, Object, Reason
+from webhook.core.model import Object
 from webhook.core.networks.status import MAX_NAME, Secondary, Wanted
 from webhook.core.reconcile import Fate, beside_claims, read_member
 from webhook.core.reconcile.complaint import about_status
@@ -171,97 +171,12 @@ cards:
 """)
 
 
-@pytest.mark.parametrize("who", ["bert-master-0", "bert-worker-0"])
-def test_ranks_meet_at_the_claim_that_the_profile_gives(who: str) -> None:
-    """The pod has none yet as it is looked at: the same admission adds it."""
-    known, world = OF_THE_PROFILE, ObjectsWorld([namespace("train", "cards")])
-    verdict = decide(pods.load(f"live/pytorchjob/{who}.review.json"), "train", known, world)
-    assert [each["name"] for each in verdict.pod["spec"]["resourceClaims"]] == ["fabric-card"]
-    assert podspec.annotations(verdict.pod)[names.RENDEZVOUS_NETWORK] == "fabric-card@net1/any"
-    assert decide(verdict.pod, "train", known, world).operations == []
-
-
-def test_ranks_wait_for_no_claim_that_the_profile_does_not_give_them() -> None:
-    """As where the cluster serves none, or the pod asks for a card itself: they meet as they would."""
-    world = ObjectsWorld([namespace("train", "cards")])
-    known = OF_THE_PROFILE
-    unserved = replace(known, claims_problem="the cluster serves none")
+def test_ranks_wait_for_no_claim_where_the_cluster_serves_none() -> None:
+    unserved = replace(OF_THE_PROFILE, claims_problem="the cluster serves none")
     pod = pods.load("live/pytorchjob/bert-master-0.review.json")
-    own = pods.load("live/pytorchjob/bert-master-0.review.json")
-    own["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] = "1"
-    on_host = pods.load("live/pytorchjob/bert-master-0.review.json")
-    on_host["spec"]["hostNetwork"] = True
-    for each, in_force in ((pod, unserved), (own, known), (on_host, known)):
-        verdict = decide(each, "train", in_force, world)
-        assert "resourceClaims" not in verdict.pod["spec"]
-        assert names.RENDEZVOUS_NETWORK not in podspec.annotations(verdict.pod)
-        assert not podspec.has_env(verdict.pod["spec"]["containers"][0], "NCCL_SOCKET_IFNAME")
-
-
-def decision(verdict: Verdict, step: str) -> Decision:
-    return next(each for each in verdict.decisions if each.step == step)
-
-
-def test_a_job_meets_at_whatever_address_its_claims_tell() -> None:
-    verdict = verdict_of("any")
-    told = podspec.annotations(verdict.pod)
-    assert (told[names.ADDRESS_SOURCE], told[names.RENDEZVOUS_NETWORK]) == (
-        "claim",
-        "any claim@/any",
-    )
-    assert decision(verdict, "rendezvous").message.endswith(
-        "come from any claim once the driver of its claim has given them"
-    )
-    assert decision(verdict, "environment").message.endswith(
-        "rendezvous: {network: CLAIM@INTERFACE}"
-    )
-    [waiting] = [
-        each
-        for each in podspec.init_containers(verdict.pod)
-        if each["name"] == names.WAIT_CONTAINER
-    ]
-    assert (
-        "at status.devices of its ResourceClaims, and at the fabric-injector controller"
-        in waiting["command"][2]
-    )
-
-
-def test_a_job_meets_on_the_interface_that_the_profile_names() -> None:
-    verdict = verdict_of("named")
-    assert podspec.annotations(verdict.pod)[names.RENDEZVOUS_NETWORK] == "rails@net1/any"
-    [container] = podspec.containers(verdict.pod)
-    assert podspec.env_value(container, "NCCL_SOCKET_IFNAME") == "=net1"
-    assert podspec.annotations(verdict_of("named", claims=("fabric-rails",)).pod)[
-        names.RENDEZVOUS_NETWORK
-    ] == ("fabric-rails@net1/any")
-    own = verdict_of(
-        "named", claims=(), resourceClaims=[{"name": "rails", "resourceClaimName": "mine"}]
-    )
-    assert podspec.annotations(own.pod)[names.RENDEZVOUS_NETWORK] == "mine@net1/any"
-
-
-@pytest.mark.parametrize(
-    ("profile", "claims", "spec", "why"),
-    [
-        ("any", (), {}, "the pod has no resource claim"),
-        (
-            "any",
-            ("imex-channel", "compute-domain-channel"),
-            {},
-            "no resource claim but of a ComputeDomain's channel",
-        ),
-        ("other", ("rails",), {}, "meets on claim gpus, which the pod does not have"),
-        ("any", ("rails",), {"hostNetwork": True}, "the pod uses the node's network"),
-    ],
-)
-def test_a_pod_without_such_a_claim_meets_as_it_would(
-    profile: str, claims: tuple[str, ...], spec: Object, why: str
-) -> None:
-    verdict = verdict_of(profile, claims=claims, **spec)
-    said = decision(verdict, "rendezvous")
-    assert said.reason in (Reason.NO_ADDRESS, Reason.HOST_NETWORK)
-    assert why in said.message
-    assert names.JOB not in podspec.labels(verdict.pod)
+    verdict = decide(pod, "train", unserved, ObjectsWorld([namespace("train", "cards")]))
+    assert "resourceClaims" not in verdict.pod["spec"]
+    assert names.RENDEZVOUS_NETWORK not in podspec.annotations(verdict.pod)
 
 
 def member_of(profile: str = "any", **annotations: str) -> Any:
