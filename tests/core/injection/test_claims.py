@@ -1,11 +1,9 @@
-"""Claims: what a pod that names our templates shows; ``steps/claims.yaml`` has what it gets."""
+"""Claims go to jobs of several pods; ``steps/claims.yaml`` has what such a pod gets."""
 
 from typing import Any
 
-from tests import pods
 from tests.core.test_review import judge
 from tests.core.workloads.rows import build
-from tests.pods import minimal_pod
 from tests.profiles import profiles
 from tests.tables import table
 from tests.worlds import world
@@ -15,16 +13,6 @@ CLAIMS = "claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]"
 LABELS = {names.PROFILE: "rdma"}
 SERVER = {"container": {"resources": {"limits": {"nvidia.com/gpu": "1"}}}, "labels": LABELS}
 ALONE = {"of": "lws-0", "annotations": {"leaderworkerset.sigs.k8s.io/size": "1"}, "labels": LABELS}
-
-
-def test_a_label_shows_the_controller_which_pods_name_our_templates() -> None:
-    cluster, claims = world(profile="rdma"), profiles(f"{{rdma: {{{CLAIMS}}}}}")
-    member = judge(pods.load("pods/kubeflow-pytorchjob-1.yaml"), cluster, claims).pod
-    assert member["metadata"]["labels"][names.CLAIMS] == names.CLAIMS_REFERENCED
-    alone = judge(minimal_pod(labels=LABELS), cluster, claims).pod
-    assert names.CLAIMS not in alone["metadata"]["labels"]
-    without = judge(member, cluster, profiles("{rdma: {}}")).pod
-    assert names.CLAIMS not in without["metadata"]["labels"]
 
 
 @table(
