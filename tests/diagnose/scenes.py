@@ -237,7 +237,7 @@ class Scene:
         pod["status"]["initContainerStatuses"] = [
             {
                 "name": names.WAIT_CONTAINER,
-                "state": {"terminated": {"exitCode": 0, "startedAt": at}},
+                "state": {"terminated": {"exitCode": 0, "startedAt": at, "finishedAt": at}},
             }
         ]
         pod["status"]["containerStatuses"] = [
