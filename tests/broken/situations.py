@@ -256,6 +256,12 @@ def job_is_too_big_for_its_queue(site: Site, situation: Situation) -> str:
     site.api.ensure(
         {**kind, "metadata": {"name": queue}, "spec": {"capability": {"cpu": "100m"}, "weight": 1}}
     )
+    path = f"/apis/{kind['apiVersion']}/queues/{queue}"
+
+    def is_open() -> bool:
+        return bool(site.api.expect("GET", path).get("status", {}).get("state") == "Open")
+
+    site.wait(is_open, "the queue to be open for jobs")
     one = {**TRAINER, "resources": {"requests": {"cpu": "1"}, **TRAINER["resources"]}}
     job = volcano_job(one, size=2)
     job["spec"]["queue"] = queue
