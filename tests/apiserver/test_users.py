@@ -234,7 +234,7 @@ def test_a_user_is_told_why_kueue_holds_a_job_back(
         "kueue-waiting",
         "Workload job-roberta-a1b2c",
     )
-    assert first["message"] == f"Kueue does not admit Job roberta (LocalQueue team) yet: {SAID}"
+    assert first["message"] == f"Kueue does not admit Job roberta (LocalQueue team): {SAID}"
     assert {each["code"] for each in others} <= {"unread"}
     shown = json.loads(user.run("status", *where, "-o", "json").stdout)
     [held] = [job for job in shown["jobs"] if job["name"] == "roberta"]

@@ -506,7 +506,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "job too big for its queue": Situation(
         job_is_too_big_for_its_queue,
         "queue-waiting",
-        "PodGroup ddp- … Volcano does not start ddp (queue",
+        "PodGroup ddp- … Volcano does not start ddp: ",
         "queue",
         system="Volcano",
     ),

@@ -90,7 +90,7 @@ def command(
       kubectl fabric-injector explain -l team=vision -o json
       fabric-injector explain job bert -n research --timeline
       fabric-injector explain job bert -n research --logs
-      fabric-injector explain --code rdma-disabled
+      fabric-injector explain --code variable-disagrees
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark

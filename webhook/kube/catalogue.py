@@ -262,11 +262,3 @@ JOBS = (
     ("Job", _jobs("jobs", "batch/v1")),
 )
 """Jobs that can be suspended, by kind; each version is asked for, installed or not."""
-VOLCANO = "/apis/scheduling.volcano.sh"
-POD_GROUPS = Resource(
-    "podgroups",
-    f"{VOLCANO}/v1beta1",
-    namespaced=True,
-    shape={"spec": {"queue": str}, "status": {"phase": str, "conditions": [_CONDITION]}},
-    optional=True,
-)

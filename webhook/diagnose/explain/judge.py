@@ -21,10 +21,8 @@ from webhook.diagnose.explain.containers import (
     GAVE_UP,
     WAIT_GAVE_UP,
     what_failed,
-    what_memory_allows,
 )
 from webhook.diagnose.explain.drift import changes_today, what_changed, who_differs
-from webhook.diagnose.explain.interfaces import what_members_agree_on, what_variables_say
 from webhook.diagnose.explain.networks import (
     attached_elsewhere,
     what_is_attached,
@@ -64,9 +62,6 @@ RULES: tuple[Rule, ...] = (
     what_failed,
     what_members_know,
     addresses.what_they_wait_for,
-    what_memory_allows,
-    what_variables_say,
-    what_members_agree_on,
     what_it_trains_over,
     who_differs,
     what_changed,
@@ -102,10 +97,7 @@ def observe_job(
             return subject.get("name") in known
         return any(concerns(event, root, owners) for root in roots)
 
-    def held(field: str) -> tuple[Object, ...]:
-        return queues.objects_of(snapshot.of(field, space), job.pods, job.owner) if may_be else ()
-
-    may_be = queues.may_be_held(job.pods)
+    workloads = snapshot.of("workloads", space) if queues.may_be_held(job.pods) else ()
     events, suspended = snapshot.of("events", space), snapshot.of("suspended", space)
     return ObservedJob(
         target or f"job/{job.name}",
@@ -115,8 +107,7 @@ def observe_job(
         snapshot.observe(job.pods, most),
         (snapshot.labels or {}).get(space),
         None if snapshot.events is None else tuple(filter(is_its, events)),
-        None if snapshot.workloads is None else held("workloads"),
-        held("pod_groups"),
+        None if snapshot.workloads is None else queues.objects_of(workloads, job.pods, job.owner),
         () if job.is_live else tuple(one for one in suspended if one["metadata"]["name"] in owners),
     )
 
