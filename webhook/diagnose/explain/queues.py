@@ -221,7 +221,8 @@ def _by_volcano(job: ObservedJob) -> Iterator[Observation]:
         if event_time(last) >= newest:
             said = common_form(str(last.get("message") or ""))
             message = f"Volcano does not start {job.owner or 'the job'}: {said}"
-            yield fail(QUEUE_WAITING, f"PodGroup {group}", message, stage=Stage.ADMISSION)
+            # a refusal of its pods comes before that its gang is not complete
+            yield fail(QUEUE_WAITING, f"PodGroup {group}", message, stage=Stage.MEMBERS)
 
 
 # suspended by somebody
