@@ -86,7 +86,7 @@ def print_document(document: Mapping[str, Any]) -> None:
     click.echo(text)
 
 
-def print_table(rows: Sequence[Sequence[str]]) -> None:
+def print_table(rows: Iterable[Sequence[str]]) -> None:
     """Print rows in columns; the last one is as wide as it is."""
     lines = [[printable(cell, limit=_WIDEST) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
