@@ -1,7 +1,7 @@
 """Find the pod templates of any object, and make of each the pods that would reach admission.
 
-A kind has a row in the table KINDS of `controllers` or `operators`: from (API group, kind) to the
-function that finds its pods. In other kinds whatever looks like a pod template is taken for one.
+A kind has a row in the table KINDS: from (API group, kind) to the function that finds its pods.
+In other kinds whatever looks like a pod template is taken for one.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from webhook.core.model import Object
 from webhook.core.names import PROFILE
 from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
-from webhook.dry_run.templates import controllers, operators
 from webhook.dry_run.templates.documents import parse_documents
+from webhook.dry_run.templates.kinds import KINDS, unknown
+from webhook.dry_run.templates.pods import Expand, Found, Ignored, Peers, Template, Workload
 from webhook.dry_run.templates.section import Section
-from webhook.dry_run.templates.workload import Expand, Found, Ignored, Peers, Template, Workload
 
 __all__ = [
     "KINDS",
@@ -33,7 +33,6 @@ __all__ = [
     "require_namespace",
 ]
 
-KINDS: Mapping[tuple[str, str], Expand] = {**controllers.KINDS, **operators.KINDS}
 _MAX_VARIABLES = 500_000
 _LONGEST_NAME = 253
 """Characters of a name or a kind: messages name the object by them."""
@@ -195,7 +194,7 @@ def _expand(workload: Workload) -> Found:
     if isinstance(spec, dict) and spec.get("replicas") == 0 and not is_pod:
         yield workload.ignore("spec.replicas", "is 0: no pod is created")
     else:
-        yield from (_known(workload) or operators.expand_unknown)(workload)
+        yield from (_known(workload) or unknown)(workload)
 
 
 def _known(workload: Workload) -> Expand | None:
