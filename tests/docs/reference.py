@@ -33,7 +33,7 @@ def flags() -> str:
         "`--system-namespace` of `check` is `FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE`. `fabric-injector COMMAND --help`",
         "prints what stands here.\n",
     ]
-    context = click.Context(main, info_name="fabric-injector")
+    context = click.Context(main, info_name="fabric-injector", show_default=True)
     for name, listed in main.commands.items():
         if not listed.hidden:
             lines += _of_command(imported(name), name, context)
