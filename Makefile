@@ -79,6 +79,8 @@ dra: $(STAMP) ## jobs whose cards are claims: DRANET, containerd 2, torch (as te
 	@$(BIN)/pytest -q -m dra
 bench: $(STAMP) ## measure admissions (Go); NAME=chaos, soak, hostile, scale …: CONTRIBUTING has the list
 	@$(BIN)/python -m tests.bench.$(or $(NAME),admission) $(ARGUMENTS)
+presets-fit: $(STAMP) ## how many jobs of real manifests the presets of their cloud serve (CORPUS="FOLDER…"; FULL=1: names the others)
+	@$(BIN)/python -m tests.presets.fit $(or $(CORPUS),$(error name folders of manifests: CORPUS=FOLDER)) $(if $(FULL),-v)
 compare: $(STAMP) ## what the checkout makes of real manifests otherwise than a commit (BASE=COMMIT CORPUS="FOLDER…"; FULL=1: all)
 	@$(BIN)/python -m tests.compare $(or $(BASE),$(error name a commit: BASE=main)) $(or $(CORPUS),$(error name folders of manifests: CORPUS=FOLDER)) $(if $(FULL),-v)
 faults: $(STAMP) ## put forty mistakes into a copy, one at a time, and see a test find each (TIERS=core,sockets; also page, apiserver, node)

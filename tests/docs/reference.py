@@ -36,7 +36,7 @@ def flags() -> str:
         "Each option is also an environment variable: `--profiles` of `serve` is",
         "`FABRIC_INJECTOR_SERVE_PROFILES`. `fabric-injector COMMAND --help` prints the same.\n",
     ]
-    context = click.Context(main, info_name="fabric-injector")
+    context = click.Context(main, info_name="fabric-injector", show_default=True)
     for name, listed in main.commands.items():
         if not listed.hidden:
             lines += _of_command(imported(name), name, context)

@@ -1,16 +1,21 @@
-"""Hold an object of the input, and make the pods that its controller would create.
+"""Make the pods that a controller would create of an object of the input.
 
-A pod gets what its controller writes, as far as anything reads it, and what the API server adds
-before it calls the webhook. What cannot be known yet is a placeholder: the zero uid, a generateName
-without its random end.
+A pod gets what its controller writes (shapes.yaml), as far as anything reads it, and what the API
+server adds before it calls the webhook. What cannot be known yet is a placeholder: the zero uid, a
+generateName without its random end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, TypeAlias
 
+import yaml
+
+from webhook.core import podspec
 from webhook.core.errors import InputError, MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
@@ -68,7 +73,7 @@ class Workload:
     source: str
     namespace: str
     peers: Peers
-    expand: Callable[[Workload], Found]
+    expand: Expand
     copies: int = 1
 
     @property
@@ -96,39 +101,32 @@ class Workload:
 
     def owner(self) -> Object:
         """Return the ownerReference that a pod of this object carries."""
-        return owner_reference(self.root.text("apiVersion"), self.kind, self.name)
+        return _owner(self.root.text("apiVersion"), self.kind, self.name)
 
-    def pod(
-        self,
-        template: Section,
-        name: str = "",
-        *,
-        generate_name: str = "",
-        owner: Object | None = None,
-        labels: Mapping[str, str] = {},
-        annotations: Mapping[str, str] = {},
-        hostname: str = "",
-        subdomain: str = "",
-    ) -> Object:
-        """Make a pod from a template, owned by the workload unless another *owner* is given.
+    def pod(self, template: Section, shapes: str, **values: object) -> Object:
+        """Make a pod of a template, as the *shapes* say; *values* go into their braces.
 
-        The pod shares nothing with the input. Raises InputError where the template is not that of a
-        pod.
+        It shares nothing with the input. Raises InputError if the template is not that of a pod.
         """
+        own = {"job": self.name, "kind": self.kind.lower(), "namespace": self.namespace}
+        shape = fill(shapes, **{**own, "uid": UID, "suffix": UNKNOWN_SUFFIX, **values})
         pod = checked_pod(template)
-        own, spec = pod.get("metadata") or {}, pod["spec"]
-        metadata = {
-            "name": name,
-            "generateName": generate_name,
+        meta: Object = pod.get("metadata") or {}
+        spec = pod["spec"]
+        owner = _owner(*shape["owner"].split()) if "owner" in shape else self.owner()
+        metadata: Object = {
+            **{key: shape.get(key) for key in ("name", "generateName")},
             "namespace": self.namespace,
-            "labels": {**(own.get("labels") or {}), **labels},
-            "annotations": {**(own.get("annotations") or {}), **annotations},
-            "ownerReferences": [owner or self.owner()],
+            "labels": {**(meta.get("labels") or {}), **shape.get("labels", {})},
+            "annotations": {**(meta.get("annotations") or {}), **shape.get("annotations", {})},
+            "ownerReferences": [owner],
         }
-        spec |= {"hostname": hostname} if hostname else {}
-        spec |= {"subdomain": subdomain} if subdomain else {}
+        spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
+        spec |= {k: text for k, text in shape.get("otherwise", {}).items() if not spec.get(k)}
         present = {key: value for key, value in metadata.items() if value}
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": present, "spec": spec}
+        made: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": present, "spec": spec}
+        _add_variables(made, shape)
+        return made
 
     def template(self, template: Section, pod: Object, replicas: int = 1) -> Template:
         """Finish *pod*, which stands for *replicas* pods, as the API server does."""
@@ -141,30 +139,86 @@ class Workload:
     def several(
         self,
         holder: Section,
-        make: Callable[[int], Object],
+        shapes: str,
+        values: Mapping[str, object] | Callable[[int], Mapping[str, object]],
         *,
-        key: str = "replicas",
         count: int | None = None,
         template: Section | None = None,
         alone: bool = True,
         copies: int = 1,
+        env: Object = {},  # noqa: B006  # nobody changes it
     ) -> Found:
-        """Yield rank 0 of equal pods, and one other for the rest; *make* takes the index.
+        """Yield rank 0 of equal pods, and one other for the rest.
 
-        *holder* says at *key* how many there are, unless *count* does; it holds the template. Pods
-        that are not ``alone`` in their job have one that stands for all. *copies*: of the group.
+        *holder* has the template, and says at ``replicas`` how many there are, unless *count* does.
+        *values*: as in `pod`, or by the index, which is one itself. Pods that are not ``alone`` in
+        their job have one that stands for all. *copies*: of the group. *env*: of all containers.
         """
-        count = holder.number(key) if count is None else count
+        count = holder.number("replicas") if count is None else count
         if count == 0:
-            yield self.ignore(holder.at(key), "is 0: no pod is created")
+            yield self.ignore(holder.at("replicas"), "is 0: no pod is created")
             return
+        template = template or holder.node("template")
         shown = {0: count} if count == 1 or not alone else {0: 1, 1: count - 1}
         for index, like in shown.items():
-            yield self.template(template or holder.node("template"), make(index), like * copies)
+            own = values(index) if callable(values) else values
+            numbers = {"index": index, "next": index + 1, "first": "" if index else "master"}
+            pod = self.pod(template, shapes, **{**numbers, **own})
+            for container in podspec.every_container(pod):
+                append_to(container, "env", *variables(env))
+            yield self.template(template, pod, like * copies)
 
     def ignore(self, path: str, message: str) -> Ignored:
         """Return why the part at *path* gives no pod."""
         return Ignored(f"{self.source} {path}" if path else self.source, message)
+
+
+@cache
+def _shapes() -> Mapping[str, Object]:
+    text = files("webhook.dry_run.templates").joinpath("shapes.yaml").read_text(encoding="utf-8")
+    found: Mapping[str, Object] = yaml.load(text, Loader=yaml.CSafeLoader)
+    return found
+
+
+def fill(shapes: str, **values: object) -> Object:
+    """Return the *shapes* of these names in one, with *values* in their braces."""
+    made: Object = {}
+    for name in shapes.split():
+        for key, value in _filled(_shapes()[name], values).items():
+            made[key] = {**made.get(key, {}), **value} if isinstance(value, dict) else value
+    return made
+
+
+def _filled(shape: Object, values: Mapping[str, object]) -> Object:
+    """Fill the texts of a shape; leave out those that become empty."""
+    made: Object = {}
+    for key, value in shape.items():
+        if isinstance(value, dict):
+            made[key] = _filled(value, values)
+        elif (text := value.format_map(values)) or not value:
+            made[key] = text
+    return made
+
+
+def _add_variables(pod: Object, shape: Object) -> None:
+    for container in podspec.containers(pod):
+        append_to(container, "env", *variables(shape.get("env", {})))
+    first = shape.get("first_env", {})
+    for container in podspec.every_container(pod):
+        for each in variables(shape.get("otherwise_env", {})):
+            if not podspec.has_env(container, each["name"]):
+                append_to(container, "env", each)
+        if first:
+            others = [each for each in podspec.env(container) if each.get("name") not in first]
+            container["env"] = variables(first) + others
+
+
+def variables(values: Mapping[str, str | Object]) -> list[Object]:
+    """Return entries of ``env``; an object is a ``valueFrom``."""
+    return [
+        {"name": name, "value" if isinstance(value, str) else "valueFrom": value}
+        for name, value in values.items()
+    ]
 
 
 def checked_pod(template: Section) -> Object:
@@ -199,46 +253,24 @@ def copied(value: Any, holder: str = "") -> Any:
     return value
 
 
-def owner_reference(api_version: str, kind: str, name: str) -> Object:
-    """Return the ownerReference of a controller."""
+def _owner(api_version: str, kind: str, name: str) -> Object:
     return {"apiVersion": api_version, "kind": kind, "name": name, "uid": UID, "controller": True}
 
 
-def all_containers(pod: Object) -> list[Object]:
-    """Return init containers and containers."""
-    return [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
-
-
-def variables(values: Mapping[str, str | Object]) -> list[Object]:
-    """Return entries of ``env``; an object is a ``valueFrom``."""
-    return [
-        {"name": name, "value" if isinstance(value, str) else "valueFrom": value}
-        for name, value in values.items()
-    ]
-
-
-def label_of_pod(key: str, holder: str = "labels") -> Object:
-    """Return the ``valueFrom`` that reads a label of the pod, or one of its ``annotations``."""
-    return {"fieldRef": {"fieldPath": f"metadata.{holder}['{key}']"}}
-
-
-def append_env(containers: Iterable[Object], values: Mapping[str, str | Object]) -> None:
-    """Append variables without looking for those already there, as most operators do."""
-    for container in containers:
-        append_to(container, "env", *variables(values))
-
-
-def prepend_env(containers: Iterable[Object], values: Mapping[str, str | Object]) -> None:
-    """Put variables first, in place of the user's of the same names."""
-    for container in containers:
-        others = [one for one in container.get("env") or () if one.get("name") not in values]
-        container["env"] = variables(values) + others
-
-
-def append_to(holder: Object, key: str, *items: Object | str) -> None:
+def append_to(holder: Object, key: str, *items: Object) -> None:
     """Append to the list at *key*, making it where it is missing or null."""
     if items:
         holder[key] = [*(holder.get(key) or ()), *items]
+
+
+def upsert(items: list[Object], added: Iterable[Object]) -> None:
+    """Replace entries of the same name, append the others."""
+    for entry in added:
+        places = [at for at, item in enumerate(items) if item.get("name") == entry.get("name")]
+        if places:
+            items[places[0]] = entry
+        else:
+            items.append(entry)
 
 
 def _default_requests(pod: Object) -> None:
@@ -246,7 +278,7 @@ def _default_requests(pod: Object) -> None:
 
     Source: kubernetes pkg/apis/core/v1/defaults.go SetDefaults_Pod.
     """
-    for container in all_containers(pod):
+    for container in podspec.every_container(pod):
         resources = container.get("resources") or {}
         if limits := resources.get("limits"):
             resources["requests"] = {**limits, **(resources.get("requests") or {})}
