@@ -217,6 +217,12 @@ def test_leaves_a_pod_alone_where_the_number_is_not_certain_and_says_what_to_wri
     assert told in warning
 
 
+def test_leaves_a_pod_alone_that_wants_no_efa() -> None:
+    verdict = changed("eks-efa", {"types": ["p5.48xlarge"], "asks": {EFA[9:]: "0"}})
+    assert (verdict.allowed, verdict.operations, verdict.warnings) == (True, [], ())
+    assert [each.outcome for each in verdict.decisions] == ["skipped"]
+
+
 @pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpxo"])
 def test_asks_for_no_interfaces_of_a_pod_on_the_nodes_network(name: str) -> None:
     for pod in training_pods(name):

@@ -6,7 +6,7 @@ names it. Of several types the number is known where it is the same for all.
 
 from collections.abc import Iterable, Mapping
 from itertools import chain, product
-from typing import Final
+from typing import Any, Final
 
 from webhook.core import names
 from webhook.core.accelerators import count_accelerators, is_accelerator
@@ -43,8 +43,8 @@ def count_devices(
     told: list[Decision] = []
     for quantity in plan.profile.quantities:
         resource = quantity.resource
-        if any(resource in limits(one) or resource in requests(one) for one in asking):
-            told.append(_STEP.already_there(f"the pod asks for {resource} already"))
+        if numbers := _numbers(asking, resource):
+            told.append(_own_number(resource, numbers))
             continue
         types = _node_types(draft, plan, quantity)
         is_other = quantity.accelerator not in (None, *limits(own), *requests(own))
@@ -55,6 +55,19 @@ def count_devices(
         elif amount:
             asked[resource] = amount
     return asked, told
+
+
+def _numbers(asking: Iterable[Object], resource: str) -> list[Any]:
+    """Return the limits and requests of the resource."""
+    given = chain.from_iterable((limits(one), requests(one)) for one in asking)
+    return [each[resource] for each in given if resource in each]
+
+
+def _own_number(resource: str, numbers: list[Any]) -> Decision:
+    """Leave the pod its own number; one that asks for 0 gets nothing of the fabric."""
+    if all(number in (0, "0") for number in numbers):
+        return _STEP.skipped(Reason.UNKNOWN_QUANTITY, f"the pod asks for 0 of {resource}")
+    return _STEP.already_there(f"the pod asks for {resource} already")
 
 
 def least_amount(profile: Profile, quantity: ProfileQuantity, labels: Mapping[str, str]) -> int:
