@@ -27,6 +27,7 @@ _POD: Final = {"group": "", "version": "v1", "resource": "pods"}
 _STEP: Final = "profile"
 _OR: Final = f"or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
 _UID: Final = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([!#-\[\]-~]{1,256})"')
+_UNCERTAIN: Final = (Outcome.WARNED, Reason.UNKNOWN_QUANTITY)
 _LONGEST_MESSAGE: Final = 16_384
 _MOST_PASSES: Final = 3
 
@@ -147,7 +148,10 @@ def _judge(
 
 def _skip(draft: Draft, skip: Skip) -> Verdict:
     decisions = (skip.decision, *copies.undo(draft, skip.decision.message))
-    own_keys.remove(draft)
+    if (skip.decision.outcome, skip.decision.reason) == _UNCERTAIN:
+        own_keys.write_left_alone(draft, skip.decision)
+    else:
+        own_keys.remove(draft)
     verdict = _allowed(draft, decisions, skip.decision.reason)
     verdict.system, verdict.profile = skip.system, skip.profile
     return verdict
