@@ -222,6 +222,10 @@ def test_leaves_a_pod_alone_where_the_number_is_not_certain_and_says_what_to_wri
     assert written.startswith(warning.removesuffix("…"))
 
 
+def test_marks_no_pod_without_accelerators() -> None:
+    assert changed("eks-efa", {"asks": {GPU: 0}}).operations == []
+
+
 def test_leaves_a_pod_alone_that_wants_no_efa() -> None:
     verdict = changed("eks-efa", {"types": ["p5.48xlarge"], "asks": {EFA[9:]: "0"}})
     assert (verdict.allowed, verdict.operations, verdict.warnings) == (True, [], ())

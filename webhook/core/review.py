@@ -10,6 +10,7 @@ from pybase64 import b64encode
 
 from webhook import __version__
 from webhook.core import bounds, names, podspec
+from webhook.core.accelerators import may_have_accelerator
 from webhook.core.decide import Skip, give_way, make_plan
 from webhook.core.draft import Draft, TooManyEdits
 from webhook.core.errors import Denied, MalformedReview, Unavailable
@@ -148,7 +149,8 @@ def _judge(
 
 def _skip(draft: Draft, skip: Skip) -> Verdict:
     decisions = (skip.decision, *copies.undo(draft, skip.decision.message))
-    if (skip.decision.outcome, skip.decision.reason) == _UNCERTAIN:
+    is_uncertain = (skip.decision.outcome, skip.decision.reason) == _UNCERTAIN
+    if is_uncertain and may_have_accelerator(draft.pod):
         own_keys.write_left_alone(draft, skip.decision)
     else:
         own_keys.remove(draft)
