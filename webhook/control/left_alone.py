@@ -23,12 +23,10 @@ class LeftAlone:
         self,
         connection: Connection,
         tell: Callable[[PodRef, str, str], None],
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
+        on_restart: Callable[[str, str], None],
     ) -> None:
-        self._tell = tell
-        self._pods = Informer(
-            connection, _LEFT, _read, on_change=self._changed, on_restart=on_restart
-        )
+        self._tell, changed = tell, self._changed
+        self._pods = Informer(connection, _LEFT, _read, on_change=changed, on_restart=on_restart)
 
     def start(self) -> None:
         """Start the thread."""

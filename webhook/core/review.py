@@ -149,9 +149,9 @@ def _judge(
 
 def _skip(draft: Draft, skip: Skip) -> Verdict:
     decisions = (skip.decision, *copies.undo(draft, skip.decision.message))
-    is_uncertain = (skip.decision.outcome, skip.decision.reason) == _UNCERTAIN
-    if is_uncertain and may_have_accelerator(draft.pod):
-        own_keys.write_left_alone(draft, skip.decision)
+    why = skip.decision
+    if (why.outcome, why.reason) == _UNCERTAIN and may_have_accelerator(draft.pod):
+        own_keys.write_left_alone(draft, why)
     else:
         own_keys.remove(draft)
     verdict = _allowed(draft, decisions, skip.decision.reason)
