@@ -13,7 +13,7 @@ import yaml
 
 from tests import ROOT
 from tests.presets.comparison import Items, gives, items_of
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.claim_templates import template_name, template_spec
 from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.review import Verdict, decide
@@ -241,9 +241,24 @@ def test_leaves_a_pod_alone_where_the_number_is_not_certain_and_says_what_to_wri
     name: str, case: dict[str, Any], told: str
 ) -> None:
     verdict = changed(name, case)
-    assert (verdict.allowed, verdict.operations) == (True, [])
     [warning] = verdict.warnings
     assert told in warning
+    assert {each["path"] for each in verdict.operations} == {
+        "/metadata/annotations/fabric-injector.io~1left-alone",
+        "/metadata/labels/fabric-injector.io~1left-alone",
+    }
+    written = podspec.annotations(verdict.pod)[names.LEFT_ALONE]
+    assert written.startswith(warning.removesuffix("…"))
+
+
+def test_marks_no_pod_without_accelerators() -> None:
+    assert changed("eks-efa", {"asks": {GPU: 0}}).operations == []
+
+
+def test_leaves_a_pod_alone_that_wants_no_efa() -> None:
+    verdict = changed("eks-efa", {"types": ["p5.48xlarge"], "asks": {EFA[9:]: "0"}})
+    assert (verdict.allowed, verdict.operations, verdict.warnings) == (True, [], ())
+    assert [each.outcome for each in verdict.decisions] == ["skipped"]
 
 
 @pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpxo"])

@@ -19,6 +19,7 @@ import uvloop
 from webhook.control.claim_templates import ClaimTemplates
 from webhook.control.controller import Controller
 from webhook.control.events import EventRecorder
+from webhook.control.left_alone import LeftAlone
 from webhook.control.metrics import ControllerMetrics
 from webhook.control.profile_status import ProfileStatus
 from webhook.core import names
@@ -144,6 +145,7 @@ async def _run(
         on_read=claim_templates.put,
         on_restart=metrics.watch_restarts.add,
     )
+    left_alone = LeftAlone(connection, recorder.record, metrics.watch_restarts.add)
     metrics.leader.ask(leader.may_write)
     metrics.waiting.ask(controller.pods_waiting)
     metrics.oldest.ask(controller.oldest_wait_seconds)
@@ -155,7 +157,7 @@ async def _run(
     await listener.start()
     told = {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
     log_fields(log, logging.INFO, "controlling", told)
-    writers: list[_Part] = [controller, profile_status, claim_templates]
+    writers: list[_Part] = [controller, profile_status, claim_templates, left_alone]
     if settings.certificates:
         writers.append(_certificates(connection, settings, leader, metrics))
     for part in (recorder, *writers):
