@@ -19,6 +19,7 @@ from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.review import Verdict, decide
 from webhook.dry_run import PodResult, dry_run
 from webhook.presets import VERIFIED, preset_names, read_preset
+from webhook.validate.text import find_faults
 from webhook.world.objects import ObjectsWorld
 
 HERE = ROOT / "tests/presets"
@@ -311,6 +312,11 @@ def test_names_the_images_of_its_sidecars_with_their_tags(name: str) -> None:
     pod = preset.profile["spec"].get("pod", {}).get("spec", {})
     assert preset.images == [sidecar["image"] for sidecar in pod.get("initContainers", [])]
     assert all(":" in image.rpartition("/")[2] for image in preset.images)
+
+
+@each_preset
+def test_breaks_no_rule_of_the_definition(name: str) -> None:
+    assert [*find_faults(read_preset(name).profile)] == []
 
 
 @each_preset
