@@ -477,7 +477,8 @@ def gang(it: PodFacts) -> Found:
     # Source: kubernetes/api 10b39a3 core/v1 PodSchedulingGroup, koordinator apis/extension,
     # scheduler-plugins apis/scheduling/v1alpha1, KAI-Scheduler 72de64f pkg/common/constants.
     marks = {**it.annotations, **it.labels}
-    native = (it.pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
+    spec = it.pod.get("spec") or {}
+    native = (spec.get("schedulingGroup") or {}).get("podGroupName")
     named = [(name, marks.get(key), marks.get(size)) for name, key, size in _GANGS]
     for system, group, least in (("kubernetes", native, None), *named):
         if group and is_dns_subdomain(group):
