@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.core.builders import environment
 from tests.core.injection.test_copies import check_starts, opted_out
 from tests.core.injection.test_device_variables import admitted
-from tests.core.injection.test_rendezvous import environment
 from tests.core.test_review import judge
 from tests.core.workloads.rows import build
 from tests.profiles import profiles

@@ -1,7 +1,8 @@
 """Which pods a profile injects by its field ``pods``: chosen.yaml."""
 
-from tests.core.workloads.rows import build, each, read
+from tests.core.workloads.rows import build, each
 from tests.profiles import profiles
+from tests.tables import read
 from tests.worlds import namespace
 from webhook.core import names
 from webhook.core.model import Object, Reason
@@ -14,7 +15,7 @@ _GIVES = "podLabels: {team: ml}, container: {env: [{name: A, value: b}]}"
 _PROFILES = {pods: profiles(f"{{fabric: {{pods: {pods}, {_GIVES}}}}}") for pods in _PODS}
 
 
-@each(read("chosen"))
+@each(read(__file__, "chosen.yaml"))
 def test_injects_the_pods_that_the_profile_is_for(row: Object) -> None:
     by = row.pop("by").split()
     pod = build(row)
