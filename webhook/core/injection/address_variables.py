@@ -1,8 +1,8 @@
 """Give the training container variables that hold the pod's own address on the fabric.
 
 Servers such as vLLM take the address that they announce from a variable of their own. The address
-is known once the network is attached: it comes as that of rank 0 does, by an annotation that the
-controller writes and that the wait container waits for.
+is known once the network is attached. It comes as rank 0's own does: the controller writes it into
+an annotation, and the wait container waits for that.
 """
 
 from collections.abc import Iterable
