@@ -15,13 +15,11 @@ from tests.cluster.controller import ACCOUNT as CONTROLLER
 from tests.cluster.controlplane import ACCESS, ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import ACCOUNT, CONFIGURATIONS, Webhook
-from tests.hostile.large import METADATA
+from tests.hostile.large import METADATA, pretender
 from tests.profiles import as_text
 from tests.tables import read
 from tests.waiting import wait_until
 from webhook.core import names
-
-from .hostile import create
 
 PROFILES = as_text("{shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}")
 OWN = "/api/v1/namespaces/fabric-injector"
@@ -202,12 +200,11 @@ def test_the_policy_refuses_a_pod_of_thousands_of_entries_before_it_compares_the
 ) -> None:
     """Comparing them takes seconds of the API server's time."""
     where = namespace()
-    create(
-        api, where, [METADATA[each] for each in ("annotations", "labels", "finalizers", "owners")]
-    )
-    for number in range(4):
-        path = f"/api/v1/namespaces/{where}/pods/p{number}-0/status"
-        answer = writer.request("PATCH", path, annotations(master_addr="10.0.0.1"))
+    path = f"/api/v1/namespaces/{where}/pods"
+    for shape in ("annotations", "labels", "finalizers", "owners"):
+        api.expect("POST", path, pretender(shape, shape, METADATA[shape]))
+        address = annotations(master_addr="10.0.0.1")
+        answer = writer.request("PATCH", f"{path}/{shape}/status", address)
         assert answer.status == 403
         assert "only pods with at most 1000 annotations" in answer.message
 
