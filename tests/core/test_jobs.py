@@ -153,7 +153,7 @@ def admit(job: list[str], edited: set[int], text: str) -> list[Verdict]:
     number=st.integers(0, 1),
     text=st.lists(st.sampled_from(SCRAPS), max_size=4).map("".join) | st.text(max_size=40),
 )
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 def test_one_members_text_decides_only_about_its_own_variables(
     job: list[str], number: int, text: str
 ) -> None:
