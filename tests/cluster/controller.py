@@ -1,6 +1,5 @@
 """The controller's process, run against a real API server as a Deployment's container would run it."""
 
-import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -78,11 +77,6 @@ class Controller(Program):
     def is_running(self) -> bool:
         """Tell whether the process lives."""
         return self._server is not None and self._server.running()
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process, such as SIGSTOP."""
-        assert self._server is not None
-        self._server.send(number)
 
     def is_ready(self) -> bool:
         """Tell whether it knows all pods."""

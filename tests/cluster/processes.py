@@ -96,12 +96,6 @@ class Server:
                 start_new_session=True,
             )
 
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal; after SIGSTOP return when every thread stands still, so that nothing is read or written from then on."""
-        self.process.send_signal(number)
-        if number == signal.SIGSTOP:
-            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
-
     def running(self) -> bool:
         """Tell whether the process still lives."""
         return self.process.poll() is None
