@@ -125,19 +125,6 @@ def test_nodes_that_do_not_answer_are_told_together(
     assert unread.startswith("of bert-worker-0, bert-worker-1, bert-worker-2 cannot be read")
 
 
-def test_a_long_log_is_read_at_its_beginning_and_its_end(
-    server: FakeApiServer, scene: Callable[[int], Scene], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene(0)
-    monkeypatch.setattr(logs, "_MOST_BYTES", 1000)
-    server.misbehave("get", path("bert-master-0"), of("loading shard\n" * 100), says("2.21-roce"))
-    reading = asked(server)
-    assert list((reading.logs or {})["bert-master-0"].log.chosen) == ["IB"]
-    first, second = [request.query for request in server.requests if request.path.endswith("/log")]
-    assert (first["limitBytes"], "tailLines" in first) == ("1000", False)
-    assert (second["tailLines"], second["limitBytes"]) == ("2000", str(1 << 18))
-
-
 def test_an_answer_that_is_longer_than_asked_for_is_given_up(
     server: FakeApiServer, scene: Callable[[int], Scene], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,15 +152,6 @@ def test_the_run_before_is_read_where_this_one_tells_nothing(
         None,
         "true",
     ]
-
-
-def test_another_container_is_read_where_the_training_container_is_silent(
-    server: FakeApiServer, scene: Callable[[int], Scene]
-) -> None:
-    stored = scene(0).master
-    stored["spec"]["containers"].append({"name": "launcher", "image": "x"})
-    server.misbehave("get", path("bert-master-0"), of("idle\n"), says("2.21-roce"))
-    assert (asked(server).logs or {})["bert-master-0"].container == "launcher"
 
 
 def test_pods_that_have_not_begun_have_no_log(

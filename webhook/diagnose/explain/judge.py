@@ -98,7 +98,7 @@ def observe_job(
         return any(concerns(event, root, owners) for root in roots)
 
     workloads = snapshot.of("workloads", space) if queues.may_be_held(job.pods) else ()
-    events, suspended = snapshot.of("events", space), snapshot.of("suspended", space)
+    events = snapshot.of("events", space)
     return ObservedJob(
         target or f"job/{job.name}",
         space,
@@ -108,7 +108,6 @@ def observe_job(
         (snapshot.labels or {}).get(space),
         None if snapshot.events is None else tuple(filter(is_its, events)),
         None if snapshot.workloads is None else queues.objects_of(workloads, job.pods, job.owner),
-        () if job.is_live else tuple(one for one in suspended if one["metadata"]["name"] in owners),
     )
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from fractions import Fraction
 
-from webhook.core import podspec
 from webhook.core.claim_templates import is_template_name, template_name
 from webhook.core.cluster.nodes import (
     judge_supply,
-    place_of,
-    shown_taint,
 )
 from webhook.core.model import Object
-from webhook.core.quantity import format_quantity, stored_quantity
+from webhook.core.quantity import format_quantity
 from webhook.core.wording import listed
 from webhook.diagnose.common import (
     CLAIM_TEMPLATE_MISSING,
@@ -109,8 +105,6 @@ _REMEDIES = {  # of several the first counts
     "were unschedulable": "nodes are cordoned: kubectl uncordon NODE lets pods on them again",
 }
 _TAINTED = "untolerated taint"
-_ROLES = "node-role.kubernetes.io/"
-"""Begins the taints of control planes, which no training pod is to tolerate."""
 _SOON_SECONDS = 30.0
 _ON_NO_NODE = "is on no node yet"
 _GANG = re.compile(
@@ -120,7 +114,6 @@ _GANG = re.compile(
 )
 """What schedulers say of a pod of a gang for which there would be a node."""
 _NO_NODE = re.compile(r"nodes? are available|node\(s\)|Insufficient|didn't|untolerated")
-_GIBI = 1 << 30
 
 
 def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
@@ -193,7 +186,7 @@ def _pending(
     if is_beyond:
         yield fail(RESOURCE_TOO_SMALL, pod, f"asks for more than any node has: {text}")
     elif text:
-        yield _unscheduled(snapshot, pod, text, queue)
+        yield _unscheduled(pod, text, queue)
     elif queue:
         action = remedy or _quota_action(queue)
         yield fail(QUEUE_WAITING, pod, _ON_NO_NODE, action, detail=queue)
@@ -215,7 +208,7 @@ def _gated(pod: ObservedPod, gates: list[str], queue: str, remedy: str) -> Obser
     return observe("fail" if said else "warn", SCHEDULING_GATED, pod, message, action)
 
 
-def _unscheduled(snapshot: JobSnapshot, pod: ObservedPod, text: str, queue: str) -> Observation:
+def _unscheduled(pod: ObservedPod, text: str, queue: str) -> Observation:
     """Say what the scheduler's *text* means, and what to do."""
     resources = list(dict.fromkeys(_INSUFFICIENT.findall(text)))
     code, action = UNSCHEDULABLE, UNSCHEDULABLE.action
@@ -225,9 +218,8 @@ def _unscheduled(snapshot: JobSnapshot, pod: ObservedPod, text: str, queue: str)
         code, action = CLAIM_SELECTOR_FAILS, CLAIM_SELECTOR_FAILS.action
     elif resources:
         code, action = RESOURCE_TAKEN, f"wait, or free {', '.join(resources)} on the nodes"
-    elif taints := _taints(snapshot, pod, text):
+    elif _TAINTED in text and text.count("node(s)") == text.count(_TAINTED):
         code, action = TAINT_UNTOLERATED, TAINT_UNTOLERATED.action
-        text = f"{text}; {taints}" if snapshot.nodes else text
     elif remedies := [remedy for sign, remedy in _REMEDIES.items() if sign in text]:
         action = remedies[0]
     elif _waits_for_gang(text):
@@ -235,22 +227,6 @@ def _unscheduled(snapshot: JobSnapshot, pod: ObservedPod, text: str, queue: str)
     if _QUOTA.search(text):
         code, action = QUEUE_WAITING, _quota_action(text)
     return fail(code, pod, _ON_NO_NODE, action, detail=text)
-
-
-def _taints(snapshot: JobSnapshot, pod: ObservedPod, text: str) -> str:
-    """Name the taints that keep the pod off nodes; empty where it is not certain that one does."""
-    if _TAINTED not in text:
-        return ""
-    if not snapshot.nodes:
-        return text if text.count("node(s)") == text.count(_TAINTED) else ""
-    place = place_of(pod.pod)
-    return listed(
-        f"node {node.name} has the taint {shown}"
-        for node in snapshot.nodes
-        if node.usable and place.selector <= node.labels.items()
-        for shown in map(shown_taint, place.untolerated(node))
-        if not shown.startswith(_ROLES)
-    )
 
 
 def _quota_action(text: str) -> str:
@@ -262,20 +238,12 @@ def _quota_action(text: str) -> str:
 def _offered_nowhere(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[tuple[Code, str]]:
     if snapshot.nodes is None:
         return
-    chosen = place_of(pod.pod).selector
+    chosen = ((pod.pod.get("spec") or {}).get("nodeSelector") or {}).items()
     for resource, amount in pod.devices.items():
         supply = judge_supply(snapshot.nodes, resource, amount, chosen, snapshot.device_offers)
         if supply.shortage and not supply.uncounted:
             message = f"asks for {format_quantity(amount)} {resource}, and {supply.message}"
             yield SHORTAGES[supply.shortage], message
-    for resource, scale, unit in (("cpu", 1, ""), ("memory", _GIBI, "Gi")):
-        requests = [podspec.requests(one) for one in podspec.running_containers(pod.pod)]
-        amount = sum((stored_quantity(each.get(resource)) for each in requests), Fraction(0))
-        most = max((node.offered(resource) for node in snapshot.nodes), default=Fraction(0))
-        if amount > most > 0:
-            asked, there = (f"{float(each / scale):.4g}{unit}" for each in (amount, most))
-            message = f"asks for {asked} {resource}, and no node offers more than {there}"
-            yield RESOURCE_TOO_SMALL, message
 
 
 def _queue_message(snapshot: JobSnapshot, job: ObservedJob) -> tuple[str, str]:
