@@ -19,7 +19,7 @@ from webhook.diagnose.collect.logs import read_logs
 from webhook.diagnose.explain import queues
 from webhook.diagnose.explain.judge import observe_job
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, networks_to_read
-from webhook.diagnose.jobs import NAME_LABELS, Job, JobKind, find_jobs, lacks_injection, title
+from webhook.diagnose.jobs import NAME_LABELS, Job, JobKind, find_jobs, title
 from webhook.diagnose.snapshot import Snapshot, Unread, at_once
 from webhook.kube.catalogue import (
     EVENTS,
@@ -29,7 +29,6 @@ from webhook.kube.catalogue import (
     PODS,
     RESOURCE_CLAIM_TEMPLATES,
     RESOURCE_CLAIMS,
-    WEBHOOK_CONFIGURATIONS,
     WORKLOADS,
 )
 from webhook.kube.reader import whole
@@ -213,7 +212,6 @@ def _read(
     )
     labels = early["labels"]
     known: ProfilesRead = early["profiles"] or ProfilesRead("")
-    is_lacking = any(lacks_injection(pod) for job in jobs for pod in job.pods)
     examples = [pod for job in jobs for pod in _examples(job)]
     wanted = networks_to_read(examples, labels, known.profiles)
     return JobSnapshot(
@@ -227,7 +225,6 @@ def _read(
         **_together(
             events=partial(_part, cluster, partial(_events, cluster)),
             lease=partial(_part, cluster, lambda: cluster.lease() or {}),
-            configured=partial(_configured, cluster) if is_lacking else lambda: None,
             networks=partial(_networks, cluster, wanted),
             claims=partial(_claims, cluster, pods),
             claim_templates=partial(_claim_templates, cluster, pods),
@@ -306,15 +303,6 @@ def read_profiles(cluster: Snapshot) -> ProfilesRead | None:
         cluster.note("profiles", f"{error}; {unknown}; name a file by --profiles")
         return None
     return read
-
-
-def _configured(cluster: Snapshot) -> bool | None:
-    """Tell whether the MutatingWebhookConfiguration exists; None where it may not be read."""
-    key = ("", names.WEBHOOK_CONFIGURATION)
-    try:
-        return cluster.find(WEBHOOK_CONFIGURATIONS.metadata, key, whole) is not None
-    except Unread:
-        return None
 
 
 def _networks(cluster: Snapshot, wanted: Sequence[Key]) -> Mapping[Key, Object | None]:

@@ -9,9 +9,7 @@ from dataclasses import replace
 from webhook.core import names
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.reconcile.complaint import UNPUBLISHED, why_uncalled
-from webhook.core.review import Verdict
 from webhook.diagnose.common import (
-    CONFIGURATION_MISSING,
     NAMESPACE_OBSERVES,
     WEBHOOK_MISSED,
     WEBHOOK_OUT_OF_REACH,
@@ -252,9 +250,7 @@ def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obser
         if pod.is_injected:
             yield from _injected(snapshot, pod, is_missed=is_missed)
         elif pod.is_live:
-            found = _not_injected(
-                snapshot, job, pod, since.get(pod.job, ""), any_injected=bool(since)
-            )
+            found = _not_injected(job, pod, since.get(pod.job, ""), any_injected=bool(since))
             if is_held_back and found.stage is Stage.ADMISSION:
                 found = replace(found, stage=Stage.SPEED)  # not by the lack of injection
             yield _missed(found) if is_missed else found
@@ -321,7 +317,7 @@ def said(decision: Decision, pod: ObservedPod) -> str:
 
 
 def _not_injected(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, since: str, *, any_injected: bool
+    job: ObservedJob, pod: ObservedPod, since: str, *, any_injected: bool
 ) -> Observation:
     """Say why a pod was not injected; *since*: when the first injected one of its job was made."""
     verdict, labels = pod.verdict, job.labels or {}
@@ -329,13 +325,10 @@ def _not_injected(
         message = (
             f"nothing was injected: label {names.MODE} of namespace {job.namespace} only observes"
         )
-        would = f"; without it {_would_be(verdict, pod)}" if verdict else ""
-        return warn(NAMESPACE_OBSERVES, pod, f"{message}{would}")
+        return warn(NAMESPACE_OBSERVES, pod, message)
     level: Level = "warn" if any_injected else "fail"
     stage = Stage.SPEED if any_injected else Stage.ADMISSION
     if verdict is None:
-        if snapshot.configured is False:
-            return _unconfigured(pod)
         message = "nothing was injected, and why is unknown"
         action = "see why profiles cannot be read, or give --profiles FILE"
         return observe(level, NOT_INJECTED, pod, message, action, stage=stage)
@@ -344,7 +337,7 @@ def _not_injected(
         message = f"nothing was injected, and today it would be denied: {why}"
         return fail(POD_DENIED, pod, message, "correct that, then restart the job", stage=stage)
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
-        return _uncalled(snapshot, job, pod, verdict.profile, since)
+        return _uncalled(job, pod, verdict.profile, since)
     decision = verdict.decisions[0]
     text, reason = said(decision, pod), decision.reason
     if reason is Reason.OPTED_OUT and since and not pod.is_master:
@@ -363,34 +356,7 @@ def _label_action(job: ObservedJob) -> str:
     return f"{command}, then restart the job"
 
 
-def _unconfigured(pod: ObservedPod, profile_name: str = "") -> Observation:
-    """Say of a pod without injection that none is sent to the webhook now."""
-    configuration = f"MutatingWebhookConfiguration {names.WEBHOOK_CONFIGURATION}"
-    message = f"was created without injection: {configuration} does not exist now"
-    if profile_name:
-        message += f"; with it, it would get profile {profile_name}"
-    action = "let an administrator apply the manifests of fabric-injector, then restart the job"
-    return fail(CONFIGURATION_MISSING, pod, message, action)
-
-
-def _would_be(verdict: Verdict, pod: ObservedPod) -> str:
-    """Say what would become of a pod of a namespace that only observes."""
-    if denials := [one for one in verdict.decisions if one.outcome is Outcome.DENIED]:
-        return f"it would be denied: {'. Also: '.join(said(one, pod) for one in denials)}"
-    if steps := would_inject(verdict):
-        return f"profile {verdict.profile} would inject {', '.join(steps)}"
-    told = (said(one, pod) for one in verdict.decisions)
-    return f"it would be left alone: {next(told, 'it lacks nothing')}"
-
-
-def would_inject(verdict: Verdict | None) -> list[str]:
-    """Return the steps that would change a pod of a namespace that only observes; else none."""
-    return list(dict.fromkeys(verdict.injected)) if verdict and verdict.observed else []
-
-
-def _uncalled(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, profile_name: str, since: str
-) -> Observation:
+def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str) -> Observation:
     """Say why a pod that would be injected was not, and what to do; times are compared as text."""
     code, (why, action) = WEBHOOK_MISSED, why_uncalled(pod.created, since)
     if job.labels is not None and is_out_of_reach(pod.pod, job.labels):
@@ -399,8 +365,6 @@ def _uncalled(
             f"was created without injection: its namespace has no label {names.PROFILE}, "
             "without which only component pod-opt-in lets the webhook be called"
         )
-    elif snapshot.configured is False:
-        return _unconfigured(pod, profile_name)
     elif not "" < since < pod.created:
         action = WEBHOOK_MISSED.action
     return fail(code, pod, f"{why}; today it would get profile {profile_name}", action)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook import __version__
-from webhook.core.model import Outcome, Reason
+from webhook.core.model import Reason
 from webhook.diagnose.explain.admission import said
-from webhook.diagnose.explain.observation import Observation, common_form, warn
+from webhook.diagnose.explain.observation import Observation, warn
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
 from webhook.diagnose.jobs import ObservedPod
@@ -15,7 +14,7 @@ from webhook.diagnose.jobs import ObservedPod
 DRIFT = Code(
     "drift",
     "drift",
-    "The pod would get another result today: the profile or a network has changed.",
+    "The pod would get another result today: its profile has changed, or is not for it.",
     "restart the job to take it up, or undo the change",
 )
 REVISIONS_DIFFER = Code(
@@ -28,43 +27,28 @@ _LONGEST = 64
 """Characters of a value of the status annotation, which the pod's owner may have written."""
 
 
-def what_changed(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_changed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
     """Look at every injected pod that is live."""
     for pod in job.live:
-        if changes := list(changes_today(snapshot, pod)):
-            told = "; ".join(common_form(each, pod.name) for each in changes)
-            yield warn(DRIFT, pod, f"would get another result today: {told}")
+        if pod.is_injected and (today := _today(pod)):
+            yield warn(DRIFT, pod, f"would get another result today: {today}")
 
 
-def changes_today(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[str]:
-    """Yield what a live pod would get otherwise today, as far as its networks may be read.
-
-    A pod of an earlier version of the webhook lacks nothing for that.
-    """
-    verdict, status = pod.verdict, pod.status
-    if snapshot.refused_networks or not pod.is_live or not pod.is_injected:
-        return
+def _today(pod: ObservedPod) -> str:
+    """Say what a pod would get by another profile, or another revision of its own."""
+    verdict = pod.verdict
     if verdict is None or verdict.observed:
-        return
-    stale = [one for one in verdict.decisions if one.reason is Reason.STALE_MANIFEST]
-    if stale:
-        yield f"no address would be published to it: {said(stale[0], pod)}"
-    elif not verdict.allowed:
-        if verdict.reason != Reason.NETWORK_ABSENT or not pod.node:  # else that is a finding
-            yield f"denied: {said(verdict.decisions[0], pod)}"
-    elif not verdict.profile:
-        yield "nothing would be injected: " + "; ".join(said(one, pod) for one in verdict.decisions)
-    else:
-        name, revision = _profile_of(pod)
-        is_same = (name or verdict.profile) == verdict.profile
-        is_changed = bool(revision) and revision != verdict.revision
-        if not is_same or is_changed:
-            now = f"profile {verdict.profile} in revision {verdict.revision}"
-            yield f"{now} in place of {name} in revision {revision or '?'}"
-        if is_changed or status.get("version") == __version__:
-            for one in verdict.decisions:
-                if one.outcome is Outcome.INJECTED:
-                    yield f"{one.step}: {said(one, pod)}"
+        return ""
+    if not verdict.allowed:
+        is_found = verdict.reason == Reason.NETWORK_ABSENT and bool(pod.node)
+        return "" if is_found else f"denied: {said(verdict.decisions[0], pod)}"
+    if not verdict.profile:
+        return "nothing would be injected"
+    name, revision = _profile_of(pod)
+    if name in ("", verdict.profile) and revision in ("", verdict.revision):
+        return ""
+    now = f"profile {verdict.profile} in revision {verdict.revision}"
+    return f"{now} in place of {name} in revision {revision or '?'}"
 
 
 def who_differs(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:

@@ -15,14 +15,13 @@ from webhook.diagnose.explain.admission import (
     concerns,
     what_was_injected,
     why_refused,
-    would_inject,
 )
 from webhook.diagnose.explain.containers import (
     GAVE_UP,
     WAIT_GAVE_UP,
     what_failed,
 )
-from webhook.diagnose.explain.drift import changes_today, what_changed, who_differs
+from webhook.diagnose.explain.drift import what_changed, who_differs
 from webhook.diagnose.explain.networks import (
     attached_elsewhere,
     what_is_attached,
@@ -226,11 +225,11 @@ def _row(snapshot: JobSnapshot, pod: ObservedPod, start: Start, *, is_rank_zero:
         address=shown_address(pod) or NOTHING,
         rank_zero=(pod.member.published.master_addr if pod.member else "") or NOTHING,
         wait=_wait(snapshot, pod),
-        details={**_details(snapshot, pod), "start": start.as_json()},
+        details={**_details(pod), "start": start.as_json()},
     )
 
 
-def _details(snapshot: JobSnapshot, pod: ObservedPod) -> Mapping[str, Any]:
+def _details(pod: ObservedPod) -> Mapping[str, Any]:
     told = ("profile", "version", "injected", "kept", "skipped")
     attached = [
         {
@@ -242,8 +241,6 @@ def _details(snapshot: JobSnapshot, pod: ObservedPod) -> Mapping[str, Any]:
     ]
     return {
         **{key: pod.status.get(key) for key in told},
-        "today": list(changes_today(snapshot, pod)),
-        "would_inject": would_inject(pod.verdict),
         "networks": [*attached, *attached_elsewhere(pod)],
         "lacks": list(addresses.lacks(pod)) if pod.is_live else [],
     }

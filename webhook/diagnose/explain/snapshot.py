@@ -38,9 +38,8 @@ class JobSnapshot:
     *claim_templates*. *networks*: the NetworkAttachmentDefinitions that were asked for by
     (namespace, name), None for one that does not exist. *unusable*: names of profiles with a
     fault; *not_ready*: what the controller says of others, by name. *workloads*: Kueue's that have
-    not finished, *policies*: NetworkPolicies. *lease*: empty for one that does
-    not exist. *configured*: whether the MutatingWebhookConfiguration exists. *logs*: by the name of
-    each pod whose log was read; None where nobody asked for logs.
+    not finished, *policies*: NetworkPolicies. *lease*: empty for one that does not exist. *logs*:
+    by the name of each pod whose log was read; None where nobody asked for logs.
     """
 
     now: datetime
@@ -56,7 +55,6 @@ class JobSnapshot:
     device_offers: DeviceOffers = field(default_factory=DeviceOffers)
     workloads: tuple[Object, ...] | None = ()
     policies: tuple[Object, ...] = ()
-    configured: bool | None = None
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
     logs: Mapping[str, PodLog] | None = None
