@@ -1,4 +1,4 @@
-"""Clusters of jobs as training systems make them: pods of tests/fixtures, as many of a job as a test wants."""
+"""Clusters of jobs as training systems make them: pods of tests/fixtures, as many as wanted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webhook.core.model import Object
 
 
 class Kind(NamedTuple):
-    """Say how the fixtures of a training system name a job, and what the second pod has that numbers it."""
+    """Say how the fixtures of a training system name a job, and how its second pod is numbered."""
 
     fixture: str
     job: str

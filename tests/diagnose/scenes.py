@@ -1,4 +1,4 @@
-"""Make what `explain` reads of a PyTorchJob, as webhook, Multus, kubelet and controller leave it; a test breaks one thing."""
+"""Make what `explain` reads of a PyTorchJob that trains well; a test breaks one thing."""
 
 from __future__ import annotations
 
@@ -311,7 +311,9 @@ shared:
     metadata:
       annotations:
         networking.gke.io/default-interface: eth0
-        networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+        networking.gke.io/interfaces: >-
+          [{"interfaceName":"eth0","network":"default"},
+          {"interfaceName":"eth1","network":"rdma-0"}]
   container: {resources: {limits: {networking.gke.io.networks/rdma-0: 1}}}
   sharedMemory: {sizeLimit: 16Gi}
   rendezvous: {addressSource: gke}
@@ -358,7 +360,7 @@ shared:
         return pod
 
     def attach(self, pod: Object, *addresses: str, interface: str = "net1") -> None:
-        """Let the claim be made and allocated, and the driver tell these addresses; nothing where there is none."""
+        """Let the claim be made and allocated, and the driver tell these addresses, if any."""
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
         pod["status"]["resourceClaimStatuses"] = [
             {"name": "rails", "resourceClaimName": f"{name}-rails-x"}

@@ -1,4 +1,4 @@
-"""A namespace is labelled while a job runs, and a worker is replaced: Event and `explain` say the same."""
+"""A namespace is labelled while a job runs: Event and `explain` say the same."""
 
 from __future__ import annotations
 

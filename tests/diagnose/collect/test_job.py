@@ -139,8 +139,8 @@ def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(
     for result in (unknown, empty):
         assert result.exit_code == 2
         assert (
-            "pod/bert-0: namespace ml has no such pod, and no Event of an owner of that name (a suspended job has neither); name the job's namespace by -n"
-            in result.output
+            "pod/bert-0: namespace ml has no such pod, and no Event of an owner of that name "
+            "(a suspended job has neither); name the job's namespace by -n" in result.output
         )
     server.misbehave("get", "/api/v1/namespaces/ml/events", status(403, "no such right"))
     assert (
@@ -188,7 +188,7 @@ def test_reads_the_profiles_that_are_objects(server: FakeApiServer) -> None:
     [
         (
             text(404, NOT_INSTALLED),
-            "no CustomResourceDefinition fabricprofiles.fabric-injector.io, which the manifests hold; ",
+            "no CustomResourceDefinition fabricprofiles.fabric-injector.io, which the manifests",
         ),
         (status(500, "broken"), "cannot be read, so that part is unknown"),
     ],

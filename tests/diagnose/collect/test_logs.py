@@ -1,4 +1,4 @@
-"""How `explain --logs` reads logs: which pods and which part, within bounds, and what it says where it may not."""
+"""How `explain --logs` reads logs: of which pods, within bounds, and where it may not."""
 
 from __future__ import annotations
 

@@ -66,14 +66,9 @@ def test_explains_without_a_part_that_could_not_be_read(unknown: str) -> None:
     assert [each.topic for each in findings(scene)] == ["controller", "addresses"]
 
 
-def test_explains_without_the_networks() -> None:
-    scene = Scene(2)
-    scene.changes = {"networks": {}}
-    assert findings(scene) == []
-
-
 def test_reads_the_networks_of_a_profile_that_a_pod_chooses_by_its_labels() -> None:
-    text = "{a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}, b: {networks: [{network: x/y}]}}"
+    chosen = "a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}"
+    text = f"{{{chosen}, b: {{networks: [{{network: x/y}}]}}}}"
     member: Object = {"metadata": {"namespace": SPACE, "labels": {"team": "vision"}}}
     assert networks_to_read((member,), {SPACE: {names.PROFILE: "b"}}, profiles(text)) == [
         ("rails", "rail-0")

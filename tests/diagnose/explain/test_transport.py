@@ -58,25 +58,6 @@ def test_a_plugin_that_is_not_known_is_named() -> None:
     assert said.message == "trains over NCCL's plugin FasTrak, with GPUDirect RDMA"
 
 
-def test_devices_of_another_name_on_each_node() -> None:
-    scene = all_say("2.21-roce")
-    scene.changes["logs"]["bert-worker-0"].log.channels["IB"] = {"mlx5_7": None}
-    [found] = told(scene)
-    assert (
-        found.message
-        == "trains over RDMA, for example: RDMA on mlx5_2, mlx5_3, with GPUDirect RDMA"
-    )
-
-
-def test_the_run_before() -> None:
-    scene = Scene(1)
-    scene.changes["logs"] = {
-        name: PodLog("pytorch", read("2.21-roce"), is_previous=True) for name in scene.pods
-    }
-    [found] = told(scene)
-    assert found.message.endswith("in the run before its container was restarted")
-
-
 _HEAD = "bert-master-0:12:40 [0] NCCL INFO "
 _SOCKET = (
     "NET/IB : No device found.",
