@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from webhook.core import names
 from webhook.core.model import Decision, Outcome, Reason
-from webhook.core.reconcile.complaint import UNPUBLISHED, why_uncalled
+from webhook.core.reconcile.complaint import why_uncalled
 from webhook.diagnose.common import (
     NAMESPACE_OBSERVES,
     WEBHOOK_MISSED,
@@ -60,12 +60,6 @@ OTHER_WEBHOOK_UNREACHABLE = Code(
     "A pod of the job cannot be created, for another program's webhook does not answer.",
     "look at that program, whose webhook configuration names its Service",
 )
-RANK_ZERO_APART = Code(
-    "rank-zero-apart",
-    "injection",
-    "Rank 0 was injected without a rendezvous, so it publishes no address.",
-    "give all pods of the job the same labels and networks, then restart it",
-)
 STEP_DOUBTFUL = Code(
     "step-doubtful",
     "injection",
@@ -111,16 +105,7 @@ NOT_INJECTED = Code(
 
 OURS = "fabric-injector"
 _LIMITS = r"forbidden: (\[?(?:m(?:ax|in)imum \S+ usage|\S+ max limit to request ratio) per .*)"
-_IPC_LOCK = (
-    r'(violates PodSecurity "[^"]*": non-default capabilities \([^()]* '
-    r'must not include "IPC_LOCK" in [\w.]+\))$'
-)
 _REFUSALS: tuple[tuple[str, Code, str | None], ...] = (
-    (
-        _IPC_LOCK,
-        POD_SECURITY_REFUSED,
-        "label the namespace privileged, or set podSecurity: skip or ipcLock: false in the profile",
-    ),
     (r"(violates PodSecurity .*)", POD_SECURITY_REFUSED, None),
     (
         r"(failed quota: .*)",
@@ -217,7 +202,6 @@ def concerns(event: Mapping[str, object], owner: str, owners: frozenset[str]) ->
 
 # pods that exist
 
-_RENDEZVOUS = "rendezvous"
 _NOT_WORTH_A_WORD = (
     *(Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED),
     *(Reason.SINGLE_NODE, Reason.NO_MASTER, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME),
@@ -242,30 +226,18 @@ def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obser
     for pod in unfinished:
         if pod.is_injected:
             since[pod.job] = min(since.get(pod.job, pod.created), pod.created)
-    meeting = [pod for pod in unfinished if pod.is_member]
-    lost = {pod.job for pod in meeting} - {pod.job for pod in meeting if pod.is_master}
     is_held_back = not since and all(pod.phase != "Running" for pod in unfinished)
     for pod in unfinished:
-        is_missed = pod.job in lost and pod.is_apart
         if pod.is_injected:
-            yield from _injected(snapshot, pod, is_missed=is_missed)
+            yield from _injected(snapshot, pod)
         elif pod.is_live:
             found = _not_injected(job, pod, since.get(pod.job, ""), any_injected=bool(since))
             if is_held_back and found.stage is Stage.ADMISSION:
                 found = replace(found, stage=Stage.SPEED)  # not by the lack of injection
-            yield _missed(found) if is_missed else found
+            yield found
 
 
-def _missed(one: Observation) -> Observation:
-    """Say of a rank 0 what follows for the members that wait for it."""
-    message = f"{one.message}; it {UNPUBLISHED}"
-    action = (one.code.action if one.action is None else one.action) or RANK_ZERO_APART.action
-    code = RANK_ZERO_APART if one.level == "ok" else one.code
-    found = replace(one, code=code, stage=Stage.ADMISSION, level="fail")
-    return replace(found, message=message, action=action)
-
-
-def _injected(snapshot: JobSnapshot, pod: ObservedPod, *, is_missed: bool) -> Iterator[Observation]:
+def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Observation]:
     status = pod.status
     if not status:
         message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
@@ -280,20 +252,10 @@ def _injected(snapshot: JobSnapshot, pod: ObservedPod, *, is_missed: bool) -> It
         what = "; ".join(told) or "nothing had to be injected"
         head = f"profile {status.get('profile', '?')}, version {status.get('version', '?')}"
         yield ok("injection", pod, f"{head}: {what}")
-    if is_missed:
-        skipped = status.get("skipped")
-        why = skipped.get(_RENDEZVOUS) if isinstance(skipped, dict) else None
-        message = (
-            f"lacks label {names.JOB} or annotation {names.RENDEZVOUS_NETWORK} of the injection"
-        )
-        if why is not None:
-            message = f"not injected: {_RENDEZVOUS}: {common_form(str(why), pod.name)}"
-        yield _missed(fail(RANK_ZERO_APART, pod, message))
     verdict = pod.verdict
     if verdict is not None and verdict.allowed and verdict.profile:
         for decision in verdict.decisions:
-            if not (is_missed and decision.step == _RENDEZVOUS):
-                yield from _decision(snapshot, pod, decision)
+            yield from _decision(snapshot, pod, decision)
 
 
 def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Observation]:
@@ -326,8 +288,9 @@ def _not_injected(
             f"nothing was injected: label {names.MODE} of namespace {job.namespace} only observes"
         )
         return warn(NAMESPACE_OBSERVES, pod, message)
-    level: Level = "warn" if any_injected else "fail"
-    stage = Stage.SPEED if any_injected else Stage.ADMISSION
+    is_beside = any_injected and not pod.is_master  # for a rank 0 the others wait
+    level: Level = "warn" if is_beside else "fail"
+    stage = Stage.SPEED if is_beside else Stage.ADMISSION
     if verdict is None:
         message = "nothing was injected, and why is unknown"
         action = "see why profiles cannot be read, or give --profiles FILE"

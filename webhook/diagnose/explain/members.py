@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.core import names, podspec
 from webhook.core.model import Reason
 from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import TrainingPod
-from webhook.diagnose.explain.admission import RANK_ZERO_APART
 from webhook.diagnose.explain.observation import (
     Observation,
     fail,
@@ -123,14 +121,7 @@ def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPo
     message = f"rank 0 is {pod.phase}{_why_ended(pod)}, and its members still run"
     command = pod.log_command(str(pod.training.get("name")))
     action = f"look at its log, then restart the job: {command}"
-    if is_awaited and not pod.is_injected:
-        is_out = podspec.labels(pod.pod).get(names.PROFILE) == names.PROFILE_NONE
-        why = f"carries label {names.PROFILE}: none" if is_out else "was not injected"
-        message = (
-            f"rank 0 {why} and published no address; it is {pod.phase}, and its members still run"
-        )
-        action = RANK_ZERO_APART.action
-    elif pod.phase == "Terminating":
+    if pod.phase == "Terminating":
         action = "wait for the next one; if this one stays, look at its finalizers and its kubelet"
     return fail(RANK_ZERO_ENDED, pod, message, action)
 
