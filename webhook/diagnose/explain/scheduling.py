@@ -31,7 +31,7 @@ from webhook.diagnose.explain.observation import (
 from webhook.diagnose.explain.queues import QUEUE_WAITING
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
-from webhook.diagnose.jobs import ObservedPod, identity
+from webhook.diagnose.jobs import ObservedPod
 
 UNSCHEDULABLE = Code(
     "unschedulable",
@@ -127,13 +127,11 @@ def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
         said = scheduler.get(pod.name, "")
         found = list(_pending(snapshot, job, pod, queue, said, remedy))
         pending.append((pod, _could_be_placed(pod, said, found), found))
-    blocked = {
-        _gang(pod)
-        for pod, could, found in pending
-        if not could and any(one.level == "fail" for one in found)
-    }
-    for pod, could, found in pending:
-        if could and _gang(pod) in blocked:
+    is_blocked = any(
+        not could and any(one.level == "fail" for one in found) for _, could, found in pending
+    )
+    for _, could, found in pending:
+        if could and is_blocked:
             action = "correct what is found of the pods of its gang that cannot be placed"
             message = "could be placed, and waits for the rest of its gang"
             found = [replace(one, level="warn", message=message, action=action) for one in found]
@@ -154,10 +152,6 @@ def _could_be_placed(pod: ObservedPod, said: str, found: Iterable[Observation]) 
 
 def _waits_for_gang(said: str) -> bool:
     return _GANG.search(said) is not None and _NO_NODE.search(said) is None
-
-
-def _gang(pod: ObservedPod) -> str:
-    return identity(pod.pod) or pod.job or pod.name
 
 
 def _pending(
