@@ -118,18 +118,9 @@ def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPo
     is_awaited = any(snapshot.seconds_waited(one) is not None for one in members)
     if pod.phase == "Succeeded" and not is_awaited:
         return ok("members", pod, "rank 0 has ended well, and its members should follow")
-    message = f"rank 0 is {pod.phase}{_why_ended(pod)}, and its members still run"
+    message = f"rank 0 is {pod.phase}, and its members still run"
     command = pod.log_command(str(pod.training.get("name")))
     action = f"look at its log, then restart the job: {command}"
     if pod.phase == "Terminating":
         action = "wait for the next one; if this one stays, look at its finalizers and its kubelet"
     return fail(RANK_ZERO_ENDED, pod, message, action)
-
-
-def _why_ended(pod: ObservedPod) -> str:
-    for status in pod.container_statuses:
-        ended = (status.get("state") or {}).get("terminated") or {}
-        if ended.get("exitCode"):
-            return f" (container {status.get('name')} exited with {ended['exitCode']})"
-    reason = (pod.pod.get("status") or {}).get("reason")
-    return f" ({reason})" if reason else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from webhook.core.claim_templates import is_template_name, template_name
@@ -12,10 +12,8 @@ from webhook.core.cluster.nodes import (
 )
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
-from webhook.core.wording import listed
 from webhook.diagnose.common import (
     CLAIM_TEMPLATE_MISSING,
-    DRIVER_SILENT,
     RESOURCE_TOO_SMALL,
     SHORTAGES,
 )
@@ -248,16 +246,10 @@ def _queue_message(snapshot: JobSnapshot, job: ObservedJob) -> tuple[str, str]:
             return hold.said, hold.remedy or ""
     if job.workloads:
         return "", ""
-    kinds = ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
-    reasons = ("Pending", "Inadmissible", "Unschedulable", "QuotaExceeded", "Waiting")
-    found = [
-        event
-        for event in job.warnings
-        if (event.get("involvedObject") or {}).get("kind") in kinds
-        and event.get("reason") in reasons
-    ]
-    found.sort(key=event_time)
-    return (common_form(str(found[-1].get("message") or "")) if found else ""), ""
+    kinds = ("Workload", "PodGroup")
+    found = [one for one in job.warnings if (one.get("involvedObject") or {}).get("kind") in kinds]
+    last = max(found, key=event_time, default={})
+    return common_form(str(last.get("message") or "")), ""
 
 
 def scheduler_messages(events: Iterable[Object]) -> dict[str, str]:
@@ -294,12 +286,10 @@ def _claims(
         elif (claim := known.get(named)) is None:
             message = f"asks by claim {name} for a ResourceClaim that does not exist"
             yield fail(CLAIM_MISSING, pod, message, detail=common_form(named, pod.name))
-        elif not (claim.get("status") or {}).get("allocation"):
-            yield from _silent(snapshot, claim)
-            if not _CEL.search(said):
-                message = f"waits for claim {name}, which is not allocated"
-                detail = common_form(said, pod.name)
-                yield fail(CLAIM_UNALLOCATED, pod, message, detail=detail)
+        elif not (claim.get("status") or {}).get("allocation") and not _CEL.search(said):
+            message = f"waits for claim {name}, which is not allocated"
+            detail = common_form(said, pod.name)
+            yield fail(CLAIM_UNALLOCATED, pod, message, detail=detail)
 
 
 def made_claims(pod: ObservedPod) -> dict[str, str | None]:
@@ -318,21 +308,6 @@ def _template_advice(snapshot: JobSnapshot, job: ObservedJob, template: str) -> 
                 return f"correct FabricProfile {profile.name}, which is not Ready: {said}"
             return f"the controller makes it for profile {profile.name}: look at its log"
     return "no profile gives it any more: restart the job"
-
-
-def _silent(snapshot: JobSnapshot, claim: Object) -> Iterator[Observation]:
-    """Name the DeviceClasses of a claim whose drivers publish nothing."""
-    requests = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
-    choices = (
-        choice
-        for request in requests
-        for choice in (request.get("exactly") or {}, *(request.get("firstAvailable") or ()))
-    )
-    wanted = {each.get("deviceClassName") for each in choices if isinstance(each, Mapping)}
-    for each in snapshot.device_offers.classes or ():
-        if each.name in wanted and (silent := snapshot.device_offers.silent_drivers(each)):
-            message = f"names {listed(silent, 3)}, and there is no ResourceSlice of it"
-            yield fail(DRIVER_SILENT, f"DeviceClass {each.name}", message)
 
 
 # the nodes of pods that have one
