@@ -44,7 +44,7 @@ def pair_faults(data: Mapping[str, bytes], now: datetime) -> Iterator[Fault]:
     """Yield what is wrong with the files of a Secret or a directory."""
     leaf = leaf_of(data)
     if leaf is None:
-        action = "the controller issues one, or `certs issue` does"
+        action = "the controller issues one"
         yield Fault(CERTIFICATE, "holds no certificate", action)
         return
     key = read_key(data.get(KEY, b""))

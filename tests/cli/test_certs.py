@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from certs.issue import issue_authority
-from certs.pem import hosts, is_pair, is_signed_by, read_authorities, read_certificates, read_key
-from certs.serving import ServingCertificate
+from certs.pem import is_pair, is_signed_by, read_authorities, read_certificates, read_key
 from certs.throwaway import make_throwaway
 from tests.fake_objects import SECRET, Cluster, FakeConnection, Replica
 from webhook.cli import kubeconfig, main
@@ -36,71 +35,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-
-
-def test_issues_what_the_server_takes(tmp_path: Path) -> None:
-    result = run(
-        "issue", "--out", tmp_path / "tls", "--dns", "a.b.svc", "--ip", "::1", "--days", "7"
-    )
-    assert result.exit_code == 0, result.output
-    serving = ServingCertificate(tmp_path / "tls")
-    assert timedelta(days=6, hours=23) < serving.not_after - datetime.now(UTC) <= timedelta(days=7)
-    assert serving.distrust((tmp_path / "tls/ca.crt").read_bytes(), "a.b.svc") == ""
-    assert {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "tls").iterdir()} == {
-        "ca.crt": 0o644,
-        "ca.key": 0o600,
-        "tls.crt": 0o644,
-        "tls.key": 0o600,
-    }
-
-
-def test_issues_for_the_service_where_nothing_is_said(tmp_path: Path) -> None:
-    run("issue", "--out", tmp_path)
-    (leaf,) = read_certificates((tmp_path / "tls.crt").read_bytes())
-    assert hosts(leaf) == {"fabric-injector.fabric-injector.svc"}
-
-
-def test_renews_with_the_authority_that_is_there(tmp_path: Path) -> None:
-    run("issue", "--out", tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    refused = run("issue", "--out", tmp_path)
-    assert (refused.exit_code, "add --force" in refused.output) == (2, True)
-    assert run("issue", "--out", tmp_path, "--force").exit_code == 0
-    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert {name for name in before if before[name] != after[name]} == {"tls.crt", "tls.key"}
-    ServingCertificate(tmp_path)
-
-
-@pytest.mark.parametrize("name", ["ca.crt", "ca.key"])
-def test_makes_no_second_authority_where_half_of_one_is_there(tmp_path: Path, name: str) -> None:
-    run("issue", "--out", tmp_path)
-    (tmp_path / name).write_bytes(b"garbage")
-    result = run("issue", "--out", tmp_path, "--force")
-    assert (result.exit_code, "no valid CA with its EC key" in result.output) == (2, True)
-    assert (tmp_path / name).read_bytes() == b"garbage"
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        ("--dns", "ü.example.com"),
-        ("--dns", "a b"),
-        ("--dns", "https://a"),
-        ("--dns", ""),
-        ("--ip", "10.0.0"),
-        ("--days", "0"),
-    ],
-    ids=str,
-)
-def test_refuses_to_issue_for(tmp_path: Path, option: tuple[str, str]) -> None:
-    result = run("issue", "--out", tmp_path, *option)
-    assert result.exit_code == 2
-    assert not (tmp_path / "tls.crt").exists()
-
-
-def test_refuses_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    assert run("issue", "--out", tmp_path / "file/tls").exit_code == 2
 
 
 def test_shows_the_secret_and_the_live_bundle(cluster: Cluster) -> None:
@@ -177,7 +111,7 @@ def test_asks_the_controller(cluster: Cluster, options: tuple[str, ...], kind: s
     assert any(is_signed_by(leaf, each) for each in read_authorities(cluster.ca_bundles[0]))
 
 
-@pytest.mark.parametrize("command", [(), ("show",), ("issue",), ("rotate",)], ids=str)
+@pytest.mark.parametrize("command", [(), ("show",), ("rotate",)], ids=str)
 def test_helps_with_examples(command: tuple[str, ...]) -> None:
     result = run(*command, "--help")
     assert "Examples:\n    fabric-injector certs" in result.output

@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.profiles import as_text
-from webhook.cli import main
-from webhook.control import run
+from webhook.cli import control, main
 from webhook.core.profiles import ClusterSettings, Multus
 from webhook.core.profiles.objects import SETTINGS_API_VERSION
 
@@ -26,7 +25,7 @@ def multus(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], Multus
 
     def multus(*options: str) -> Callable[[], Multus]:
         given: list[Callable[[], ClusterSettings]] = []
-        monkeypatch.setattr(run, "run", lambda _, settings, _connect: given.append(settings))
+        monkeypatch.setattr(control, "run", lambda _, settings, _connect: given.append(settings))
         result = CliRunner().invoke(main, ["control", *options])
         assert (result.exit_code, result.stderr) == (0, "")
         return lambda: given[0]().multus

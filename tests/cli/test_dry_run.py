@@ -175,7 +175,7 @@ WRONG: dict[str, tuple[list[str], str | bytes | None, str]] = {
     "an unknown output": (
         ["-f", "-", "-o", "table"],
         "",
-        "'table' is not one of 'json', 'yaml', 'patch', 'pod', 'name', 'wide'",
+        "'table' is not one of 'json', 'patch', 'pod', 'yaml', 'name', 'wide'",
     ),
     "an unknown profile": (
         ["-f", TORCHX, "--profile", "x"],

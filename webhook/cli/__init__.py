@@ -22,7 +22,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "check": "Check cluster and installation, and say what to do.",
         "presets": "List or print profiles for clouds and fabrics.",
         "profiles": "Validate profiles before you apply them.",
-        "certs": "Show, issue or rotate the webhook's certificates.",
+        "certs": "Show or rotate the webhook's certificates.",
         "version": "Print the version here and in the cluster.",
         "completion": "Print shell completion for bash, zsh or fish.",
     },
@@ -33,7 +33,6 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 _UNLISTED = ("wait",)
 """The wait containers run it."""
-_FAILED = 2
 _INTERRUPTED = 130
 _ENVIRONMENT_PREFIX = "FABRIC_INJECTOR"
 
@@ -51,17 +50,21 @@ class _Commands(click.Group):
                 formatter.write_dl([*commands.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Ctrl-C ends it with the status that shells know."""
+        """Run the command; Ctrl-C ends it with the status that shells know, our errors with 2."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo(err=True)  # behind the ^C of the terminal
             ctx.exit(_INTERRUPTED)
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-            click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
-            ctx.exit(_FAILED)
+        except Exception as error:
+            from webhook.cli.options import Failure
+            from webhook.core.errors import WebhookError
+
+            if isinstance(error, WebhookError):
+                raise Failure(str(error)) from None
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise Failure(f"the output cannot be written: {error.strerror}") from None
+            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -89,6 +92,7 @@ def _listed() -> dict[str, click.Command]:
     commands=_listed(),
     context_settings={
         "help_option_names": ["-h", "--help"],
+        "show_default": True,
         "auto_envvar_prefix": _ENVIRONMENT_PREFIX,
     },
 )

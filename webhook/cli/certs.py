@@ -1,12 +1,18 @@
-"""Look at certificates, ask for new ones, or make them: ``fabric-injector certs``."""
+"""Look at certificates, or ask for new ones: ``fabric-injector certs``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from cryptography import x509
 
-from webhook.cli.certs_issue import issue
+from certs import AUTHORITY, CERTIFICATE, KEY
+from certs.faults import Fault, leaf_of, pair_faults, trust_faults, valid_authorities
+from certs.pem import fingerprint, hosts, read_authorities, renewal_due
+from certs.rotation import Kind, Policy
 from webhook.cli.options import (
     CLUSTER_HELP,
     Failure,
@@ -16,14 +22,21 @@ from webhook.cli.options import (
     option,
     webhook_configuration_option,
 )
+from webhook.control.certificates.secret import SecretStore
 from webhook.core import names
+from webhook.core.errors import InputError, WebhookError
+from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
+from webhook.kube.connection import Connection
+from webhook.kube.reader import Reader
+from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
 
-_FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
+_FOLDER: click.Path = click.Path(path_type=Path, file_okay=False, exists=True)
+_TIMEOUT_SECONDS = 4.0
 
 
 @click.group("certs")
 def command() -> None:
-    """Show, issue or rotate the webhook's certificates.
+    """Show or rotate the webhook's certificates.
 
     The controller issues and renews them: you rarely need this.
 
@@ -32,9 +45,6 @@ def command() -> None:
       fabric-injector certs show
       fabric-injector certs rotate --authority
     """  # noqa: D301  # \\b is click's own mark
-
-
-command.add_command(issue)
 
 
 @command.command(epilog=CLUSTER_HELP)
@@ -53,9 +63,31 @@ def show(directory: Path | None, namespace: str, webhook_configuration: str) -> 
       fabric-injector certs show
       fabric-injector certs show --dir /etc/fabric-injector/tls
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.cli.certs_show import are_right
-
-    if not are_right(directory, namespace, webhook_configuration):
+    now, connection = datetime.now(UTC), None
+    try:
+        connection = connect_to_cluster()
+    except InputError as error:
+        if directory is None:
+            raise
+        click.echo(f"caBundle   not compared: {error}")
+    if directory is None and connection:
+        store = SecretStore(connection, namespace, names.TLS_SECRET)
+        secret = store.read()
+        if not secret.exists:
+            raise _absent(store)
+        data = secret.data
+    else:
+        data = _files(directory or Path())
+    if not any(data.values()):
+        place = directory or names.TLS_SECRET
+        raise Failure(f"{place}: holds neither {CERTIFICATE} nor {AUTHORITY}")
+    _print(data, now)
+    faults = list(pair_faults(data, now))
+    if connection and (found := _find(connection, webhook_configuration)):
+        faults += _compare(found, data, now)
+    for fault in faults:
+        click.echo(f"WRONG  {fault}")
+    if faults:
         raise SystemExit(1)
     click.echo("ok")
 
@@ -75,19 +107,64 @@ def rotate(authority: bool, namespace: str) -> None:
       fabric-injector certs rotate
       fabric-injector certs rotate --authority
     """  # noqa: D301  # \\b is click's own mark
-    from certs.rotation import Kind, Policy
-    from webhook.control.certificates.secret import SecretStore
-    from webhook.core.errors import WebhookError
-
     kind = Kind.AUTHORITY if authority else Kind.SERVING
-    try:
-        secret = SecretStore(connect_to_cluster(), namespace, names.TLS_SECRET)
-        found = secret.ask(kind)
-    except WebhookError as error:
-        raise Failure(str(error)) from None
-    if not found:
-        question = f"is the controller running in namespace {namespace}?"
-        raise Failure(f"{secret.title} does not exist; {question}")
+    secret = SecretStore(connect_to_cluster(), namespace, names.TLS_SECRET)
+    if not secret.ask(kind):
+        raise _absent(secret)
     settle = f"in caBundle within seconds, signs after {Policy().settle.total_seconds():.0f} s"
     when = settle if authority else "due now"
     click.echo(f"{secret.title}: asked for a new {kind} certificate, {when}; see `certs show`")
+
+
+def _absent(secret: SecretStore) -> Failure:
+    return Failure(f"{secret.title} does not exist; is the controller running in that namespace?")
+
+
+def _files(directory: Path) -> Mapping[str, bytes]:
+    paths = [directory / name for name in (CERTIFICATE, KEY, AUTHORITY)]
+    try:
+        return {path.name: path.read_bytes() for path in paths if path.exists()}
+    except OSError as error:
+        raise Failure(f"{error.filename}: {error.strerror}") from None
+
+
+def _print(data: Mapping[str, bytes], now: datetime) -> None:
+    for authority in read_authorities(data.get(AUTHORITY, b"")):
+        _line("CA", authority, now)
+    if leaf := leaf_of(data):
+        _line("serving", leaf, now)
+        click.echo(f"           for {', '.join(sorted(hosts(leaf)))}")
+
+
+def _line(kind: str, certificate: x509.Certificate, now: datetime) -> None:
+    name, mark = certificate.subject.rfc4514_string(), fingerprint(certificate)[:16]
+    ends = certificate.not_valid_after_utc
+    life = f"until {ends:%Y-%m-%d %H:%M} UTC ({(ends - now).days} days)"
+    click.echo(f"{kind:<10} {name}  {mark}  {life}, renewal {renewal_due(certificate):%Y-%m-%d}")
+
+
+def _find(connection: Connection, name: str) -> WebhookConfiguration | None:
+    """Return the configuration; print why not."""
+    reader = Reader(connection, _TIMEOUT_SECONDS)
+    problem = f"there is no MutatingWebhookConfiguration {name}"
+    try:
+        found = reader.find(WEBHOOK_CONFIGURATIONS, ("", name), read_webhook_configuration)
+    except WebhookError as error:
+        found, problem = None, str(error)
+    if found is None:
+        click.echo(f"caBundle   not compared: {problem}")
+    return found
+
+
+def _compare(
+    configuration: WebhookConfiguration, data: Mapping[str, bytes], now: datetime
+) -> list[Fault]:
+    """Return why the live caBundle refuses the certificate."""
+    if configuration.keeper:
+        click.echo(f"caBundle   kept by {configuration.keeper}")
+    faults: list[Fault] = []
+    for entry in configuration.entries:
+        trusted = valid_authorities(entry.ca_bundle, now)
+        click.echo(f"caBundle   {entry.name}: {len(trusted)} CA, calls {entry.host}")
+        faults += trust_faults(leaf_of(data), entry.name, entry.ca_bundle, entry.host, now)
+    return faults

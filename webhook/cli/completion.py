@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import get_completion_class
 
 _PROGRAM = "fabric-injector"
 
@@ -17,8 +18,6 @@ def command(shell: str) -> None:
       source <(fabric-injector completion bash)
       fabric-injector completion fish > ~/.config/fish/completions/fabric-injector.fish
     """  # noqa: D301  # \\b is click's own mark
-    from click.shell_completion import get_completion_class
-
     from webhook.cli import main
 
     made = get_completion_class(shell)

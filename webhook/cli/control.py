@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from webhook.cli.kubeconfig import connect
 from webhook.cli.options import (
     FILE,
-    Failure,
     listen_option,
     option,
     webhook_configuration_option,
     workload_namespace_option,
 )
+from webhook.control.run import ControllerSettings, run
 from webhook.core import names
-
-if TYPE_CHECKING:
-    from webhook.core.profiles import ClusterSettings
-    from webhook.http.listener import ListenAddress
+from webhook.core.errors import InputError, ProfilesError
+from webhook.core.profiles import ClusterSettings, parse_profiles
+from webhook.http.listener import ListenAddress
+from webhook.serve.profiles import configuration_file
+from webhook.world.followed_file import FollowedFile
 
 
 @click.command("control")
@@ -57,39 +58,24 @@ def command(
       fabric-injector control --namespace fabric-injector --metrics-listen 127.0.0.1:0
       fabric-injector control --certificates none
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.cli.kubeconfig import connect
-    from webhook.control.run import ControllerSettings, run
-    from webhook.core.errors import InputError
-    from webhook.core.profiles import ClusterSettings
-    from webhook.serve.profiles import configuration_file
-
     settings = _settings(profiles) if profiles else ClusterSettings()
     look = lambda: settings  # noqa: E731
     if config:  # its faults go to the log: addresses must not wait for them
         look = configuration_file(config, absent=settings, at_first=settings).look
-    try:
-        run(
-            ControllerSettings(
-                metrics_listen,
-                namespace or "",
-                certificates == "self",
-                service,
-                webhook_configuration,
-                pod_opt_in,
-            ),
-            look,
-            connect,
-        )
-    except InputError as error:
-        raise Failure(str(error)) from None
+    keeps_certificates = certificates == "self"
+    chosen = ControllerSettings(
+        metrics_listen,
+        namespace or "",
+        keeps_certificates,
+        service,
+        webhook_configuration,
+        pod_opt_in,
+    )
+    run(chosen, look, connect)
 
 
 def _settings(path: Path) -> ClusterSettings:
     """Read what holds for all profiles; print the file's faults, and go on."""
-    from webhook.core.errors import InputError, ProfilesError
-    from webhook.core.profiles import ClusterSettings, parse_profiles
-    from webhook.world.followed_file import FollowedFile
-
     try:
         return FollowedFile(path, parse=parse_profiles).current().settings
     except ProfilesError as error:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import sys
+from importlib.resources import as_file, files
 
 import click
 
+from webhook.cli.dry_run_profiles import sample_profiles
+from webhook.cli.findings import print_lines
 from webhook.cli.options import option
+from webhook.dry_run import dry_run
+from webhook.dry_run.screen import screen
+from webhook.world.objects import ObjectsWorld, load_objects
 
 
 @click.command("demo")
@@ -22,14 +28,6 @@ def command(diff: bool, verbose: bool) -> None:
       fabric-injector demo
       fabric-injector demo --diff
     """  # noqa: D301  # \\b is click's own mark
-    from importlib.resources import as_file, files
-
-    from webhook.cli.dry_run_profiles import sample_profiles
-    from webhook.cli.terminal import print_lines
-    from webhook.dry_run import dry_run
-    from webhook.dry_run.screen import screen
-    from webhook.world.objects import ObjectsWorld, load_objects
-
     with as_file(files("webhook.demo")) as folder:
         world = ObjectsWorld(load_objects([folder / "networks.yaml"]))
         text = (folder / "torchx-pods.yaml").read_text(encoding="utf-8")

@@ -46,18 +46,27 @@ def choose_profiles(
 
     *tell* gets what is left out. *elsewhere*: what to do where the cluster's cannot be used.
     """
+    reader = Reader(connection, LOOKUP_SECONDS) if connection else None
     if path:
         read = read_file(shown(path), read_text(path))
-        if connection:
-            reader = Reader(connection, LOOKUP_SECONDS)
-            return _told(beside_installed_settings(reader, system_namespace, read), tell)
-        return _told(_beside_settings_of(found, read), tell)
-    if connection:
-        return _told(_installed(connection, system_namespace, elsewhere), tell)
-    if among := of_file_objects("--objects", found):
+        if reader:
+            read = beside_installed_settings(reader, system_namespace, read)
+        else:
+            read = _beside_settings_of(found, read)
+    elif reader:
+        read = _installed(reader, system_namespace, elsewhere)
+    elif among := of_file_objects("--objects", found):
         return among.known()
-    note(_SAMPLES)
-    return sample_profiles()
+    else:
+        note(_SAMPLES)
+        return sample_profiles()
+    profiles = read.known()
+    for fault in read.faults:
+        left_out = fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable
+        tell(f"{fault.where}: {fault.message}{'; it is left out here' if left_out else ''}")
+    if read.unread:
+        tell(read.unread)
+    return profiles
 
 
 def sample_profiles() -> Profiles:
@@ -78,10 +87,10 @@ def _beside_settings_of(found: list[Object], read: ProfilesRead) -> ProfilesRead
     return replace(read, profiles=replace(read.known(), multus=among.known().multus))
 
 
-def _installed(connection: Connection, system_namespace: str, elsewhere: str) -> ProfilesRead:
+def _installed(reader: Reader, system_namespace: str, elsewhere: str) -> ProfilesRead:
     """Read those that the webhook uses."""
     try:
-        read = installed_profiles(Reader(connection, LOOKUP_SECONDS), system_namespace)
+        read = installed_profiles(reader, system_namespace)
         read.known()
     except RequestFailed as error:
         if not error.is_refusal:
@@ -92,17 +101,6 @@ def _installed(connection: Connection, system_namespace: str, elsewhere: str) ->
     except InputError as error:
         raise InputError(f"{error}; {elsewhere}") from None
     return read
-
-
-def _told(read: ProfilesRead, tell: Callable[[str], None]) -> Profiles:
-    """Return the profiles; say what is left out, and which defaults are taken."""
-    profiles = read.known()
-    for fault in read.faults:
-        left_out = fault.where.removeprefix(f"{PROFILE_KIND} ") in read.unusable
-        tell(f"{fault.where}: {fault.message}{'; it is left out here' if left_out else ''}")
-    if read.unread:
-        tell(read.unread)
-    return profiles
 
 
 def check_profile(name: str | None, known: Profiles) -> None:

@@ -1,42 +1,37 @@
-"""Print findings: a line each on a terminal or in a file, or one JSON document; also tables, and the progress of reading.
-
-Shared by the commands that ask a cluster.
-"""
+"""Print findings, lines, tables and documents; shared by the commands that ask a cluster."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from webhook.core.printable import LONGEST_TEXT, printable
-
-if TYPE_CHECKING:
-    from webhook.diagnose.finding import Finding, Level
+from webhook.diagnose.finding import Finding, Level, as_document
+from webhook.dry_run.screen import Line
 
 F = TypeVar("F", bound=Callable[..., Any])
 _WIDEST = 253
 """Most characters of a cell: no name is longer, but an annotation may be."""
 _NARROWEST = 20
-_COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
+COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 def print_findings(findings: Iterable[Finding]) -> None:
-    """Print a line for each finding, and under it what to do; coloured on a terminal, which gets nothing else to interpret."""
+    """Print a line for each finding, and under it what to do."""
     for finding in findings:
-        level = styled(f"{finding.level:<4}", _COLOUR[finding.level])
-        echo(
-            f"{level}  {_wrapped(printable(f'{finding.subject}: {finding.message}', limit=LONGEST_TEXT), 6)}"
-        )
+        level = styled(f"{finding.level:<4}", COLOUR[finding.level])
+        echo(f"{level}  {_wrapped(f'{finding.subject}: {finding.message}', 6)}")
         if finding.action:
-            echo(f"      → {_wrapped(printable(finding.action, limit=LONGEST_TEXT), 8)}")
+            echo(f"      → {_wrapped(finding.action, 8)}")
 
 
 def print_codes(findings: Iterable[Finding]) -> None:
@@ -46,20 +41,31 @@ def print_codes(findings: Iterable[Finding]) -> None:
 
 
 def code_lines(codes: Iterable[object]) -> list[str]:
-    """Return lines that name each of the codes once, by which the documentation is ordered, and who says more; none for none."""
+    """Return lines that name each of the codes once, and the command that says more."""
     named = list(dict.fromkeys(map(str, codes)))
     word = "code" if len(named) == 1 else "codes"
     text = f"{word}: {', '.join(named)}; for details: fabric-injector explain --code CODE"
     return _wrapped(text, 0).split("\n") if named else []
 
 
-def styled(text: str, colour: str) -> str:
-    """Colour a text, unless NO_COLOR says otherwise; what is no terminal gets none. Source: no-color.org."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
+def print_lines(lines: Iterable[Line]) -> None:
+    """Print lines of printable text, with their colours."""
+    for text, style in lines:
+        click.echo(styled(text, style))
+
+
+def styled(text: str, style: str) -> str:
+    """Colour a text, ``bold red``; NO_COLOR leaves colours out. Source: no-color.org."""
+    if os.environ.get("NO_COLOR") or not style:
+        return text
+    words = set(style.split())
+    colour = next(iter(words - {"bold", "dim"}), None)
+    return click.style(text, fg=colour, bold="bold" in words or None, dim="dim" in words or None)
 
 
 def _wrapped(text: str, indent: int) -> str:
-    """Break a text between words, and indent what follows, where a terminal would break it anywhere; a file or a pipe gets one line."""
+    """Make a text printable; on a terminal break it between words, and indent what follows."""
+    text = printable(text, limit=LONGEST_TEXT)
     if not sys.stdout.isatty():
         return text
     width = max(_NARROWEST, shutil.get_terminal_size().columns - indent)
@@ -69,31 +75,30 @@ def _wrapped(text: str, indent: int) -> str:
 
 def print_json(findings: Iterable[Finding], **more: Any) -> None:
     """Print ``{…more, "findings": […], "summary": {"fail": 0, …}}``."""
-    from webhook.diagnose.finding import as_document
-
     print_document({**more, **as_document(findings)})
 
 
 def print_document(document: Mapping[str, Any]) -> None:
-    """Print one JSON document; in ASCII where the output takes no other characters, or some would be for the terminal to obey."""
-    import json  # a sixth of what help costs, which imports this file
-
+    """Print one JSON document; in ASCII if the output or a terminal cannot take all characters."""
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    if not (
-        codecs.lookup(_encoding()).name.startswith("utf") and text.replace("\n", "").isprintable()
-    ):
+    is_utf = codecs.lookup(_encoding()).name.startswith("utf")
+    if not (is_utf and text.replace("\n", "").isprintable()):
         text = json.dumps(document, indent=2)
     click.echo(text)
 
 
 def print_table(rows: Iterable[Sequence[str]]) -> None:
     """Print rows in columns; the last one is as wide as it is."""
+    for line in columns(rows):
+        echo(line.rstrip())
+
+
+def columns(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a line for each row, all cells of a column equally wide."""
     lines = [[printable(cell, limit=_WIDEST) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        echo(
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        )
+    pairs = (zip(line, widths, strict=True) for line in lines)
+    return ["  ".join(cell.ljust(width) for cell, width in line) for line in pairs]
 
 
 def code_option(command: F) -> F:
@@ -115,7 +120,7 @@ def _print_code(_ctx: click.Context, _param: click.Parameter, written: str | Non
 
     code, meant = find_code(written)
     if code is None:
-        hint = f"did you mean {meant}?" if meant else "docs/findings.md lists all"
+        hint = f"did you mean {meant}?" if meant else "write it as the command printed it"
         message = f"no finding has code {written!r}; {hint}"
         raise click.BadParameter(message, param_hint="--code")
     echo(f"{code}: {code.means}")
@@ -136,7 +141,7 @@ def show_progress() -> Iterator[Callable[[str], None]]:
 
 
 def echo(text: str) -> None:
-    """Print a line; a character that the output's encoding has not, as Latin-1 has no arrow, becomes ``?``."""
+    """Print a line; a character that the output's encoding does not have becomes ``?``."""
     click.echo(text.encode(_encoding(), "replace").decode(_encoding()))
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from webhook.world.profiles_read import ProfilesRead
+from webhook.core.errors import InputError
+from webhook.core.printable import quoted
+from webhook.core.yaml_reader import decode
+from webhook.dry_run.templates import parse_documents
+from webhook.world.profiles_read import ProfilesRead, read_file
 
 _EXTENSIONS = (".json", ".yaml", ".yml")
 """What kubectl reads of a folder."""
@@ -22,9 +24,6 @@ def read_manifests(
 
     `parse_documents` fills *warnings*; each gets the name of its file.
     """
-    from webhook.core.errors import InputError
-    from webhook.dry_run.templates import parse_documents
-
     documents: list[Any] = []
     for path in list_files(manifests, recursive=recursive):
         found: dict[int, Sequence[str]] = {}
@@ -43,8 +42,6 @@ def read_manifests(
 
 def list_files(paths: Sequence[Path], *, recursive: bool) -> list[Path]:
     """Return the files, and of folders those that kubectl reads; raise InputError if none."""
-    from webhook.core.errors import InputError
-
     files: list[Path] = []
     for path in paths:
         if path.name == "-" or not path.is_dir():
@@ -62,21 +59,15 @@ def list_files(paths: Sequence[Path], *, recursive: bool) -> list[Path]:
 
 def read_text(path: Path) -> str:
     """Read a file, or standard input for ``-``; raise InputError if it is unreadable or no text."""
-    from webhook.core.errors import InputError
-    from webhook.core.printable import quoted
-    from webhook.core.yaml_reader import decode
-
     try:
-        content = sys.stdin.buffer.read() if path.name == "-" else path.read_bytes()
+        return decode(sys.stdin.buffer.read() if path.name == "-" else path.read_bytes())
     except OSError as error:
         problem = f"cannot be read ({error.strerror}); correct the path or its mode"
         raise InputError(f"{shown(path)}: {problem}") from None
-    except ValueError:
-        raise InputError(f"{quoted(shown(path))}: a path holds no NUL; correct it") from None
-    try:
-        return decode(content)
     except InputError as error:
         raise InputError(f"{shown(path)}: {error}") from None
+    except ValueError:
+        raise InputError(f"{quoted(shown(path))}: a path holds no NUL; correct it") from None
 
 
 def shown(path: Path) -> str:
@@ -88,8 +79,6 @@ def read_profiles_option(path: Path | None) -> ProfilesRead | None:
     """Read the profiles of ``--profiles``, None without it; raise InputError for a fault."""
     if path is None:
         return None
-    from webhook.world.profiles_read import read_file
-
     read = read_file(str(path), read_text(path))
     read.known()
     return read

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from webhook.cli.findings import print_document, print_table
+from webhook.dry_run.yaml_text import yaml_text
 
 FORMS = ("name", "wide", "json", "yaml")
 _MOST = 120
@@ -34,8 +35,6 @@ def print_listing(listing: Listing, output: str | None, *, no_headers: bool) -> 
     elif output == "json":
         print_document(listing.document)
     elif output == "yaml":
-        from webhook.dry_run.yaml_text import yaml_text
-
         click.echo(yaml_text(listing.document), nl=False)
     elif listing.rows:
         rows = [*listing.rows] if no_headers else [listing.headings, *listing.rows]

@@ -1,81 +1,52 @@
-"""Define the options that commands share, and what follows from them.
-
-Help and completion import this, and the command's own module; the work imports what it needs.
-"""
+"""Define the options that commands share, and what follows from them."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from webhook.core import names
+from webhook.core.errors import InputError
 from webhook.core.printable import LONGEST_TEXT, printable
+from webhook.kube.credentials import NoCredentials
 
 if TYPE_CHECKING:
-    from webhook.core.errors import InputError, ProfilesError
-    from webhook.http.listener import ListenAddress
     from webhook.kube.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
+option = click.option
+FILE: click.Path = click.Path(path_type=Path)
+MANIFEST: click.Path = click.Path(path_type=Path, allow_dash=True)
 _CLUSTER = f"{__name__}.cluster"
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 
 
-class FileType(click.Path):
-    """Read the path of a file as a Path; help does without pathlib."""
+class Parsed(click.ParamType[Any]):
+    """Read a text by a function, which raises ValueError with what is wrong with it."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name, self._parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path."""
-        from pathlib import Path
-
-        return Path(os.fsdecode(super().convert(value, param, ctx)))
-
-
-FILE = FileType()
-MANIFEST = FileType(allow_dash=True)
-
-
-class AddressType(click.ParamType["ListenAddress"]):
-    """Read ``HOST:PORT``."""
-
-    name = "HOST:PORT"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> ListenAddress:
-        """Return the address, or fail with what is wrong with it."""
-        from webhook.http.listener import ListenAddress
-
+        """Return what the text says, or fail with what is wrong with it."""
         try:
-            return value if isinstance(value, ListenAddress) else ListenAddress.parse(value)
+            return self._parse(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
-class TimeType(click.ParamType[float]):
-    """Read a time as kubectl does: ``30``, ``30s``, ``2m``."""
-
-    name = "TIME"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the seconds."""
-        found = _TIME.fullmatch(str(value))
-        if found is None:
-            self.fail(f"{value!r} is no time; write 30s or 2m", param, ctx)  # raises
-        return float(found[1]) * _SECONDS[found[2] or "s"]
-
-
-def option(*spellings: str, **settings: Any) -> Callable[[F], F]:
-    """Make an option; its help shows the default where there is one."""
-    return click.option(*spellings, show_default=bool(settings.get("default")), **settings)
+def seconds(text: str) -> float:
+    """Read a time as kubectl does: ``30``, ``30s``, ``2m``; raise ValueError for another text."""
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no time; write 30s or 2m")
+    return float(found[1]) * _SECONDS[found[2]]
 
 
 webhook_configuration_option = option(
@@ -94,6 +65,7 @@ profiles_in_place_option = option(
     "--profiles", type=FILE, help="Use the profiles of this file, not the webhook's."
 )
 all_namespaces_option = option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
+no_headers_option = option("--no-headers", is_flag=True, help="Print no line of headings.")
 
 
 def workload_namespace_option(text: str) -> Callable[[F], F]:
@@ -103,7 +75,7 @@ def workload_namespace_option(text: str) -> Callable[[F], F]:
 
 def selector_option(text: str) -> Callable[[F], F]:
     """Make kubectl's ``-l``; *text* says what it chooses."""
-    return option("-l", "--selector", default="", metavar="SELECTOR", help=text)
+    return option("-l", "--selector", default="", show_default=False, metavar="SELECTOR", help=text)
 
 
 def namespace_option(command: str, text: str) -> Callable[[F], F]:
@@ -139,17 +111,17 @@ def objects_option(file: click.Path) -> Callable[[F], F]:
 
 def output_option(*forms: str, default: str | None, text: str) -> Callable[[F], F]:
     """Make ``--output`` with *forms* to choose from."""
-    return option(
-        "-o", "--output", type=click.Choice(forms), metavar="FORM", default=default, help=text
-    )
-
-
-no_headers_option = option("--no-headers", is_flag=True, help="Print no line of headings.")
+    of = click.Choice(forms)
+    return option("-o", "--output", type=of, metavar="FORM", default=default, help=text)
 
 
 def listen_option(spelling: str, default: str, text: str) -> Callable[[F], F]:
     """Make an option for an address to listen on."""
-    return option(spelling, type=AddressType(), default=default, help=text)
+    from webhook.http.listener import ListenAddress
+
+    return option(
+        spelling, type=Parsed("HOST:PORT", ListenAddress.parse), default=default, help=text
+    )
 
 
 def _cluster_option(spelling: str, **settings: Any) -> Callable[[F], F]:
@@ -165,7 +137,9 @@ CLUSTER_OPTIONS: tuple[Callable[[F], F], ...] = (
     _cluster_option("--cluster", metavar="NAME", default="", help="Cluster of the kubeconfig."),
     _cluster_option("--as", metavar="USER", default="", help="Act as this user."),
     _cluster_option("--as-group", metavar="GROUP", multiple=True, help="Act as this group too."),
-    _cluster_option("--request-timeout", type=TimeType(), help="Limit of each request, 30s."),
+    _cluster_option(
+        "--request-timeout", type=Parsed("TIME", seconds), help="Limit of each request, 30s."
+    ),
 )
 CLUSTER_HELP = (
     "As in kubectl: --kubeconfig, --context, --cluster, --as, --as-group, --request-timeout."
@@ -180,28 +154,27 @@ def cluster_options(command: F) -> F:
     return reduce(lambda made, add: add(made), reversed(CLUSTER_OPTIONS), command)
 
 
-def connect_to_cluster() -> Connection:
-    """Return a connection by the `cluster_options`; raise InputError without credentials."""
-    from webhook.cli.kubeconfig import connect
-    from webhook.core.errors import InputError
-    from webhook.kube.credentials import NoCredentials
+def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
+    """Return a connection by the `cluster_options`; raise InputError without credentials.
+
+    *request_seconds*: the time that a request may take, where the user gives none.
+    """
+    from webhook.cli import kubeconfig
 
     context = click.get_current_context()
-
-    def given(spelling: str) -> Any:
-        return context.meta.get(f"{__name__}{spelling}")
-
-    user, groups = given("--as"), given("--as-group") or ()
+    file, of_context, cluster, user, groups, limit = (
+        context.meta.get(f"{__name__}--{key}")
+        for key in ("kubeconfig", "context", "cluster", "as", "as-group", "request-timeout")
+    )
     if groups and not user:
         raise InputError("--as-group needs --as: name the user too")
-    kubeconfig = given("--kubeconfig")
     try:
-        connection = connect(
-            kubeconfig=kubeconfig and kubeconfig.expanduser(),
-            context=given("--context") or "",
-            cluster=given("--cluster") or "",
-            impersonate=(user, *groups) if user else (),
-            request_seconds=given("--request-timeout") or 0.0,
+        connection = kubeconfig.connect(
+            kubeconfig=file and file.expanduser(),
+            context=of_context or "",
+            cluster=cluster or "",
+            impersonate=(user, *(groups or ())) if user else (),
+            request_seconds=limit or request_seconds,
         )
     except NoCredentials as error:
         if "objects" in context.params:
@@ -209,14 +182,6 @@ def connect_to_cluster() -> Connection:
         raise
     context.meta[_CLUSTER] = connection.title
     return connection
-
-
-def unusable(source: str, error: ProfilesError) -> InputError:
-    """Return the error that lists every fault of the profiles at *source*."""
-    from webhook.core.errors import InputError
-
-    faults = "\n".join(f"{source}: {problem}" for problem in error.problems)
-    return InputError(f"the profiles cannot be used\n{faults}")
 
 
 class Failure(click.ClickException):
@@ -231,8 +196,31 @@ class Failure(click.ClickException):
         """
         context = click.get_current_context(silent=True)
         if context and (title := context.meta.get(_CLUSTER)):
-            from webhook.cli.unanswered import with_cluster
-
             message = with_cluster(message, title)
         lines = [printable(line, limit=LONGEST_TEXT) for line in message.split("\n")]
         super().__init__("\n".join(lines))
+
+
+_REQUEST = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*?(?: answered (?P<status>\d{3})\b|: )")
+"""How `webhook.kube.connection` names a request in its errors."""
+_REMEDIES = (
+    ("401", "", "its user is unknown there, or no longer known: log in to the cluster again"),
+    ("403", "system:anonymous", "its user sends no credentials: log in to the cluster"),
+    ("403", "", "ask for the right there"),
+    ("", "not valid for", "correct the cluster's server, or its tls-server-name"),
+    ("", "CERTIFICATE_VERIFY_FAILED", "correct the cluster's certificate-authority"),
+    ("", "SSL", "correct the cluster's server: it may not speak TLS"),
+    ("", "", "see whether it runs and can be reached from here, correct the cluster's server"),
+)
+"""Status, or empty for no answer; a word of the message; what to do. The first that fits counts."""
+
+
+def with_cluster(message: str, title: str) -> str:
+    """Add the *title* of the connection, and what to do, to an error of a failed request."""
+    failed = _REQUEST.search(message)
+    if failed is None or title in message:
+        return message
+    status = failed["status"] or ""
+    advice = [text for code, word, text in _REMEDIES if code == status and word in message][:1]
+    more = [f": {each}, or name another by --context or --kubeconfig" for each in advice]
+    return "".join((f"{message}\nthis is {title}", *more))

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
+from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
-    Failure,
+    CLUSTER_HELP,
     cluster_options,
     connect_to_cluster,
     option,
     profiles_in_place_option,
     workload_namespace_option,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from webhook.cli.page_answers import PageAnswers
+from webhook.cli.page_server import serve
 
 _PORT = click.IntRange(0, 65535)
 
 
-@click.command("page")
+@click.command("page", epilog=CLUSTER_HELP)
 @option("--port", type=_PORT, default=0, help="Port of 127.0.0.1; 0 takes a free one.")
 @workload_namespace_option("Default namespace; else the kubeconfig's.")
 @profiles_in_place_option
@@ -41,14 +41,6 @@ def command(
       fabric-injector page --context research-cluster -n research
       fabric-injector page --profiles changed-profiles.yaml --port 8080
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.cli.input_files import read_profiles_option
-    from webhook.cli.page_answers import PageAnswers
-    from webhook.cli.page_server import serve
-    from webhook.core.errors import WebhookError
-
-    try:
-        read_profiles_option(profiles)  # a wrong path ends the command, before the page opens
-        connection = connect_to_cluster()
-        serve(PageAnswers(connection, namespace, profiles, system_namespace), port)
-    except WebhookError as error:
-        raise Failure(str(error)) from None
+    read_profiles_option(profiles)  # a wrong path ends the command, before the page opens
+    connection = connect_to_cluster()
+    serve(PageAnswers(connection, namespace, profiles, system_namespace), port)

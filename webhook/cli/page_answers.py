@@ -11,7 +11,7 @@ from pathlib import Path
 from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, choose_profiles
 from webhook.cli.explain import unread_at_once
 from webhook.cli.input_files import read_profiles_option, read_text
-from webhook.cli.unanswered import with_cluster
+from webhook.cli.options import with_cluster
 from webhook.core.errors import InputError, Unavailable, WebhookError
 from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable

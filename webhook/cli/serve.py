@@ -5,27 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from ssl import TLSVersion
+from typing import Any
 
 import click
 
+from certs.handshake import CertificateError, Requirements
 from webhook import __version__
+from webhook.cli.kubeconfig import connect
 from webhook.cli.options import (
     FILE,
     Failure,
     listen_option,
     objects_option,
     option,
-    unusable,
     webhook_configuration_option,
 )
+from webhook.core.errors import ProfilesError
+from webhook.serve.run import WebhookSettings, run
+from webhook.world.cluster import Cluster
 
-if TYPE_CHECKING:
-    from certs.handshake import Requirements
-    from webhook.world.cluster import Cluster
-
-_VERSIONS = {"1.2": "TLSv1_2", "1.3": "TLSv1_3"}
-"""Versions of TLS, and what ssl.TLSVersion calls them."""
+_VERSIONS = {"1.2": TLSVersion.TLSv1_2, "1.3": TLSVersion.TLSv1_3}
 QUIET_SECONDS_IN_CLUSTER = 5.0
 """For a moment after its pod stops being ready, a Service still sends new connections."""
 
@@ -42,7 +42,7 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     help="Accept only client certificates with this common or DNS name. Repeatable.",
 )
 @option("--tls-min-version", type=click.Choice([*_VERSIONS]), default="1.2", help="Oldest TLS.")
-@option("--tls-ciphers", default="", help="Ciphers for TLS 1.2, as OpenSSL writes them.")
+@option("--tls-ciphers", default="", show_default=False, help="Ciphers for TLS 1.2, as in OpenSSL.")
 @listen_option("--listen", "0.0.0.0:8443", "Address for admission reviews, HTTPS.")
 @listen_option("--dry-run-listen", "127.0.0.1:8081", "Address for dry runs, HTTP; keep it local.")
 @listen_option("--metrics-listen", "0.0.0.0:8080", "Address for metrics and probes, HTTP.")
@@ -72,10 +72,6 @@ def command(
       fabric-injector serve --profiles profiles.yaml --objects networks.yaml --listen 127.0.0.1:0
       fabric-injector serve --tls-dir tls --client-ca clients.crt --client-name kube-apiserver
     """  # noqa: D301  # \\b is click's own mark
-    from certs.handshake import CertificateError
-    from webhook.core.errors import InputError, ProfilesError
-    from webhook.serve.run import WebhookSettings, run
-
     objects, profiles = given["objects"], given["profiles"]
     if not given["tls_dir"] and not objects:
         raise Failure("give --tls-dir: only with --objects a throw-away certificate will do")
@@ -92,8 +88,9 @@ def command(
     try:
         run(settings, _cluster)
     except ProfilesError as error:
-        raise Failure(str(unusable(str(profiles), error))) from None
-    except (CertificateError, InputError) as error:
+        faults = "\n".join(f"{profiles}: {problem}" for problem in error.problems)
+        raise Failure(f"the profiles cannot be used\n{faults}") from None
+    except CertificateError as error:
         raise Failure(str(error)) from None
 
 
@@ -101,21 +98,14 @@ def _requirements(
     client_ca: Path | None, client_names: tuple[str, ...], version: str, ciphers: str
 ) -> Requirements:
     """Return what clients must meet; raise Failure for options that contradict each other."""
-    from ssl import TLSVersion
-
-    from certs.handshake import Requirements
-
     if client_names and not client_ca:
         raise Failure("--client-name needs --client-ca: without it no client shows a certificate")
     if not all(client_names):
         raise Failure("--client-name is empty; give the name that the client's certificate has")
     if ciphers and version == "1.3":
         raise Failure("--tls-ciphers is for TLS 1.2: leave it out, or --tls-min-version 1.3")
-    return Requirements(TLSVersion[_VERSIONS[version]], ciphers, client_ca)
+    return Requirements(_VERSIONS[version], ciphers, client_ca)
 
 
 def _cluster(on_restart: Callable[[str, str], None]) -> Cluster:
-    from webhook.cli.kubeconfig import connect
-    from webhook.world.cluster import Cluster
-
     return Cluster(connect(), on_restart=on_restart)

@@ -6,18 +6,19 @@ import gc
 import json
 import shutil
 import sys
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from time import monotonic, sleep, strftime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from webhook.cli.findings import code_lines, echo, show_progress, styled
+from webhook.cli.findings import COLOUR, code_lines, columns, echo, show_progress, styled
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.listing import FORMS, Listing, print_listing
 from webhook.cli.options import (
     CLUSTER_HELP,
-    Failure,
     all_namespaces_option,
     cluster_options,
     connect_to_cluster,
@@ -29,21 +30,18 @@ from webhook.cli.options import (
     system_namespace_option,
     workload_namespace_option,
 )
+from webhook.core.errors import Unavailable
 from webhook.core.printable import LONGEST_TEXT, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from webhook.diagnose.snapshot import Snapshot, Unread
-    from webhook.diagnose.status.status import JobStatus
+from webhook.diagnose.collect.jobs import read_all
+from webhook.diagnose.snapshot import UNREAD, Snapshot, Unread
+from webhook.diagnose.status.status import JobStatus, ended_jobs, look_at_all
+from webhook.diagnose.wording import counted, listed
 
 _LEAST_SECONDS = 10.0
 """How long --watch rests between two looks, at least."""
 _REST = 9
 """How many times as long as a look it rests, so that looking takes at most a tenth of the time."""
 _HEADINGS = ("NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS")
-_COLOUR = {"fail": "red", "warn": "yellow"}
 _MOST_ENDED = 4
 _LEAST_FINDING = 40
 """Characters of a finding beside its job; where a terminal has fewer, it stands below."""
@@ -85,26 +83,20 @@ def command(
     """  # noqa: D301  # \\b is click's own mark
     if all_namespaces and namespace:
         raise click.UsageError("-n names one namespace, and -A means all: give one of them")
-    from webhook.core.errors import WebhookError
-    from webhook.diagnose.snapshot import Snapshot
-
     gc.disable()  # nothing that is read is garbage before the command ends
-    try:
-        given = read_profiles_option(profiles)
-        connection = connect_to_cluster()
-        space = "" if all_namespaces else namespace or connection.namespace or "default"
-        open_snapshot = partial(
-            Snapshot, connection, space, system_namespace=system_namespace, given=given
-        )
-        if watch:
-            jobs = _watch(open_snapshot, space, selector)
-        else:
-            with show_progress() as progress:
-                look = _look(open_snapshot(tell=progress), selector)
-            _print(look, space)
-            jobs = look.jobs
-    except WebhookError as error:
-        raise Failure(str(error)) from None
+    given = read_profiles_option(profiles)
+    connection = connect_to_cluster()
+    space = "" if all_namespaces else namespace or connection.namespace or "default"
+    open_snapshot = partial(
+        Snapshot, connection, space, system_namespace=system_namespace, given=given
+    )
+    if watch:
+        jobs = _watch(open_snapshot, space, selector)
+    else:
+        with show_progress() as progress:
+            look = _look(open_snapshot(tell=progress), selector)
+        _print(look, space)
+        jobs = look.jobs
     sys.exit(int(any(job.is_failing for job in jobs)))
 
 
@@ -117,9 +109,6 @@ class Look(NamedTuple):
 
 
 def _look(cluster: Snapshot, selector: str) -> Look:
-    from webhook.diagnose.collect.jobs import read_all
-    from webhook.diagnose.status.status import ended_jobs, look_at_all
-
     snapshot, jobs = read_all(cluster, selector)
     cluster.tell(f"judging {len(jobs):,} jobs")
     return Look(look_at_all(snapshot, jobs), snapshot.unread, ended_jobs(jobs))
@@ -127,8 +116,6 @@ def _look(cluster: Snapshot, selector: str) -> Look:
 
 def _watch(open_snapshot: Callable[[], Snapshot], space: str, selector: str) -> Sequence[JobStatus]:
     """Look again and again until Ctrl-C; return what was found last."""
-    from webhook.core.errors import Unavailable
-
     output = click.get_current_context().params["output"]
     look: Look | None = None
     shown: _Shown = {}
@@ -174,11 +161,10 @@ def print_changes(jobs: Sequence[JobStatus], shown: _Shown, output: str | None) 
     at = strftime("%H:%M:%S")
     for job in jobs:
         key = job.namespace, job.name
-        if shown.get(key) == now[key]:
-            continue
-        code = f"{finding_of(job)} ({job.first.code})" if job.first else "ok"
-        line = printable(f"{at}  {'  '.join(job.cells())}  {code}", limit=LONGEST_TEXT)
-        echo(json.dumps(job.as_json()) if output == "json" else line)
+        if shown.get(key) != now[key]:
+            code = f"{finding_of(job)} ({job.first.code})" if job.first else "ok"
+            line = printable(f"{at}  {'  '.join(job.cells())}  {code}", limit=LONGEST_TEXT)
+            echo(json.dumps(job.as_json()) if output == "json" else line)
     for namespace, name in shown.keys() - now.keys():
         gone = {"namespace": namespace, "name": name, "phase": None}
         line = printable(f"{at}  {namespace}  {name}  has no live pod any more", limit=None)
@@ -203,20 +189,14 @@ def print_table(
     problem: str = "",
 ) -> None:
     """Print the jobs, in at most *most* lines if it is not None; then notes, and the codes."""
-    from webhook.diagnose.snapshot import UNREAD
-    from webhook.diagnose.wording import counted
-
-    codes = [job.first.code for job in look.jobs if job.first]
-    notes = [
-        printable(f"  {each.what}: {each.problem}", limit=LONGEST_TEXT) for each in look.unread
+    codes: list[object] = [job.first.code for job in look.jobs if job.first]
+    below = [
+        styled("warn", "yellow") + printable(f"  {each.what}: {each.problem}", limit=LONGEST_TEXT)
+        for each in look.unread
     ]
-    below = [styled("warn", "yellow") + note for note in notes]
     below += code_lines([*codes, *([UNREAD] if look.unread else [])])
-    lines = (
-        table(look.jobs, with_namespace=not space, wide=wide) if look.jobs else [_none(look, space)]
-    )
-    if no_headers and look.jobs:
-        del lines[0]
+    lines = table(look.jobs, with_namespace=not space, wide=wide)[int(no_headers) :]
+    lines = lines if look.jobs else [_none(look, space)]
     if problem:
         lines.insert(0, styled(printable(problem, limit=None), "yellow"))
     if most is not None and len(lines) + len(below) >= most:
@@ -227,8 +207,6 @@ def print_table(
 
 
 def _none(look: Look, space: str) -> str:
-    from webhook.diagnose.wording import listed
-
     where = f"namespace {space}" if space else "any namespace"
     if not look.ended:
         return f"no job in {where} is injected, or trains where a profile is asked for"
@@ -238,25 +216,18 @@ def _none(look: Look, space: str) -> str:
 
 def table(jobs: Sequence[JobStatus], *, with_namespace: bool, wide: bool = False) -> list[str]:
     """Return the lines of the table, as wide as the terminal unless it is to be *wide*."""
-    cells = [_HEADINGS, *(tuple(printable(cell, limit=80) for cell in job.cells()) for job in jobs)]
-    rows = cells if with_namespace else [row[1:] for row in cells]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    texts = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() and not wide else None
-    left = None if columns is None else columns - len(texts[0]) - 2
+    rows = [_HEADINGS, *(job.cells() for job in jobs)]
+    head, *texts = columns(row if with_namespace else row[1:] for row in rows)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() and not wide else None
+    left = None if width is None else width - len(head) - 2
     is_beside = left is None or left >= _LEAST_FINDING
-    lines = [f"{texts[0]}  FINDING" if is_beside else texts[0].rstrip()[:columns]]
-    for job, text in zip(jobs, texts[1:], strict=True):
-        finding = printable(finding_of(job), limit=LONGEST_TEXT)
+    lines = [f"{head}  FINDING" if is_beside else head.rstrip()[:width]]
+    for job, text in zip(jobs, texts, strict=True):
+        finding = _coloured(job, left if is_beside else width and width - 2)
         if is_beside:
-            lines.append(f"{text}  {_coloured(job, _cut(finding, left))}".rstrip())
-            continue
-        lines.append(text.rstrip()[:columns])
-        if finding:
-            lines.append(f"  {_coloured(job, _cut(finding, columns and columns - 2))}")
+            lines.append(f"{text}  {finding}".rstrip())
+        else:
+            lines += [text.rstrip()[:width], *([f"  {finding}"] if finding else [])]
     return lines
 
 
@@ -266,9 +237,9 @@ def finding_of(job: JobStatus) -> str:
     return "" if first is None else f"{first.level} {first.subject}: {first.message}"
 
 
-def _cut(text: str, most: int | None) -> str:
-    return text if most is None or len(text) <= most else text[: max(0, most - 1)] + "…"
-
-
-def _coloured(job: JobStatus, text: str) -> str:
-    return text if job.first is None else styled(text[:4], _COLOUR[job.first.level]) + text[4:]
+def _coloured(job: JobStatus, most: int | None) -> str:
+    """Return the main finding in at most so many characters, with its colour."""
+    text = printable(finding_of(job), limit=LONGEST_TEXT)
+    if most is not None and len(text) > most:
+        text = text[: max(0, most - 1)] + "…"
+    return text if job.first is None else styled(text[:4], COLOUR[job.first.level]) + text[4:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from webhook import __version__
@@ -13,6 +15,11 @@ from webhook.cli.options import (
     output_option,
     system_namespace_option,
 )
+from webhook.core.errors import WebhookError
+from webhook.core.printable import printable
+from webhook.kube.catalogue import DEPLOYMENTS
+from webhook.kube.reader import Reader, whole
+from webhook.world.installed_profiles import DEPLOYMENT
 
 _SECONDS = 5.0
 
@@ -30,10 +37,6 @@ def command(client: bool, system_namespace: str, output: str | None) -> None:
       fabric-injector version
       fabric-injector version --client -o json
     """  # noqa: D301  # \\b is click's own mark
-    import json
-
-    from webhook.core.printable import printable
-
     found = {"client": __version__}
     if not client:
         found["server"] = _server(system_namespace)
@@ -45,11 +48,6 @@ def command(client: bool, system_namespace: str, output: str | None) -> None:
 
 def _server(namespace: str) -> str:
     """Return the webhook's image, or why it is unknown."""
-    from webhook.core.errors import WebhookError
-    from webhook.kube.catalogue import DEPLOYMENTS
-    from webhook.kube.reader import Reader, whole
-    from webhook.world.installed_profiles import DEPLOYMENT
-
     try:
         reader = Reader(connect_to_cluster(), _SECONDS)
         found = reader.find(DEPLOYMENTS, (namespace, DEPLOYMENT), whole)

@@ -300,14 +300,16 @@ def made_claims(pod: ObservedPod) -> dict[str, str | None]:
 
 def _template_advice(snapshot: JobSnapshot, job: ObservedJob, template: str) -> str:
     """Say what to do about a template that is not there: the controller makes a profile's."""
+    every = snapshot.profiles.profiles.values() if snapshot.profiles else ()
+    giving = [each.name for each in every if template in map(template_name, each.claims)]
     if not is_template_name(template):
-        return f"create it in namespace {job.namespace}, or correct the name and restart the job"
-    for profile in snapshot.profiles.profiles.values() if snapshot.profiles else ():
-        if template in map(template_name, profile.claims):
-            if said := snapshot.not_ready.get(profile.name):
-                return f"correct FabricProfile {profile.name}, which is not Ready: {said}"
-            return f"the controller makes it for profile {profile.name}: look at its log"
-    return "no profile gives it any more: restart the job"
+        where = f"the name in FabricProfile {giving[0]}" if giving else "the name"
+        return f"create it in namespace {job.namespace}, or correct {where} and restart the job"
+    if not giving:
+        return "no profile gives it any more: restart the job"
+    if said := snapshot.not_ready.get(giving[0]):
+        return f"correct FabricProfile {giving[0]}, which is not Ready: {said}"
+    return f"the controller makes it for profile {giving[0]}: look at its log"
 
 
 # the nodes of pods that have one

@@ -1,14 +1,14 @@
 """Find the pod templates of any object, and make of each the pods that would reach admission.
 
-A kind has a row in the table KINDS of `controllers` or `operators`: from (API group, kind) to the
-function that finds its pods. In other kinds whatever looks like a pod template is taken for one.
+A kind has a row in the table KINDS: from (API group, kind) to the function that finds its pods.
+In other kinds whatever looks like a pod template is taken for one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from webhook.core import podspec
 from webhook.core.errors import InputError
@@ -16,31 +16,27 @@ from webhook.core.model import Object
 from webhook.core.names import PROFILE
 from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
-from webhook.dry_run.templates import controllers, operators
 from webhook.dry_run.templates.documents import parse_documents
+from webhook.dry_run.templates.kinds import KINDS, unknown
+from webhook.dry_run.templates.pods import Expand, Found, Ignored, Peers, Template, Workload
 from webhook.dry_run.templates.section import Section
-from webhook.dry_run.templates.workload import Expand, Found, Ignored, Peers, Template, Workload
 
 __all__ = [
     "KINDS",
     "Ignored",
     "Template",
     "Templates",
-    "display_name",
     "find_templates",
-    "named_objects",
     "parse_documents",
     "require_namespace",
 ]
 
-KINDS: Mapping[tuple[str, str], Expand] = {**controllers.KINDS, **operators.KINDS}
 _MAX_VARIABLES = 500_000
 _LONGEST_NAME = 253
 """Characters of a name or a kind: messages name the object by them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Templates:
+class Templates(NamedTuple):
     """Hold what was found in an input, in its order."""
 
     pods: tuple[Template, ...]
@@ -54,7 +50,7 @@ def find_templates(
     *,
     most_pods: int | None = None,
 ) -> Templates:
-    """Make the pods of all *documents*; objects without a namespace get *namespace*, or ``default``.
+    """Make the pods of all *documents*; objects without a namespace get *namespace* or ``default``.
 
     *warnings*: what `parse_documents` fills, by the id of a document; each pod of the document gets
     them. *most_pods*: after so many no more are looked for. Raises InputError where the pods
@@ -90,38 +86,43 @@ def require_namespace(documents: Sequence[Any], namespace: str) -> None:
 
     Source: kubernetes cli-runtime pkg/resource/visitor.go RequireNamespace.
     """
-    for source, value in named_objects(documents):
-        metadata = value.get("metadata") if isinstance(value, dict) else None
-        named = metadata if isinstance(metadata, dict) else {}
-        found = named.get("namespace")
+    for source, value in _items([*documents], "document"):
+        metadata = _metadata(value)
+        found = metadata.get("namespace")
         if isinstance(found, str) and found not in ("", namespace):
-            name, found = display_name(named), printable(found)
             raise InputError(
-                f"{value.get('kind', source)}/{name or '?'}: the namespace from the provided "
-                f'object "{found}" does not match the namespace "{namespace}". '
-                f"You must pass '--namespace={found}' to perform this operation."
+                f"{value.get('kind', source)}/{_name(metadata) or '?'}: the namespace from the "
+                f'provided object "{printable(found)}" does not match the namespace "{namespace}". '
+                f"You must pass '--namespace={printable(found)}' to perform this operation."
             )
 
 
-def named_objects(documents: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each object with a name for messages, should it lack one; lists are taken apart."""
-    for number, document in enumerate(documents, 1):
-        yield from _items(document, f"document {number}")
+def _metadata(value: Any) -> Object:
+    found = value.get("metadata") if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _name(metadata: Object) -> str:
+    """Return an object's name, or its generateName with a star; empty where it has neither."""
+    name, generate = metadata.get("name"), metadata.get("generateName")
+    if isinstance(name, str) and name:
+        return name
+    return f"{generate}*" if isinstance(generate, str) and generate else ""
 
 
 def _by_name(values: Iterable[Any]) -> Peers:
     """Return the objects that have a kind and a name; of several that are the same, the first."""
     found: dict[tuple[str, str], dict[str | None, Object]] = {}
     for value in values:
-        metadata = value.get("metadata") if isinstance(value, dict) else None
-        if isinstance(metadata, dict):
-            match value.get("kind"), metadata.get("name"), metadata.get("namespace"):
-                case str(kind), str(name), str() | None as namespace:
-                    found.setdefault((kind, name), {}).setdefault(namespace, value)
+        metadata = _metadata(value)
+        match metadata and value.get("kind"), metadata.get("name"), metadata.get("namespace"):
+            case str(kind), str(name), str() | None as namespace:
+                found.setdefault((kind, name), {}).setdefault(namespace, value)
     return found
 
 
 def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
+    """Yield each object with a name for messages, should it lack one; lists are taken apart."""
     items, kind = value, ""
     if isinstance(value, dict) and str(value.get("kind")).endswith("List"):
         items, kind = value.get("items"), str(value["kind"]).removesuffix("List")
@@ -135,22 +136,20 @@ def _items(value: Any, source: str) -> Iterator[tuple[str, Any]]:
 
 
 def _find(source: str, value: Any, namespace: str, peers: Peers) -> Found:
-    kind = value.get("kind") if isinstance(value, dict) else None
+    kind, metadata = value.get("kind") if isinstance(value, dict) else None, _metadata(value)
     if not isinstance(kind, str) or not kind:
         problem = "names no kind: it is not a Kubernetes object"
         problem = problem if isinstance(value, dict) else f"is not {OBJECT}"
         yield Ignored(source, problem, broken=True)
         return
-    metadata = value.get("metadata")
-    names = metadata if isinstance(metadata, dict) else {}
-    name = display_name(names)
+    name = _name(metadata)
     for what, text in (("kind", kind), ("name", name.rstrip("*"))):
         if len(text) > _LONGEST_NAME:
             problem = f"its {what} has {len(text)} characters, and Kubernetes takes {_LONGEST_NAME}"
             yield Ignored(source, problem, broken=True)
             return
     source = f"{kind}/{name or '?'}"
-    note, is_empty = _misplaced(kind, names), True
+    note, is_empty = _misplaced(kind, metadata), True
     try:
         root = Section(value)
         own = root.node("metadata").text("namespace", namespace)
@@ -181,21 +180,13 @@ def _misplaced(kind: str, metadata: Object) -> str:
     return ""
 
 
-def display_name(metadata: Object) -> str:
-    """Return an object's name, or its generateName with a star; empty where it has neither."""
-    name, generate = metadata.get("name"), metadata.get("generateName")
-    if isinstance(name, str) and name:
-        return name
-    return f"{generate}*" if isinstance(generate, str) and generate else ""
-
-
 def _expand(workload: Workload) -> Found:
     spec = workload.root.value.get("spec")
     is_pod = workload.root.value.get("kind") == "Pod"
     if isinstance(spec, dict) and spec.get("replicas") == 0 and not is_pod:
         yield workload.ignore("spec.replicas", "is 0: no pod is created")
     else:
-        yield from (_known(workload) or operators.expand_unknown)(workload)
+        yield from (_known(workload) or unknown)(workload)
 
 
 def _known(workload: Workload) -> Expand | None:

@@ -1,0 +1,284 @@
+"""Make the pods that a controller would create of an object of the input.
+
+A pod gets what its controller writes (shapes.yaml), as far as anything reads it, and what the API
+server adds before it calls the webhook. What cannot be known yet is a placeholder: the zero uid, a
+generateName without its random end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+import yaml
+
+from webhook.core import podspec
+from webhook.core.errors import InputError, MalformedReview
+from webhook.core.model import Object
+from webhook.core.pod_check import check_pod
+from webhook.dry_run.templates.section import Section, fail
+
+UID = "00000000-0000-0000-0000-000000000000"
+UNKNOWN_SUFFIX = "xxxxx"
+_MOST = 2**31 - 1
+"""What a field ``replicas`` can hold; a product of several may be longer than any text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Hold a pod as it would reach admission, and where its template stands in the input.
+
+    *source*: ``Job/train spec.tasks[0].template``. *notes*: mistakes in the object around it, which
+    admission never sees. *workload*: the object of the input, ``Job/train``. *replicas*: how many
+    pods this one stands for, itself among them.
+    """
+
+    source: str
+    namespace: str
+    pod: Object
+    notes: tuple[str, ...] = ()
+    workload: str = ""
+    replicas: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Say why a part of the input gives no pod; *broken* where a cluster would refuse it."""
+
+    source: str
+    message: str
+    broken: bool = False
+
+
+Found: TypeAlias = Iterator[Template | Ignored]
+Expand: TypeAlias = Callable[["Workload"], Found]
+"""Find the pods of one kind of object."""
+Peers: TypeAlias = Mapping[tuple[str, str], Mapping[str | None, Object]]
+"""Objects by kind and name, then by namespace, so that each is found without a search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Hold an object of the input whose templates are looked for.
+
+    *source*: how messages name the object of the input, ``Job/train``; *root* may be a part of it.
+    *peers*: the objects of the input. *expand* finds the pods of an object inside this one.
+    *copies*: how many objects like this one a wrapper makes.
+    """
+
+    root: Section
+    source: str
+    namespace: str
+    peers: Peers
+    expand: Expand
+    copies: int = 1
+
+    @property
+    def kind(self) -> str:
+        """Return ``kind``."""
+        return self.root.text("kind")
+
+    @property
+    def spec(self) -> Section:
+        """Return ``spec``."""
+        return self.root.node("spec")
+
+    @property
+    def name(self) -> str:
+        """Return ``metadata.name``, or generateName with a placeholder."""
+        metadata = self.root.node("metadata")
+        generated = metadata.text("generateName")
+        name = metadata.text("name") or (generated and generated + UNKNOWN_SUFFIX)
+        return name or fail(metadata.at("name"), "a name", None)
+
+    def part(self, root: Section, copies: int) -> Workload:
+        """Return the workload of an object that this one holds, *copies* times."""
+        namespace = root.node("metadata").text("namespace", self.namespace)
+        return replace(self, root=root, namespace=namespace, copies=self.copies * copies)
+
+    def owner(self) -> Object:
+        """Return the ownerReference that a pod of this object carries."""
+        return _owner(self.root.text("apiVersion"), self.kind, self.name)
+
+    def pod(self, template: Section, shapes: str, **values: object) -> Object:
+        """Make a pod of a template, as the *shapes* say; *values* go into their braces.
+
+        It shares nothing with the input. Raises InputError if the template is not that of a pod.
+        """
+        own = {"job": self.name, "kind": self.kind.lower(), "namespace": self.namespace}
+        shape = fill(shapes, **{**own, "uid": UID, "suffix": UNKNOWN_SUFFIX, **values})
+        pod = checked_pod(template)
+        meta: Object = pod.get("metadata") or {}
+        spec = pod["spec"]
+        owner = _owner(*shape["owner"].split()) if "owner" in shape else self.owner()
+        metadata: Object = {
+            **{key: shape.get(key) for key in ("name", "generateName")},
+            "namespace": self.namespace,
+            "labels": {**(meta.get("labels") or {}), **shape.get("labels", {})},
+            "annotations": {**(meta.get("annotations") or {}), **shape.get("annotations", {})},
+            "ownerReferences": [owner],
+        }
+        spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
+        spec |= {k: text for k, text in shape.get("otherwise", {}).items() if not spec.get(k)}
+        present = {key: value for key, value in metadata.items() if value}
+        made: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": present, "spec": spec}
+        _add_variables(made, shape)
+        return made
+
+    def template(self, template: Section, pod: Object, replicas: int = 1) -> Template:
+        """Finish *pod*, which stands for *replicas* pods, as the API server does."""
+        _default_requests(pod)
+        source = f"{self.source} {template.path}" if template.path else self.source
+        namespace = pod["metadata"].get("namespace") or self.namespace
+        number = min(replicas * self.copies, _MOST)
+        return Template(source, namespace, pod, workload=self.source, replicas=number)
+
+    def several(
+        self,
+        holder: Section,
+        shapes: str,
+        values: Mapping[str, object] | Callable[[int], Mapping[str, object]],
+        *,
+        count: int | None = None,
+        template: Section | None = None,
+        alone: bool = True,
+        copies: int = 1,
+        env: Object = {},  # noqa: B006  # nobody changes it
+    ) -> Found:
+        """Yield rank 0 of equal pods, and one other for the rest.
+
+        *holder* has the template, and says at ``replicas`` how many there are, unless *count* does.
+        *values*: as in `pod`, or by the index, which is one itself. Pods that are not ``alone`` in
+        their job have one that stands for all. *copies*: of the group. *env*: of all containers.
+        """
+        count = holder.number("replicas") if count is None else count
+        if count == 0:
+            yield self.ignore(holder.at("replicas"), "is 0: no pod is created")
+            return
+        template = template or holder.node("template")
+        shown = {0: count} if count == 1 or not alone else {0: 1, 1: count - 1}
+        for index, like in shown.items():
+            own = values(index) if callable(values) else values
+            numbers = {"index": index, "next": index + 1, "first": "" if index else "master"}
+            pod = self.pod(template, shapes, **{**numbers, **own})
+            for container in podspec.every_container(pod):
+                append_to(container, "env", *variables(env))
+            yield self.template(template, pod, like * copies)
+
+    def ignore(self, path: str, message: str) -> Ignored:
+        """Return why the part at *path* gives no pod."""
+        return Ignored(f"{self.source} {path}" if path else self.source, message)
+
+
+@cache
+def _shapes() -> Mapping[str, Object]:
+    text = files("webhook.dry_run.templates").joinpath("shapes.yaml").read_text(encoding="utf-8")
+    found: Mapping[str, Object] = yaml.load(text, Loader=yaml.CSafeLoader)
+    return found
+
+
+def fill(shapes: str, **values: object) -> Object:
+    """Return the *shapes* of these names in one, with *values* in their braces."""
+    made: Object = {}
+    for name in shapes.split():
+        for key, value in _filled(_shapes()[name], values).items():
+            made[key] = {**made.get(key, {}), **value} if isinstance(value, dict) else value
+    return made
+
+
+def _filled(shape: Object, values: Mapping[str, object]) -> Object:
+    """Fill the texts of a shape; leave out those that become empty."""
+    made: Object = {}
+    for key, value in shape.items():
+        if isinstance(value, dict):
+            made[key] = _filled(value, values)
+        elif (text := value.format_map(values)) or not value:
+            made[key] = text
+    return made
+
+
+def _add_variables(pod: Object, shape: Object) -> None:
+    for container in podspec.containers(pod):
+        append_to(container, "env", *variables(shape.get("env", {})))
+    first = shape.get("first_env", {})
+    for container in podspec.every_container(pod):
+        for each in variables(shape.get("otherwise_env", {})):
+            if not podspec.has_env(container, each["name"]):
+                append_to(container, "env", each)
+        if first:
+            others = [each for each in podspec.env(container) if each.get("name") not in first]
+            container["env"] = variables(first) + others
+
+
+def variables(values: Mapping[str, str | Object]) -> list[Object]:
+    """Return entries of ``env``; an object is a ``valueFrom``."""
+    return [
+        {"name": name, "value" if isinstance(value, str) else "valueFrom": value}
+        for name, value in values.items()
+    ]
+
+
+def checked_pod(template: Section) -> Object:
+    """Return a copy of a template.
+
+    Raises InputError unless it has a pod's structure, with at least one container.
+    """
+    value: Object = copied(
+        {key: template.value[key] for key in ("metadata", "spec") if key in template.value}
+    )
+    try:
+        check_pod(value, template.path or "pod")
+    except MalformedReview as error:
+        raise InputError(str(error)) from error
+    if not (value.get("spec") or {}).get("containers"):
+        path = f"{template.at('spec')}.containers"
+        raise InputError(f"{path}: expected at least one container, found none")
+    return value
+
+
+def copied(value: Any, holder: str = "") -> Any:
+    """Copy a JSON value; what YAML aliases share becomes separate, and null amounts go.
+
+    The API server reads a null amount as 0, and drops it from a custom resource.
+    """
+    if isinstance(value, dict):
+        keeps_null = holder not in ("limits", "requests")
+        items = value.items()
+        return {key: copied(item, key) for key, item in items if keeps_null or item is not None}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
+
+
+def _owner(api_version: str, kind: str, name: str) -> Object:
+    return {"apiVersion": api_version, "kind": kind, "name": name, "uid": UID, "controller": True}
+
+
+def append_to(holder: Object, key: str, *items: Object) -> None:
+    """Append to the list at *key*, making it where it is missing or null."""
+    if items:
+        holder[key] = [*(holder.get(key) or ()), *items]
+
+
+def upsert(items: list[Object], added: Iterable[Object]) -> None:
+    """Replace entries of the same name, append the others."""
+    for entry in added:
+        places = [at for at, item in enumerate(items) if item.get("name") == entry.get("name")]
+        if places:
+            items[places[0]] = entry
+        else:
+            items.append(entry)
+
+
+def _default_requests(pod: Object) -> None:
+    """Copy each limit without a request into the requests.
+
+    Source: kubernetes pkg/apis/core/v1/defaults.go SetDefaults_Pod.
+    """
+    for container in podspec.every_container(pod):
+        resources = container.get("resources") or {}
+        if limits := resources.get("limits"):
+            resources["requests"] = {**limits, **(resources.get("requests") or {})}
