@@ -61,12 +61,6 @@ RESOURCE_TAKEN = Code(
     "Too little of the resource is free on the nodes that the pod can take.",
     "wait, or free the resource on the nodes",
 )
-TAINT_UNTOLERATED = Code(
-    "taint-untolerated",
-    "scheduling",
-    "The nodes that the pod could take have a taint that it does not tolerate.",
-    "give the job, or its profile for all pods of the namespace, a toleration of the taint",
-)
 CLAIM_MISSING = Code(
     "claim-missing",
     "claims",
@@ -210,10 +204,10 @@ def _unscheduled(pod: ObservedPod, text: str, queue: str) -> Observation:
         code, action = CLAIM_SELECTOR_FAILS, CLAIM_SELECTOR_FAILS.action
     elif resources:
         code, action = RESOURCE_TAKEN, f"wait, or free {', '.join(resources)} on the nodes"
-    elif _TAINTED in text and text.count("node(s)") == text.count(_TAINTED):
-        code, action = TAINT_UNTOLERATED, TAINT_UNTOLERATED.action
     elif remedies := [remedy for sign, remedy in _REMEDIES.items() if sign in text]:
         action = remedies[0]
+    elif _TAINTED in text and text.count("node(s)") == text.count(_TAINTED):
+        action = "give the job, or its profile, a toleration of the nodes' taint"
     elif _waits_for_gang(text):
         action = "see why the rest of its gang is not there: its pods, quota and policies"
     if _QUOTA.search(text):
