@@ -57,18 +57,15 @@ def event(
     at: str = "",
 ) -> Object:
     """Return a Warning."""
+    when = at or ago(minutes=1)
     return {
-        "metadata": {
-            "name": f"{name}.1",
-            "namespace": SPACE,
-            "creationTimestamp": at or ago(minutes=1),
-        },
+        "metadata": {"name": f"{name}.1", "namespace": SPACE, "creationTimestamp": when},
         "involvedObject": {"kind": kind, "name": name, "namespace": SPACE},
         "reason": reason,
         "message": message,
         "type": "Warning",
         "count": count,
-        "lastTimestamp": at or ago(minutes=1),
+        "lastTimestamp": when,
         "source": {"component": source},
         "reportingComponent": source,
     }
@@ -81,39 +78,22 @@ def workload(
 ) -> Object:
     """Return what Kueue makes of a job, with these conditions: type, status, reason, message."""
     kind, name = owner
-    told = [
-        {
-            "type": each[0],
-            "status": each[1],
-            "reason": each[2],
-            "message": each[3],
-            "lastTransitionTime": ago(minutes=5),
-        }
-        for each in conditions
-    ]
-    references = [
-        {
-            "apiVersion": "kubeflow.org/v1",
-            "kind": kind,
-            "name": name,
-            "uid": "uid-owner",
-            "controller": True,
-        }
-    ]
-    return {
-        "metadata": {
-            "name": f"{kind.lower()}-{name}-a1b2c",
-            "namespace": SPACE,
-            "uid": "uid-workload",
-            "creationTimestamp": ago(minutes=6),
-            "labels": {"kueue.x-k8s.io/job-uid": "uid-owner"},
-            "ownerReferences": references,
-        },
-        "spec": {"queueName": "team", "active": True, "podSets": [{"name": "worker"}], **spec},
-        "status": {"conditions": told},
+    keys = ("type", "status", "reason", "message")
+    told = [{**dict(zip(keys, each, strict=True)), **_SINCE} for each in conditions]
+    by = {"apiVersion": "kubeflow.org/v1", "kind": kind, "name": name, "controller": True}
+    metadata = {
+        "name": f"{kind.lower()}-{name}-a1b2c",
+        "namespace": SPACE,
+        "uid": "uid-workload",
+        "creationTimestamp": ago(minutes=6),
+        "labels": {"kueue.x-k8s.io/job-uid": "uid-owner"},
+        "ownerReferences": [{**by, "uid": "uid-owner"}],
     }
+    asked = {"queueName": "team", "active": True, "podSets": [{"name": "worker"}], **spec}
+    return {"metadata": metadata, "spec": asked, "status": {"conditions": told}}
 
 
+_SINCE = {"lastTransitionTime": ago(minutes=5)}
 _ADMITTED: dict[tuple[type, int], str] = {}
 """The pods of each kind and size of scene as JSON: to admit them takes most of the time."""
 

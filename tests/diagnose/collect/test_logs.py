@@ -88,15 +88,6 @@ def test_each_pod_is_asked_for_the_beginning_of_its_training_container(
     assert all("tailLines" not in request.query for request in requests)
 
 
-def test_logs_are_not_read_unasked(server: FakeApiServer, scene: Callable[[int], Scene]) -> None:
-    scene(1)
-    reading = read_job(
-        Snapshot(Connection(Credentials("test", server.url)), SPACE), Target("job", "bert")
-    )[0]
-    assert reading.logs is None
-    assert not [request for request in server.requests if request.path.endswith("/log")]
-
-
 def test_who_may_not_read_rank_zeros_log_is_told_once(
     server: FakeApiServer, scene: Callable[[int], Scene]
 ) -> None:
@@ -185,15 +176,6 @@ def explain(server: FakeApiServer, tmp_path: Path) -> Callable[..., Result]:
         )
 
     return run
-
-
-def test_the_command_prints_what_the_log_tells(
-    server: FakeApiServer, scene: Callable[[int], Scene], explain: Callable[..., Result]
-) -> None:
-    for pod in scene(1).pods:
-        server.misbehave("get", path(pod), says("2.21-roce"))
-    result = explain("job/bert", "--logs")
-    assert "trains over RDMA on mlx5_2, mlx5_3, with GPUDirect RDMA" in result.output
 
 
 def test_hostile_logs_reach_no_terminal(

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tests import ROOT
-from tests.diagnose.explain.explanations import findings, one
+from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import NOW, Scene, event
 from webhook.core.model import Object
 from webhook.diagnose.explain.admission import concerns
@@ -87,17 +87,6 @@ def test_a_refusal_of_volcano_that_is_cut_off_anywhere_is_told(most: int) -> Non
     if most > 450:
         assert "was refused: profile" in found.message
         assert "StatusError" not in found.message
-
-
-def test_equal_errors_that_differ_in_a_pointer_are_one_finding() -> None:
-    scene = Scene(1)
-    scene.events = [
-        event("Job", "bert", "FailedCreate", f"&net.OpError{{Err:(*os.E)(0xc00{n:07x})}}")
-        for n in range(10)
-    ]
-    assert one(scene, "admission").endswith(
-        "Err:(*os.E)(ID)} (10 times, last at 2026-11-21T11:59:00)"
-    )
 
 
 def test_refusals_before_the_newest_pod_are_over() -> None:

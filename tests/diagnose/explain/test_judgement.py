@@ -6,7 +6,6 @@ import pytest
 
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import SPACE, Scene
-from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import NetworkDefinition, Object
@@ -64,14 +63,3 @@ def test_explains_without_a_part_that_could_not_be_read(unknown: str) -> None:
     scene.tell(scene.pods["bert-worker-1"], "10.66.6.6")
     scene.changes = {unknown: None}
     assert [each.topic for each in findings(scene)] == ["controller", "addresses"]
-
-
-def test_reads_the_networks_of_a_profile_that_a_pod_chooses_by_its_labels() -> None:
-    chosen = "a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}"
-    text = f"{{{chosen}, b: {{networks: [{{network: x/y}}]}}}}"
-    member: Object = {"metadata": {"namespace": SPACE, "labels": {"team": "vision"}}}
-    assert networks_to_read((member,), {SPACE: {names.PROFILE: "b"}}, profiles(text)) == [
-        ("rails", "rail-0")
-    ]
-    unknown: Object = {"metadata": {"namespace": SPACE, "labels": {names.PROFILE: "c"}}}
-    assert networks_to_read((unknown,), {}, profiles(text)) == []

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.diagnose.explain.explanations import one
 from tests.diagnose.explain.test_nccl_log import read
 from tests.diagnose.scenes import Scene
 from webhook.core import names
@@ -41,21 +40,6 @@ def test_rdma_on_devices_that_network_status_names() -> None:
     assert (found.level, str(found.code)) == ("ok", "ok")
     assert found.subject == f"job {scene.master['metadata']['labels'][names.JOB]}"
     assert found.message == "trains over RDMA on mlx5_2 (net1), mlx5_3, with GPUDirect RDMA"
-
-
-def test_libfabric_over_tcp_is_tcp() -> None:
-    scene = all_say("efa")
-    for found in scene.changes["logs"].values():
-        found.log.providers = {"tcp;ofi_rxm": None}
-    assert "trains over TCP" in one(scene, "transport")
-
-
-def test_a_plugin_that_is_not_known_is_named() -> None:
-    scene = all_say("efa")
-    for found in scene.changes["logs"].values():
-        found.log.channels = {"FasTrak": {}}
-    [said] = told(scene)
-    assert said.message == "trains over NCCL's plugin FasTrak, with GPUDirect RDMA"
 
 
 _HEAD = "bert-master-0:12:40 [0] NCCL INFO "

@@ -40,7 +40,6 @@ QUEUE_WAITING = Code(
     "look at the queue and its quota: does it exist, is it active, and what is free in it?",
 )
 _JOB_UID = KUEUE + "job-uid"
-_QUEUE = KUEUE + "queue-name"
 _UID_LENGTH = len("-00000000-0000-0000-0000-000000000000")
 _SOON_SECONDS = 30.0
 _MOST_TEXT = 600
