@@ -34,11 +34,7 @@ def test_event_and_explain_say_that_rank_zero_came_before_the_label(
     worker["metadata"]["annotations"][names.WAIT_ENDS] = ruling.fate.cause
     [seen, ended] = [each for each in scene.explained.findings if each.level != "ok"]
     assert "publishes no address" in ended.message
-    for told in (
-        ruling.complaint.message,
-        f"{seen.message}: {seen.action}",
-        ended.message,
-    ):
+    for told in (ruling.complaint.message, f"{seen.message}: {seen.action}", ended.message):
         assert "was created before its namespace was labelled" in told
         assert "restart the job" in told
         assert "no pod" not in told

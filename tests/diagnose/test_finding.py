@@ -12,11 +12,7 @@ from webhook.diagnose.lease import LEASE_STALE
 
 FINE = ok("networks", "default/rail-0", "exists")
 DOUBTFUL = Finding(
-    "warn",
-    RESOURCE_NOWHERE,
-    "default/rail-1",
-    "no node offers it",
-    "install the device plugin",
+    "warn", RESOURCE_NOWHERE, "default/rail-1", "no node offers it", "install the device plugin"
 )
 BROKEN = Finding("fail", NETWORK_MISSING, "default/rail-2", "does not exist", "create it")
 

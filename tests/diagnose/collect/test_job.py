@@ -50,12 +50,7 @@ def asked(server: FakeApiServer) -> tuple[JobSnapshot, ObservedJob]:
 
 
 def test_says_what_is_needed_where_pods_may_not_be_read(server: FakeApiServer) -> None:
-    server.misbehave(
-        "get",
-        PATH,
-        status(403, "pods is forbidden"),
-        status(503, "later"),
-    )
+    server.misbehave("get", PATH, status(403, "pods is forbidden"), status(503, "later"))
     with pytest.raises(
         InputError, match="pods is forbidden; explain reads pods in namespace ml: ask for it"
     ):

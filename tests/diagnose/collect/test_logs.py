@@ -139,10 +139,7 @@ def test_the_run_before_is_read_where_this_one_tells_nothing(
         request.query.get("previous")
         for request in server.requests
         if request.path.endswith("/log")
-    ] == [
-        None,
-        "true",
-    ]
+    ] == [None, "true"]
 
 
 def test_pods_that_have_not_begun_have_no_log(

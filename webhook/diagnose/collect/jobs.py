@@ -197,12 +197,7 @@ def _nothing(cluster: Snapshot, target: Target, snapshot: JobSnapshot) -> InputE
 # what pods depend on
 
 
-def _read(
-    cluster: Snapshot,
-    jobs: Sequence[Job],
-    *,
-    logs: bool = False,
-) -> JobSnapshot:
+def _read(cluster: Snapshot, jobs: Sequence[Job], *, logs: bool = False) -> JobSnapshot:
     """Read what the pods of these jobs lead to."""
     pods = [pod for job in jobs for pod in job.pods]
     early = _together(

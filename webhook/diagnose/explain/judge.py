@@ -11,17 +11,8 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.explain import addresses, members, queues
 from webhook.diagnose.explain.addresses import what_members_know
-from webhook.diagnose.explain.admission import (
-    concerns,
-    what_was_injected,
-    why_refused,
-)
-from webhook.diagnose.explain.containers import (
-    GAVE_UP,
-    WAIT_GAVE_UP,
-    what_failed,
-)
-from webhook.diagnose.explain.drift import what_changed, who_differs
+from webhook.diagnose.explain.admission import concerns, what_was_injected, why_refused
+from webhook.diagnose.explain.containers import GAVE_UP, WAIT_GAVE_UP, what_failed
 from webhook.diagnose.explain.networks import (
     attached_elsewhere,
     what_is_attached,
@@ -62,8 +53,8 @@ RULES: tuple[Rule, ...] = (
     what_members_know,
     addresses.what_they_wait_for,
     what_it_trains_over,
-    who_differs,
-    what_changed,
+    members.who_differs,
+    members.what_changed,
 )
 """What `explain` and `status` ask of each job."""
 _MOST_ROOTS = 4
@@ -74,12 +65,7 @@ _ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
 
 
 def observe_job(
-    snapshot: JobSnapshot,
-    job: Job,
-    target: str = "",
-    *,
-    focus: str = "",
-    most: int | None = None,
+    snapshot: JobSnapshot, job: Job, target: str = "", *, focus: str = "", most: int | None = None
 ) -> ObservedJob:
     """Return a job with what the snapshot holds of it.
 

@@ -7,16 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from webhook.core.claim_templates import is_template_name, template_name
-from webhook.core.cluster.nodes import (
-    judge_supply,
-)
+from webhook.core.cluster.nodes import judge_supply
 from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
-from webhook.diagnose.common import (
-    CLAIM_TEMPLATE_MISSING,
-    RESOURCE_TOO_SMALL,
-    SHORTAGES,
-)
+from webhook.diagnose.common import CLAIM_TEMPLATE_MISSING, RESOURCE_TOO_SMALL, SHORTAGES
 from webhook.diagnose.explain import queues
 from webhook.diagnose.explain.observation import (
     Observation,
