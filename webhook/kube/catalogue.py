@@ -233,26 +233,3 @@ WORKLOADS = Resource(
     },
     optional=True,
 )
-_SUSPEND: Shape = {"suspend": bool}
-
-
-def _jobs(name: str, group: str, spec: Shape = _SUSPEND) -> Resource:
-    return Resource(name, f"/apis/{group}", namespaced=True, shape={"spec": spec}, optional=True)
-
-
-_BY_POLICY: Shape = {"runPolicy": _SUSPEND}
-JOBS = (
-    ("TrainJob", _jobs("trainjobs", "trainer.kubeflow.org/v1alpha1")),
-    ("JobSet", _jobs("jobsets", "jobset.x-k8s.io/v1alpha2")),
-    ("PyTorchJob", _jobs("pytorchjobs", "kubeflow.org/v1", _BY_POLICY)),
-    ("TFJob", _jobs("tfjobs", "kubeflow.org/v1", _BY_POLICY)),
-    ("XGBoostJob", _jobs("xgboostjobs", "kubeflow.org/v1", _BY_POLICY)),
-    ("PaddleJob", _jobs("paddlejobs", "kubeflow.org/v1", _BY_POLICY)),
-    ("JAXJob", _jobs("jaxjobs", "kubeflow.org/v1", _BY_POLICY)),
-    ("MPIJob", _jobs("mpijobs", "kubeflow.org/v1", _BY_POLICY)),
-    ("MPIJob", _jobs("mpijobs", "kubeflow.org/v2beta1", _BY_POLICY)),
-    ("RayJob", _jobs("rayjobs", "ray.io/v1")),
-    ("RayCluster", _jobs("rayclusters", "ray.io/v1")),
-    ("Job", _jobs("jobs", "batch/v1")),
-)
-"""Jobs that can be suspended, by kind; each version is asked for, installed or not."""

@@ -1,4 +1,4 @@
-"""One object of a list is broken: `check` and `explain` leave it out, say so in the same words, and judge the others."""
+"""One object of a list is broken: `check` and `explain` leave it out and say so alike."""
 
 from __future__ import annotations
 

@@ -20,12 +20,7 @@ from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profiles
 from webhook.diagnose.snapshot import Snapshot, Unread
-from webhook.kube.catalogue import (
-    DEPLOYMENTS,
-    NAMESPACES,
-    NETWORKS,
-    WEBHOOK_CONFIGURATIONS,
-)
+from webhook.kube.catalogue import DEPLOYMENTS, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.reader import whole
 from webhook.world.profiles_read import option_of
 
