@@ -418,23 +418,6 @@ def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("\x1b[31mfail" in line for line in command.table(found, with_namespace=True))
 
 
-@pytest.mark.parametrize("columns", [40, 80, 200])
-def test_a_watch_keeps_its_lines_for_the_codes(
-    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scene = Scene()
-    loses_rank_zero(scene)
-    found = looked(scene) * 30
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", str(columns))
-    command.print_table(command.Look(found, (), ()), "", most=12)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) < 12
-    assert " ".join(lines).endswith(
-        "code: rank-zero-missing; for details: fabric-injector explain --code CODE"
-    )
-
-
 def test_a_change_names_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     """Lines of changes have no end at which codes could stand."""
     scene = Scene()
