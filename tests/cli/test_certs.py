@@ -1,7 +1,5 @@
 """``fabric-injector certs``: what is printed, what is written, and what is refused."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command `dry-run`: files and options in, answer and exit status out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

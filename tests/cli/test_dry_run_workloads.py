@@ -1,7 +1,5 @@
 """The command `dry-run` without a file: a line for each workload that stands in the cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The files of the page: small, of this origin alone, and with no way to turn text into markup or to keep it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``fabric-injector status``: all jobs in one table, by the judgement of `explain`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The dry run judges every pod of an input with admission's own code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

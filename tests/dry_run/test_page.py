@@ -1,7 +1,5 @@
 """What the page is given of a dry run."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a dry run found is written for programs: pods, patches, JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ What it says of each of the cases is in summaries.txt; `python -m tests.dry_run.
 the file, to be read before it is kept.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Look at certificates, or ask for new ones: ``fabric-injector certs``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """List what would become of a cluster's workloads: ``dry-run -A``, or ``-n`` without a file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Answer for the page what dry-run, status, explain and check answer, with the caller's rights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

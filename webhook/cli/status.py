@@ -1,7 +1,5 @@
 """Show all jobs, and what is wrong with each: ``fabric-injector status``."""
 
-from __future__ import annotations
-
 import gc
 import json
 import shutil

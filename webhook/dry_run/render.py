@@ -1,7 +1,5 @@
 """Render a dry run for programs, as JSON document, patches or pods, and for the page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

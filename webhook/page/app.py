@@ -3,8 +3,6 @@
 No web page of another origin gets an answer, and nothing is loaded from elsewhere.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from http import HTTPStatus

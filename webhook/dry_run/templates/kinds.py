@@ -1,7 +1,5 @@
 """Make the pods of each kind of workload: which there are, and with what values for shapes.yaml."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
