@@ -56,7 +56,7 @@ def test_shows_what_the_server_answers(page: Page, served: ServedPage) -> None:
     cards.first.get_by_role("tab", name="YAML").click()
     assert (
         yaml.safe_load(cards.first.get_by_role("tabpanel").inner_text().replace("\u200b", ""))
-        == master["pod"]
+        == yaml.safe_load(master["yaml"])
     )
     cards.first.get_by_role("tab", name="JSON Patch").click()
     assert json.loads(cards.first.get_by_role("tabpanel").inner_text()) == master["patch"]
