@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 LOCK = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 PIP = -m pip install --quiet --disable-pip-version-check
 IMAGE ?= fabric-injector
+SITE ?= build/docs
 ENGINE ?= $(shell for tool in docker podman buildah; do $$tool info >/dev/null 2>&1 && echo $$tool && break; done)
 VERSION = $(shell $(BIN)/python -c "import webhook; print(webhook.__version__)")
 PARALLEL := --numprocesses=auto --maxprocesses=8 --dist=worksteal
@@ -62,7 +63,7 @@ core: $(STAMP) ## tests that need Python, dash, bash and busybox (TESTS="tests/c
 	@$(BIN)/pytest -q -m core $(or $(TESTS),$(FOLDERS:%=--ignore=tests/%) $(PARALLEL))
 sockets: $(STAMP) ## tests with real server processes on loopback
 	@$(BIN)/pytest -q -m sockets tests/sockets $(PARALLEL)
-test-page: $(STAMP) | $(PAGE_AFTER) ## tests of the page in a real Chromium
+test-page: $(STAMP) .venv-docs/.installed | $(PAGE_AFTER) ## tests of the page and of this documentation in a real Chromium
 	@$(BIN)/pytest -q -m page tests/page --ignore=tests/page/test_images.py $(PARALLEL)
 apiserver: $(STAMP) ## tests behind a real kube-apiserver, and the Helm chart (built once with Go, about 10 minutes)
 	@$(BIN)/pytest -q -m apiserver tests/apiserver --numprocesses=3 --dist=loadfile --no-loadscope-reorder
@@ -78,6 +79,8 @@ dra: $(STAMP) ## jobs whose cards are claims: DRANET, containerd 2, torch (as te
 	@$(BIN)/pytest -q -m dra
 bench: $(STAMP) ## measure admissions (Go); NAME=chaos, soak, hostile, scale …: CONTRIBUTING has the list
 	@$(BIN)/python -m tests.bench.$(or $(NAME),admission) $(ARGUMENTS)
+presets-fit: $(STAMP) ## how many jobs of real manifests the presets of their cloud serve (CORPUS="FOLDER…"; FULL=1: names the others)
+	@$(BIN)/python -m tests.presets.fit $(or $(CORPUS),$(error name folders of manifests: CORPUS=FOLDER)) $(if $(FULL),-v)
 compare: $(STAMP) ## what the checkout makes of real manifests otherwise than a commit (BASE=COMMIT CORPUS="FOLDER…"; FULL=1: all)
 	@$(BIN)/python -m tests.compare $(or $(BASE),$(error name a commit: BASE=main)) $(or $(CORPUS),$(error name folders of manifests: CORPUS=FOLDER)) $(if $(FULL),-v)
 faults: $(STAMP) ## put forty mistakes into a copy, one at a time, and see a test find each (TIERS=core,sockets; also page, apiserver, node)
@@ -93,11 +96,9 @@ peer: $(STAMP) # network-resources-injector's own end-to-end suite, run against 
 page-images: $(STAMP) # take the documentation's pictures of the page anew: docs/images
 	@$(BIN)/pytest -q -m page tests/page/test_images.py
 	@mkdir -p docs/images && cp build/screenshots/docs/*.png docs/images/
-reference: $(STAMP) # write what is made of the code: pages of docs/, the chart's schema and README
+reference: $(STAMP) # write the chart's schema and README, which are made of its values
 	@$(BIN)/python -m tests.manifests.values_schema manifests/chart/values.schema.json
 	@$(BIN)/python -m tests.manifests.chart_readme manifests/chart/README.md
-	@$(BIN)/python -m tests.docs.reference
-	@$(BIN)/python -m webhook.diagnose.manual > docs/findings.md
 lock: $(STAMP) # lock the current releases of what the image and the extra are made of
 	@$(BIN)/python $(PIP) --group lock
 	@$(LOCK) pyproject.toml --output-file requirements.lock
@@ -109,9 +110,9 @@ scan: .venv-scan/.installed # Checkov over the manifests, and the schemas of the
 	@mkdir -p build && $(MAKE) --silent manifests >build/install.yaml
 	@.venv-scan/bin/checkov --config-file manifests/.checkov.yaml
 	@for version in 1.30 1.37; do .venv-scan/bin/kubernetes-validate --strict --kubernetes-version $$version build/install.yaml || exit; done
-docs: .venv-docs/.installed ## build the documentation into build/docs; a broken link fails
-	@SOURCE=$(SOURCE) NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
-	@echo "built: build/docs/index.html"
+docs: $(STAMP) .venv-docs/.installed ## build the documentation into build/docs; a broken link fails
+	@PYTHON=$(BIN)/python SOURCE=$(SOURCE) NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet --site-dir "$(SITE)"
+	@echo "built: $(SITE)/index.html"
 release-dry-run: .venv-release/.installed # all of a release that can be made here, into build/release (Go for Helm; as root with buildah the image too)
 	@rm -rf build/release
 	@.venv-release/bin/python -m tests.release dry-run

@@ -1,9 +1,15 @@
-"""Make pages of the Markdown files beside docs/ too, and let pages link to files of the repository, which are no pages."""
+"""Add pages to the site: the Markdown files beside docs/, and those that are made of the code.
+
+Lead links to files that are no pages to the repository, and the code of a finding to its section.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import posixpath
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +22,9 @@ PAGES = {
 }
 """Files of the repository that are pages of the site, and as which."""
 _NOT_RUN = re.compile(r"^<!-- not-run: (.+) -->$", re.MULTILINE)
+_CODE = re.compile(r"(?<![\[`])`([a-z]+(?:-[a-z]+)*)`(?!`)")
 _not_run: list[str] = []
+_codes: set[str] = set()
 _LINK = re.compile(r"\[([^\[\]]+)\]\((?!\w+:|#)([^()\s#]*)(#[^()\s]*)?\)")
 
 
@@ -26,11 +34,26 @@ def on_files(files: Any, *, config: Any) -> Any:
 
     for source, page in PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    for page, text in made().items():
+        files.append(File.generated(config, page, content=text))
+        if page == "findings.md":
+            _codes.update(re.findall(r"^### (\S+)$", text, re.MULTILINE))
     return files
 
 
+def made() -> dict[str, str]:
+    """Return the pages that are made of the code; tests/docs/reference.py makes them."""
+    python = os.environ.get("PYTHON", ".venv/bin/python")
+    command = [python, "-m", "tests.docs.reference"]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    pages: dict[str, str] = json.loads(done.stdout)
+    return pages
+
+
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
-    """Lead each link to the page that is made of its file, else to the file at ``repo_url``; without that only its text stays."""
+    """Lead each link to the page of its file, else to it at ``repo_url``, else keep its text."""
+    if page.file.src_uri == "faq.md":
+        page.meta["search"] = {"boost": 2}  # who types a symptom looks for its answer
     _not_run.extend(f"  {page.file.src_uri}: {why}" for why in _NOT_RUN.findall(markdown))
     own = next(
         (source for source, name in PAGES.items() if name == page.file.src_uri),
@@ -47,9 +70,13 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
             return f"[{text}]({PAGES.get(target, target.removeprefix('docs/'))}{anchor})"
         return f"[{text}]({url}/blob/main/{target})" if url else text
 
-    return _LINK.sub(lead, markdown)
+    def explain(match: re.Match[str]) -> str:
+        code = match[1]
+        return f"[`{code}`](findings.md#{code})" if code in _codes else match[0]
+
+    return _CODE.sub(explain, _LINK.sub(lead, markdown))
 
 
 def on_post_build(**_: Any) -> None:
-    """List the blocks of commands that no test runs as they are written, and why; MkDocs calls this once."""
-    print("commands that tests do not run as written:", *_not_run, sep="\n")  # noqa: T201  # what the build says
+    """List the blocks of commands that no test runs, and why; MkDocs calls this once."""
+    print("commands that tests do not run as written:", *_not_run, sep="\n")  # noqa: T201

@@ -44,3 +44,12 @@ def test_names_no_package_index(file: str) -> None:
     text = (ROOT / file).read_text()
     assert "://" not in text
     assert not re.search(r"^\s*-", text.replace("    --hash=", ""), re.MULTILINE)
+
+
+def test_all_programs_of_kubernetes_are_of_one_version() -> None:
+    tools = ROOT / "tests/cluster/tools"
+    texts = [(tools / name / "go.mod").read_text() for name in ("kubernetes", "kubelet")]
+    texts.append((tools / "testdriver/go.mod").read_text())
+    versions = [re.findall(r"k8s\.io/kubernetes (v\S+)", text) for text in texts]
+    assert versions == [versions[0]] * 3
+    assert len(versions[0]) == 1

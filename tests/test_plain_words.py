@@ -1,4 +1,4 @@
-"""Messages, help, docstrings and log lines are short, and in plain words."""
+"""Messages, help, docstrings, log lines and docs are short, and in plain words."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import mean
+
+import pytest
 
 from tests import ROOT
+from tests.docs.commands import pages
 
 MOST_WORDS = 25
+MOST_WORDS_OF_DOCS = 35
+MEAN_WORDS_OF_DOCS = 17
 FORBIDDEN = re.compile(
     r"\b(?:(?:is|are|was|were) (?:told|said|named so)|of which|of whom|lest|nought|anew|but for|"
     r"for ever|that there (?:is|are)|what lacks|alone)\b"
@@ -21,6 +27,9 @@ _EXAMPLES = re.compile(r"\x08\n(?:.*\S.*\n)*")
 _WORD = re.compile(r"\S*\w\S*")
 _CODE = re.compile(r"``[^`]*``|`[^`]*`|\{[^{}]*\}")
 _IS_PROSE = re.compile(r"(?:[a-z][a-z'-]+[,;:]? ){3}")
+_NO_PROSE = re.compile(r"^```.*?^```$|<!--.*?-->|^#+ [^\n]*$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_END = re.compile(r"[.!?](?:\*\*)?\s+|\n\s*\n|^\s*(?:[-*]|\d+\.) |\s*\|\s*|<br>", re.MULTILINE)
 _IS_CODE = re.compile(r"\\[bdsw]|\(\?|[;$] |&&|\|\|")
 
 
@@ -87,3 +96,15 @@ def test_product_is_plain() -> None:
     )
     assert len(files) > 100
     assert [fault for path in files for fault in in_file(path)] == []
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_page_is_plain(page: Path) -> None:
+    text = _LEFT_ALONE.sub(
+        "left", _CODE.sub("X", _LINK.sub(r"\1", _NO_PROSE.sub("\n\n", page.read_text())))
+    )
+    assert FORBIDDEN.findall(text) == []
+    sentences = [part for part in _END.split(text) if len(_WORD.findall(part)) > 3]
+    words = {" ".join(part.split()): len(_WORD.findall(part)) for part in sentences}
+    assert {part for part, number in words.items() if number > MOST_WORDS_OF_DOCS} == set()
+    assert mean(words.values()) <= MEAN_WORDS_OF_DOCS

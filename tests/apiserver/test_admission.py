@@ -13,8 +13,9 @@ from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.injector import late_injector
-from tests.cluster.objects import made
+from tests.cluster.objects import made, without_token
 from tests.cluster.webhook import Webhook
+from tests.pods import is_within
 from tests.profiles import as_text
 from tests.waiting import wait_until
 from tests.worlds import network
@@ -49,15 +50,6 @@ def create(
     return created
 
 
-def is_within(part: Any, whole: Any) -> bool:
-    """Tell whether all of *part* is in *whole*; lists item by item."""
-    if isinstance(part, dict) and isinstance(whole, dict):
-        return all(key in whole and is_within(value, whole[key]) for key, value in part.items())
-    if isinstance(part, list) and isinstance(whole, list):
-        return len(part) == len(whole) and all(map(is_within, part, whole))
-    return bool(part == whole)
-
-
 def ask(webhook: Webhook, pod: dict[str, Any], namespace: str) -> dict[str, Any]:
     """Give the dry run's answer about one pod."""
     url = f"{webhook.dry_run_url}/dry-run?namespace={namespace}"
@@ -65,21 +57,6 @@ def ask(webhook: Webhook, pod: dict[str, Any], namespace: str) -> dict[str, Any]
     assert answer.status == 200, answer.data
     [told] = answer.json()["pods"]
     found: dict[str, Any] = told
-    return found
-
-
-def without_token(spec: dict[str, Any]) -> dict[str, Any]:
-    """Drop the ServiceAccount's token volume, whose name is made anew for each pod."""
-    found = copy.deepcopy(spec)
-    found["volumes"] = [
-        one for one in found.get("volumes", []) if not one["name"].startswith("kube-api-access")
-    ]
-    for container in found["containers"] + found.get("initContainers", []):
-        container["volumeMounts"] = [
-            one
-            for one in container.get("volumeMounts", [])
-            if not one["name"].startswith("kube-api-access")
-        ]
     return found
 
 

@@ -8,11 +8,12 @@ import pytest
 from tests import pods
 from tests.cluster.client import Client
 from tests.cluster.fixtures import NamespaceFactory
+from tests.cluster.objects import without_token
 from tests.cluster.webhook import Webhook
 from tests.profiles import as_text
 from webhook.core import names
 
-from .test_admission import create, manifest, without_token
+from .test_admission import create, manifest
 from .test_policies import limit, plain
 
 PROFILES = as_text("""

@@ -19,7 +19,6 @@ from tests.cluster.controller import ACCOUNT, Controller, own_token
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.mounts import SECRET, again_and_again, kubelet, secret
-from tests.cluster.pki import Authority
 from tests.cluster.processes import run_command
 from tests.cluster.traffic import Traffic
 from tests.cluster.webhook import CONFIGURATIONS, Webhook
@@ -159,39 +158,6 @@ def test_rotates_twice_without_a_failed_admission(
     assert webhook.status("/readyz") == 200
 
 
-def test_repairs_a_stripped_ca_bundle_and_is_not_ready_meanwhile(
-    api: Client, webhook: Webhook, sync: CertificateSync
-) -> None:
-    with kubelet(api, webhook.tls_dir, 0):
-        wait_until(
-            lambda: len(read_authorities(ca_bundle(api))) == 2, "the controller's CA in caBundle"
-        )
-        wanted = ca_bundle(api)
-        sync.stop()
-        set_ca_bundle(api, b"")
-        wait_until(lambda: webhook.status("/readyz") == 503, "the server to be not ready")
-        wait_until(lambda: "caBundle is empty" in webhook.output(), "the reason")
-        set_ca_bundle(api, Authority("nobody").pem)
-        wait_until(lambda: "is not what caBundle trusts" in webhook.output(), "the other reason")
-        set_ca_bundle(api, wanted)
-        wait_until(lambda: webhook.status("/readyz") == 200, "the server to be ready")
-
-
-def test_leaves_a_configuration_of_cert_manager_alone(
-    api: Client, webhook: Webhook, sync: CertificateSync
-) -> None:
-    wait_until(lambda: bool(secret(api).get("ca.crt")), "the Secret")
-    annotations = {"cert-manager.io/inject-ca-from": "fabric-injector/fabric-injector"}
-    sync.stop()
-    api.expect("PATCH", CONFIGURATION, {"metadata": {"annotations": annotations}})
-    own = webhook.authority.pem
-    set_ca_bundle(api, own)
-    api.expect("DELETE", SECRET)
-    sync.turn()
-    assert (ca_bundle(api), secret(api)) == (own, {})
-    api.expect("PATCH", CONFIGURATION, {"metadata": {"annotations": dict.fromkeys(annotations)}})
-
-
 def test_two_controllers_keep_one_set(
     clean: None,
     api: Client,
@@ -238,14 +204,3 @@ def test_two_controllers_keep_one_set(
 def annotations(api: Client) -> Mapping[str, str]:
     found: Mapping[str, str] = api.expect("GET", SECRET)["metadata"].get("annotations", {})
     return found
-
-
-def test_tells_what_it_may_not_and_goes_on(
-    clean: None, control_plane: ControlPlane, webhook_command: list[str], tmp_path: Path
-) -> None:
-    """A controller that may not read the configuration goes on publishing addresses."""
-    options = ("--certificates=self", "--webhook-configuration=somebody-else")
-    with Controller(control_plane, tmp_path, webhook_command, ACCOUNT[0], *options) as controller:
-        controller.wait_until_leading()
-        wait_until(lambda: "certificates are not kept" in controller.output(), "the reason")
-        assert controller.is_ready()

@@ -2,43 +2,33 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from tests.cluster.client import Client
 from tests.cluster.controlplane import ControlPlane
 from tests.cluster.installation import (
-    MANIFESTS,
     NAMESPACE,
     ROUTED,
     Installation,
     injected,
     install_yaml,
-    own_address,
 )
-from tests.cluster.kustomize import render
 from tests.cluster.objects import made
 from tests.cluster.processes import run_command
 from tests.waiting import wait_until
 from webhook.cli import main
 from webhook.core import names
-from webhook.diagnose.check.needs import read_deployment
-from webhook.diagnose.check.privileges import Access, needed
-from webhook.diagnose.check.reachability import probe_pod
 
 from .conftest import NETWORK, PROFILES
 from .test_install import LABELLED
 
 DEVICE = "rdma/rdma_shared_device_a"
-RBAC_BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 PROFILE = "/apis/fabric-injector.io/v1alpha1/fabricprofiles/rdma-shared"
-CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 Check = Callable[..., "Outcome"]
 
 
@@ -133,18 +123,6 @@ def set_ready(api: Client, component: str, ready: int) -> None:
     )
 
 
-@contextmanager
-def existing(api: Client, manifest: dict[str, Any], namespace: str | None = None) -> Iterator[None]:
-    """Create an object, and delete it afterwards."""
-    answer = api.create(manifest, namespace)
-    assert answer.status == 201, answer.message
-    try:
-        yield
-    finally:
-        collection = api.path(manifest, namespace)
-        api.expect("DELETE", f"{collection}/{manifest['metadata']['name']}?gracePeriodSeconds=0")
-
-
 def test_before_installation_it_looks_at_the_cluster(check: Check, tmp_path: Path) -> None:
     (tmp_path / "profiles.yaml").write_text(PROFILES)
     found = check("--profiles", tmp_path / "profiles.yaml")
@@ -184,39 +162,6 @@ def test_finds_a_healthy_installation_in_order_and_creates_nothing(
     assert [pod for pod in pods if int(pod["metadata"]["resourceVersion"]) > int(before)] == []
 
 
-def test_finds_lost_privileges(check: Check, healthy: Installation, cluster: ControlPlane) -> None:
-    cluster.kubectl("delete", "clusterrolebinding", "fabric-injector-webhook")
-    found = check()
-    cluster.kubectl("apply", "--server-side", f"--filename={install_yaml()}")
-    assert found.status == 1
-    assert found.told("fail")[0].startswith(
-        "ServiceAccount fabric-injector-webhook: may not get namespaces, "
-    )
-
-
-@pytest.mark.usefixtures("programs")
-def test_knows_the_overlay_that_leaves_certificates_to_cert_manager() -> None:
-    """The controller's account may do less there, and needs less."""
-    objects = list(yaml.safe_load_all(render(MANIFESTS / "overlays" / "cert-manager")))
-    (controller,) = (
-        each
-        for each in map(read_deployment, objects)
-        if each is not None and each.role == "controller"
-    )
-    assert not controller.keeps_certificates
-    granted = {
-        Access(verb, group, resource, manifest["metadata"].get("namespace", ""), name)
-        for manifest in objects
-        if manifest["metadata"]["name"] == controller.account
-        for rule in manifest.get("rules") or ()
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for name in rule.get("resourceNames") or [""]
-        for verb in rule["verbs"]
-    }
-    assert granted == set(needed("controller", NAMESPACE, keeps_certificates=False))
-
-
 def test_says_what_it_may_not_look_at(
     check: Check, healthy: Installation, cluster: ControlPlane
 ) -> None:
@@ -226,62 +171,6 @@ def test_says_what_it_may_not_look_at(
     unread = {each["subject"].split()[0] for each in found.findings if each["topic"] == "unread"}
     assert unread >= {"deployments", "leases", "namespaces", "profiles"}
     assert found.told("ok") == []
-
-
-def test_reaches_the_webhook_by_proxy_where_it_may_create_no_pod(
-    check: Check, healthy: Installation, cluster: ControlPlane
-) -> None:
-    """A reader with services/proxy sees that it answers."""
-    name = cluster.create_namespace(f"test-{uuid4().hex[:8]}")
-    reading = ("*:* get list", "authorization.k8s.io:subjectaccessreviews create")
-    token = cluster.allow(name, *reading, everywhere=True)
-    slices = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/fabric-injector-test"
-    port = healthy.api.expect("GET", slices)["ports"][0]
-    pod = probe_pod("none")
-    pod["metadata"] = {"name": "webhook-0"}
-    pod["spec"]["serviceAccountName"] = "fabric-injector-webhook"
-    target = {"kind": "Pod", "name": "webhook-0", "namespace": NAMESPACE}
-    endpoints = made(
-        "v1 Endpoints",
-        "fabric-injector",
-        subsets=[{"addresses": [{"ip": own_address(), "targetRef": target}], "ports": [port]}],
-    )
-    with existing(healthy.api, endpoints, NAMESPACE), existing(healthy.api, pod, NAMESPACE):
-        status = {"podIP": own_address(), "podIPs": [{"ip": own_address()}], "phase": "Running"}
-        healthy.api.expect(
-            "PATCH", f"/api/v1/namespaces/{NAMESPACE}/pods/webhook-0/status", {"status": status}
-        )
-        wait_until(lambda: cluster.client(token).answers("/api/v1/nodes"), "the role to count")
-        found = check(token=token)
-    cluster.api.expect("DELETE", f"{RBAC_BINDINGS}/of-{name}")
-    assert (found.status, found.told("fail"), found.told("warn")) == (0, [], [])
-    (line,) = found.told("ok", "reachability")
-    assert line.startswith(
-        "the webhook, by the API server's proxy to Service fabric-injector/fabric-injector: answers"
-    )
-
-
-def test_finds_a_stripped_ca_bundle_and_a_gone_controller(
-    check: Check, healthy: Installation
-) -> None:
-    healthy.stop("controller")
-    path = f"{CONFIGURATIONS}/zz-fabric-injector"
-    headers = {"Content-Type": "application/json-patch+json"}
-    remove = [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]
-    healthy.api.expect("PATCH", path, remove, headers)
-    wait_until(lambda: not injected(healthy.api), "the API server to know the configuration")
-    found = check()
-    healthy.start_controller()
-    wait_until(lambda: injected(healthy.api), "a pod to be injected again")
-    assert found.status == 1
-    assert found.told("fail", "certificates") == [
-        "caBundle of pods.fabric-injector.io: is empty: API servers refuse the webhook, and every pod of a labelled namespace"
-    ]
-    assert found.told("fail", "lease")[0].startswith(
-        "Lease fabric-injector/fabric-injector: is held by no controller"
-    )
-    (line,) = found.told("fail", "reachability")
-    assert "cannot be called: " in line
 
 
 def test_the_command_itself(

@@ -1,6 +1,5 @@
 """Several controllers: one writes, each annotation is written once, and another takes over whatever becomes of the first."""
 
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -99,65 +98,3 @@ def test_another_takes_over_from_one_that_was_killed_while_it_published(
     job.wait_until_told("10.1.0.1", pods)
     assert audit.written_more_than_once(space) == {}
     assert lease(plane, space)["leaseTransitions"] == 1
-
-
-def test_sigterm_gives_the_lease_back_and_another_begins_at_once(
-    plane: ControlPlane, space: str, replica: Callable[..., Controller]
-) -> None:
-    first = replica()
-    first.wait_until_leading()
-    second = replica()
-    held_by = lease(plane, space)["holderIdentity"]
-    assert first.stop() == 0
-    assert lease(plane, space)["holderIdentity"] != held_by
-    second.wait_until_leading()
-    assert second.stop() == 0
-    assert lease(plane, space)["holderIdentity"] == ""
-    job = Job(plane.api, space)
-    job.create(2)
-    job.attach(job.master, "10.1.0.1")
-    second.start()
-    job.wait_until_told("10.1.0.1")
-
-
-def test_sigterm_while_publishing_ends_what_is_on_its_way_and_loses_nothing(
-    plane: ControlPlane, audit: Audit, space: str, replica: Callable[..., Controller]
-) -> None:
-    relay = Relay(int(plane.url.rsplit(":", 1)[1]))
-    first = replica(relay.url)
-    first.wait_until_leading()
-    second = replica()
-    job = Job(plane.api, space)
-    pods = job.create(100)
-    relay.delay_seconds = 0.1
-    job.attach(job.master, "10.1.0.1")
-    wait_until(lambda: len(audit.writes(space)) > 8, "the first addresses", interval=0.01)
-    assert first.stop() == 0
-    assert len({write.pod for write in audit.writes(space)}) < 100, "stopped in the middle"
-    second.wait_until_leading()
-    job.wait_until_told("10.1.0.1", pods)
-    assert audit.written_more_than_once(space) == {}
-    relay.close()
-
-
-def test_one_that_stood_still_follows_the_one_that_took_over(
-    plane: ControlPlane, audit: Audit, space: str, replica: Callable[..., Controller]
-) -> None:
-    first = replica()
-    first.wait_until_leading()
-    second = replica()
-    first.signal(signal.SIGSTOP)
-    job = Job(plane.api, space)
-    pods = job.create(50)
-    job.attach(job.master, "10.1.0.1")
-    second.wait_until_leading()
-    job.wait_until_told("10.1.0.1", pods)
-    job.attach(job.master, "10.1.0.2")
-    first.signal(signal.SIGCONT)
-    job.wait_until_told("10.1.0.2", pods)
-    wait_until(lambda: "lost by" in first.output(), "the first to know that it leads no more")
-    assert not first.leads()
-    second.stop()
-    job.attach(job.master, "10.1.0.3")
-    job.wait_until_told("10.1.0.3", pods)
-    assert audit.written_more_than_once(space) == {}

@@ -120,39 +120,6 @@ def research(api: Client, cluster: ControlPlane, namespace: NamespaceFactory) ->
     return name
 
 
-def test_status_tells_the_same(explain: Explain, research: str) -> None:
-    first = explain.document("job/bert", "-n", research)["findings"][0]
-    for where in (("-n", research), ("-A",)):
-        done = explain(*where, "-o", "json", command="status")
-        assert done.returncode == 1, done.stderr
-        document = json.loads(done.stdout)
-        assert document["unread"] == []
-        [job] = [job for job in document["jobs"] if job["namespace"] == research]
-        assert (job["name"], job["phase"], job["members"], job["address"]) == (
-            "bert",
-            "Init",
-            2,
-            "192.168.0.1",
-        )
-        told = ("level", "code", "subject")
-        assert [job["first"][key] for key in told] == [first[key] for key in told]
-
-
-def test_a_suspended_job_says_so_itself(
-    api: Client, explain: Explain, namespace: NamespaceFactory
-) -> None:
-    name = namespace("rdma-shared")
-    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}
-    spec = {"suspend": True, "template": template}
-    api.expect(
-        "POST", f"/apis/batch/v1/namespaces/{name}/jobs", made("batch/v1 Job", "su", spec=spec)
-    )
-    first = explain.document("job/su", "-n", name)["findings"][0]
-    assert (first["level"], first["code"], first["subject"]) == ("warn", "job-suspended", "Job su")
-    shown = json.loads(explain("-n", name, "-o", "json", command="status").stdout)
-    assert [(job["name"], job["first"]) for job in shown["jobs"]] == [("su", first)]
-
-
 def test_one_who_may_read_pods_alone_is_told_what_is_unknown(
     api: Client, explain: Explain, research: str, cluster: ControlPlane
 ) -> None:

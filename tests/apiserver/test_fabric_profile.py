@@ -106,13 +106,6 @@ def test_refuses_what_the_command_refuses_in_its_words(definition: ControlPlane)
     assert len(BROKEN) >= 30
 
 
-def test_kubectl_apply_refuses_them(definition: ControlPlane) -> None:
-    text = yaml.safe_dump_all(row.value for row in BROKEN)
-    done = definition.kubectl("apply", "--dry-run=server", "-f", "-", input=text, check=False)
-    refusals = re.findall(r"is invalid:|strict decoding error", done.stderr)
-    assert (done.returncode, done.stdout, len(refusals)) == (1, "", len(BROKEN)), done.stderr
-
-
 def test_explains_fields_that_people_ask_for(definition: ControlPlane) -> None:
     for path in ("spec", "spec.container", "spec.pod.spec", "spec.networks"):
         told = definition.kubectl("explain", f"fabricprofile.{path}").stdout
@@ -222,53 +215,6 @@ def test_injects_each_field_that_a_profile_may_write(
         definition.api.expect("POST", PATH, body)
         wait_until(partial(injected, definition, wanted), f"{row} in a pod")
         definition.api.expect("DELETE", f"{PATH}/shared")
-
-
-def admitted(plane: ControlPlane) -> str:
-    """Give the value that the profile gives each container, or why the pod is refused."""
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"generateName": "p-"},
-        "spec": {"containers": [{"name": "a", "image": "a"}]},
-    }
-    answer = plane.api.create(pod, SPACE, dry_run=True)
-    if answer.status != 201:
-        return answer.message
-    env = answer.json["spec"]["containers"][0].get("env", [])
-    return "".join(each["value"] for each in env if each["name"] == "GIVEN")
-
-
-def test_the_webhook_follows_the_objects(followed: Webhook, definition: ControlPlane) -> None:
-    api = definition.api
-    wait_until(
-        lambda: "no profile is named 'shared'" in admitted(definition), "the label to be seen"
-    )
-    body = as_object({"metadata": {"name": "shared"}})
-    api.expect(
-        "POST",
-        PATH,
-        {
-            **body,
-            "spec": {"pods": "all", "container": {"env": [{"name": "GIVEN", "value": "one"}]}},
-        },
-    )
-    wait_until(lambda: admitted(definition) == "one", "the new profile")
-    api.expect(
-        "PATCH",
-        f"{PATH}/shared",
-        {"spec": {"container": {"env": [{"name": "GIVEN", "value": "two"}]}}},
-    )
-    wait_until(lambda: admitted(definition) == "two", "the change")
-    api.expect("DELETE", f"{PATH}/shared")
-    wait_until(lambda: "it serves on until restart" in followed.output(), "the end of the object")
-    assert admitted(definition) == "two"
-    followed.stop()
-    followed.start()
-    wait_until(
-        lambda: "no profile is named 'shared'" in admitted(definition),
-        "what is there after a restart",
-    )
 
 
 def test_the_oldest_kubernetes_takes_the_definition(tmp_path: Path) -> None:

@@ -256,6 +256,12 @@ def job_is_too_big_for_its_queue(site: Site, situation: Situation) -> str:
     site.api.ensure(
         {**kind, "metadata": {"name": queue}, "spec": {"capability": {"cpu": "100m"}, "weight": 1}}
     )
+    path = f"/apis/{kind['apiVersion']}/queues/{queue}"
+
+    def is_open() -> bool:
+        return bool(site.api.expect("GET", path).get("status", {}).get("state") == "Open")
+
+    site.wait(is_open, "the queue to be open for jobs")
     one = {**TRAINER, "resources": {"requests": {"cpu": "1"}, **TRAINER["resources"]}}
     job = volcano_job(one, size=2)
     job["spec"]["queue"] = queue
@@ -500,7 +506,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "job too big for its queue": Situation(
         job_is_too_big_for_its_queue,
         "queue-waiting",
-        "PodGroup ddp- … Volcano does not start ddp (queue",
+        "PodGroup ddp- … Volcano does not start ddp: ",
         "queue",
         system="Volcano",
     ),

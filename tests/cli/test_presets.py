@@ -1,12 +1,15 @@
 """The command ``presets``: the list and one of them for kubectl apply."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
+from tests.cli.dry_run_command import kubeconfig
+from tests.fake_apiserver import NODES, FakeApiServer, status
 from webhook.cli import main
 from webhook.presets import VERIFIED, preset_names, read_presets
 
@@ -71,3 +74,54 @@ def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
     assert result.exit_code == 2
     assert "'eks' is not one of" in result.stderr
     assert all(name in result.stderr for name in preset_names())
+
+
+TYPE = "node.kubernetes.io/instance-type"
+SHOW = ["presets", "show", "eks-efa"]
+
+
+@pytest.mark.parametrize(
+    ("types", "otherwise"),
+    [
+        (["p5.48xlarge"], "32/8"),
+        (["p4d.24xlarge", "p5.48xlarge"], "4/8"),
+        (["p5.48xlarge", "g6e.24xlarge"], "2/4"),
+        (["ml.p5.48xlarge", "g5.8xlarge"], "1/1"),
+        (["g5.8xlarge", "g5.48xlarge"], "1/8"),
+    ],
+)
+def test_fills_in_the_number_that_fits_on_each_of_the_nodes(
+    types: list[str], otherwise: str
+) -> None:
+    flags = [word for each in types for word in ("--instance-type", each)]
+    [quantity] = yaml.safe_load(out("show", "eks-efa", *flags))["spec"]["quantities"]
+    assert quantity["otherwise"] == otherwise
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["show", "eks-efa", "--instance-type", "p5.48xlage"], "or write p5.48xlarge"),
+        (["show", "gke-rdma", "--instance-type", "m5.large"], "nvidia-b200, a3-ultragpu-8g"),
+        (["show"], "presets show NAME"),
+        (["eks-efa", "gke-rdma"], "presets show NAME"),
+        (["--instance-type", "p5.48xlarge"], "presets show NAME"),
+    ],
+)
+def test_refuses_what_it_cannot_fill_in(words: list[str], told: str) -> None:
+    result = CliRunner().invoke(main, ["presets", *words])
+    assert (result.exit_code, told in result.stderr) == (2, True), result.stderr
+
+
+def test_proposes_the_types_of_the_clusters_nodes(tmp_path: Path, server: FakeApiServer) -> None:
+    for name, gpus in {"p5.48xlarge": "8", "m5.large": "0", "g5.xlarge": "1"}.items():
+        offers = {} if gpus == "0" else {"nvidia.com/gpu": gpus}
+        server.put(NODES, name, labels={TYPE: name}, status={"allocatable": offers})
+    using = kubeconfig(tmp_path, server)
+    result = CliRunner().invoke(main, SHOW, env=using)
+    told = "fabric-injector presets show eks-efa --instance-type p5.48xlarge\n"
+    assert told in result.stderr
+    assert "no number for nodes of type g5.xlarge" in result.stderr
+    server.misbehave("list", NODES, *[status(403, "no such right")] * 9)
+    result = CliRunner().invoke(main, SHOW, env=using)
+    assert (result.exit_code, result.stderr) == (0, "")

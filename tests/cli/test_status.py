@@ -57,7 +57,6 @@ def test_a_claim_that_is_not_allocated() -> None:
         pod["status"]["resourceClaimStatuses"] = made
     for claim in scene.claims.values():
         claim["status"] = {}
-    scene.changes["neighbours"] = None
     found = first(scene)
     assert found == scene.explained.findings[0]
     assert found.code.name == "claim-unallocated"
@@ -173,7 +172,6 @@ TROUBLE = (
 def test_tells_what_explain_tells_first(trouble: Any) -> None:
     scene = Scene()
     trouble(scene)
-    scene.changes["neighbours"] = None
     expected = scene.explained.findings[0]
     assert expected.level != "ok"
     found = first(scene)

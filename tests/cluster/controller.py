@@ -4,7 +4,6 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import urllib3
@@ -71,12 +70,7 @@ class Controller:
         wait_until(self.is_ready, "the controller to know all pods", 300)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop what runs."""
         self.stop()
 

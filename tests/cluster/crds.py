@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,14 +23,9 @@ FILES = {
 }
 
 
-KUEUE = {
-    "sigs.k8s.io/kueue@v0.19.2": ("config/components/crd/bases/kueue.x-k8s.io_workloads.yaml",)
-}
-
-
-def crd_files(files_of: Mapping[str, tuple[str, ...]] = FILES) -> Iterator[Path]:
+def crd_files() -> Iterator[Path]:
     """Give the files, downloaded where Go's module cache lacks them. Raises AssetsUnavailable."""
-    for module, files in files_of.items():
+    for module, files in FILES.items():
         folder = _download(module)
         yield from (folder / file for file in files)
 

@@ -8,7 +8,6 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import yaml
@@ -132,12 +131,7 @@ class Installation:
         """Begin with nothing."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop what runs."""
         for component in list(self._servers):
             self.stop(component)

@@ -18,14 +18,6 @@ LABELLED = {names.PROFILE: "shared"}
 PROFILES = as_text("""
 shared:
   networks: [{network: default/rdma-net, resource: rdma/hca}]
-gke:
-  pod:
-    metadata:
-      annotations:
-        networking.gke.io/default-interface: eth0
-        networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
-  rendezvous: {addressSource: gke}
-claim: {rendezvous: {addressSource: claim, network: rails@net1}}
 """)
 
 
@@ -114,11 +106,6 @@ class Job:
             "annotations"
         ]
         return found
-
-    def attach_on_gke(self, name: str, *addresses: str) -> None:
-        """Write pod-ips as GKE does when the pod's sandbox has been made."""
-        entries = [{"networkName": "rdma-0", "ip": address} for address in addresses]
-        self.annotate(name, {names.GKE_POD_IPS: json.dumps(entries)})
 
     def annotate(self, name: str, annotations: dict[str, str | None]) -> None:
         """Change annotations by a patch of the status."""

@@ -29,3 +29,19 @@ def pod(
     main = {"name": "main", "image": "registry.example.com/i:1", **(container or {})}
     whole = {"containers": [main], **spec}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole}
+
+
+def without_token(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the ServiceAccount's token volume, whose name is made anew for each pod."""
+
+    def others(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [one for one in listed if not one["name"].startswith("kube-api-access")]
+
+    found = {**spec, "volumes": others(spec.get("volumes", []))}
+    for kind in ("containers", "initContainers"):
+        if kind in spec:
+            found[kind] = [
+                {**each, "volumeMounts": others(each.get("volumeMounts", []))}
+                for each in spec[kind]
+            ]
+    return found

@@ -1,10 +1,8 @@
 """Replicas of the webhook behind a balancer, as a Deployment and a Service keep them."""
 
 import base64
-import signal
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -42,16 +40,6 @@ class Replica(Webhook):
         """Tell whether requests should come here."""
         return self.status("/readyz") == 200
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process."""
-        assert self._server is not None
-        self._server.send(number)
-
-    def wait(self, seconds: float) -> int:
-        """Wait for the process to end by itself; give its exit status."""
-        assert self._server is not None
-        return self._server.process.wait(seconds)
-
 
 class Service:
     """The replicas, their balancer and the registration, from entering the `with` block until it is left."""
@@ -78,16 +66,11 @@ class Service:
             for _ in range(self._wanted):
                 self.start()
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the registration, and stop all."""
         self.plane.api.request(
             "DELETE", f"{CONFIGURATIONS}/{default_configuration()['metadata']['name']}"
@@ -98,18 +81,13 @@ class Service:
 
     def start(self) -> Replica:
         """Add a replica, and wait until the balancer sends connections to it."""
-        replica = self.prepare()
-        replica.start()
-        self.balancer.add(replica.port, replica.is_ready)
-        wait_until(lambda: self.balancer.serves(replica.port), "the new replica's endpoint")
-        return replica
-
-    def prepare(self) -> Replica:
-        """Give a new replica, which is stopped with the others; the caller starts it, and tells the balancer of it."""
         self._made += 1
         folder = self._folder / f"replica-{self._made}"
         replica = Replica(self.plane, folder, self._profiles, self._command, self.tls_dir)
         self.replicas.append(replica)
+        replica.start()
+        self.balancer.add(replica.port, replica.is_ready)
+        wait_until(lambda: self.balancer.serves(replica.port), "the new replica's endpoint")
         return replica
 
     def terminate(self, replica: Replica) -> int | None:

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import urllib3
@@ -45,12 +44,7 @@ class Traffic:
             thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End, and wait for what is under way."""
         self._ended.set()
         for thread in self._threads:

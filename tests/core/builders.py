@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonpatch
 
+from webhook.core import names
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied
 from webhook.core.model import Decision, Namespace, NetworkDefinition, Object, Outcome, Reason
@@ -131,3 +132,15 @@ def volume_at(pod: Object, path: str, container: int = 0) -> Object:
     ]
     [volume] = [one for one in pod["spec"]["volumes"] if one["name"] == name]
     return dict(volume)
+
+
+def environment(pod: Object, container: int = 0) -> dict[str, str]:
+    """Return each variable as text; a published one as ``@master-addr``."""
+    found = {}
+    for entry in pod["spec"]["containers"][container].get("env") or []:
+        path = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
+        assert not ("value" in entry and "valueFrom" in entry)
+        found[entry["name"]] = (
+            f"@{path.split('/')[1][:-2]}" if names.PREFIX in path else entry.get("value", "?")
+        )
+    return found

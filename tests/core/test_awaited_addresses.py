@@ -23,12 +23,15 @@ six: {networks: [{network: default/six}]}
 name: {networks: [{network: default/rdma-net}], rendezvous: {rankZero: name}}
 fails: {networks: [{network: default/rdma-net}], rendezvous: {unreachable: fail}}
 devices: {networks: [{network: default/rdma-net}], deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]}
+addresses: {networks: [{network: default/rdma-net}], pods: accelerators, addressVariables: [VLLM_HOST_IP]}
 """
 )
 WORLD = world(
     namespace("train"), network("default/six", ipam={"type": "whereabouts", "range": "fd00::/64"})
 )
-ADDRESSES = dict.fromkeys(("any", "name", "fails", "devices"), ("10.0.0.1", "10.0.0.2"))
+ADDRESSES = dict.fromkeys(
+    ("any", "name", "fails", "devices", "addresses"), ("10.0.0.1", "10.0.0.2")
+)
 SIX = ("fd00::1", "fd00::2")
 
 
@@ -104,7 +107,7 @@ def of_group(name: str, hostname: str | None) -> Object:
     return pods.add_env(pods.set_command(pod, "torchrun", "t.py"), "MASTER_ADDR", "grp-0.grp")
 
 
-@pytest.mark.parametrize("profile", ["any", "ipv6", "six", "name", "devices"])
+@pytest.mark.parametrize("profile", ["any", "ipv6", "six", "name", "devices", "addresses"])
 @pytest.mark.parametrize("name", pods.all_names())
 def test_every_real_pod_is_told_what_it_waits_for(name: str, profile: str) -> None:
     check(pods.load(name), profile)
@@ -211,7 +214,7 @@ def test_members_of_webhooks_of_two_versions_meet_by_the_name_that_one_of_them_w
 @settings(deadline=None)
 @given(
     name=st.sampled_from(pods.all_names()),
-    profile=st.sampled_from(["any", "IPv6", "six", "name", "devices"]),
+    profile=st.sampled_from(["any", "IPv6", "six", "name", "devices", "addresses"]),
     hostname=st.none() | st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True),
     metadata=st.fixed_dictionaries({}, optional={"name": st.sampled_from(["0w-1", "w-1"])}),
 )

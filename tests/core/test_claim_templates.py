@@ -10,7 +10,6 @@ from tests.profiles import as_text
 from webhook.core.claim_templates import (
     is_ours,
     make_template,
-    stored_spec,
     template_name,
     template_spec,
     wanted_templates,
@@ -26,6 +25,7 @@ from webhook.core.profiles import (
 from webhook.core.profiles.grammar import Parameters
 
 NIC = ProfileClaim("nic", (ClaimRequest("r", "dranet.net"),))
+NAMED = ProfileClaim("admins", resource_claim_template_name="cards")
 RAIL = ProfileClaim("rail", (ClaimRequest("r", "rail.example.com", count=2),))
 NAME, RAIL_NAME = template_name(NIC), template_name(RAIL)
 
@@ -91,27 +91,13 @@ def test_the_name_carries_what_the_template_says() -> None:
     assert template_name(replace(NIC, requests=(ClaimRequest("r", "dranet.net", count=2),))) != NAME
 
 
-@pytest.mark.parametrize(
-    ("metadata", "is_as_written"),
-    [
-        ({}, True),
-        ({"creationTimestamp": None}, True),
-        ({"labels": {"a": "b"}}, False),
-        ("a", False),
-    ],
-)
-def test_metadata_that_says_nothing_is_none(metadata: Any, is_as_written: bool) -> None:
-    assert (
-        stored_spec({"metadata": metadata, **template_spec(NIC)}) == template_spec(NIC)
-    ) is is_as_written
-
-
 def test_names_stay_the_same_in_every_version() -> None:
     text = as_text("""
 a:
   claims:
     - name: nic
-      requests: [{name: r, deviceClassName: dranet.net, count: 2, selectors: ["device.driver == 'dra.net'"]}]
+      requests:
+      - {name: r, deviceClassName: dranet.net, count: 2, selectors: ["device.driver == 'dra.net'"]}
       constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot}]
       config: [{driver: dra.net, parameters: {b: 1.0, a: ["é"]}}]
 """)
@@ -149,14 +135,14 @@ def test_knows_a_reference_again(claim: Any, ours: bool) -> None:
 
 
 def wanted(*profiles: Profile, namespaces: Any = None, named: Any = ()) -> set[tuple[str, str]]:
-    found = wanted_templates({each.name: each for each in profiles}, namespaces or {}, named)
+    found = wanted_templates(profiles, namespaces or {}, named)
     assert all(template_name(claim) == name for (_, name), claim in found.items())
     return set(found)
 
 
 def test_wants_one_in_each_namespace_whose_profile_has_claims() -> None:
     profiles = (
-        profile(name="cards", claims=(NIC, RAIL)),
+        profile(name="cards", claims=(NIC, NAMED, RAIL)),
         profile(name="few", claims=(NIC,), allowed_namespaces=frozenset({"a"})),
         profile(name="plain"),
     )
@@ -169,8 +155,13 @@ def test_wants_one_in_each_namespace_whose_profile_has_claims() -> None:
 
 
 def test_wants_what_a_pod_names_and_its_namespace_may_use() -> None:
-    few = profile(name="few", claims=(NIC,), allowed_namespaces=frozenset({"a"}))
-    named = [("a", NAME), ("b", NAME), ("a", "fabric-injector-nic-0000000000000000")]
+    few = profile(name="few", claims=(NIC, NAMED), allowed_namespaces=frozenset({"a"}))
+    named = [
+        ("a", NAME),
+        ("b", NAME),
+        ("a", "fabric-injector-nic-0000000000000000"),
+        ("a", "cards"),
+    ]
     assert wanted(few, named=named) == {("a", NAME)}
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import pods
+from tests.tables import read
 from tests.worlds import PROFILES, world
 from webhook.core import podspec
 from webhook.core.model import Object
@@ -25,7 +26,7 @@ NAME, ADDRESS = "ddp-0.ddp", "192.168.0.10"
 PROGRAM = """#!/bin/sh
 { printf '%s\\0' "${0##*/}" "$@"; printf '\\1\\0'; } >> "$PROGRAMS"
 """
-PROGRAMS = (
+PROGRAMS = [
     "torchrun",
     "accelerate",
     "deepspeed",
@@ -34,94 +35,30 @@ PROGRAMS = (
     "nslookup",
     "getent",
     "ping",
-)
+]
 SCRIPT = "t.py"
 
-VALUES = [
-    "$V",
-    '"$V"',
-    "${V}",
-    '"${V}"',
-    "${V:-x}",
-    "${V%%.*}",
-    "$(echo $V)",
-    "`echo $V`",
-    "'$V'",
-    "\\$V",
-    '"\\$V"',
-    *("$V$W", "x$V", "\"$V\"''", "$(hostname)", NAME),
-]
-LAUNCHES = [
-    "torchrun --nnodes=2 --master_addr={} t.py",
-    "torchrun --master-addr {} --nnodes 2 t.py --lr 1",
-    "torchrun --rdzv_endpoint={}:29500 t.py",
-    "torchrun --rdzv_backend c10d --rdzv_endpoint {}:29500 t.py",
-    "python3 -m torch.distributed.run --master_addr={} t.py",
-    "accelerate launch --main_process_ip {} t.py",
-    "deepspeed --no_ssh --master_addr={} t.py",
-    "exec torchrun --master_addr={} t.py",
-    "A={} torchrun t.py",
-    "torchrun --nnodes=2 t.py --master_addr={}",
-    "python3 t.py --master_addr={}",
-    "mpirun -x M={} t",
-    "torchrun t.py",
-    "torchrun --master_addr={} t.py | cat",
-]
-USES = [
-    "",
-    "",
-    "",
-    'echo "$V"',
-    "printf '%s\\n' '$V'",
-    "nslookup $V",
-    "# nslookup $V",
-    'until nslookup "$V"; do sleep 1; done',
-    'if [ "$V" = ddp-0.ddp ]; then echo same; fi',
-    'R=${V%%.*}; [ "$R" = ddp-0 ] && echo zero',
-    "H=$V; ping -c1 $H",
-    "case $V in ddp-0*) echo zero;; esac",
-    "for h in $V; do getent hosts $h; done",
-    "export OTHER=$V; getent hosts $OTHER",
-    "echo $V | grep -q ddp && echo found",
-    "cat <<EOF\nhead: $V, it's\nEOF",
-    "set -- $V; echo $#",
-    'eval "getent hosts $V"',
-    "W=/x",
-    "sh -c 'getent hosts $V'",
-    "python3 -c \"connect('$V')\"",
-    "torchrun --standalone prepare.py",
-]
-NESTS = [
-    "{}",
-    "{}",
-    "({})",
-    "{{ {}\n}}",
-    "if true; then {}\nfi",
-    "f() {{ {}\n}}; f",
-    "{}\ntrue",
-    "sh",
-    "bash",
-    "eval",
-    "cat <<'E' | sh\n{}\nE\n",
-]
-VARIABLES = ["MASTER_ADDR", "HEAD_NODE", "RDZV_ENDPOINT", "LEADER"]
+TEXTS = read(__file__, "commands.yaml")
+USES = ["", "", "", *TEXTS["uses"]]
+NESTS = ["{}", "{}", *TEXTS["nests"]]
 
 
 @st.composite
 def texts(draw: st.DrawFn) -> tuple[str, str]:
     """Draw the name of a variable, and a text that gives it to a program in one of many ways."""
-    variable = draw(st.sampled_from(VARIABLES))
-    launch = draw(st.sampled_from(LAUNCHES)).format(
-        draw(st.sampled_from(VALUES[:4]) | st.sampled_from(VALUES))
-    )
+    variable = draw(st.sampled_from(TEXTS["variables"]))
+    values = TEXTS["values"]
+    value = draw(st.sampled_from(values[:4]) | st.sampled_from(values))
+    launch = draw(st.sampled_from(TEXTS["launches"])).format(value)
     uses = st.just("") | st.sampled_from(USES)
     text = "\n".join(filter(None, (draw(uses), launch, draw(uses))))
     for nest in draw(st.lists(st.sampled_from(NESTS), max_size=2)):
-        text = (
-            f"{nest} -c {shlex.quote(text)}"
-            if nest in ("sh", "bash")
-            else (f"eval {shlex.quote(text)}" if nest == "eval" else nest.format(text))
-        )
+        if nest in ("sh", "bash"):
+            text = f"{nest} -c {shlex.quote(text)}"
+        elif nest == "eval":
+            text = f"eval {shlex.quote(text)}"
+        else:
+            text = nest.format(text)
     return variable, text.replace("$V", f"${variable}").replace("${V", f"${{{variable}")
 
 

@@ -4,14 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from tests.profiles import profiles
-from tests.worlds import namespace
 from webhook.core import names
 from webhook.core.decide import Skip, select_profile
 from webhook.core.errors import Denied
-from webhook.core.model import Namespace, Object, Reason
+from webhook.core.model import Namespace, Reason
 from webhook.core.profiles import Profile, Profiles
-from webhook.core.review import Verdict, decide
-from webhook.world.objects import ObjectsWorld
 
 PROFILES = profiles("""
 fabric: {}
@@ -74,21 +71,6 @@ def test_a_pod_that_two_profiles_want_is_told_only_those_that_its_namespace_may_
     pod = {"metadata": {"name": "a", "labels": {**SRIOV, "feature/green": "true"}}}
     with pytest.raises(Denied, match=f"label the pod {names.PROFILE} with sriov$"):
         select_profile(pod, Namespace("train", {}), both, None)
-
-
-def judge(labels: dict[str, str]) -> Verdict:
-    pod: Object = {
-        "metadata": {"name": "a", "namespace": "train", "labels": labels},
-        "spec": {"containers": [{"name": "c", "image": "i"}]},
-    }
-    return decide(pod, "train", PROFILES, ObjectsWorld([namespace("train", profile="fabric")]))
-
-
-def test_counts_as_the_pods_own_wish() -> None:
-    assert judge({}).reason == Reason.UNKNOWN_SYSTEM
-    verdict = judge(SRIOV)
-    assert verdict.reason == "injected"
-    assert verdict.pod["metadata"]["annotations"]["top-secret"] == "password"
 
 
 def test_skips_are_none_of_the_profiles() -> None:

@@ -1,22 +1,38 @@
-"""Reviews: the answers to the API server, byte for byte what it accepts, and what is decided about whole pods."""
+"""Reviews: the answers to the API server, and what is decided about whole pods: the rows of ``reviews/``.
+
+A row's *pod* is written as in workloads/rows.py; its group's is changed further. *space* are labels
+of its namespace, ``profile`` and ``mode`` without our prefix. *profiles* are specs by name, of which
+the first is the namespace's; *networks* change NETWORKS, null takes one away. *denied* is reason and
+message, *says* lines of decisions that must be there, ``…`` stands for any text, *warns* parts of
+all warnings. *env*, *limits*, *labels* and *annotations* are of the resulting pod and its first
+container, null where there is none; *has* is a part of the pod, each of *has_text* stands in it
+somewhere and none of *lacks*; *waits* is what it waits for.
+Rows under ``rows`` share what stands beside them.
+"""
 
 import base64
 import copy
 import json
+import re
 from random import Random
 from typing import Any
 
 import jsonpatch
 import pytest
+import yaml
 
 from tests import pods
+from tests.core.builders import environment
+from tests.core.workloads.rows import build
 from tests.hostile.broken import broken, deep
-from tests.pods import plain
+from tests.pods import is_within, plain
 from tests.profiles import profiles
+from tests.tables import grouped
 from tests.worlds import PROFILES, namespace, network, world
 from webhook.core import names
 from webhook.core.errors import MalformedReview, Unavailable
-from webhook.core.model import Namespace, NetworkDefinition, Object, Outcome, Reason
+from webhook.core.injection import wait
+from webhook.core.model import Namespace, NetworkDefinition, Object
 from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, answer_review, decide
 from webhook.world.objects import ObjectsWorld
@@ -39,6 +55,83 @@ def judge(
         assert again.operations == []
         assert (again.allowed, again.job, again.role) == (True, verdict.job, verdict.role)
     return verdict
+
+
+KEYS = {
+    *("pod", "space", "profiles", "networks", "is", "denied", "unchanged", "says", "warns"),
+    *("has", "has_text", "lacks", "env", "limits", "labels", "annotations", "waits"),
+}
+NETWORKS: Object = {
+    "default/rdma-net": {},
+    **{f"rails/rail-{number}": {"resource": f"nvidia.com/rail_{number}"} for number in range(2)},
+}
+
+
+def rows() -> list[Any]:
+    found = []
+    for _, name, group, row in grouped(__file__, "reviews"):
+        changes = [one["pod"] for one in (row, group) if "pod" in one][::-1]
+        found.append(pytest.param({**group, **row, "pod": changes}, id=name))
+    return found
+
+
+def cluster_of(row: Object) -> ObjectsWorld:
+    spaced = {"profile": next(iter(row.get("profiles", ["shared"]))), **row.get("space", {})}
+    space = namespace("train", spaced.pop("profile"))
+    for key, value in spaced.items():
+        space["metadata"]["labels"][key if "/" in key else f"{names.PREFIX}{key}"] = value
+    networks = {**NETWORKS, **row.get("networks", {})}
+    return ObjectsWorld(
+        [space, *(network(name, **one) for name, one in networks.items() if one is not None)]
+    )
+
+
+def says(line: str, said: str) -> bool:
+    """Tell whether a line is as it is said to begin, where … stands for any text."""
+    return re.match(".*".join(map(re.escape, said.split("…"))), line) is not None
+
+
+def looked_up(there: Object, wanted: Object) -> Object:
+    return {key: there.get(key) for key in wanted}
+
+
+@pytest.mark.parametrize("row", rows())
+def test_a_review_decides_what_its_row_says(row: Object) -> None:
+    assert row.keys() <= KEYS, row.keys() - KEYS
+    specs = yaml.safe_dump(row["profiles"]) if "profiles" in row else ""
+    pod = build(*row["pod"])
+    verdict = judge(pod, cluster_of(row), profiles(specs) if specs else PROFILES)
+    if row.get("denied"):
+        assert (verdict.allowed, verdict.code, verdict.operations) == (False, 422, [])
+        told = f"{verdict.reason}: {verdict.message}"
+        assert says(told, row["denied"]), told
+        assert verdict.message.count("; give it another name") <= 1
+        return
+    assert verdict.allowed, verdict.message
+    assert verdict.reason == row.get("is", verdict.reason)
+    assert (verdict.operations == []) >= row.get("unchanged", False)
+    lines = [f"{one.step} {one.outcome} {one.reason}: {one.message}" for one in verdict.decisions]
+    for said in row.get("says", ()):
+        assert any(says(line, said) for line in lines), lines
+    if "warns" in row:
+        assert len(verdict.warnings) >= len(row["warns"]) >= bool(verdict.warnings)
+        for said in row["warns"]:
+            assert any(said in warning for warning in verdict.warnings), verdict.warnings
+    after = verdict.pod
+    container = after["spec"]["containers"][0] if after["spec"]["containers"] else {}
+    there = {
+        "env": environment(after) if container else {},
+        "limits": container.get("resources", {}).get("limits", {}),
+        "labels": after["metadata"].get("labels", {}),
+        "annotations": after["metadata"].get("annotations", {}),
+    }
+    for key, values in there.items():
+        assert looked_up(values, row.get(key, {})) == row.get(key, {})
+    assert is_within(row.get("has", {}), after), after
+    text = json.dumps(after)
+    assert [one for one in row.get("has_text", ()) if one not in text] == []
+    assert [one for one in row.get("lacks", ()) if one in text] == []
+    assert wait.needs(after) == row.get("waits", wait.needs(after))
 
 
 def review(pod: object, **request: Any) -> bytes:
@@ -108,24 +201,6 @@ def test_a_complete_pod_is_consistent_in_all_its_parts() -> None:
     assert status["skipped"] == {}, "nobody asked for node selectors or a sidecar"
 
 
-def test_what_a_step_puts_into_a_list_of_an_earlier_one_is_told_as_injected() -> None:
-    """The pod has no volume of its own: shared memory makes the list that ncclConf writes into."""
-    using = profiles("""
-shared:
-  networks: [{network: default/rdma-net, resource: rdma/hca}]
-  ncclConf: true
-""")
-    pod = pods.load("pods/jobset-1.yaml")
-    pod["spec"].pop("volumes", None)
-    verdict = judge(pod, using=using)
-    told = {decision.step: decision.outcome for decision in verdict.decisions}
-    assert told["shared-memory"] is told["nccl-conf"] is Outcome.INJECTED
-    again = judge(verdict.pod, using=using)
-    assert {decision.step: decision.outcome for decision in again.decisions}[
-        "nccl-conf"
-    ] is Outcome.KEPT
-
-
 def test_our_keys_and_the_network_status_are_never_trusted() -> None:
     forged = dict.fromkeys((*names.OWN_ANNOTATIONS, *names.FOREIGN_STALE_ANNOTATIONS), "10.6.6.6")
     labels = {names.JOB: "victim-0123456789", names.RENDEZVOUS: "master"}
@@ -151,88 +226,6 @@ def test_our_keys_and_the_network_status_are_never_trusted() -> None:
     assert left["annotations"] == {}
 
 
-def skipped(verdict: Verdict, reason: Reason) -> str:
-    assert verdict.allowed
-    [decision] = verdict.decisions
-    assert (decision.step, decision.outcome, decision.reason) == (
-        "profile",
-        Outcome.SKIPPED,
-        reason,
-    )
-    assert verdict.reason == reason
-    return decision.message
-
-
-def denied(verdict: Verdict, reason: Reason) -> str:
-    assert (verdict.allowed, verdict.code, verdict.reason, verdict.operations) == (
-        False,
-        422,
-        reason,
-        [],
-    )
-    return verdict.message
-
-
-def test_a_windows_pod_gets_no_linux_wait() -> None:
-    """The API server refuses a Linux security context in it."""
-    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    pod["spec"]["os"] = {"name": "windows"}
-    verdict = judge(pod)
-    assert verdict.allowed
-    assert (verdict.job, verdict.role) == ("", "")
-    assert verdict.pod["spec"]["initContainers"] == pod["spec"]["initContainers"]
-    assert [one.reason for one in verdict.decisions if one.step == "rendezvous"] == [Reason.WINDOWS]
-
-
-def test_a_pod_on_the_nodes_network_waits_for_no_address() -> None:
-    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    pod["spec"]["hostNetwork"] = True
-    verdict = judge(pod)
-    assert (verdict.allowed, verdict.role) == (True, "")
-    assert verdict.pod["spec"]["initContainers"] == pod["spec"]["initContainers"]
-    [decision] = [one for one in verdict.decisions if one.step == "rendezvous"]
-    assert (decision.outcome, decision.reason) == (Outcome.SKIPPED, Reason.HOST_NETWORK)
-
-
-def test_a_network_without_addresses_gives_no_rendezvous() -> None:
-    bare = ObjectsWorld([namespace("train"), network("default/rdma-net", ipam={})])
-    verdict = judge(pods.load("pods/kubeflow-pytorchjob-1.yaml"), bare)
-    assert (verdict.reason, verdict.role) == ("injected", "")
-    [decision] = [one for one in verdict.decisions if one.step == "rendezvous"]
-    assert (decision.outcome, decision.reason) == (Outcome.SKIPPED, Reason.NO_IPAM)
-
-
-@pytest.mark.parametrize(
-    ("family", "addresses", "name", "everywhere"),
-    [
-        pytest.param("any", "192.168.0.0/16", "bert-worker-0", False, id="names-come-after-digits"),
-        pytest.param(
-            "any", "192.168.0.0/16", "0-bert-worker", True, id="a-name-that-starts-with-a-digit"
-        ),
-        pytest.param("any", "fd00::/64", "bert-worker-0", True, id="a-network-of-ipv6-alone"),
-        pytest.param(
-            "IPv6", "192.168.0.0/16", "bert-worker-0", True, id="ipv6-as-the-profile-says"
-        ),
-    ],
-)
-def test_a_worker_gives_its_own_address_where_its_name_could_sort_before_rank_zeros(
-    family: str, addresses: str, name: str, everywhere: bool
-) -> None:
-    using = profiles(
-        f"{{shared: {{networks: [{{network: default/rdma-net}}], rendezvous: {{ipFamily: {family}}}}}}}"
-    )
-    cluster = ObjectsWorld(
-        [
-            namespace("train"),
-            network("default/rdma-net", ipam={"type": "whereabouts", "range": addresses}),
-        ]
-    )
-    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    pod["metadata"]["name"] = name
-    container = judge(pod, cluster, using).pod["spec"]["containers"][0]
-    assert ("PET_LOCAL_ADDR" in [entry["name"] for entry in container["env"]]) is everywhere
-
-
 def test_the_status_tells_which_steps_found_what_they_would_have_given() -> None:
     pod = pods.load("pods/volcano-pod-1.yaml")
     for name, value in (("NCCL_SOCKET_IFNAME", "=net1"), ("GLOO_SOCKET_IFNAME", "net1")):
@@ -250,145 +243,6 @@ def test_the_status_of_a_pod_with_broken_text_is_written_all_the_same() -> None:
     status = judge(pod, world(profile="everything")).pod["metadata"]["annotations"][names.STATUS]
     assert status.isascii()
     assert "group \ud800" in json.loads(status)["skipped"]["rendezvous"]
-
-
-def test_pods_that_are_left_alone_say_why() -> None:
-    torchx = pods.load("pods/volcano-pod-1.yaml")
-    assert "plain pod" in skipped(judge(plain()), Reason.UNKNOWN_SYSTEM)
-    assert names.PROFILE in skipped(judge(torchx, world(profile=None)), Reason.NO_PROFILE)
-    skipped(judge(plain({names.PROFILE: "none"})), Reason.OPTED_OUT)
-    skipped(judge(torchx, world(profile="none")), Reason.OPTED_OUT)
-    empty = pods.load("pods/volcano-pod-1.yaml")
-    empty["spec"]["containers"] = []
-    assert skipped(judge(empty), Reason.INVALID_POD) == "the pod has no containers"
-
-
-def test_a_pod_of_no_system_is_injected_where_it_or_the_profile_asks() -> None:
-    for verdict in (
-        judge(plain({names.PROFILE: "shared"})),
-        judge(plain(), world(profile="everything")),
-    ):
-        assert verdict.reason == "injected"
-        container = verdict.pod["spec"]["containers"][0]
-        assert container["resources"]["limits"] == {"rdma/hca": "1"}
-        assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/dev/shm"}
-        assert verdict.pod["metadata"]["annotations"][names.NETWORKS] == "default/rdma-net"
-        [rendezvous] = [each for each in verdict.decisions if each.step == "rendezvous"]
-        assert (rendezvous.outcome, rendezvous.reason) == (Outcome.SKIPPED, Reason.UNKNOWN_SYSTEM)
-        assert names.JOB not in verdict.pod["metadata"]["labels"]
-
-
-def on_gpus(pod: Object, *command: str, resource: str = "nvidia.com/gpu") -> Object:
-    pod["spec"]["containers"][0]["resources"] = {"limits": {resource: "8"}}
-    return pods.set_command(pod, *command)
-
-
-def test_a_pod_that_looks_like_training_and_is_left_alone_is_warned_of() -> None:
-    verdict = judge(on_gpus(plain(), "torchrun", "--nnodes=2", "t.py"))
-    assert (verdict.reason, verdict.operations) == (Reason.UNKNOWN_SYSTEM, [])
-    assert verdict.warnings == (
-        "a plain pod, of no training system that is known, though it asks for nvidia.com/gpu and starts a launcher; label the pod "
-        "fabric-injector.io/profile=shared to inject it all the same, or fabric-injector.io/profile=none to leave it alone",
-    )
-    assert respond(review(on_gpus(plain(), "mpirun", "t")))["warnings"]
-
-
-@pytest.mark.parametrize(
-    "pod",
-    [
-        on_gpus(plain(), "python", "t.py"),
-        on_gpus(plain(), "torchrun", "--standalone", "t.py"),
-        on_gpus(plain(), "torchrun", "--nnodes=2", "t.py", resource="google.com/tpu"),
-        pods.set_command(plain(), "torchrun", "--nnodes=2", "t.py"),
-        pods.load("pods/mpijob-launcher.yaml"),
-    ],
-    ids=["no-launcher", "one-node", "tpu", "no-accelerator", "role"],
-)
-def test_other_pods_that_are_left_alone_are_not_warned_of(pod: Object) -> None:
-    verdict = judge(pod)
-    assert (verdict.operations, verdict.warnings) == ([], ())
-
-
-def test_a_pod_on_tpus_is_injected_only_where_it_asks_itself() -> None:
-    for pod in (plain(), pods.load("pods/jobset-1.yaml")):
-        on_gpus(pod, "python", "t.py", resource="google.com/tpu")
-        message = skipped(judge(pod, world(profile="everything")), Reason.TPU)
-        assert "google.com/tpu" in message
-        pod["metadata"]["labels"][names.PROFILE] = "shared"
-        verdict = judge(pod)
-        assert verdict.reason == "injected"
-        assert names.JOB not in verdict.pod["metadata"]["labels"]
-
-
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        ("default/rdma-net", "injected"),
-        ('[{"name": "other"}, {"name": "rdma-net", "namespace": "default"}]', "injected"),
-        ("rdma-net", Reason.UNKNOWN_SYSTEM),
-        ("default/other", Reason.UNKNOWN_SYSTEM),
-        ("a/b/c", Reason.UNKNOWN_SYSTEM),
-    ],
-)
-def test_a_pod_whose_own_annotation_names_the_profiles_network_is_completed(
-    value: str, reason: str
-) -> None:
-    pod = plain()
-    pod["metadata"]["annotations"] = {names.NETWORKS: value}
-    verdict = judge(pod, world(network("train/other")))
-    assert verdict.reason == reason
-    if reason == "injected":
-        assert verdict.pod["spec"]["containers"][0]["resources"]["limits"] == {"rdma/hca": "1"}
-
-
-def test_pods_that_can_never_work_are_denied_with_what_to_do() -> None:
-    torchx = pods.load("pods/volcano-pod-1.yaml")
-    message = denied(judge(torchx, world(profile="typo")), Reason.UNKNOWN_PROFILE)
-    assert message.startswith(
-        "namespace train: label fabric-injector.io/profile: no profile is named 'typo'; "
-    )
-    assert message.endswith("use one of: everything, rails, shared"), (
-        "here-only is not for namespace train"
-    )
-    slip = denied(judge(torchx, world(profile="shraed")), Reason.UNKNOWN_PROFILE)
-    assert slip.endswith("'shraed'; did you mean shared? use one of: everything, rails, shared")
-    labelled = plain({names.PROFILE: "typo"})
-    assert "pod plain: label" in denied(judge(labelled), Reason.UNKNOWN_PROFILE)
-    assert "allowedNamespaces" in denied(
-        judge(torchx, world(profile="here-only")), Reason.NAMESPACE_NOT_ALLOWED
-    )
-    labelled = plain({names.PROFILE: "here-only"})
-    assert "pod plain: label" in denied(judge(labelled), Reason.NAMESPACE_NOT_ALLOWED)
-    absent = ObjectsWorld([namespace("train")])
-    assert "default/rdma-net" in denied(judge(torchx, absent), Reason.NETWORK_ABSENT)
-    torchx["metadata"]["annotations"][names.NETWORKS] = "a/b/c"
-    assert "a/b/c" in denied(judge(torchx), Reason.BAD_NETWORKS)
-
-
-SELECTIVE = profiles(
-    """
-    shared:
-      networks: [{network: default/rdma-net, resource: rdma/hca}]
-      pod: {spec: {nodeSelector: {fabric: roce}}}
-    """
-)
-
-
-def test_all_faults_of_a_pod_are_told_at_once() -> None:
-    pod = pods.load("pods/volcano-pod-1.yaml")
-    pod["spec"]["nodeSelector"] = {"fabric": "ib"}
-    pod["spec"]["containers"][0]["resources"] = {"limits": {"rdma/hca": "1.5"}}
-    verdict = judge(pod, using=SELECTIVE)
-    assert [(each.step, each.outcome) for each in verdict.decisions] == [
-        ("devices", Outcome.DENIED),
-        ("node-selector", Outcome.DENIED),
-    ]
-    first, other = verdict.message.split(". Also: ")
-    assert first.startswith("pod train-t4rcs9x6sv1m-train-1-0: container train-1")
-    assert other.startswith("spec.nodeSelector")
-    assert verdict.reason is Reason.BAD_RESOURCE
-    observed = judge(pod, world(mode="observe"), SELECTIVE)
-    assert len([warning for warning in observed.warnings if "would be denied" in warning]) == 2
 
 
 def test_all_networks_that_cannot_be_attached_are_told_but_few_of_very_many() -> None:
@@ -419,35 +273,6 @@ def test_all_networks_that_cannot_be_attached_are_told_but_few_of_very_many() ->
     pod["metadata"]["annotations"][names.NETWORKS] = "n3,n1"
     with pytest.raises(Unavailable):
         decide(pod, "train", PROFILES, counting)
-
-
-def test_a_pod_that_only_its_annotation_makes_ours_is_denied_for_that_alone() -> None:
-    pod = plain()
-    pod["metadata"]["annotations"] = {names.NETWORKS: "default/rdma-net,typo"}
-    assert [each.reason for each in judge(pod).decisions] == [Reason.NETWORK_ABSENT]
-    del pod["metadata"]["annotations"]
-    assert skipped(judge(pod), Reason.UNKNOWN_SYSTEM)
-
-
-def test_the_pods_label_is_stronger_than_the_namespaces() -> None:
-    pod = pods.load("pods/volcano-pod-1.yaml")
-    pod["metadata"]["labels"][names.PROFILE] = "rails"
-    assert judge(pod).profile == "rails"
-    assert judge(pod, profile="shared").profile == "shared"
-
-
-def test_observe_decides_and_tells_but_changes_and_denies_nothing() -> None:
-    verdict = judge(pods.load("pods/volcano-pod-1.yaml"), world(mode="observe"))
-    assert (verdict.allowed, verdict.observed, verdict.operations, verdict.reason) == (
-        True,
-        True,
-        [],
-        "injected",
-    )
-    assert any("networks would be injected" in warning for warning in verdict.warnings)
-    wrong = judge(pods.load("pods/volcano-pod-1.yaml"), world(profile="typo", mode="observe"))
-    assert (wrong.allowed, wrong.reason) == (True, Reason.UNKNOWN_PROFILE)
-    assert any("would be denied" in warning for warning in wrong.warnings)
 
 
 def test_a_namespace_label_newer_than_the_cache_counts() -> None:
@@ -592,52 +417,6 @@ def test_a_second_pass_agrees_whatever_the_user_writes_into_variables(
         entries = pod["spec"]["containers"][0].setdefault("env", [])
         entries.insert(place % (len(entries) + 1), {"name": variable, **copy.deepcopy(value)})
         judge(pod)
-
-
-def test_a_second_pass_knows_the_plugin_by_which_a_job_meets() -> None:
-    """Volcano's pytorch plugin, and a program that no launcher starts: the first pass has taken the address from its variable."""
-    pod = pods.load("pods/volcano-pytorch-0.yaml")
-    pods.set_command(pod, "python3", "train.py")
-    assert "local-addr" in judge(pod).pod["metadata"]["annotations"][names.WAITS_FOR]
-
-
-OF_THE_WAIT_STEPS_NAME: dict[str, tuple[str, Object]] = {
-    "app": ("containers", {}),
-    "init": ("initContainers", {"command": ["sh", "-c", "cp -r /data /scratch"]}),
-    "sidecar": ("initContainers", {"restartPolicy": "Always"}),
-    "words-more-than-ours": (
-        "initContainers",
-        {"command": ["python", "-m", "prepare", "data", "master-addr"]},
-    ),
-    "ours-with-arguments": (
-        "initContainers",
-        {"command": ["fabric-injector", "wait"], "args": ["local-addr"]},
-    ),
-    "ours-beside-the-training": (
-        "initContainers",
-        {"command": ["fabric-injector", "wait"], "restartPolicy": "Always"},
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("kind", "more"), OF_THE_WAIT_STEPS_NAME.values(), ids=OF_THE_WAIT_STEPS_NAME
-)
-def test_a_container_with_the_name_of_the_wait_step_is_denied_where_there_is_one(
-    kind: str, more: Object
-) -> None:
-    container = {"name": names.WAIT_CONTAINER, "image": "registry.example.com/a", **more}
-    pod = pods.load("pods/kubeflow-pytorchjob-1.yaml")
-    pod["spec"][kind].append(container)
-    told = f"container {names.WAIT_CONTAINER} has the name of the wait step; give it another name"
-    assert denied(judge(pod), Reason.INVALID_POD) == f"pod bert-worker-0: {told}"
-    both = profiles("{shared: {networks: [{network: default/rdma-net}], ncclConf: true}}")
-    assert denied(judge(pod, using=both), Reason.INVALID_POD).count(told) == 1
-    waitless = plain({names.PROFILE: "shared"})
-    waitless["spec"][kind] = [*waitless["spec"].get(kind, []), container]
-    verdict = judge(waitless)
-    assert verdict.allowed
-    assert container in verdict.pod["spec"][kind]
 
 
 @pytest.mark.parametrize("seed", range(4))

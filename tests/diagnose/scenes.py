@@ -135,7 +135,6 @@ class Scene:
         self.events: list[Object] = []
         self.workloads: list[Object] = []
         self.policies: list[Object] = []
-        self.pod_groups: list[Object] = []
         self.lease: Object | None = {
             "spec": {
                 "holderIdentity": "c-1",
@@ -237,7 +236,7 @@ class Scene:
         pod["status"]["initContainerStatuses"] = [
             {
                 "name": names.WAIT_CONTAINER,
-                "state": {"terminated": {"exitCode": 0, "startedAt": at}},
+                "state": {"terminated": {"exitCode": 0, "startedAt": at, "finishedAt": at}},
             }
         ]
         pod["status"]["containerStatuses"] = [
@@ -281,7 +280,6 @@ class Scene:
             "profiles": self.profiles,
             "workloads": tuple(self.workloads),
             "policies": tuple(self.policies),
-            "pod_groups": tuple(self.pod_groups),
             "lease": self.lease,
         }
         changed = {key: value for key, value in self.changes.items() if key != "focus"}

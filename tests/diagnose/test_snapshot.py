@@ -14,7 +14,7 @@ from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.diagnose.finding import Finding, ok
 from webhook.diagnose.snapshot import MOST_BROKEN, Snapshot, Unread, at_once, run
-from webhook.kube.catalogue import CLUSTER_QUEUES, NODES
+from webhook.kube.catalogue import NODES, WORKLOADS
 
 NODE_LIST, LEASE = (
     "/api/v1/nodes",
@@ -86,7 +86,7 @@ def test_names_a_few_of_many_broken_objects() -> None:
 
 def test_a_kind_that_is_not_installed_is_none() -> None:
     snapshot = Snapshot(cluster())
-    queues = CLUSTER_QUEUES.at("/apis/kueue.x-k8s.io/v1")
+    queues = WORKLOADS.at("/apis/kueue.x-k8s.io/v1")
     assert snapshot.list_optional(queues, name_of) is None
     assert snapshot.list_all(queues, name_of) == ()
     assert snapshot.lease() is None

@@ -23,7 +23,8 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _OF_CLUSTER = re.compile(
-    r"kubectl |helm |\bfabric-injector (?:check|explain|status|certs show|certs rotate|serve|control)\b"
+    r"kubectl |helm |\bfabric-injector "
+    r"(?:check|explain|status|certs show|certs rotate|serve|control)\b"
     r"|\bdry-run (?!.*--objects)"
 )
 _LANGUAGES = ("", "console", "sh", "bash", "shell")
@@ -31,7 +32,7 @@ _LANGUAGES = ("", "console", "sh", "bash", "shell")
 
 
 class Block(NamedTuple):
-    """Some commands of a *page*, which is a path in the repository; *why* they are not run, else empty."""
+    """Some commands of a *page*, a path in the repository; *why* they are not run, else empty."""
 
     page: str
     line: int
@@ -74,7 +75,7 @@ def blocks() -> Iterator[Block]:
 
 
 def sandbox(folder: Path) -> None:
-    """Put into *folder* what the commands find in the repository, and the files that readers bring."""
+    """Put into *folder* what commands find in the repository, and the files that readers bring."""
     for name in ("webhook", "manifests"):
         (folder / name).symlink_to(ROOT / name)
     (folder / ".venv").symlink_to(Path(sys.executable).parents[1])
@@ -84,7 +85,7 @@ def sandbox(folder: Path) -> None:
 
 
 def bring(folder: Path, page: str) -> None:
-    """Write the files that the page itself shows: blocks of YAML that begin with their name, the first of each name."""
+    """Write the files that the page shows: of the YAML blocks with a name, the first of each."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for name, content in reversed(
         re.findall(r"^```yaml\n# ([\w-]+\.yaml)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -127,11 +128,12 @@ def _run_here(
 
 
 def wrong(command: str, done: subprocess.CompletedProcess[str]) -> str:
-    """Tell what went wrong, if anything: commands of ours end with 1 where they found something, others with 0 alone."""
+    """Tell what went wrong, if anything: ours end with 1 where they found something."""
     ours = re.match(
         r"(?:\.venv/bin/|kubectl )?fabric-injector (?:check|explain|status|dry-run|certs show)",
         command,
     )
     if "Traceback" in done.stderr or done.returncode not in ((0, 1) if ours else (0,)):
-        return f"{command}\n  ended with {done.returncode}: {(done.stdout[-300:] + done.stderr[-700:]).strip()}"
+        said = (done.stdout[-300:] + done.stderr[-700:]).strip()
+        return f"{command}\n  ended with {done.returncode}: {said}"
     return ""

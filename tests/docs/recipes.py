@@ -1,4 +1,4 @@
-"""Follow a page: write the files that its code blocks are titled with, and make the changes that its diffs show."""
+"""Follow a page: write the files that its blocks are titled with, make the changes of its diffs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BLOCK = re.compile(r'^```(\w+) title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.
 
 
 def follow(page: str, folder: Path) -> list[str]:
-    """Do in *folder*, a copy of the repository, what the page says; return the test files that it names."""
+    """Do in *folder*, a copy of the repository, what the page says; return its test files."""
     tests = []
     for language, name, body in _BLOCK.findall(page):
         file = folder / name
@@ -24,7 +24,7 @@ def follow(page: str, folder: Path) -> list[str]:
 
 
 def changed(text: str, diff: str, name: str) -> str:
-    """Add the lines marked ``+`` where the diff's other lines stand together, which must be one place."""
+    """Add the lines marked ``+`` where the diff's other lines stand, which must be one place."""
     lines = diff.splitlines(keepends=True)
     assert {line[0] for line in lines} == {" ", "+"}, (
         f"{name}: a diff of lines that stay and lines that come"

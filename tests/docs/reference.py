@@ -1,23 +1,28 @@
-"""Write the pages of docs/ that are made of the code: ``python -m tests.docs.reference`` (``make reference``)."""
+"""Make the site's pages of the code: ``python -m tests.docs.reference`` prints them as JSON.
+
+docs/hooks.py calls it and adds the pages to the site. They are not kept in the repository.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby, pairwise
+from typing import Any
 
 import click
+import yaml
 
 from tests import ROOT
 from tests.docs.compatibility import compatibility
 from webhook.cli import imported, main
 from webhook.control.metrics import ControllerMetrics
+from webhook.diagnose.manual import all_codes
 from webhook.http.metrics import Histogram, Metrics, Numbers
 from webhook.serve.metrics import WebhookMetrics
-
-_WRITTEN = "<!-- Written by `make reference`; a test holds it to the code. -->\n"
 
 
 def _cell(text: str) -> str:
@@ -28,10 +33,8 @@ def flags() -> str:
     """Return the page of all commands and their options, from click."""
     lines = [
         "# Flags\n",
-        _WRITTEN,
-        "Each option is also an environment variable: `--profiles` of `serve` is `FABRIC_INJECTOR_SERVE_PROFILES`, and",
-        "`--system-namespace` of `check` is `FABRIC_INJECTOR_CHECK_SYSTEM_NAMESPACE`. `fabric-injector COMMAND --help`",
-        "prints what stands here.\n",
+        "Each option is also an environment variable: `--profiles` of `serve` is",
+        "`FABRIC_INJECTOR_SERVE_PROFILES`. `fabric-injector COMMAND --help` prints the same.\n",
     ]
     context = click.Context(main, info_name="fabric-injector", show_default=True)
     for name, listed in main.commands.items():
@@ -86,13 +89,13 @@ def _escaped(text: str) -> str:
 
 
 def labels() -> str:
-    """Return the page of labels, annotations, variables and objects, from the sentences in webhook/core/names.py."""
+    """Return the page of labels, annotations, variables and objects, from webhook/core/names.py."""
     lines = [
         "# Labels, annotations, variables\n",
-        _WRITTEN,
-        "All names that fabric-injector reads or writes, as [names.py](../webhook/core/names.py) explains them. They are",
-        "an interface between versions: a change serves both forms for one minor version. *Set by* says who writes it;",
-        "what the webhook sets on a pod is set or removed when the pod is created, and never trusted.\n",
+        "All names that fabric-injector reads or writes, as",
+        "[names.py](../webhook/core/names.py) explains them. They are an interface between",
+        "versions: a change serves both forms for one minor version. *Set by* says who writes it;",
+        "what the webhook sets is set or removed when the pod is created, never trusted.\n",
     ]
     found = [*_explained()]
     ours = [each for each in found if each[0].startswith("fabric-injector.io/")]
@@ -147,10 +150,10 @@ def metrics() -> str:
     """Return the page of metrics, from the two processes' registries."""
     lines = [
         "# Metrics\n",
-        _WRITTEN,
-        "Port 8080 of every pod, path `/metrics`. No metric names a pod, a job or a namespace. Counters are shown with",
-        "the `_total` that Prometheus adds. What is told of certificates, profiles and faults is explained in",
-        "[operate](operate.md); alerts with their runbooks stand in",
+        "Port 8080 of every pod, path `/metrics`. No metric names a pod, a job or a namespace.",
+        "Counters have the `_total` that Prometheus adds. [Operate](operate.md) explains those of",
+        "certificates, profiles and faults.",
+        "The alerts stand in",
         "[prometheus-rule.yaml](../manifests/components/prometheus-rules/prometheus-rule.yaml).\n",
     ]
     kinds: dict[str, Metrics] = {"Webhook": WebhookMetrics(), "Controller": ControllerMetrics()}
@@ -168,20 +171,58 @@ def _metric(number: Numbers | Histogram) -> str:
     return f"| `{number.name}` | {number.kind} | {labels} | {_cell(number.text)} |"
 
 
+def findings() -> str:
+    """Return the page of all codes, with a heading for each, from the rules of webhook/diagnose."""
+    lines = [
+        "# Findings\n",
+        "Each failure and warning of `check`, `explain` and `status` has a stable code.",
+        "`fabric-injector explain --code CODE` prints what stands here.\n",
+    ]
+    for topic, of_topic in groupby(all_codes().values(), lambda code: code.topic):
+        lines.append(f"## {topic}\n")
+        for code in of_topic:
+            action = f"{code.action[:1].upper()}{code.action[1:]}"
+            lines += [f"### {code}\n", f"{code.means}\n", f"**What to do.** {action}.\n"]
+    return "\n".join(lines)
+
+
+def fields() -> str:
+    """Return the page of a profile's fields, from the CustomResourceDefinition."""
+    definition = (ROOT / "manifests/base/custom-resource-definition.yaml").read_text()
+    (version,) = yaml.safe_load(definition)["spec"]["versions"]
+    properties = version["schema"]["openAPIV3Schema"]["properties"]
+    lines = [
+        "# Fields of a profile\n",
+        "`kubectl explain fabricprofile.spec --recursive` lists the same.",
+        "[Profiles](profiles.md) has examples.\n",
+        "| field | type | meaning |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{path}` | {kind} | {_cell(told)} |" for path, kind, told in _fields(properties)]
+    return "\n".join(lines) + "\n"
+
+
+def _fields(properties: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield path, type and description of each field that has one, and of those below it."""
+    for name, schema in properties.items():
+        items = schema.get("items", {})
+        path = f"{above}{name}{'[]' if items else ''}"
+        if "description" in schema:
+            yield path, schema.get("type", "any"), _escaped(schema["description"])
+        below = schema.get("properties", {}) | items.get("properties", {})
+        yield from _fields(below, f"{path}.")
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
+    "fields.md": fields,
     "flags.md": flags,
     "labels.md": labels,
     "metrics.md": metrics,
+    "findings.md": findings,
     "compatibility.md": compatibility,
 }
-"""Files of docs/ that are written, and by what."""
-
-
-def write(pages: Iterable[str] = PAGES) -> None:
-    """Write these pages."""
-    for page in pages:
-        (ROOT / "docs" / page).write_text(PAGES[page](), encoding="utf-8")
+"""Pages of the site, and what makes each."""
 
 
 if __name__ == "__main__":
-    write()
+    print(json.dumps({page: make() for page, make in PAGES.items()}))  # for a program

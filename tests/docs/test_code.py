@@ -1,4 +1,4 @@
-"""The picture of the folders, the page about them and the first lines of the code agree with the import contract."""
+"""The picture of the folders, their page and the package's docstring follow the import contract."""
 
 from __future__ import annotations
 

@@ -28,18 +28,19 @@ from tests.cluster.node.node import Node
 from tests.cluster.operators.rows import NEWEST
 from tests.profiles import as_text
 from tests.tiers import mark_tier
+from webhook.presets import read_preset
 
 FOLDER = Path(__file__).parent
-PROFILES = as_text("""
-cards:
-  claims:
-  - name: card
-    requests: [{name: card, deviceClassName: cards}]
-    config: [{driver: dra.net, parameters: {interface: {name: net1, mtu: 1400}}}]
-  rendezvous: {addressSource: claim, network: card@net1}
+PRESET = read_preset("dranet")
+PRESETS_CLASS = PRESET.profile["spec"]["claims"][0]["requests"][0]["deviceClassName"]
+_OWN_CLAIMS = """
 own-claims:
   rendezvous: {addressSource: claim, network: card@net1}
-""")
+named-template:
+  claims: [{name: card, resourceClaimTemplateName: admins}]
+  rendezvous: {addressSource: claim, network: card@net1}
+"""
+PROFILES = f"{PRESET.text}---\n{as_text(_OWN_CLAIMS)}"
 EXTENDED_CLASS = "accelerators"
 EXTENDED_RESOURCE = "example.com/accelerator"
 TEST_DEVICES = 4
@@ -65,8 +66,9 @@ def cards(node: Node) -> Iterator[Cards]:  # noqa: F811
 
 @pytest.fixture(scope="session")
 def dranet(node: Node, cards: Cards) -> Iterator[Driver]:  # noqa: F811
-    """Run DRANET for all tests, and make the DeviceClass of its devices."""
-    node.api.ensure(device_class(CARDS, drivers.DRANET))
+    """Run DRANET for all tests, and make DeviceClasses of its devices."""
+    for name in (CARDS, PRESETS_CLASS):
+        node.api.ensure(device_class(name, drivers.DRANET))
     with drivers.dranet(node, cards) as running:
         yield running
 

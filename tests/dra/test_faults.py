@@ -89,7 +89,7 @@ def test_a_job_begins_once_its_driver_is_back_and_keeps_its_address_over_a_resta
 def test_rank_zero_made_anew_has_a_new_claim_and_tells_its_new_address(
     namespace: NamespaceFactory, node: Node
 ) -> None:
-    """It gets a card that was taken before; the worker is told, and meets it once it starts again."""
+    """It gets a card that was taken before; the worker meets it once it starts again."""
     space = namespace("own-claims")
     create_template(space, template("card", "net1"))
     (early,) = space.start(give(jobs.pod("early", ["sleep", "600"]), "card"))

@@ -4,6 +4,7 @@ import pytest
 
 from tests.cluster.claims.claims import create_template, template
 from tests.cluster.claims.jobs import assert_met_at_the_claims_address, pytorchjob
+from tests.cluster.node.expectations import assert_on_the_fabric
 from tests.cluster.node.fixtures import NamespaceFactory
 from tests.cluster.operators.expectations import assert_trained_on_the_fabric
 
@@ -19,12 +20,22 @@ def test_claims_of_the_users(namespace: NamespaceFactory, torch: str) -> None:
     assert_trained_on_the_fabric(reports)
 
 
-def test_claims_of_the_profile(namespace: NamespaceFactory, torch: str) -> None:
+def test_claims_of_the_preset(namespace: NamespaceFactory, torch: str) -> None:
     """The pods ask for nothing: the webhook refers to the template, which the controller makes."""
-    pods = namespace("cards").start(*pytorchjob(image=torch))
+    pods = namespace("dranet").start(*pytorchjob(image=torch))
     reports = [pod.report() for pod in pods]
     assert_met_at_the_claims_address(reports)
-    assert_trained_on_the_fabric(reports)
+    assert_trained_on_the_fabric(reports, "dranet0")
+
+
+def test_a_template_that_the_profile_names(namespace: NamespaceFactory) -> None:
+    """It is the admin's; the webhook refers to it, and nobody makes another."""
+    space = namespace("named-template")
+    create_template(space, template("admins", "net1"))
+    reports = [pod.report() for pod in space.start(*pytorchjob())]
+    assert_met_at_the_claims_address(reports)
+    for report in reports:
+        assert_on_the_fabric(report)
 
 
 def test_without_injection_the_same_job_trains_on_the_pod_network(

@@ -9,7 +9,7 @@ from tests.cluster.node.pods import HOLD
 
 
 def test_the_drivers_devices_are_the_cards(dranet: Driver, cards: Cards) -> None:
-    """Each card that no pod has tells its name as an attribute; nothing else of the machine is one."""
+    """Each card that no pod has tells its name; nothing else of the machine is a device."""
     names = {device["attributes"]["dra.net/ifName"]["string"] for device in dranet.devices()}
     assert names
     assert names <= set(cards.addresses)

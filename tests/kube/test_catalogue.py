@@ -7,7 +7,7 @@ import pytest
 
 from tests.diagnose.scenes import Scene, event, node
 from webhook.core.model import Object
-from webhook.kube.catalogue import CLUSTER_QUEUES, EVENTS, LEASES, NODES, PODS, SERVICES
+from webhook.kube.catalogue import EVENTS, LEASES, NODES, PODS, SERVICES
 from webhook.kube.resource import Misfit, Resource
 
 
@@ -44,7 +44,7 @@ def with_(**fields: Any) -> Object:
             with_(spec={"leaseDurationSeconds": True}),
             "spec.leaseDurationSeconds is not an integer",
         ),
-        (CLUSTER_QUEUES, with_(spec={"resourceGroups": {}}), "spec.resourceGroups is not a list"),
+        (PODS, with_(spec={"tolerations": {}}), "spec.tolerations is not a list"),
         (NODES, with_(spec={"unschedulable": "yes"}), "spec.unschedulable is not a boolean"),
     ],
 )

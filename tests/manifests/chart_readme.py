@@ -14,20 +14,22 @@ _KEY = re.compile(r"(?P<indent> *)(?P<key>\w+):(?P<value>(?: (?!#)[^#\n]*?)?)(?:
 _HEAD = """\
 # Helm chart of fabric-injector
 
-Written by `make reference` from values.yaml. The chart renders the objects of [base](../base), and FabricProfile objects of the
-value `profiles`. [Install](../../docs/install.md) says the rest.
+Written by `make reference` from values.yaml. The chart renders the objects of [base](../base), and
+FabricProfile objects of the value `profiles`. [Install](../../docs/install.md) says the rest.
 
 ```
-helm install fabric-injector manifests/chart --namespace fabric-injector --create-namespace --values values.yaml
-helm test fabric-injector --namespace fabric-injector
+helm install fabric-injector manifests/chart -n fabric-injector --create-namespace -f values.yaml
+helm test fabric-injector -n fabric-injector
 ```
 
-`helm install`, `upgrade`, `template` and `lint` tell a mistake in the values with its path; the API server tells one in a profile, and before it
-`fabric-injector profiles validate`. `helm test` runs `fabric-injector check`, which fails where something has to be mended.
+`helm install`, `upgrade`, `template` and `lint` name a mistake in the values by its path. The API
+server names one in a profile, and before it `fabric-injector profiles validate`. `helm test` runs
+`fabric-injector check`, which fails where something has to be mended.
 
-Helm makes the profiles of a first install by a hook, after their definition; the next `helm upgrade` takes them over, and one that
-takes a profile out of the values deletes it. An uninstall keeps the definition, and with it the profiles that Helm has not made or
-not yet taken over. Where profiles of the values were made by `kubectl` before, add `--take-ownership`.
+Helm makes the profiles of a first install by a hook, after their definition. The next
+`helm upgrade` takes them over, and deletes one that is no longer in the values. An uninstall keeps
+the definition, and profiles that Helm has not made or not yet taken over. Where `kubectl` made
+profiles of the values before, add `--take-ownership`.
 
 | value | default | what it is |
 |---|---|---|
@@ -44,7 +46,7 @@ def text() -> str:
 
 
 def examples_of(values: str) -> Iterator[str]:
-    """Give each example of values.yaml as values by themselves: below the keys that it belongs to, without its #."""
+    """Give each example of values.yaml as values: below the keys it belongs to, without its #."""
     keys: list[str] = []
     example: list[str] = []
     for line in [*values.splitlines(), ""]:

@@ -1,4 +1,7 @@
-"""The script of the example that tests the fabric: what it counts, and when it fails. tests/operators runs all of it, with torch."""
+"""The script that tests the fabric: what it counts, and when it fails.
+
+tests/operators runs all of it, with torch.
+"""
 
 import runpy
 from pathlib import Path

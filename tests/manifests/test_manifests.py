@@ -201,8 +201,5 @@ def test_says_of_every_object_which_part_it_belongs_to() -> None:
 
 
 def test_every_exception_of_the_scanner_is_argued() -> None:
-    skipped = yaml.safe_load((MANIFESTS / ".checkov.yaml").read_text())["skip-check"]
-    argued = re.findall(
-        r"^\| (CKV\w+), .+ \| .+ \|$", (ROOT / "docs/security.md").read_text(), re.MULTILINE
-    )
-    assert sorted(argued) == sorted(skipped)
+    text = (MANIFESTS / ".checkov.yaml").read_text()
+    assert re.findall(r"  - (CKV\w+) # .+: .+", text) == yaml.safe_load(text)["skip-check"]

@@ -1,4 +1,4 @@
-"""Every metric, label and function in rules and dashboard is one that Prometheus, our code or the API server knows."""
+"""Rules and dashboard ask only for what Prometheus, our code or the API server has."""
 
 import json
 import re
@@ -115,11 +115,22 @@ def test_an_alert_says_what_it_means_and_what_to_do(name: str) -> None:
     rule = ALERTS[name]
     assert name.startswith("FabricInjector")
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
-    assert set(rule["annotations"]) == {"summary", "description", "runbook"}
+    assert set(rule["annotations"]) == {"summary", "description", "runbook", "runbook_url"}
     assert all(
         len(text) > 20 or name == "FabricInjectorMatchConditionFails"
         for text in rule["annotations"].values()
     )
+
+
+@pytest.mark.parametrize("name", ALERTS)
+def test_a_runbook_url_leads_to_the_section_that_names_the_alert(name: str) -> None:
+    page, _, anchor = ALERTS[name]["annotations"]["runbook_url"].partition("#")
+    headings = re.split(r"^#{2,3} (.+)$", (ROOT / page).read_text(), flags=re.MULTILINE)
+    sections = {
+        title.lower().replace(" ", "-"): text
+        for title, text in zip(headings[1::2], headings[2::2], strict=True)
+    }
+    assert name in sections[anchor]
 
 
 def test_the_dashboard_is_one_that_grafana_can_take() -> None:

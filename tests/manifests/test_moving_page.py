@@ -1,4 +1,4 @@
-"""The page on moving from network-resources-injector: its profiles load, and every setting that it names is one."""
+"""The page on moving from network-resources-injector: its profiles load, and it has each flag."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def test_the_user_defined_injection_becomes_the_profile_beside_it() -> None:
 
 
 def test_tells_every_flag_of_its_programs_help() -> None:
-    flags = """port bind-address tls-cert-file tls-private-key-file insecure client-ca health-check-port enable-http2
-    tls-cipher-suites tls-min-version tls-curve-preferences injectHugepageDownApi network-resource-name-keys honor-resources"""
+    flags = """port bind-address tls-cert-file tls-private-key-file insecure client-ca
+    health-check-port enable-http2 tls-cipher-suites tls-min-version tls-curve-preferences
+    injectHugepageDownApi network-resource-name-keys honor-resources"""
     assert [flag for flag in flags.split() if f"`-{flag}" not in PAGE] == []

@@ -1,4 +1,4 @@
-"""Write the schema of the chart's values: ``python -m … FILE``. The API server judges the profiles."""
+"""Write the schema of the chart's values: ``python -m … FILE``; profiles are the API server's."""
 
 import json
 import sys

@@ -1,6 +1,7 @@
-"""A cluster of one node with fabric-injector and a job on it, until it is ended: ``make node``.
+"""A cluster of one node, fabric-injector, and a job without and with it: ``make node``.
 
-It is what the tests of this folder run: kube-apiserver, etcd, kubelet, containerd, Multus, macvlan, and the image of the Dockerfile.
+It is what the tests of this folder run: kube-apiserver, etcd, kubelet, containerd, Multus, macvlan,
+and the image of the Dockerfile.
 """
 
 import os
@@ -30,16 +31,14 @@ rdma-shared:
 
 
 @click.command(help=__doc__)
-@click.option("--once", is_flag=True, help="End after the job has met.")
+@click.option("--once", is_flag=True, help="End after the jobs have met.")
 def main(once: bool) -> None:
     """Run the cluster, and tell what to do with it."""
     with tempfile.TemporaryDirectory(prefix="fabric-injector-node-") as name:
         folder = Path(name)
         if reason := not_possible(folder / "try"):
             raise click.ClickException(f"a node cannot run here: {reason}")
-        say(
-            "building what is not built yet: kube-apiserver, kubelet … (once, about 15 minutes) ..."
-        )
+        say("building what is not built yet: kube-apiserver, kubelet … (once, 15 minutes) ...")
         assets()
         node_assets()
         say("starting the node ...")
@@ -53,12 +52,16 @@ def main(once: bool) -> None:
 
 
 def meet(node: Node) -> None:
-    """Create a PyTorchJob's two pods, the worker first, and wait until they have exchanged data."""
-    say(f"creating a PyTorchJob's pods in namespace {NAMESPACE}, the worker first ...")
-    node.control_plane.create_namespace(NAMESPACE, {PROFILE: "rdma-shared"})
-    for report in [pod.report() for pod in jobs.start(Namespace(node, NAMESPACE), "pytorchjob")]:
-        rank, met = report.train["rank"], f"met at MASTER_ADDR {report.master_addr}"
-        say(f"  {report.pod.name}: rank {rank} {met}, rank 0's net1")
+    """Run a PyTorchJob's two pods without and with injection, and print the bytes of each."""
+    say("a PyTorchJob's two pods exchange data, first in a namespace without the label ...")
+    say(f"  {'':<20}{'rank':>4}{'bytes on eth0':>16}{'bytes on net1':>16}")
+    for namespace, labels in (("without", {}), (NAMESPACE, {PROFILE: "rdma-shared"})):
+        node.control_plane.create_namespace(namespace, labels)
+        for pod in jobs.start(Namespace(node, namespace), "pytorchjob"):
+            report = pod.report()
+            on_net1 = f"{report.carried('net1'):,}" if "net1" in report.train["after"] else "none"
+            which = f"{namespace:<20}{report.train['rank']:>4}"
+            say(f"  {which}{report.carried('eth0'):>16,}{on_net1:>16}")
 
 
 def stay(node: Node) -> None:

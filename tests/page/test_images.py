@@ -37,6 +37,7 @@ class TestWide:
     def test_shows_what_would_be_added(self, page: Page, scheme: str) -> None:
         judge(page, (SAMPLES / "pytorchjob.yaml").read_text())
         expect(page.get_by_label("Workloads")).to_contain_text("default/rdma-net-ipam")
+        page.evaluate("scrollTo(0, 0)")
         take(page, f"page-{scheme}")
 
 

@@ -16,7 +16,7 @@ from webhook.diagnose.jobs import JOB_NAMES
 
 from .actions import judge
 from .conftest import watched
-from .test_access import look
+from .test_access import WIDTHS, look
 from .test_hostile import MARKUP, SCRIPT
 
 ODD = "a\u202eb\x1b[2Jc\x07"
@@ -101,7 +101,7 @@ class TestStatus:
         expect(first).to_contain_text("fail")
         expect(first).to_contain_text("look at its log: kubectl -n fabric-injector logs")
         expect(first.locator("code")).to_have_text("controller-silent")
-        picture = box.get_by_role("img")
+        picture = box.locator(".ranks").get_by_role("img")
         expect(picture).to_have_attribute(
             "aria-label",
             "Rank 0 is bert-master-0, at 192.168.0.1. 3 other pods: 1 told of it, 2 waiting for it.",
@@ -115,6 +115,19 @@ class TestStatus:
         expect(picture.locator(".rank.waiting").first).to_contain_text("waits for rank 0, 3 min")
         box.get_by_text("4 pods in a table").click()
         assert box.locator("tbody tr").count() == 4
+
+    def test_draws_the_start_as_explain_tells_it(self, page: Page) -> None:
+        open_view(page, "Status")
+        picture = explained(page).locator(".timeline").get_by_role("img")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            expect(picture).to_contain_text("waits 3 min for rank 0's address")
+            assert picture.locator(".step.s5").count() == 2  # rank 0 and the worker that was told
+            expect(picture.locator(".step.s4 title").first).to_have_text("wait: goes on")
+            rights = picture.locator(".step").evaluate_all(
+                "bars => bars.map(bar => bar.getBoundingClientRect().right)"
+            )
+            assert 0 < max(rights) <= width
 
     def test_follows_a_change(self, page: Page, server: FakeApiServer, scene: Scene) -> None:
         open_view(page, "Status")
@@ -154,7 +167,7 @@ class TestStatus:
         large.wait(large.workers[30], ago(minutes=3))
         hold(server, large)
         open_view(page, "Status")
-        picture = explained(page).get_by_role("img")
+        picture = explained(page).locator(".ranks").get_by_role("img")
         assert picture.locator(".rank").count() == 10
         expect(picture.locator(".rank .strong").first).to_have_text("bert-worker-30")
         expect(picture).to_contain_text("and 31 more pods")
@@ -322,7 +335,7 @@ class TestOpening:
 def test_can_be_used_by_everybody(page: Page, server: FakeApiServer) -> None:
     open_view(page, "Status")
     look(page)
-    explained(page).get_by_role("img").wait_for()
+    explained(page).locator(".timeline").get_by_role("img").wait_for()
     page.locator("#status .below summary").click()
     look(page)
     server.refusal = status(503, "etcd is gone")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import yaml
 
 from webhook.core import names
 from webhook.core.model import Object
+from webhook.core.quantity import parse_quantity
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -137,3 +139,17 @@ def member_pod(
         name, role, job, network=network, address=address, annotations=annotations
     )
     return {"metadata": {**created, **marks, **metadata}}
+
+
+def is_within(part: Any, whole: Any) -> bool:
+    """Tell whether all of *part* is in *whole*; lists item by item, quantities in any form."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(
+            is_within(value, whole[key]) if key in whole else not value
+            for key, value in part.items()
+        )
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(part) == len(whole) and all(map(is_within, part, whole))
+    with suppress(ValueError, TypeError):
+        return part == whole or parse_quantity(part) == parse_quantity(whole)
+    return False

@@ -14,8 +14,9 @@ import yaml
 from tests import ROOT
 from tests.presets.comparison import Items, gives, items_of
 from webhook.core import names
+from webhook.core.claim_templates import template_name, template_spec
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.core.review import decide
+from webhook.core.review import Verdict, decide
 from webhook.dry_run import PodResult, dry_run
 from webhook.presets import VERIFIED, preset_names, read_preset
 from webhook.world.objects import ObjectsWorld
@@ -101,6 +102,9 @@ def test_the_pods_ask_for_what_the_vendors_manifest_asks_for(name: str) -> None:
 def test_what_it_leaves_out_is_named(name: str) -> None:
     asks = facts(name)["asks"]
     for item in read_preset(name).about["leavesOut"]:
+        if item.startswith("selector "):  # of a claim
+            assert item.removeprefix("selector ") in str(facts(name)["templates"])
+            continue
         assert item in asks, f"the vendor's manifest does not ask for {item}"
         for pod in training_pods(name):
             added = set(items(pod.after)) - set(items(pod.before))
@@ -119,6 +123,31 @@ def test_what_it_adds_is_named(name: str) -> None:
             "containers"
         ][0].get("command")
     assert added == set(read_preset(name).about["adds"])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "templates" in facts(name)])
+def test_the_claims_are_the_vendors_templates(name: str) -> None:
+    """But for selectors that the preset names as left out; a field's default may be written or not."""
+    left_out = read_preset(name).about["leavesOut"]
+    wanted = copy.deepcopy(facts(name)["templates"])
+    for template in wanted.values():
+        for request in template["devices"]["requests"]:
+            exactly = request["exactly"]
+            exactly.setdefault("allocationMode", "ExactCount")
+            if exactly["allocationMode"] == "ExactCount":
+                exactly.setdefault("count", 1)
+            selectors = exactly.pop("selectors", [])
+            kept = [
+                each
+                for each in selectors
+                if f"selector {each['cel']['expression']}" not in left_out
+            ]
+            exactly |= {"selectors": kept} if kept else {}
+    claims = profiles(name).profiles[name].claims
+    assert {claim.name: template_spec(claim)["spec"] for claim in claims} == wanted
+    for pod in training_pods(name):
+        named = [each["resourceClaimTemplateName"] for each in pod.after["spec"]["resourceClaims"]]
+        assert named == [template_name(claim) for claim in claims]
 
 
 @each_preset
@@ -142,7 +171,7 @@ def test_the_jobs_own_variables_win(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["eks-efa", "gke-rdma", "gke-tcpxo"])
+@pytest.mark.parametrize("name", ["eks-efa-dra", "gke-rdma", "gke-rdma-dra", "gke-tcpxo"])
 @pytest.mark.parametrize("asked", [0, 2])
 def test_what_a_whole_node_has_is_not_given_to_a_part_of_it(name: str, asked: int) -> None:
     for pod in training_pods(name):
@@ -153,6 +182,68 @@ def test_what_a_whole_node_has_is_not_given_to_a_part_of_it(name: str, asked: in
         verdict = decide(job, "research", profiles(name), world(name))
         assert (verdict.allowed, verdict.operations) == (True, [])
         assert "other-accelerators" in [decision.reason for decision in verdict.decisions]
+
+
+def changed(name: str, case: dict[str, Any]) -> Verdict:
+    """Decide about the first plain pod of the preset, changed as *case* says."""
+    job = copy.deepcopy(training_pods(name)[0].before)
+    own = job["spec"]["containers"][0]["resources"]
+    for key in own:
+        own[key] |= case.get("asks", {})
+    job["metadata"]["annotations"] = case.get("annotations", {})
+    job["spec"]["nodeSelector"] = case.get("nodes", {})
+    filled = read_preset(name).for_nodes(case.get("types", ()))
+    return decide(job, "research", parse_profiles(filled.text), world(name))
+
+
+TYPE, GKE_TYPE = "node.kubernetes.io/instance-type", "cloud.google.com/gke-accelerator"
+EFA, INTERFACES = "resource vpc.amazonaws.com/efa", "annotation networking.gke.io/interfaces"
+OWN = '[{"interfaceName":"eth0","network":"default"}]'
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "item", "value"),
+    [
+        ("eks-efa", {"nodes": {TYPE: "p5.48xlarge"}, "asks": {GPU: 2}}, EFA, "8"),
+        ("eks-efa", {"nodes": {TYPE: "ml.p5en.48xlarge"}}, EFA, "16"),
+        ("eks-efa", {"nodes": {TYPE: "p5.48xlarge"}, "asks": {EFA[9:]: 2}}, EFA, 2),
+        ("eks-efa", {"asks": {EFA[9:]: 2, GPU: 1}}, EFA, 2),
+        ("eks-efa", {"types": ["p5.48xlarge", "p5en.48xlarge"]}, EFA, "16"),
+        ("eks-efa", {"types": ["p4d.24xlarge"], "asks": {GPU: 4}}, EFA, "2"),
+        ("eks-efa", {"types": ["g5.12xlarge", "p5.48xlarge"], "asks": {GPU: 4}}, EFA, "1"),
+        ("gke-rdma", {"annotations": {INTERFACES[11:]: OWN}}, INTERFACES, OWN),
+        ("gke-tcpxo", {"annotations": {INTERFACES[11:]: OWN}}, INTERFACES, OWN),
+    ],
+)
+def test_gives_the_number_of_the_node_and_leaves_the_jobs_own(
+    name: str, case: dict[str, Any], item: str, value: Any
+) -> None:
+    verdict = changed(name, case)
+    assert verdict.allowed, verdict.message
+    found = items(verdict.pod)
+    assert found[item] == value
+    variables = {f"variable {each}" for each in profiles(name).profiles[name].env}
+    assert variables <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "told"),
+    [
+        ("eks-efa", {}, f"select nodes by {TYPE} (p4d.24xlarge"),
+        ("eks-efa", {"nodes": {TYPE: "g5.xlarge"}}, "gives no number"),
+        ("eks-efa", {"types": ["p5.48xlarge"], "nodes": {TYPE: "m5.large"}}, "gives no number"),
+        ("gke-rdma", {"nodes": {GKE_TYPE: "nvidia-l4"}}, f"select nodes by {GKE_TYPE}"),
+        ("gke-rdma", {"nodes": {TYPE: "a3-megagpu-8g"}}, f"select nodes by {TYPE}"),
+        ("gke-tcpxo", {"nodes": {GKE_TYPE: "nvidia-h100-80gb"}}, "(nvidia-h100-mega-80gb)"),
+    ],
+)
+def test_leaves_a_pod_alone_where_the_number_is_not_certain_and_says_what_to_write(
+    name: str, case: dict[str, Any], told: str
+) -> None:
+    verdict = changed(name, case)
+    assert (verdict.allowed, verdict.operations) == (True, [])
+    [warning] = verdict.warnings
+    assert told in warning
 
 
 @pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpxo"])

@@ -1,4 +1,4 @@
-"""Commands of a release; the workflow of releases calls all but the last, which makes what can be made here."""
+"""Commands of a release; the workflow calls all but the last, which makes what can be made here."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def main() -> None:
 @main.command("check")
 @click.argument("tag")
 def check_command(tag: str) -> None:
-    """Print the version of TAG, such as v1.2.3, if sources, chart, install.yaml and changelog agree about it."""
+    """Print the version of TAG, such as v1.2.3, if all places that name it agree."""
     click.echo(check(ROOT, tag))
 
 
@@ -57,7 +57,8 @@ def dry_run_command(output: Path) -> None:
     dry_run.run(ROOT, output)
 
 
-try:
-    main(prog_name="python -m tests.release")
-except (NotReleasable, AssetsUnavailable) as problem:
-    sys.exit(f"not releasable:\n{problem}")
+if __name__ == "__main__":
+    try:
+        main(prog_name="python -m tests.release")
+    except (NotReleasable, AssetsUnavailable) as problem:
+        sys.exit(f"not releasable:\n{problem}")

@@ -1,4 +1,4 @@
-"""All of a release that can be made on this machine: one architecture, nothing signed, nothing published."""
+"""All of a release that can be made here: one architecture, nothing signed or published."""
 
 import json
 import re
@@ -21,13 +21,13 @@ DIGEST = "sha256:" + 64 * "0"
 """Stands for the image's, which its registry tells once it is pushed."""
 NOT_RUN = (
     "the image for other architectures, and its push",
-    "signatures and provenance (cosign and GitHub's attestations, with the workflow's own identity)",
+    "signatures and provenance (cosign, GitHub's attestations, with the workflow's own identity)",
     "the push of the chart, the upload to PyPI, the release's and the documentation's pages",
 )
 
 
 def run(tree: Path, output: Path) -> None:
-    """Make the files and the image in the folder, try each, and print what was made and what only the workflow does."""
+    """Make files and image in the folder, try each, and print what only the workflow does."""
     version = version_of(tree)
     _step("versions agree", lambda: check(tree, f"v{version}"))
     _step(
@@ -37,7 +37,9 @@ def run(tree: Path, output: Path) -> None:
     _step("checksums hold", lambda: _sha256sum(output))
     _step("the wheel installs by itself, and runs", lambda: _try_wheel(tree, output, version))
     _step("the bill of materials names all that is locked", lambda: _compare(tree, output, version))
-    _step("the chart names the released image", lambda: _try_chart(output, version))
+    _step(
+        "the chart names the released image and its runbooks", lambda: _try_chart(output, version)
+    )
     if reason := images.not_possible():
         print(f"not run: the image: {reason}")
     else:
@@ -88,7 +90,7 @@ def _try_wheel(tree: Path, output: Path, version: str) -> None:
         files.run([*pip, str(wheel)])
         files.run([f"{folder}/bin/pip", "check"])
         answer = files.run([f"{folder}/bin/fabric-injector", "--version"])
-        files.run([f"{folder}/bin/fabric-injector", "demo", "--once"])
+        files.run([f"{folder}/bin/fabric-injector", "demo"])
     if answer.split()[-1] != version:
         raise NotReleasable(
             f"{wheel.name}: `fabric-injector --version` prints {answer.strip()}, not {version}"
@@ -109,15 +111,22 @@ def _compare(tree: Path, output: Path, version: str) -> None:
 
 def _try_chart(output: Path, version: str) -> None:
     with tarfile.open(output / f"fabric-injector-{version}.tgz") as archive:
-        member = archive.extractfile("fabric-injector/values.yaml")
-        assert member is not None
-        values = yaml.safe_load(member.read())
+        values = yaml.safe_load(_read(archive, "values.yaml"))
+        rules = _read(archive, "files/components/prometheus-rules/prometheus-rule.yaml")
+    if rules.count(b"runbook_url: ") != rules.count(b"runbook_url: " + SOURCE.encode()):
+        raise NotReleasable("an alert's runbook_url has no address")
     if (values["image"]["repository"], values["image"]["digest"]) != (IMAGE, DIGEST):
         raise NotReleasable(f"the chart's values name {values['image']}")
 
 
+def _read(archive: tarfile.TarFile, name: str) -> bytes:
+    member = archive.extractfile(f"fabric-injector/{name}")
+    assert member is not None
+    return member.read()
+
+
 def _image(output: Path, version: str) -> None:
-    """Build on Debian packages with buildah, as the tests of the image do, and write an OCI archive."""
+    """Build on Debian packages with buildah, as the image's tests do; write an OCI archive."""
     with tempfile.TemporaryDirectory() as folder, images.Builder(Path(folder)) as builder:
         builder.save_oci(builder.build(), output / f"fabric-injector-{version}-image.tar")
     files.checksums(output)

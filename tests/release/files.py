@@ -1,4 +1,4 @@
-"""The files of a release: wheel, source archive, chart, install.yaml, bill of materials, checksums."""
+"""Files of a release: wheel, source archive, chart, install.yaml, bill of materials, checksums."""
 
 import hashlib
 import json
@@ -23,8 +23,9 @@ def make_all(
 ) -> list[Path]:
     """Make all files in the folder, which must be empty or absent; give their paths.
 
-    *image*: where nodes pull the image from, without a tag. *digest*: `sha256:…`; where it is empty, the version's tag is used.
-    *source*: the repository's address, which the chart names.
+    *image*: where nodes pull the image from, without a tag. *digest*: `sha256:…`; where it is
+    empty, the version's tag is used.
+    *source*: the repository's address, which the chart and the alerts name.
     """
     output.mkdir(parents=True, exist_ok=True)
     if found := sorted(path.name for path in output.iterdir()):
@@ -32,7 +33,7 @@ def make_all(
             f"{output} is not empty: {', '.join(found)}; name another folder, or remove them"
         )
     packages(tree, output)
-    chart(tree, image, digest, source, output)
+    chart(tree, version, image, digest, source, output)
     reference = f"{image}@{digest}" if digest else f"{image}:{version}"
     (output / "install.yaml").write_text(
         installed_from(render(tree / "manifests/overlays/default"), reference)
@@ -43,7 +44,7 @@ def make_all(
 
 
 def packages(tree: Path, output: Path) -> None:
-    """Build the source archive, and the wheel from it, with the locked build tools of this Python environment."""
+    """Build the source archive, and the wheel from it, with locked build tools."""
     environment = os.environ | {"SOURCE_DATE_EPOCH": _time_of_commit(tree)}
     run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(output), str(tree)],
@@ -51,7 +52,7 @@ def packages(tree: Path, output: Path) -> None:
     )
 
 
-def chart(tree: Path, image: str, digest: str, source: str, output: Path) -> None:
+def chart(tree: Path, version: str, image: str, digest: str, source: str, output: Path) -> None:
     """Package the chart, whose default image is the released one, with the repository's address."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "fabric-injector"
@@ -68,6 +69,8 @@ def chart(tree: Path, image: str, digest: str, source: str, output: Path) -> Non
                 "manifests/chart/values.yaml: it does not begin with image: {repository, digest}"
             )
         values.write_text(text)
+        rules = copy / "files/components/prometheus-rules/prometheus-rule.yaml"
+        rules.write_text(with_runbooks(rules.read_text(), f"{source}/blob/v{version}"))
         with (copy / "Chart.yaml").open("a") as about:
             about.write(f"home: {source}\nsources: [{source}]\n")
             about.write(f"icon: {source}/raw/main/docs/images/icon.svg\n")
@@ -76,8 +79,13 @@ def chart(tree: Path, image: str, digest: str, source: str, output: Path) -> Non
         run([helm, "package", str(copy), "--destination", str(output)])
 
 
+def with_runbooks(text: str, address: str) -> str:
+    """Lead each alert's runbook_url to the page of this version at the address."""
+    return text.replace("runbook_url: docs/", f"runbook_url: {address}/docs/")
+
+
 def installed_from(text: str, reference: str) -> str:
-    """Give install.yaml with the image of this reference in both Deployments, and where the webhook is told its own."""
+    """Give install.yaml with this image in both Deployments and the webhook's variable."""
     text, count = re.subn(
         r"(?m)^(\s+(?:image|value): )fabric-injector:\S+$", rf"\g<1>{reference}", text
     )
@@ -124,7 +132,7 @@ def _time_of_commit(tree: Path) -> str:
 
 
 def run(command: list[str], folder: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """Run a command to its end and give its output; NotReleasable with the last lines where it fails."""
+    """Run a command and give its output; NotReleasable with the last lines where it fails."""
     done = subprocess.run(
         command, cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL
     )

@@ -47,7 +47,8 @@ def test_a_tag_of_another_version_says_which_it_should_be(tree: Path) -> None:
 
 def test_notes_are_the_section_of_the_version_alone(tree: Path) -> None:
     (tree / "CHANGELOG.md").write_text(
-        "# C\n\n## Unreleased\n\nnew\n\n## 1.2.0 - 2026-01-02\n\n### Added\n\n- a\n\n## 1.1.0\n\n- b\n"
+        "# C\n\n## Unreleased\n\nnew\n\n"
+        "## 1.2.0 - 2026-01-02\n\n### Added\n\n- a\n\n## 1.1.0\n\n- b\n"
     )
     assert notes(tree, "1.2.0") == "### Added\n\n- a\n"
     with pytest.raises(NotReleasable, match="no section"):

@@ -1,4 +1,4 @@
-"""What a release must agree about: the version in the sources, in the chart, in the kustomization and in the changelog."""
+"""The version of a release, which sources, chart, kustomization and changelog must agree about."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def version_of(tree: Path) -> str:
 
 
 def check(tree: Path, tag: str) -> str:
-    """Give the version of the tag, such as v1.2.3; NotReleasable, with a line for each place that says something else."""
+    """Give the version of the tag, such as v1.2.3; NotReleasable names each place that differs."""
     version = version_of(tree)
     chart = yaml.safe_load((tree / "manifests/chart/Chart.yaml").read_text())
     [image] = yaml.safe_load((tree / "manifests/base/kustomization.yaml").read_text())["images"]
@@ -52,7 +52,7 @@ def check(tree: Path, tag: str) -> str:
 
 
 def notes(tree: Path, version: str) -> str:
-    """Give the changelog's section of the version, without its heading; NotReleasable where there is none, or nothing in it."""
+    """Give the changelog's section of the version; NotReleasable where there is none."""
     text = (tree / "CHANGELOG.md").read_text()
     found = re.search(
         rf"^## \[?{re.escape(version)}\]?(?: [^\n]*)?\n(.*?)(?=^## |\Z)",

@@ -40,7 +40,8 @@ items:
 - {{apiVersion: v1, kind: Service}}
 """
     assert told(text) == [
-        '7: spec.pods: found "trainings"; write one of training, all; did you mean training?'
+        '7: spec.pods: found "trainings"; write one of training, '
+        "accelerators, all; did you mean training?"
     ]
     found = check_text(text)
     assert ([each.name for each in found.profiles], found.others) == (["a"], 1)

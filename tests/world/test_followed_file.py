@@ -105,7 +105,8 @@ def test_keeps_good_profiles_and_tells_a_fault_once(
     wait_until(lambda: watch.file.error() is None, "the fault to be gone")
     assert watch.file.current() == parse_profiles(again)
     assert [str(error) for error in watch.errors] == [
-        'line 6: FabricProfile one: spec.pods: found "none"; write one of training, all'
+        'line 6: FabricProfile one: spec.pods: found "none"; write one of '
+        "training, accelerators, all"
     ]
 
 

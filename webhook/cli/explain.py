@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from webhook.diagnose.collect.jobs import Target
     from webhook.diagnose.explain.judge import Explanation, Row
+    from webhook.diagnose.explain.timeline import Start
     from webhook.diagnose.finding import Finding
 
 _FEW = 2
@@ -45,6 +46,10 @@ _TARGET_WORDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
 """How people write what is explained: a job of any kind, or a pod."""
 _MOST_ROWS = 16
 _MOST_ALIKE = 3
+_COLUMNS = 32
+_LETTERS = {"no node": ".", "network": "n", "containers": "c", "network or containers": "?"}
+_LETTERS |= {"wait": "w", "training": "T"}
+"""How a bar shows the steps of timeline.py."""
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "RANK 0", "WAIT")
 
 
@@ -52,6 +57,7 @@ _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "RANK 0", "WAIT")
 @click.argument("target", nargs=-1, metavar="[KIND NAME]")
 @selector_option("Explain the pods with these labels.")
 @workload_namespace_option("Namespace of the pods.")
+@option("--timeline", is_flag=True, help="Show how long each pod took to start, and why.")
 @option("--logs", is_flag=True, help="Read what NCCL prints in the pods' logs too.")
 @profiles_in_place_option
 @system_namespace_option
@@ -62,6 +68,7 @@ def command(
     target: tuple[str, ...],
     selector: str,
     namespace: str | None,
+    timeline: bool,
     logs: bool,
     profiles: Path | None,
     system_namespace: str,
@@ -81,8 +88,9 @@ def command(
       fabric-injector explain job bert -n research
       fabric-injector explain pod bert-worker-3 -n research
       kubectl fabric-injector explain -l team=vision -o json
+      fabric-injector explain job bert -n research --timeline
       fabric-injector explain job bert -n research --logs
-      fabric-injector explain --code rdma-disabled
+      fabric-injector explain --code variable-disagrees
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
@@ -114,7 +122,7 @@ def command(
 
         click.echo(yaml_text(document), nl=False)
     else:
-        print_explanation(explanation)
+        print_explanation(explanation, timeline=timeline)
     sys.exit(exit_status(explanation.findings))
 
 
@@ -140,11 +148,21 @@ def _read_target(words: Sequence[str], selector: str) -> Target:
     raise click.UsageError(f"{written!r} is no kind of job: write job {name}, or one of: {known}")
 
 
-def print_explanation(explanation: Explanation) -> None:
-    """Print the findings, then a table of the members."""
+def print_explanation(explanation: Explanation, *, timeline: bool = False) -> None:
+    """Print the findings, then a table of the members, or in its place their *timeline*."""
     print_findings(unread_at_once(explanation.findings))
     print_codes(explanation.findings)
-    _print_members(explanation)
+    if not explanation.rows:
+        return
+    shown = _chosen(explanation.rows)
+    click.echo()
+    if timeline:
+        print_table(_timeline(explanation, shown))
+        echo(", ".join(f"{letter} {step}" for step, letter in _LETTERS.items()))
+    else:
+        print_table(_members(explanation, shown))
+    if len(shown) < len(explanation.rows):
+        _print_rest(explanation.rows)
 
 
 def unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -163,21 +181,39 @@ def unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
             yield Finding("warn", UNREAD, "rights", message, f"{action}; -o json holds each answer")
 
 
-def _print_members(explanation: Explanation) -> None:
-    """Print a table of the members; of many that are alike, a few."""
-    rows = explanation.rows
-    if not rows:
-        return
+def _members(explanation: Explanation, shown: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     several = len(explanation.jobs) > 1
-    shown = _chosen(rows)
-    click.echo()
-    print_table(
-        [(*_HEADINGS, *(["JOB"] if several else [])), *(_cells(row, several) for row in shown)]
-    )
-    if len(shown) < len(rows):
-        counted = Counter(row.phase for row in rows)
-        phases = ", ".join(f"{number:,} {phase}" for phase, number in counted.items())
-        echo(printable(f"… {len(rows):,} pods in all: {phases}; -o json lists them", limit=None))
+    yield (*_HEADINGS, *(["JOB"] if several else []))
+    for row in shown:
+        cells = (row.pod, row.role, row.phase, row.node, row.address, row.rank_zero, row.wait)
+        yield (*cells, row.job) if several else cells
+
+
+def _timeline(explanation: Explanation, shown: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    """Yield a bar for each pod: of each part of the time the letter of the step that it was in."""
+    from webhook.diagnose.wording import duration
+
+    _, seconds, starts = explanation.timeline
+    yield ("POD", f"0 s{duration(seconds):>{_COLUMNS - 3}}", "TRAINS AFTER", "")
+    for row in shown:
+        start = starts[row.pod]
+        after = "-" if start.trains_after is None else duration(start.trains_after)
+        times = ((column + 0.5) * seconds / _COLUMNS for column in range(_COLUMNS))
+        yield (row.pod, "".join(_letter(start, time) for time in times), after, start.says)
+
+
+def _letter(start: Start, time: float) -> str:
+    for name, begins, ends in start.steps:
+        if begins <= time and (ends is None or time < ends):
+            return _LETTERS[name]
+    return " "
+
+
+def _print_rest(rows: Sequence[Row]) -> None:
+    """Say how many pods there are in all, of which a few are shown."""
+    counted = Counter(row.phase for row in rows)
+    phases = ", ".join(f"{number:,} {phase}" for phase, number in counted.items())
+    echo(printable(f"… {len(rows):,} pods in all: {phases}; -o json lists them", limit=None))
 
 
 def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
@@ -192,8 +228,3 @@ def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
         alike[kind] += 1
     chosen = sorted(each for each in numbered if each[0] < _MOST_ALIKE)[:_MOST_ROWS]
     return [rows[number] for number in sorted(number for _, number in chosen)]
-
-
-def _cells(row: Row, with_job: bool) -> tuple[str, ...]:
-    cells = (row.pod, row.role, row.phase, row.node, row.address, row.rank_zero, row.wait)
-    return (*cells, row.job) if with_job else cells

@@ -154,8 +154,11 @@ def cluster_options(command: F) -> F:
     return reduce(lambda made, add: add(made), reversed(CLUSTER_OPTIONS), command)
 
 
-def connect_to_cluster() -> Connection:
-    """Return a connection by the `cluster_options`; raise InputError without credentials."""
+def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
+    """Return a connection by the `cluster_options`; raise InputError without credentials.
+
+    *request_seconds*: the time that a request may take, where the user gives none.
+    """
     from webhook.cli import kubeconfig
 
     context = click.get_current_context()
@@ -171,7 +174,7 @@ def connect_to_cluster() -> Connection:
             context=of_context or "",
             cluster=cluster or "",
             impersonate=(user, *(groups or ())) if user else (),
-            request_seconds=limit or 0.0,
+            request_seconds=limit or request_seconds,
         )
     except NoCredentials as error:
         if "objects" in context.params:

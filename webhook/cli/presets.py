@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.cli.options import no_headers_option, output_option
+from webhook.cli.options import (
+    cluster_options,
+    connect_to_cluster,
+    no_headers_option,
+    option,
+    output_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +20,8 @@ if TYPE_CHECKING:
     from webhook.presets import Preset
 
 _WIDTH = 100
+_PATIENCE = 3.0
+"""Seconds for a cluster that was not asked for."""
 _PARTS = (
     ("Change before you apply it:", "change"),
     ("Added to the vendor's manifest, beside our own labels and annotations:", "adds"),
@@ -37,11 +45,28 @@ class PresetType(click.ParamType[str]):
         return click.Choice(known).convert(value, param, ctx)
 
 
+def _name(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> str | None:
+    """Return the name after the word show, which may be left out; None for the list."""
+    given = words[1:] if words[:1] == ("show",) else words
+    if len(given) > 1 or (words and not given):
+        raise click.UsageError("name one preset: fabric-injector presets show NAME", ctx)
+    return PresetType().convert(given[0], param, ctx) if given else None
+
+
 @click.command("presets")
-@click.argument("name", required=False, metavar="[NAME]", type=PresetType())
+@click.argument("name", nargs=-1, metavar="[show] [NAME]", callback=_name)
+@option(
+    "--instance-type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="A type of your nodes, by label node.kubernetes.io/instance-type; may be repeated. Writes "
+    "the number for pods that name no type.",
+)
+@cluster_options
 @output_option("json", "yaml", "name", "wide", default=None, text="json, yaml, name or wide.")
 @no_headers_option
-def command(name: str | None, output: str | None, no_headers: bool) -> None:
+def command(name: str | None, types: tuple[str, ...], output: str | None, no_headers: bool) -> None:
     """List the profiles that come with this program, or print one for kubectl apply.
 
     Each follows a vendor's manifest, at the commit shown with it. The comments above a profile say
@@ -51,8 +76,8 @@ def command(name: str | None, output: str | None, no_headers: bool) -> None:
     \b
     Examples:
       fabric-injector presets
-      fabric-injector presets gke-tcpxo > profile.yaml
-      fabric-injector dry-run -f job.yaml -n research --profiles profile.yaml --profile gke-tcpxo
+      fabric-injector presets show eks-efa --instance-type p5.48xlarge > profile.yaml
+      fabric-injector dry-run -f job.yaml -n research --profiles profile.yaml --profile eks-efa
       kubectl apply -f profile.yaml
     """  # noqa: D301  # \\b is click's own mark
     from webhook.cli.findings import print_document
@@ -60,17 +85,58 @@ def command(name: str | None, output: str | None, no_headers: bool) -> None:
     from webhook.presets import VERIFIED, read_preset, read_presets
 
     if name is None:
+        if types:
+            raise click.UsageError("--instance-type: name a preset: presets show NAME")
         presets = read_presets()
         print_listing(_listing(presets), output, no_headers=no_headers)
         if output is None:
             for word in dict.fromkeys(preset.about["verified"] for preset in presets):
                 click.echo(f"{word}: {VERIFIED[word]}.", err=True)
-    elif output == "json":
-        print_document(read_preset(name).profile)
+        return
+    preset = _filled(read_preset(name), types)
+    if output == "json":
+        print_document(preset.profile)
     else:
-        preset = read_preset(name)
         comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
         click.echo(comment + preset.text, nl=False)
+
+
+def _filled(preset: Preset, types: tuple[str, ...]) -> Preset:
+    """Return the preset for nodes of these types, or as it is; then say which the cluster has."""
+    from webhook.core.profiles.slips import did_you_mean
+
+    for each in types:
+        if each not in preset.node_types:
+            meant = did_you_mean(each, preset.node_types) or ", ".join(preset.node_types)
+            told = f"preset {preset.name} has no number for {each}; leave it out, or write {meant}"
+            raise click.UsageError(f"--instance-type: {told}")
+    if not types and preset.waits_for_types:
+        for line in _proposed(preset):
+            click.echo(line, err=True)
+    return preset.for_nodes(types)
+
+
+def _proposed(preset: Preset) -> Iterator[str]:
+    """Yield what to write for the nodes of the cluster; nothing where they cannot be read."""
+    from webhook.core import names
+    from webhook.core.accelerators import is_accelerator
+    from webhook.core.errors import InputError, Unavailable
+    from webhook.diagnose.snapshot import Snapshot, Unread
+
+    try:
+        nodes = Snapshot(connect_to_cluster(_PATIENCE)).nodes()
+    except (InputError, Unavailable, Unread):
+        return
+    with_accelerators = [each for each in nodes if any(map(is_accelerator, each.allocatable))]
+    types = sorted({each.labels.get(names.INSTANCE_TYPE, "") for each in with_accelerators} - {""})
+    known = [each for each in types if each in preset.node_types]
+    if known:
+        flags = " ".join(f"--instance-type {each}" for each in known)
+        yield f"the cluster has nodes of type {', '.join(known)}: for pods that name no type, run"
+        yield f"  fabric-injector presets show {preset.name} {flags}"
+    if others := [each for each in types if each not in known]:
+        yield f"the preset has no number for nodes of type {', '.join(others)}:"
+        yield "  with --instance-type, pods that name no type do not go there"
 
 
 def _listing(presets: list[Preset]) -> Any:

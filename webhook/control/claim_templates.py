@@ -156,7 +156,7 @@ class ClaimTemplates:
             if space not in self._never
             for name in each
         }
-        wanted = wanted_templates(self._profiles, reached, named)
+        wanted = wanted_templates(self._profiles.values(), reached, named)
         # a webhook serves on with a profile that was deleted
         known = ("", names.PROFILE_NONE, *self._profiles)
         now = self._monotonic()

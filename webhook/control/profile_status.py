@@ -175,9 +175,9 @@ class ProfileStatus:
 
     def _look_at_claims(self, profiles: list[Profile]) -> ClaimsSeen:
         """List the DeviceClasses, and let the API server judge the claims' templates."""
-        claims = {claim for profile in profiles for claim in profile.claims}
-        if not claims:
+        if not any(profile.claims for profile in profiles):
             return ClaimsSeen()
+        claims = {claim for profile in profiles for claim in profile.kept_claims}
         found: set[str] | None = None
         try:
             for page in self._reader.pages(DEVICE_CLASSES, _name, most=MOST_PAGES):

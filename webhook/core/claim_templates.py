@@ -1,14 +1,15 @@
-"""Write the ResourceClaimTemplate of a profile's claim, and know one again: its name carries a digest of its content.
+"""Write the ResourceClaimTemplate of a profile's claim, and know one again.
 
-So a changed profile makes another template, and pods keep the one that they name. The content is that of resource.k8s.io/v1. Source: k8s.io/api resource/v1 types.go.
+Its name carries a digest of its content. So a changed profile makes another template, and pods keep
+the one that they name. The content is that of resource.k8s.io/v1.
+Source: k8s.io/api resource/v1 types.go.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
 
 from webhook.core import names
 from webhook.core.model import Object
@@ -17,11 +18,14 @@ from webhook.core.profiles import Profile, ProfileClaim
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "fabric-injector"
 PREFIX = "fabric-injector-"
-"""Beginning of the templates' names. The ValidatingAdmissionPolicy fabric-injector-claim-templates names it too."""
+"""Beginning of the templates' names, also in policy fabric-injector-claim-templates."""
 _POD_CLAIM = "fabric-"
 """Beginning of the names that the claims have in a pod."""
 CLAIMS_UNSERVED = "the cluster does not serve resource.k8s.io/v1, as Kubernetes 1.34 does"
-CLAIMS_OF_A_FILE = "the profile is one of a file, and the controller keeps ResourceClaimTemplates of FabricProfile objects only"
+CLAIMS_OF_A_FILE = (
+    "the profile is one of a file, and the controller keeps ResourceClaimTemplates of "
+    "FabricProfile objects only"
+)
 _DIGEST = 16
 _NAME = re.compile(rf"{PREFIX}[-a-z0-9]+-[0-9a-f]{{{_DIGEST}}}")
 
@@ -33,7 +37,12 @@ def name_in_pod(claim: ProfileClaim) -> str:
 
 @lru_cache(256)
 def template_name(claim: ProfileClaim) -> str:
-    """Return the name of the claim's template, ``fabric-injector-nic-0123456789abcdef``."""
+    """Return the name of the claim's template: the one that the profile names, or that we keep.
+
+    As ``fabric-injector-nic-0123456789abcdef``.
+    """
+    if claim.resource_claim_template_name:
+        return claim.resource_claim_template_name
     text = json.dumps(template_spec(claim), sort_keys=True, separators=(",", ":"))
     return f"{PREFIX}{claim.name}-{sha256(text.encode()).hexdigest()[:_DIGEST]}"
 
@@ -43,15 +52,19 @@ def is_template_name(name: object) -> bool:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
-def is_ours(pod_claim: Object) -> bool:
-    """Tell whether an entry of a pod's ``spec.resourceClaims`` is one that the webhook has added."""
-    return str(pod_claim.get("name")).startswith(_POD_CLAIM) and is_template_name(
-        pod_claim.get("resourceClaimTemplateName")
-    )
+def is_ours(pod_claim: Object, claims: Iterable[ProfileClaim] = ()) -> bool:
+    """Tell whether an entry of a pod's ``spec.resourceClaims`` is one that the webhook has added.
+
+    It is of a template that the controller keeps, or of one of *claims*.
+    """
+    name, template = pod_claim.get("name"), pod_claim.get("resourceClaimTemplateName")
+    is_kept = str(name).startswith(_POD_CLAIM) and is_template_name(template)
+    given = [(name_in_pod(each), template_name(each)) for each in claims]
+    return is_kept or (name, template) in given
 
 
 def template_spec(claim: ProfileClaim) -> Object:
-    """Return the template's ``spec``, with the defaults that the API server would fill in: so `stored_spec` of it is equal."""
+    """Return the template's ``spec``, with the defaults that the API server would fill in."""
     devices: Object = {"requests": []}
     for request in claim.requests:
         mode = request.allocation_mode
@@ -86,7 +99,9 @@ def make_template(namespace: str, claim: ProfileClaim) -> Object:
 
 
 def wanted_templates(
-    profiles: Mapping[str, Profile], namespaces: Mapping[str, str], named: Iterable[tuple[str, str]]
+    profiles: Iterable[Profile],
+    namespaces: Mapping[str, str],
+    named: Collection[tuple[str, str]],
 ) -> dict[tuple[str, str], ProfileClaim]:
     """Return the claims whose templates are to be there, by namespace and name of the template.
 
@@ -94,27 +109,10 @@ def wanted_templates(
     not trusted: one is made where a profile that gives it is for their namespace.
     """
     found: dict[tuple[str, str], ProfileClaim] = {}
-    for namespace, name in namespaces.items():
-        used = profiles.get(name)
-        if used is not None and used.is_for(namespace):
-            found |= {(namespace, template_name(claim)): claim for claim in used.claims}
-    gives: dict[str, list[tuple[Profile, ProfileClaim]]] = {}
-    for profile in profiles.values():
-        for claim in profile.claims:
-            gives.setdefault(template_name(claim), []).append((profile, claim))
-    for namespace, name in named:
-        for profile, claim in gives.get(name, ()):
-            if profile.is_for(namespace):
-                found[namespace, name] = claim
+    for profile in profiles:
+        users = [space for space, name in namespaces.items() if name == profile.name]
+        for claim in profile.kept_claims:
+            name = template_name(claim)
+            spaces = {*users, *(space for space, each in named if each == name)}
+            found |= {(space, name): claim for space in spaces if profile.is_for(space)}
     return found
-
-
-def stored_spec(spec: Any) -> Any:
-    """Return the ``spec`` of a stored template as we write it: API servers add metadata that says nothing.
-
-    ``{}``, or ``{"creationTimestamp": null}``.
-    """
-    metadata = spec.get("metadata") if isinstance(spec, dict) else None
-    if not isinstance(metadata, dict) or any(value is not None for value in metadata.values()):
-        return spec
-    return {key: value for key, value in spec.items() if key != "metadata"}

@@ -7,7 +7,12 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from webhook.core import bounds, names, podspec
-from webhook.core.accelerators import count_accelerators, find_accelerator, find_pod_accelerator
+from webhook.core.accelerators import (
+    count_accelerators,
+    find_accelerator,
+    find_pod_accelerator,
+    may_have_accelerator,
+)
 from webhook.core.addresses import Choice, claim
 from webhook.core.errors import Denied, Unavailable
 from webhook.core.injection import claims, pod_security, whole
@@ -82,7 +87,8 @@ def _find_job(
     excess = bounds.excess(pod)
     seen = bounds.within(pod) if excess else pod
     job = recognise(seen)
-    if isinstance(job, NotTraining) and not _is_wanted(seen, profile, namespace, job):
+    is_rank = isinstance(job, TrainingPod) and profile.pods != "accelerators"
+    if not is_rank and not _is_wanted(seen, profile, namespace, job):
         return _leave(seen, profile, job)
     this = f"pod {podspec.display_name(pod)}"
     if excess:
@@ -149,15 +155,16 @@ def _attach(pod: Object, plan: Plan, profiles: Profiles, world: World) -> Choice
 def _meet(pod: Object, plan: Plan, job: TrainingPod | NotTraining, choice: Choice) -> None:
     """Decide about the rendezvous."""
     plan.why_no_rendezvous = _why_no_rendezvous(pod, plan, job, choice)
-    if isinstance(job, NotTraining):
-        return
-    if plan.why_no_rendezvous is None:
+    if plan.why_no_rendezvous is None and isinstance(job, TrainingPod):
         plan.rendezvous = job.rendezvous
         plan.local_address_everywhere = _orders_by_address(pod, plan.profile, choice.network)
-    elif plan.profile.device_variables:
-        plan.rendezvous = _only_for_devices(pod, plan, job, choice)
-        if plan.rendezvous is not None:
-            plan.why_no_rendezvous = None
+    elif plan.profile.address_variables or _waits_for_devices(plan, job, choice):
+        follower = TrainingPod(job.system, rendezvous=_without_rank_zero(pod, plan, job.system))
+        why = _why_no_rendezvous(pod, plan, follower, choice)
+        if why is None:
+            plan.rendezvous = follower.rendezvous
+        if why is None or plan.profile.address_variables:
+            plan.why_no_rendezvous = why
 
 
 def networks_only(plan: Plan, lacking: Decision) -> Plan | Skip:
@@ -254,7 +261,9 @@ def _chosen_by_labels(pod: Object, profiles: Profiles, namespace: str) -> Profil
     )
 
 
-def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, job: NotTraining) -> bool:
+def _is_wanted(
+    pod: Object, profile: Profile, namespace: Namespace, job: TrainingPod | NotTraining
+) -> bool:
     """Tell whether its user, or the admin for all, wants a pod injected that may not train."""
     labels = podspec.labels(pod)
     if labels.get(names.PROFILE):
@@ -262,6 +271,8 @@ def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, job: NotTrai
     if job.reason is Reason.TPU:
         return False
     if profile.pods == "all" or profile.is_chosen_by(labels):
+        return True
+    if profile.pods == "accelerators" and may_have_accelerator(pod):
         return True
     annotation = podspec.annotations(pod).get(names.NETWORKS) or ""
     try:
@@ -275,8 +286,11 @@ def _is_wanted(pod: Object, profile: Profile, namespace: Namespace, job: NotTrai
     )
 
 
-def _leave(pod: Object, profile: Profile, job: NotTraining) -> Skip:
+def _leave(pod: Object, profile: Profile, job: TrainingPod | NotTraining) -> Skip:
     """Skip a pod that is not known to train; with a warning where it may all the same."""
+    if isinstance(job, TrainingPod):
+        why = f"profile {profile.name} is for pods with accelerators, and this one asks for none"
+        job = NotTraining(Reason.OTHER_ACCELERATORS, why, job.system)
     how = f"label the pod {names.PROFILE}={profile.name} to inject it all the same"
     outcome, message = Outcome.SKIPPED, f"{job.message}; {how}"
     if looks := looks_like_training(pod, job):
@@ -323,23 +337,23 @@ def _why_no_rendezvous(
     return Decision("rendezvous", Outcome.SKIPPED, reason, message)
 
 
-def _only_for_devices(
-    pod: Object, plan: Plan, job: TrainingPod, choice: Choice
-) -> Rendezvous | None:
-    """Return a rendezvous without rank 0, for a rank that meets by an endpoint of its own.
-
-    By its label the controller sees the pod, and publishes its RDMA devices; no address is moved,
-    and none is waited for. Its key is that of what made the pod: which pod hosts the endpoint is
-    not known, and nobody needs to know.
-    """
+def _waits_for_devices(plan: Plan, job: TrainingPod | NotTraining, choice: Choice) -> bool:
+    """Tell a rank that meets by an endpoint of its own, and is to know its RDMA devices."""
     meets_elsewhere = job.reason in (Reason.NO_MASTER, Reason.USER_VALUE)
-    if not meets_elsewhere or choice.network not in plan.attachments:
-        return None
+    is_asked = bool(plan.profile.device_variables) and isinstance(job, TrainingPod)
+    return is_asked and meets_elsewhere and choice.network in plan.attachments
+
+
+def _without_rank_zero(pod: Object, plan: Plan, system: str) -> Rendezvous:
+    """Return a rendezvous without rank 0, for a pod that needs to know what is its own.
+
+    By its label the controller sees the pod, and publishes its address or RDMA devices. No address
+    is moved, and none of another pod is waited for. Its key is that of what made the pod: which pod
+    hosts the endpoint is not known, and nobody needs to know.
+    """
     owner = podspec.controller(pod)
     name = owner.get("name") or plan.pod_name
-    key = job_key(name, job.system, owner.get("uid") or name, "", "")
-    made = Rendezvous(key, "worker", "")
-    return None if _why_no_rendezvous(pod, plan, replace(job, rendezvous=made), choice) else made
+    return Rendezvous(job_key(name, system, owner.get("uid") or name, "", ""), "worker", "")
 
 
 def _orders_by_address(pod: Object, profile: Profile, attachment: Attachment | None) -> bool:

@@ -213,6 +213,10 @@ class _OperatingSystem(Read):
     name: str | None = None
 
 
+class _SchedulingGroup(Read):
+    pod_group_name: Name | None = None
+
+
 class Spec(Read):
     """Read the spec of a pod."""
 
@@ -229,6 +233,7 @@ class Spec(Read):
     affinity: _Affinity | None = None
     tolerations: Annotated[list[_Toleration], Meta(max_length=1_000)] | None = None
     security_context: _SecurityContext | None = None
+    scheduling_group: _SchedulingGroup | None = None
     resource_claims: Claims | None = None
     resources: Resources | None = None
     volumes: Annotated[list[_Volume], Meta(max_length=VOLUMES)] | None = None

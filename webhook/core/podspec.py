@@ -9,6 +9,7 @@ from webhook.core.model import Object
 
 _NOTHING: Mapping[str, Any] = {}
 _PUBLISHED: Final = f"metadata.annotations['{names.PREFIX}"
+_RANK_ZERO = [f"metadata.annotations['{key}']" for key in (names.MASTER_ADDR, names.MASTER_HOST)]
 _DEVICES = [f"metadata.annotations['{key}']" for key in (names.NCCL_IB_HCA, names.UCX_NET_DEVICES)]
 _LONGEST_NAME: Final = 253
 """Source: k8s.io/apimachinery pkg/util/validation DNS1123SubdomainMaxLength."""
@@ -127,8 +128,13 @@ def is_published(entry: Object) -> bool:
     return field_path(entry).startswith(_PUBLISHED)
 
 
+def takes_rank_zero(entry: Object) -> bool:
+    """Tell whether what fabric-injector publishes there is rank 0's address, not something of the pod's own."""
+    return field_path(entry) in _RANK_ZERO
+
+
 def names_devices(entry: Object) -> bool:
-    """Tell whether what fabric-injector publishes there are the pod's RDMA devices; all else that is published is an address."""
+    """Tell whether what fabric-injector publishes there are the pod's RDMA devices."""
     return field_path(entry) in _DEVICES
 
 

@@ -247,8 +247,8 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
                 places.update((_sent_by(zero), None) for zero in joined if zero.publishes)
             case "static":
                 given = given_variables(each.training)
-                published = filter(podspec.is_published, podspec.env(each.training))
-                is_moved = any(one["name"] in given for one in published)
+                taken = filter(podspec.takes_rank_zero, podspec.env(each.training))
+                is_moved = any(one["name"] in given for one in taken)
                 places[each.network if is_moved else _POD_NETWORK] = None
             case "":
                 is_moved = any(need.startswith("master-addr") for need in each.needs)
@@ -261,11 +261,10 @@ def _meets(members: Sequence[_Member]) -> tuple[str, str]:
 
 def _sent_by(zero: _Member) -> str:
     """Return where the ranks of a c10d job find rank 0; empty where its user decides that."""
-    if "local-addr:own" in zero.needs:
+    own = [each for each in podspec.env(zero.training) if each["name"] == "PET_LOCAL_ADDR"]
+    if any(map(podspec.is_published, own)):
         return zero.network
-    is_given = podspec.has_env(zero.training, "PET_LOCAL_ADDR") or podspec.mentions(
-        zero.training, "--local-addr", "--local_addr"
-    )
+    is_given = own or podspec.mentions(zero.training, "--local-addr", "--local_addr")
     return "" if is_given else _POD_NETWORK
 
 

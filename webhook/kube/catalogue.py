@@ -219,13 +219,7 @@ RESOURCE_CLAIM_TEMPLATES = Resource(
 )
 
 KUEUE = "/apis/kueue.x-k8s.io"
-"""The groups of queues are asked for their version, which `Resource.at` puts behind them."""
-LOCAL_QUEUES = Resource(
-    "localqueues", KUEUE, namespaced=True, shape={"spec": {"clusterQueue": str}}
-)
-CLUSTER_QUEUES = Resource(
-    "clusterqueues", KUEUE, shape={"spec": {"resourceGroups": [{"coveredResources": [str]}]}}
-)
+"""The group is asked for its version, which `Resource.at` puts behind them."""
 WORKLOADS = Resource(
     "workloads",
     KUEUE,
@@ -262,11 +256,3 @@ JOBS = (
     ("Job", _jobs("jobs", "batch/v1")),
 )
 """Jobs that can be suspended, by kind; each version is asked for, installed or not."""
-VOLCANO = "/apis/scheduling.volcano.sh"
-POD_GROUPS = Resource(
-    "podgroups",
-    f"{VOLCANO}/v1beta1",
-    namespaced=True,
-    shape={"spec": {"queue": str}, "status": {"phase": str, "conditions": [_CONDITION]}},
-    optional=True,
-)

@@ -110,7 +110,7 @@ function described(zero, others) {
 
 const lettersIn = (width) => Math.floor(width / LETTER);
 
-function text(content, x, y, width, look = "") {
+export function text(content, x, y, width, look = "") {
   const most = Math.max(4, lettersIn(width));
   const letters = [...content];
   const keep = most - 1;
@@ -120,13 +120,13 @@ function text(content, x, y, width, look = "") {
   return element;
 }
 
-function titled(content) {
+export function titled(content) {
   const element = s("title", {});
   element.append(content);
   return element;
 }
 
-function s(tag, attributes) {
+export function s(tag, attributes) {
   const element = document.createElementNS(SVG, tag);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   return element;

@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { count, h } from "./dom.js";
 import { LEVELS, findingList, makeView, unreadList } from "./looking.js";
 import { ranksPicture } from "./ranks.js";
+import { timelinePicture } from "./timeline.js";
 
 const SECONDS = 10;
 const FIRST = 200; // rows that are shown: those in trouble come first
@@ -134,7 +135,8 @@ export function statusView(local) {
       row.box.replaceChildren(h("p", { class: "problem", role: "alert" }, details.problem));
       return;
     }
-    row.box.replaceChildren(h("h2", {}, "What explain finds"), findingList(details.findings), h("h2", {}, "Ranks"), ranksPicture(details.members), memberTable(details));
+    const start = details.members.length ? [h("h2", {}, "Start"), timelinePicture(details)] : [];
+    row.box.replaceChildren(h("h2", {}, "What explain finds"), findingList(details.findings), h("h2", {}, "Ranks"), ranksPicture(details.members), ...start, memberTable(details));
   }
 }
 

@@ -7,13 +7,21 @@ what an admin writes, by field. *adds* and *leavesOut* are the difference from t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from importlib.resources import files
-from typing import Any
+from math import ceil
+from typing import Any, Final
 
 import yaml
+
+from webhook.core.profiles.grammar import NodeDevices
+
+_NOT_WRITTEN: Final = re.compile("# otherwise: .*")
+"""The line of a preset that waits for the types of a cluster's nodes."""
 
 VERIFIED = {
     "run": "its own profile was run by this project, on that fabric",
@@ -41,6 +49,34 @@ class Preset:
     def images(self) -> list[str]:
         """Return the images that it brings into pods, with their tags."""
         return list(self.about.get("images", ()))
+
+    @property
+    def node_types(self) -> list[str]:
+        """Return the types of nodes that it knows, in its order."""
+        quantities = self.profile["spec"].get("quantities", ())
+        return [name for each in quantities for name in each.get("byNodeType", ())]
+
+    @property
+    def waits_for_types(self) -> bool:
+        """Tell whether it has no number yet for pods that name no type."""
+        return bool(_NOT_WRITTEN.search(self.text))
+
+    def for_nodes(self, types: Sequence[str]) -> Preset:
+        """Return it with the number for pods that name no type, where nodes are of these *types*.
+
+        It is what fits on each of them: devices of the smallest, and as many accelerators to a
+        device as where they are most.
+        """
+        text = self.text
+        for quantity in self.profile["spec"].get("quantities", ()):
+            known = quantity.get("byNodeType", {})
+            nodes = [NodeDevices.read(known[name]) for name in types if name in known]
+            if nodes and "otherwise" not in quantity:
+                devices = min(node[0] for node in nodes)
+                shared_by = max(Fraction(node[1], node[0]) for node in nodes) * devices
+                written = f"otherwise: {devices}/{ceil(shared_by)} # the nodes: {', '.join(types)}"
+                text = _NOT_WRITTEN.sub(written, text, count=1)
+        return Preset(self.name, text, self.about)
 
     def as_json(self) -> dict[str, Any]:
         """Return the preset as a document; its FabricProfile under ``profile``."""

@@ -69,7 +69,7 @@ def _closed(schema: Any) -> Any:
     if "properties" in found and not found.get(_PRESERVES):
         found["additionalProperties"] = False
     if found.get("x-kubernetes-int-or-string"):
-        found |= {"type": ["integer", "string"], "maximum": 2**63 - 1}
+        found = {"maximum": 2**63 - 1, **found, "type": ["integer", "string"]}
     return found
 
 
@@ -96,6 +96,11 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
         case "maxLength" | "maxItems" | "maxProperties":
             message = f"found {len(found)} {_PARTS[error.validator]}; write at most {allowed}"
             yield Fault(at, message, is_blocking=True)
+        case "pattern":
+            such_as = f"such as {error.schema['example']}"
+            yield Fault(
+                at, f"found {quoted(found)}; write a text of this form, {such_as}: {allowed}"
+            )
         case "minimum" | "maximum" | "minItems" | "minLength":
             yield Fault(at, error.message, is_blocking=error.validator == "maximum")
 

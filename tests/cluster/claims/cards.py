@@ -1,4 +1,4 @@
-"""The node's cards: macvlan interfaces that DRANET moves into pods, and what tells it their addresses."""
+"""The node's cards: macvlan interfaces that DRANET moves into pods, and their addresses."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -21,7 +21,7 @@ def device_class(name: str, driver: str, **spec: Any) -> Object:
 
 
 def template(name: str, interface: str, device_class_name: str = CARDS) -> Object:
-    """Give a ResourceClaimTemplate for one card, which is to be an interface of this name in the pod."""
+    """Give a ResourceClaimTemplate for one card, which is to be this interface in the pod."""
     opaque = {"driver": DRANET, "parameters": {"interface": {"name": interface}}}
     devices = {
         "requests": [{"name": "card", "exactly": {"deviceClassName": device_class_name}}],
@@ -37,8 +37,9 @@ def _kind(kind: str, name: str, spec: Object) -> Object:
 def create_template(space: Namespace, manifest: Object) -> None:
     """Create a ResourceClaimTemplate as kubectl does, in compact JSON with sorted keys.
 
-    The API server keeps the bytes of opaque parameters, and server-side apply writes them so. Where they were not, it takes a
-    driver's apply to the status for a change of the allocation, and refuses it.
+    The API server keeps the bytes of opaque parameters, and server-side apply writes them so. Where
+    they were not, it takes a driver's apply to the status for a change of the allocation, and
+    refuses it.
     """
     body = json.dumps(manifest, separators=(",", ":"), sort_keys=True)
     space.api.expect("POST", space.api.path(manifest, space.name), body)
@@ -63,7 +64,7 @@ def claims_of(pod: Pod) -> list[Object]:
 
 
 def network_data(pod: Pod) -> list[Object]:
-    """Give what the drivers tell of the pod's interfaces: interfaceName, ips as CIDR, hardwareAddress."""
+    """Give the networkData of the pod's devices: interfaceName, ips as CIDR, hardwareAddress."""
     statuses = [one.get("status", {}) for one in claims_of(pod)]
     devices = [device for status in statuses for device in status.get("devices", [])]
     return [device["networkData"] for device in devices if "networkData" in device]

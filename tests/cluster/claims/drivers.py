@@ -25,7 +25,7 @@ class Driver:
     def __init__(
         self, node: Node, name: str, command: Sequence[str], devices: int, told: str
     ) -> None:
-        """Prepare one that publishes so many devices, and has *told* this when it can serve pods."""
+        """Prepare one that publishes so many devices; *told* once it can serve pods."""
         self.name = name
         self._node = node
         self._command = command

@@ -27,13 +27,13 @@ def assert_met_on_the_fabric(reports: Sequence[Report]) -> None:
         assert_wait_ended(report)
 
 
-def assert_trained_on_the_fabric(reports: Sequence[Report]) -> None:
-    """Assert that the ranks formed one group and that their data was on net1. *reports* are by rank."""
+def assert_trained_on_the_fabric(reports: Sequence[Report], interface: str = "net1") -> None:
+    """Assert that the ranks, by whom the *reports* are, formed one group with their data on *interface*."""
     world = len(reports)
     for rank, report in enumerate(reports):
         told = report.train
         assert (told["rank"], told["world"], told["sum"]) == (rank, world, world * (world + 1) / 2)
-        assert report.carried("net1") > EXCHANGED, told
+        assert report.carried(interface) > EXCHANGED, told
         assert report.carried("eth0") < IDLE_BYTES, told
 
 

@@ -1,10 +1,17 @@
-"""Addresses that drivers tell in the status of ResourceClaims: whose they are, which of several counts, and what is none."""
+"""Addresses in the status of ResourceClaims: whose, which of several counts, and what is none.
+
+In a row of ``claims.yaml`` *told* are a pod's claims, by the words of `resource_claim`; *wanted* is
+the annotation of the webhook. *is* is the address, *problem* is in what is said.
+"""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,194 +36,100 @@ from webhook.core.reconcile.jobs import publication
 from webhook.core.review import Verdict, decide
 from webhook.world.objects import ObjectsWorld
 
+CLAIMS = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))
 
-def device(
-    number: int, *ips: Any, interface: Any = "net1", driver: str = "dra.net", **more: Any
-) -> Object:
-    data = (
-        {"networkData": {"interfaceName": interface, "ips": list(ips)}} if ips or interface else {}
-    )
-    return {"driver": driver, "pool": "node-1", "device": f"card-{number}", **data, **more}
+
+def device(told: Any, number: int, share: str | None) -> Object:
+    """Return the status of a device: its interface and addresses, as words or as *networkData*."""
+    if isinstance(told, str):
+        interface, *ips = told.split(" ")
+        told = {"interface": interface, "ips": ips}
+    data = {"interfaceName": told["interface"], "ips": told["ips"]}
+    card = {"driver": "dra.net", "pool": "node-1", "device": f"card-{number}"}
+    shared = {"device": "card", "shareID": share} if share else {}
+    return card | shared | ({"networkData": data} if any(data.values()) else {})
 
 
 def resource_claim(
-    *devices: Object,
+    devices: list[Any],
     name: str = "bert-rails-x7k2p",
-    name_in_pod: str = "rails",
-    users: tuple[str, ...] = ("u-1",),
-    requests: tuple[str, ...] = ("nic",),
-    of: tuple[str, ...] = (),
-    allocated: int | None = None,
-    **result: Any,
+    in_pod: str = "rails",
+    users: Sequence[str] = ("u-1",),
+    requests: Sequence[str] = ("nic",),
+    of: Sequence[str] = (),
+    shares: Sequence[str] = (),
+    allocated: Sequence[int] | None = None,
+    result: Object | None = None,
 ) -> Object:
-    """Make a claim: device *i* is of request *of[i]*; *allocated*: how many of them are at present, all where None."""
-    results = [
-        {key: each[key] for key in ("driver", "pool", "device")}
-        | {"request": of[number] if of else requests[0], **result}
-        for number, each in enumerate(devices[:allocated])
+    """Make a claim: device *i* is of request *of[i]*; *allocated*: which are, None for all."""
+    told = [
+        device(each, number, shares[number] if shares else None)
+        for number, each in enumerate(devices)
     ]
+    keys = ("driver", "pool", "device", "shareID")
+    results = [
+        {key: told[number][key] for key in keys if key in told[number]}
+        | {"request": of[number] if of else requests[0], **(result or {})}
+        for number in (range(len(told)) if allocated is None else allocated)
+    ]
+    reserved = [{"resource": "pods", "name": "bert-master-0", "uid": uid} for uid in users]
+    annotations = {module.POD_CLAIM_NAME: in_pod} if in_pod else {}
     return {
-        "metadata": {
-            "name": name,
-            "namespace": "train",
-            "annotations": {module.POD_CLAIM_NAME: name_in_pod} if name_in_pod else {},
-        },
+        "metadata": {"name": name, "namespace": "train", "annotations": annotations},
         "spec": {"devices": {"requests": [{"name": request} for request in requests]}},
         "status": {
             "allocation": {"devices": {"results": results}},
-            "reservedFor": [
-                {"resource": "pods", "name": "bert-master-0", "uid": uid} for uid in users
-            ],
-            "devices": list(devices),
+            "reservedFor": reserved,
+            "devices": told,
         },
     }
 
 
-def found(*claims: Object, wanted: str = f"{ANY}@/any") -> Secondary:
+def claimed(*devices: Any, **fields: Any) -> str:
+    """Return what a claim with these devices tells."""
+    return tell([read_claim(resource_claim([*devices], **fields))])
+
+
+def found(told: str, wanted: str = f"{ANY}@/any") -> Secondary:
     parsed = parse_wanted(wanted)
     assert parsed is not None
-    return secondary(tell(map(read_claim, claims)), parsed)
+    return secondary(told, parsed)
 
 
-def test_takes_the_address_without_its_prefix() -> None:
-    assert found(resource_claim(device(0, "10.1.0.7/24"))) == Secondary("10.1.0.7")
-
-
-def test_nothing_is_told_before_a_driver_has_written() -> None:
-    assert found() == Secondary()
-    assert found(resource_claim()) == Secondary()
-    assert found(resource_claim(device(0, interface=""))) == Secondary()
-    assert found(resource_claim(device(0))) == Secondary(), (
-        "an interface without an address, as of RDMA alone"
+@pytest.mark.parametrize("row", CLAIMS.values(), ids=CLAIMS)
+def test_which_address_counts(row: Object) -> None:
+    written = [each if isinstance(each, dict) else {"devices": each} for each in row["told"]]
+    told = found(
+        tell(read_claim(resource_claim(**each)) for each in written),
+        row.get("wanted", f"{ANY}@/any"),
     )
-    assert tell([read_claim(resource_claim(device(0)))]) == ""
+    assert told.address == row.get("is", "")
+    assert row.get("problem", "") in told.problem
+    assert bool(told.problem) is ("problem" in row)
+    assert len(told.problem) <= 500
 
 
-def test_of_several_devices_the_first_with_an_address_counts_by_the_order_of_requests() -> None:
-    devices = (
-        device(0, "10.1.0.1/24"),
-        device(1, interface="net2"),
-        device(2, "10.1.0.3/24", interface="net3"),
-    )
-    assert found(resource_claim(*devices)).address == "10.1.0.1"
-    ordered = resource_claim(*devices, requests=("b", "a"), of=("a", "b", "b/small"))
-    assert found(ordered).address == "10.1.0.3"
-
-
-def test_of_a_shared_device_the_share_that_is_the_claims_counts() -> None:
-    shared = resource_claim(
-        device(0, "10.1.0.8", shareID="b"), device(0, "10.1.0.7", shareID="a"), allocated=1
-    )
-    shared["status"]["allocation"]["devices"]["results"][0]["shareID"] = "a"
-    assert found(shared).address == "10.1.0.7"
-    shared["status"]["devices"].reverse()
-    assert found(shared).address == "10.1.0.7"
+def test_tells_nothing_without_an_address() -> None:
+    assert claimed("net1") == ""
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "rails",
-        "rails/any",
-        "@net1/any",
-        "rails@net1",
-        "rails@net1/",
-        "rails@net1/ipv4",
-        "x" * 500 + "@/any",
+        *("", "rails", "rails/any", "@net1/any", "rails@net1", "rails@net1/"),
+        *("rails@net1/ipv4", "x" * 500 + "@/any"),
     ],
 )
 def test_what_says_no_claim_and_family_is_not_understood(text: str) -> None:
     assert parse_wanted(text) is None
 
 
-def test_of_several_claims_the_first_by_its_name_in_the_pod_counts() -> None:
-    one = resource_claim(device(0, "10.1.0.1/24"), name="z", name_in_pod="rail-0")
-    two = resource_claim(device(0, "10.1.0.2/24", interface="net2"), name="a", name_in_pod="rail-1")
-    gpu = resource_claim(
-        device(0, interface="", driver="gpu.nvidia.com"), name="g", name_in_pod="gpu"
-    )
-    assert found(two, gpu, one).address == "10.1.0.1"
-    assert found(one, two, wanted="rail-1@/any").address == "10.1.0.2"
-    assert found(one, two, wanted="rail-2@/any") == Secondary()
-    assert found(one, two, wanted=f"{ANY}@net2/any").address == "10.1.0.2"
-
-
-def test_a_claim_that_the_user_made_counts_by_its_own_name() -> None:
-    mine = resource_claim(device(0, "10.1.0.9"), name="mine", name_in_pod="")
-    assert found(mine, wanted="mine@/any").address == "10.1.0.9"
-
-
-def test_an_interface_chooses_the_device() -> None:
-    devices = device(0, "10.1.0.1/24"), device(1, "10.1.0.2/24", interface="net2")
-    assert found(resource_claim(*devices), wanted="rails@net2/any").address == "10.1.0.2"
-    nameless = resource_claim(device(0, "10.1.0.3", interface=""))
-    assert found(nameless, wanted="rails@net2/any").address == "10.1.0.3", (
-        "it is taken to be the promised one"
-    )
-    assert (
-        "is interface net9: there is net1, net2"
-        in found(resource_claim(*devices), wanted="rails@net9/any").problem
-    )
-    late = resource_claim(devices[0], device(1, interface=""))
-    assert found(late, wanted="rails@net9/any") == Secondary(), "the other driver may still tell it"
-
-
-@pytest.mark.parametrize(
-    ("family", "address"), [("any", "10.1.0.1"), ("IPv4", "10.1.0.1"), ("IPv6", "fd00::1")]
-)
-def test_the_family_is_chosen_as_for_multus(family: str, address: str) -> None:
-    both = resource_claim(device(0, "fd00::1/64", "10.1.0.1/24"))
-    assert found(both, wanted=f"{ANY}@/{family}").address == address
-
-
-@pytest.mark.parametrize(
-    ("ips", "problem"),
-    [
-        (("$(reboot)",), "which is not an IP address"),
-        (("10.1.0.1; rm -rf /",), "which is not an IP address"),
-        (("127.0.0.1/8",), "at which no other pod can reach this one"),
-        (("fe80::1%eth0",), "at which no other pod can reach this one"),
-        (("0.0.0.0",), "at which no other pod can reach this one"),
-        (("x" * 100_000,), "which is not an IP address"),
-        (("10.1.0.1\n10.2.0.1",), "which is not an IP address"),
-    ],
-)
-def test_only_what_can_be_an_address_counts(ips: tuple[str, ...], problem: str) -> None:
-    told = found(resource_claim(device(0, *ips)))
-    assert told.address == ""
-    assert problem in told.problem
-    assert len(told.problem) <= 500
-    assert found(resource_claim(device(0, *ips), device(1, "10.1.0.9"))).address == "10.1.0.9"
-
-
-@pytest.mark.parametrize("interface", ["eth0", "lo"])
-def test_the_pod_network_is_no_claims(interface: str) -> None:
-    assert found(resource_claim(device(0, "10.244.0.7", interface=interface))).address == ""
-
-
-def test_what_is_told_of_a_device_that_is_no_longer_allocated_does_not_count() -> None:
-    assert found(resource_claim(device(0, "10.1.0.1"), allocated=0)) == Secondary()
-    moved = resource_claim(device(1, "10.1.0.2"), device(0, "10.1.0.1"), allocated=1)
-    assert found(moved).address == "10.1.0.2"
-    assert found(resource_claim(device(0, "10.1.0.1"), adminAccess=True)) == Secondary()
-
-
-def test_a_claim_of_several_pods_gives_none_of_them_an_address() -> None:
-    told = found(resource_claim(device(0, "10.1.0.1"), users=("u-1", "u-2")))
-    assert told.address == ""
-    assert "is reserved for 2 pods" in told.problem
-    assert found(resource_claim(device(0, "10.1.0.1"), users=("u-1", "u-1"))).address == "10.1.0.1"
-
-
 def test_keeps_no_more_than_can_count() -> None:
-    flood = resource_claim(
-        *(device(number, *["x" * 9000] * 900) for number in range(400)), name_in_pod="n" * 9000
-    )
-    kept = read_claim(flood)
-    assert len(kept.devices) == MOST_DEVICES
-    assert len(tell([kept])) < 100_000
-    assert len(found(flood).problem) <= 500
+    flood = [{"interface": "net1", "ips": ["x" * 9000] * 900} for _ in range(400)]
+    told = claimed(*flood, in_pod="n" * 9000)
+    assert len(json.loads(told)[0][3]) == MOST_DEVICES
+    assert len(told) < 100_000
+    assert len(found(told).problem) <= 500
 
 
 @given(st.text(max_size=40))
@@ -234,7 +147,7 @@ def test_reads_no_annotation_that_is_longer_than_any_of_ours() -> None:
 
 @given(st.lists(st.text(max_size=30), max_size=4), st.text(max_size=20))
 def test_any_text_is_read(ips: list[str], interface: str) -> None:
-    told = found(resource_claim(device(0, *ips, interface=interface)))
+    told = found(claimed({"interface": interface, "ips": ips}))
     assert not told.address or ":" in told.address or told.address.replace(".", "").isdigit()
 
 
@@ -282,14 +195,12 @@ def test_ranks_meet_at_the_claim_that_the_profile_gives(who: str) -> None:
 
 
 def test_ranks_wait_for_no_claim_that_the_profile_does_not_give_them() -> None:
-    """As where the cluster serves none, or the pod asks for a card itself: they meet as they would."""
+    """As where the cluster serves none, or the pod asks for a card: they meet as they would."""
     world = ObjectsWorld([namespace("train", "cards")])
     known = OF_THE_PROFILE
     unserved = replace(known, claims_problem="the cluster serves none")
-    pod = pods.load("live/pytorchjob/bert-master-0.review.json")
-    own = pods.load("live/pytorchjob/bert-master-0.review.json")
+    pod, own, on_host = (pods.load("live/pytorchjob/bert-master-0.review.json") for _ in range(3))
     own["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] = "1"
-    on_host = pods.load("live/pytorchjob/bert-master-0.review.json")
     on_host["spec"]["hostNetwork"] = True
     for each, in_force in ((pod, unserved), (own, known), (on_host, known)):
         verdict = decide(each, "train", in_force, world)
@@ -377,7 +288,7 @@ def test_what_is_published_follows_the_claims() -> None:
     member = member_of()
     assert (member.wanted, member.reported, member.secondary) == ("any claim", False, Secondary())
     assert beside_claims(member, "") == member, "a claim that is not allocated yet"
-    told = tell([read_claim(resource_claim(device(0, "10.1.0.7/24")))])
+    told = claimed("net1 10.1.0.7/24")
     late = beside_claims(member, told)
     assert (late.secondary.address, late.reported) == ("10.1.0.7", True)
     written = publication(late, late.secondary.address)
@@ -391,7 +302,7 @@ def test_what_is_published_follows_the_claims() -> None:
     assert publication(published, "") is None, (
         "deallocated: what is published stays until there is another"
     )
-    again = beside_claims(published, tell([read_claim(resource_claim(device(3, "10.1.0.8/24")))]))
+    again = beside_claims(published, claimed("net1 10.1.0.8/24"))
     rewritten = publication(again, again.secondary.address)
     assert rewritten is not None
     assert rewritten.annotations[names.MASTER_ADDR] == "10.1.0.8"
@@ -404,14 +315,13 @@ def test_an_address_that_is_published_stays_while_it_is_one_of_the_pods(
     published: tuple[str, ...],
 ) -> None:
     member = member_of(**dict.fromkeys(published, "10.1.0.2"))
-    both = resource_claim(device(0, "10.1.0.1"), device(1, "10.1.0.2", interface="net2"))
-    assert beside_claims(member, tell([read_claim(both)])).secondary.address == "10.1.0.2"
-    one = resource_claim(device(0, "10.1.0.1"))
-    assert beside_claims(member, tell([read_claim(one)])).secondary.address == "10.1.0.1"
+    both = claimed("net1 10.1.0.1", "net2 10.1.0.2")
+    assert beside_claims(member, both).secondary.address == "10.1.0.2"
+    assert beside_claims(member, claimed("net1 10.1.0.1")).secondary.address == "10.1.0.1"
 
 
 def test_a_fault_is_told_in_the_words_of_claims() -> None:
-    member = beside_claims(member_of(), tell([read_claim(resource_claim(device(0, "localhost")))]))
+    member = beside_claims(member_of(), claimed("net1 localhost"))
     complaint = about_status(member)
     assert complaint is not None
     assert complaint.message.startswith(

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import ROOT
 from tests.pods import minimal_pod
+from tests.tables import read
 from webhook.core import names
 from webhook.core.addresses import source_named
 from webhook.core.addresses.source import Choice
@@ -30,8 +30,8 @@ from webhook.core.profiles import read_profile
 
 FOLDER = Path(__file__).parent
 STATUSES = ROOT / "tests/fixtures" / "networking" / "network-status"
-TOLD = yaml.safe_load((FOLDER / "told.yaml").read_text("utf-8"))
-GKE = yaml.safe_load((FOLDER / "gke.yaml").read_text("utf-8"))
+TOLD = read(__file__, "told.yaml")
+GKE = read(__file__, "gke.yaml")
 WANTED = {"multus": "default/rdma-net@net1/any", "gke": "rdma-0@eth1/any"}
 
 

@@ -1,17 +1,14 @@
 """Every source: what a pod gets by it, that a second pass changes nothing, and that one that is not known is told and not guessed."""
 
-import json
-from typing import Any, get_args, get_type_hints
+from typing import get_args, get_type_hints
 
 import pytest
 
 from tests import pods
 from tests.profiles import profiles
 from tests.worlds import namespace, network
-from webhook.core import names, podspec
+from webhook.core import names
 from webhook.core.addresses import DEFAULT, SOURCES, source_named, source_of
-from webhook.core.injection import wait
-from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.networks.status import Secondary
 from webhook.core.profiles import RendezvousSettings
@@ -52,101 +49,10 @@ def verdict_of(profile: str, who: str = "bert-master-0", **annotations: str) -> 
     return verdict
 
 
-def decision(verdict: Verdict, step: str) -> Decision:
-    return next(each for each in verdict.decisions if each.step == step)
-
-
-def variables(pod: Object) -> dict[str, Any]:
-    [container] = podspec.containers(pod)
-    return {
-        entry["name"]: entry.get("value") or entry["valueFrom"] for entry in podspec.env(container)
-    }
-
-
 def test_a_profile_names_the_sources_that_there_are() -> None:
     literal = get_type_hints(RendezvousSettings)["address_source"]
     assert set(get_args(literal)) == set(SOURCES)
     assert RendezvousSettings().address_source == DEFAULT
-
-
-def test_a_job_without_a_network_is_told_that_it_meets_on_none() -> None:
-    told = decision(verdict_of("unattached"), "rendezvous")
-    assert (told.reason, told.message) == (
-        Reason.NO_IPAM,
-        "no secondary network is attached to the pod",
-    )
-
-
-def test_a_job_of_gke_meets_on_the_interface_that_gke_makes() -> None:
-    verdict = verdict_of("gke", **{names.GKE_POD_IPS: POD_IPS})
-    told = podspec.annotations(verdict.pod)
-    assert told[names.ADDRESS_SOURCE] == "gke"
-    assert told[names.RENDEZVOUS_NETWORK] == "rdma-0@eth1/any"
-    assert told[names.GKE_INTERFACES] == INTERFACES
-    assert names.GKE_POD_IPS not in told, "it is of the pod whose manifest was saved"
-    assert verdict.role == "master"
-    found = variables(verdict.pod)
-    assert (found["NCCL_SOCKET_IFNAME"], found["GLOO_SOCKET_IFNAME"]) == ("=eth1", "eth1")
-    assert decision(verdict, "rendezvous").message.endswith(
-        "come from eth1 of rdma-0 once GKE has given them"
-    )
-    [waiting] = [
-        each
-        for each in podspec.init_containers(verdict.pod)
-        if each["name"] == names.WAIT_CONTAINER
-    ]
-    assert "at that pod's pod-ips annotation" in waiting["command"][2]
-    assert podspec.env_value(waiting, names.ENV_ADDRESS_ANNOTATION) == "pod-ips"
-
-
-def test_a_pods_own_interfaces_win() -> None:
-    own = INTERFACES.replace("rdma-0", "mine").replace("eth1", "eth5")
-    verdict = verdict_of("gke", **{names.GKE_INTERFACES: own})
-    assert podspec.annotations(verdict.pod)[names.RENDEZVOUS_NETWORK] == "mine@eth5/any"
-
-
-@pytest.mark.parametrize("text", ["", "{", "null", "[]"])
-def test_where_gke_makes_no_interface_the_job_meets_as_it_would(text: str) -> None:
-    verdict = verdict_of("gke", **{names.GKE_INTERFACES: text})
-    said = decision(verdict, "rendezvous")
-    assert (said.outcome, said.reason) == (Outcome.SKIPPED, Reason.NO_ADDRESS)
-    assert "networking.gke.io/" in said.message
-    assert "Multus" not in said.message + decision(verdict, "environment").message
-    assert not verdict.role
-    assert not wait.needs(verdict.pod)
-    assert names.ADDRESS_SOURCE not in podspec.annotations(verdict.pod)
-
-
-def test_without_a_source_the_job_meets_as_it_would_and_gets_all_else() -> None:
-    verdict = verdict_of("nowhere")
-    assert decision(verdict, "rendezvous") == Decision(
-        "rendezvous",
-        Outcome.SKIPPED,
-        Reason.KEEPS_NAME,
-        "profile nowhere says rendezvous.addressSource: none: the job meets on the pod network, as it would by itself",
-    )
-    assert podspec.annotations(verdict.pod)[names.NETWORKS] == "default/rdma-net"
-    assert podspec.limits(podspec.containers(verdict.pod)[0])["rdma/hca"] == "1"
-    plain = variables(pods.load("live/pytorchjob/bert-master-0.review.json"))
-    assert variables(verdict.pod) == plain
-    assert (
-        not {names.ADDRESS_SOURCE, names.RENDEZVOUS_NETWORK}
-        & podspec.annotations(verdict.pod).keys()
-    )
-    assert names.JOB not in podspec.labels(verdict.pod)
-    assert not wait.needs(verdict.pod)
-    told = json.loads(podspec.annotations(verdict.pod)[names.STATUS])
-    assert "addressSource: none" in told["skipped"]["rendezvous"]
-
-
-def test_the_default_is_as_it_was() -> None:
-    verdict = verdict_of("multus", **{names.ADDRESS_SOURCE: "gke", names.GKE_POD_IPS: POD_IPS})
-    told = podspec.annotations(verdict.pod)
-    assert names.ADDRESS_SOURCE not in told, (
-        "no annotation of ours that comes with a pod is trusted"
-    )
-    assert told[names.GKE_POD_IPS] == POD_IPS, "none of our business here"
-    assert told[names.RENDEZVOUS_NETWORK] == "default/rdma-net@net1/any"
 
 
 def member(who: str, profile: str = "gke", **annotations: str) -> Member:

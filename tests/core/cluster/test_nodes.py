@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from webhook.core.cluster.nodes import NodeOffer, read_node, shown_amount
+from webhook.core.cluster.nodes import NodeOffer, devices, place_of, read_node, shown_amount
 from webhook.core.model import Object
 
 NODE: Object = {
@@ -77,3 +77,50 @@ def test_says_why_a_node_is_not_ready(conditions: object, told: str) -> None:
 )
 def test_writes_huge_pages_in_mi(resource: str, amount: int, shown: str) -> None:
     assert shown_amount(resource, Fraction(amount)) == shown
+
+
+TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("taint", "toleration", "keeps_off"),
+    [
+        (TAINT, None, True),
+        ({**TAINT, "effect": "PreferNoSchedule"}, None, False),
+        (TAINT, {"operator": "Exists"}, False),
+        (TAINT, {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}, False),
+        (TAINT, {"key": "gpu", "operator": "Exists", "effect": "NoExecute"}, True),
+        (TAINT, {"key": "gpu", "value": "a100"}, False),
+        (TAINT, {"key": "gpu", "operator": "Equal", "value": "h100"}, True),
+        (TAINT, {"key": "other", "operator": "Exists"}, True),
+        ({"key": "down", "effect": "NoExecute"}, {"key": "down"}, False),
+    ],
+)
+def test_which_taints_keep_a_pod_off_a_node(
+    taint: Object, toleration: Object | None, keeps_off: bool
+) -> None:
+    place = place_of({"spec": {"tolerations": [toleration] if toleration else []}})
+    assert bool(place.untolerated(NodeOffer("a", taints=(taint,)))) is keeps_off
+
+
+def asks(amount: int, **fields: str) -> Object:
+    return {"name": "x", "resources": {"requests": {"rdma/hca": str(amount)}}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("init", "containers", "amount"),
+    [
+        ([], [asks(1), asks(2)], 3),
+        ([asks(7)], [asks(1)], 7),
+        ([asks(1), asks(2)], [asks(3)], 3),
+        ([asks(2, restartPolicy="Always")], [asks(1)], 3),
+        ([asks(2, restartPolicy="Always"), asks(4)], [asks(1)], 6),
+        ([asks(4), asks(2, restartPolicy="Always")], [asks(1)], 4),
+    ],
+    ids=["together", "largest", "none larger", "sidecar", "beside a sidecar", "before a sidecar"],
+)
+def test_counts_devices_as_the_scheduler_does(
+    init: list[Object], containers: list[Object], amount: int
+) -> None:
+    pod = {"metadata": {"name": "p"}, "spec": {"initContainers": init, "containers": containers}}
+    assert devices(pod) == {"rdma/hca": amount}

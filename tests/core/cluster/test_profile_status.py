@@ -162,6 +162,14 @@ def test_says_of_claims_what_only_the_cluster_knows(seen: ClaimsSeen, told: str)
     assert found["Ready"].startswith("False") is told.startswith("False")
 
 
+def test_looks_for_no_template_that_a_claim_names() -> None:
+    named = ProfileClaim("nic", resource_claim_template_name="cards")
+    found = shown(
+        conditions_of(Content(Profile(name="a", claims=(named,))), (), NetworksSeen({}), NO_CLAIMS)
+    )
+    assert found["ClaimsUsable"].startswith("True NoneNamed: no claim names a DeviceClass")
+
+
 def test_content_that_is_refused_is_told_and_nothing_else_is_claimed() -> None:
     refused = Content(None, "spec.networks[0].resource: found a,a")
     assert shown(conditions_of(refused, (), NetworksSeen({}), NO_CLAIMS)) == {

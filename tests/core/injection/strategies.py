@@ -11,7 +11,7 @@ from webhook.core.errors import Denied
 from webhook.core.model import Decision, Object, Outcome, Reason
 from webhook.core.plan import Plan
 from webhook.core.profiles import ProfileQuantity, SharedMemory
-from webhook.core.profiles.grammar import Size
+from webhook.core.profiles.grammar import NodeDevices, Size
 
 RESOURCES = ("rdma/ib", "nvidia.com/hostdev", "nvidia.com/gpu", "hugepages-2Mi", "memory")
 INTERFACES = ("net1", "net2", "rail0")
@@ -72,7 +72,12 @@ _TOLERATIONS = (
 )
 _QUANTITIES = (
     ProfileQuantity("rdma/ib", per_accelerator=2),
-    ProfileQuantity("nvidia.com/hostdev", by_node_type={"a": 3, "b": 4}, node_label="rack"),
+    ProfileQuantity(
+        "nvidia.com/hostdev",
+        by_node_type={"a": NodeDevices((3, 0)), "b": NodeDevices((4, 8))},
+        otherwise=NodeDevices((2, 4)),
+        node_label="rack",
+    ),
 )
 
 
@@ -213,6 +218,7 @@ def plans(draw: st.DrawFn, pod: Object) -> Plan:
         pod_security=draw(st.sampled_from(["deny", "skip", "ignore"])),
         shared_memory=SharedMemory(draw(st.booleans()), limit),
         nccl_conf=draw(st.booleans()),
+        address_variables=draw(st.sampled_from([(), ("VLLM_HOST_IP", "NCCL_DEBUG")])),
         device_variables=draw(
             st.sampled_from([(), ("NCCL_IB_HCA",), ("NCCL_IB_HCA", "UCX_NET_DEVICES")])
         ),

@@ -1,21 +1,34 @@
-"""Claims: what a pod that names our templates shows; ``steps/claims.yaml`` has what it gets."""
+"""Claims go to jobs of several pods; ``steps/claims.yaml`` has what such a pod gets."""
 
-from tests import pods
+from typing import Any
+
 from tests.core.test_review import judge
-from tests.pods import minimal_pod
+from tests.core.workloads.rows import build
 from tests.profiles import profiles
+from tests.tables import table
 from tests.worlds import world
 from webhook.core import names
 
+CLAIMS = "claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]"
+LABELS = {names.PROFILE: "rdma"}
+SERVER = {"container": {"resources": {"limits": {"nvidia.com/gpu": "1"}}}, "labels": LABELS}
+ALONE = {"of": "lws-0", "annotations": {"leaderworkerset.sigs.k8s.io/size": "1"}, "labels": LABELS}
 
-def test_a_label_shows_the_controller_which_pods_name_our_templates() -> None:
-    cluster = world(profile="rdma")
-    claims = profiles(
-        "{rdma: {claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]}}"
-    )
-    member = judge(pods.load("pods/kubeflow-pytorchjob-1.yaml"), cluster, claims).pod
-    assert member["metadata"]["labels"][names.CLAIMS] == names.CLAIMS_REFERENCED
-    alone = judge(minimal_pod(labels={names.PROFILE: "rdma"}), cluster, claims).pod
-    assert names.CLAIMS not in alone["metadata"]["labels"]
-    without = judge(member, cluster, profiles("{rdma: {}}")).pod
-    assert names.CLAIMS not in without["metadata"]["labels"]
+
+@table(
+    "row, told",
+    {
+        "a rank": ({"of": "kubeflow-pytorchjob-1"}, "injected added"),
+        "a group's member": ({"of": "lws-1"}, "injected added"),
+        "a server": (SERVER, "skipped not-training"),
+        "a group of one pod": (ALONE, "skipped not-training"),
+    },
+)
+def test_only_pods_of_several_get_claims_whatever_the_profile_is_for(row: Any, told: str) -> None:
+    for scope in ("training", "accelerators", "all"):
+        given = profiles(f"{{rdma: {{pods: {scope}, {CLAIMS}}}}}")
+        verdict = judge(build(row), world(profile="rdma"), given)
+        [claims] = [each for each in verdict.decisions if each.step == "claims"]
+        assert f"{claims.outcome} {claims.reason}" == told, scope
+        gets = "resourceClaims" in verdict.pod["spec"]
+        assert gets is told.startswith("injected"), scope

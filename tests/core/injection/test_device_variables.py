@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tests import pods
-from tests.core.builders import attachment, carry_out, outcomes, plan, profile
+from tests.core.builders import attachment, carry_out, environment, outcomes, plan, profile
 from tests.core.injection.test_copies import check_starts, opted_out
-from tests.core.injection.test_rendezvous import environment, plan_for, waits_for
+from tests.core.injection.test_rendezvous import plan_for, waits_for
 from tests.core.test_review import judge
-from tests.pods import add_env, minimal_pod
+from tests.pods import minimal_pod
 from tests.profiles import profiles
 from tests.worlds import world
 from webhook.core import names, podspec
@@ -22,7 +22,6 @@ from webhook.core.reconcile import Jobs, read_member
 
 BOTH = profile(device_variables=("NCCL_IB_HCA", "UCX_NET_DEVICES"))
 ADDED, KEPT = (Outcome.INJECTED, Reason.ADDED), (Outcome.KEPT, Reason.ALREADY_THERE)
-USERS = (Outcome.KEPT, Reason.USER_VALUE)
 WORKER = "pods/kubeflow-pytorchjob-1.yaml"
 DEVICES = {"NCCL_IB_HCA": "@nccl-ib-hca", "UCX_NET_DEVICES": "@ucx-net-devices"}
 
@@ -90,37 +89,6 @@ def test_a_pod_that_does_not_wait_for_them_has_the_script_without_them() -> None
     assert "# devices" not in wait.script(devices=True)
 
 
-def test_a_job_that_meets_by_name_waits_for_its_devices_alone() -> None:
-    pod = admitted(
-        pods.load("pods/stormservice-1.yaml"), fabric("deviceVariables: [UCX_NET_DEVICES]")
-    )
-    assert waits_for(pod) == ["ucx-net-devices"]
-    assert pod["metadata"]["annotations"][names.WAITS_FOR] == "ucx-net-devices"
-    assert "NCCL_IB_HCA" not in environment(pod)
-    assert shown(pod) == {**wait.FILES, "ucx-net-devices": wait.DEVICE_FILES["ucx-net-devices"]}
-
-
-@pytest.mark.parametrize(
-    "value", [{"value": "mlx5_1"}, {"value": ""}, {"valueFrom": {"configMapKeyRef": {"name": "a"}}}]
-)
-def test_the_users_own_value_wins(value: Object) -> None:
-    before = pods.load(WORKER)
-    own = {"name": "NCCL_IB_HCA", **value}
-    field = {"apiVersion": "v1", "fieldPath": wait.DEVICE_FILES["ucx-net-devices"]}
-    before["spec"]["containers"][0]["env"].append(own)
-    pod, decisions = step(before)
-    assert own in pod["spec"]["containers"][0]["env"]
-    assert {"name": "UCX_NET_DEVICES", "valueFrom": {"fieldRef": field}} in pod["spec"][
-        "containers"
-    ][0]["env"]
-    assert outcomes(decisions) == [ADDED, USERS]
-    assert [each.message for each in decisions] == [
-        "container pytorch gets UCX_NET_DEVICES: the names of the pod's RDMA devices, once Multus has told them",
-        "container pytorch sets NCCL_IB_HCA itself",
-    ]
-    assert waits_for(admitted(before, fabric())) == ["master-addr", "ucx-net-devices"]
-
-
 ENDPOINT = [
     "torchrun",
     "--nnodes=2",
@@ -182,32 +150,6 @@ def test_such_a_rank_is_told_its_own_devices_by_the_controller_and_nothing_else(
     assert jobs.suspects() == []
 
 
-@pytest.mark.parametrize(
-    ("tweaks", "rest"),
-    [
-        ({"hostNetwork": True}, "deviceVariables: [NCCL_IB_HCA]"),
-        ({"os": {"name": "windows"}}, "deviceVariables: [NCCL_IB_HCA], ipcLock: false"),
-        ({}, "deviceVariables: [NCCL_IB_HCA], rendezvous: {enabled: false}"),
-        ({}, "deviceVariables: [NCCL_IB_HCA], rendezvous: {addressSource: none}"),
-    ],
-)
-def test_such_a_rank_waits_for_nothing_where_nobody_would_tell(tweaks: Object, rest: str) -> None:
-    pod = admitted(rank_of_c10d(1, **tweaks), fabric(rest))
-    assert wait.needs(pod) == []
-    assert names.JOB not in pod["metadata"].get("labels", {})
-
-
-def test_the_profiles_own_value_gives_way_where_the_names_are_published_and_counts_elsewhere() -> (
-    None
-):
-    both = fabric(
-        "container: {env: [{name: NCCL_IB_HCA, value: mlx5}]}, deviceVariables: [NCCL_IB_HCA]"
-    )
-    assert environment(admitted(pods.load(WORKER), both))["NCCL_IB_HCA"] == "@nccl-ib-hca"
-    alone = minimal_pod(metadata={"labels": {names.PROFILE: "rdma"}})
-    assert environment(admitted(alone, both))["NCCL_IB_HCA"] == "mlx5"
-
-
 def test_a_pod_without_a_rendezvous_gets_none_and_is_told_why() -> None:
     pod = minimal_pod()
     why = Decision("rendezvous", Outcome.SKIPPED, Reason.NO_MASTER, "it is alone")
@@ -262,16 +204,6 @@ def test_a_pod_of_another_profile_now_waits_for_less() -> None:
     assert not DEVICES.keys() & environment(pod).keys()
 
 
-def test_the_names_are_never_taken_for_an_address() -> None:
-    pod = add_env(pods.load("pods/statefulset-1.yaml"), "NCCL_DEBUG", "INFO")
-    pod["spec"]["containers"][0]["env"] = [
-        entry for entry in pod["spec"]["containers"][0]["env"] if entry["name"] != "MASTER_ADDR"
-    ]
-    once = admitted(pod, fabric())
-    assert waits_for(once) == waits_for(admitted(once, fabric()))
-    assert "master-addr" not in waits_for(once)
-
-
 def test_a_copy_that_opts_out_neither_waits_nor_takes_them() -> None:
     copy = opted_out(admitted(pods.load(WORKER), fabric()))
     verdict = judge(copy, world(profile="rdma"), fabric())
@@ -279,32 +211,3 @@ def test_a_copy_that_opts_out_neither_waits_nor_takes_them() -> None:
     found = environment(verdict.pod)
     assert not DEVICES.keys() & found.keys()
     assert found["MASTER_ADDR"] == "bert-master-0"
-
-
-def test_published_names_that_come_with_a_manifest_are_removed() -> None:
-    before = pods.load(WORKER)
-    before["metadata"]["annotations"] = {
-        names.NCCL_IB_HCA: "=mlx5_9",
-        names.UCX_NET_DEVICES: "mlx5_9:1",
-    }
-    annotations = admitted(before, fabric())["metadata"]["annotations"]
-    assert not {names.NCCL_IB_HCA, names.UCX_NET_DEVICES} & annotations.keys()
-
-
-def test_nccls_file_leaves_out_what_is_known_later() -> None:
-    pod = admitted(
-        pods.load(WORKER),
-        fabric(
-            "ncclConf: true, deviceVariables: [NCCL_IB_HCA], container: {env: [{name: NCCL_IB_HCA, value: mlx5}]}"
-        ),
-    )
-    [writer] = [one for one in pod["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER]
-    assert {"name": names.ENV_NCCL_CONF, "value": "NCCL_SOCKET_IFNAME==net1"} in writer["env"]
-
-
-def test_our_own_image_waits_for_them_too() -> None:
-    pod = admitted(
-        pods.load(WORKER),
-        fabric("rendezvous: {waitImage: installed}, deviceVariables: [NCCL_IB_HCA]"),
-    )
-    assert command_of(pod) == ["fabric-injector", "wait", "master-addr", "nccl-ib-hca"]

@@ -6,18 +6,18 @@ the variables that become another, ``@`` what the controller publishes; *waits* 
 waits for; *says* the last decision.
 """
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.core.injection.test_rendezvous import environment, load, meet, waits_for
+from tests.core.builders import environment
+from tests.core.injection.test_rendezvous import load, meet, waits_for
 from tests.pods import add_env, drop_env, set_command
+from tests.tables import read
 from webhook.core.model import Object
 from webhook.core.profiles import read_profile
 
-ROWS = yaml.safe_load((Path(__file__).parent / "meetings.yaml").read_text("utf-8"))
+ROWS = read(__file__, "meetings.yaml")
 
 
 def pod_of(row: Object, shell: str) -> Object:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests import pods
-from tests.core.builders import attachment, carry_out, outcomes, plan, profile
+from tests.core.builders import attachment, carry_out, environment, outcomes, plan, profile
 from tests.pods import add_env, drop_env, set_command
 from webhook import __version__
 from webhook.core import names
@@ -47,18 +47,6 @@ def plan_for(pod: Object, container: int = 0, **tweaks: Any) -> Plan:
 
 def meet(pod: Object, **tweaks: Any) -> tuple[Object, list[Decision]]:
     return carry_out(rendezvous.inject, pod, plan_for(pod, **tweaks))
-
-
-def environment(pod: Object, container: int = 0) -> dict[str, str]:
-    """Return each variable as text; a published one as ``@master-addr``."""
-    found = {}
-    for entry in pod["spec"]["containers"][container].get("env") or []:
-        path = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
-        assert not ("value" in entry and "valueFrom" in entry)
-        found[entry["name"]] = (
-            f"@{path.split('/')[1][:-2]}" if names.PREFIX in path else entry.get("value", "?")
-        )
-    return found
 
 
 def waits_for(pod: Object) -> list[str]:

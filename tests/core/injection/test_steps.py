@@ -15,16 +15,15 @@ denial.
 """
 
 import copy
-import importlib
 from dataclasses import replace
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.core.builders import Step, attachment, carry_out, plan
 from tests.pods import minimal_container, minimal_pod
+from tests.tables import grouped
 from webhook.core.errors import Denied
 from webhook.core.injection import environment, profile
 from webhook.core.model import Object, Reason
@@ -33,7 +32,6 @@ from webhook.core.plan import Plan
 from webhook.core.profiles import read_profile
 from webhook.core.workloads.training_pod import Rendezvous, TrainingPod
 
-FILES = sorted((Path(__file__).parent / "steps").glob("*.yaml"))
 KEYS = {
     *("trainer", "pod", "labels", "annotations", "namespace", "profile", "networks"),
     *("annotation", "container", "training", "claims_problem", "gives", "says", "denied"),
@@ -43,16 +41,12 @@ MEMBER = TrainingPod("pytorchjob", rendezvous=Rendezvous("j-1", "worker", "j-mas
 
 def rows() -> list[Any]:
     """Return each row with its step."""
-    found = []
-    for file in FILES:
-        step = importlib.import_module(f"webhook.core.injection.{file.stem}").inject
-        for title, group in yaml.safe_load(file.read_text("utf-8")).items():
-            varied = group.pop("rows", [{}])
-            named = varied if isinstance(varied, dict) else dict(enumerate(varied, 1))
-            for name, row in named.items():
-                case = f"{file.stem}: {title}, {name}"
-                found.append(pytest.param(step, {**group, **row}, id=case))
-    return found
+    return [
+        pytest.param(
+            import_module(f"webhook.core.injection.{step}").inject, {**group, **row}, id=name
+        )
+        for step, name, group, row in grouped(__file__, "steps")
+    ]
 
 
 def container(written: Object) -> Object:

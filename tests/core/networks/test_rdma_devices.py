@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.pods import FIXTURES
+from tests.tables import read
 from webhook.core.networks.rdma_devices import (
     MAX_VALUE,
     MOST_DEVICES,
@@ -13,6 +14,8 @@ from webhook.core.networks.rdma_devices import (
     rdma_devices,
     ucx_net_devices,
 )
+
+TABLES = read(__file__, "rdma_devices.yaml")
 
 
 def entry(device: Any, interface: str = "net1", **info: Any) -> dict[str, Any]:
@@ -24,7 +27,7 @@ def entry(device: Any, interface: str = "net1", **info: Any) -> dict[str, Any]:
     }
 
 
-def read(*entries: Any) -> tuple[str, ...]:
+def named(*entries: Any) -> tuple[str, ...]:
     return rdma_devices(json.dumps(entries))
 
 
@@ -35,7 +38,7 @@ def test_reads_what_a_cluster_wrote() -> None:
 
 
 def test_names_each_once_in_the_order_of_the_interfaces() -> None:
-    found = read(entry("mlx5_7"), entry("mlx5_4,mlx5_5", "net2"), entry("mlx5_7", "net3"))
+    found = named(entry("mlx5_7"), entry("mlx5_4,mlx5_5", "net2"), entry("mlx5_7", "net3"))
     assert found == ("mlx5_7", "mlx5_4", "mlx5_5")
     assert nccl_ib_hca(found) == "=mlx5_7,mlx5_4,mlx5_5"
     assert ucx_net_devices(found) == "mlx5_7:1,mlx5_4:1,mlx5_5:1"
@@ -46,67 +49,26 @@ def test_without_a_name_both_choose_among_all_as_without_the_variable() -> None:
 
 
 def test_the_cluster_networks_device_does_not_count() -> None:
-    assert read(entry("mlx5_0", "eth0"), {**entry("mlx5_1"), "default": True}, entry("mlx5_4")) == (
-        "mlx5_4",
-    )
+    assert named(
+        entry("mlx5_0", "eth0"), {**entry("mlx5_1"), "default": True}, entry("mlx5_4")
+    ) == ("mlx5_4",)
 
 
 def test_an_entry_without_a_device_rules_nothing_out() -> None:
-    assert read({"name": "default/macvlan", "interface": "net1"}, entry("mlx5_4", "net2")) == (
+    assert named({"name": "default/macvlan", "interface": "net1"}, entry("mlx5_4", "net2")) == (
         "mlx5_4",
     )
 
 
-@pytest.mark.parametrize(
-    "info",
-    [
-        pytest.param(
-            {
-                "type": "vdpa",
-                "vdpa": {"parent-device": "vdpa3", "driver": "vhost", "path": "/dev/x"},
-            },
-            id="vdpa",
-        ),
-        pytest.param(
-            {"type": "memif", "memif": {"role": "slave", "path": "/s", "mode": "ip"}}, id="memif"
-        ),
-        pytest.param(
-            {"type": "vhost-user", "vhost-user": {"mode": "server", "path": "/s"}}, id="vhost-user"
-        ),
-        pytest.param({"type": "pci", "pci": {"pci-address": "0000:03:00.3"}}, id="no-rdma-device"),
-        pytest.param({"type": "pci", "pci": {"rdma-device": ""}}, id="empty"),
-        pytest.param({"type": "pci", "pci": {"rdma-device": None}}, id="null"),
-        pytest.param({"type": "pci", "pci": ["mlx5_4"]}, id="a-list-for-pci"),
-        pytest.param(["mlx5_4"], id="a-list"),
-        pytest.param("mlx5_4", id="a-text"),
-    ],
-)
+@pytest.mark.parametrize("info", TABLES["no_device"], ids=str)
 def test_what_names_no_rdma_device(info: Any) -> None:
-    assert read({"name": "default/a", "interface": "net1", "device-info": info}) == ()
+    assert named({"name": "default/a", "interface": "net1", "device-info": info}) == ()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(
-            "^mlx5_4",
-            "=mlx5_4",
-            "mlx5_4:1",
-            "mlx5 4",
-            " mlx5_4",
-            "mlx5_4\n",
-            "mlx5_4,",
-            ",",
-            "$(id)",
-            "ä",
-            "x" * 65,
-        ),
-        *(4, True, ["mlx5_4"], {"a": 1}),
-    ],
-)
+@pytest.mark.parametrize("name", [*TABLES["no_name"], "x" * 65], ids=str)
 def test_one_that_cannot_be_a_name_leaves_all_unknown(name: Any) -> None:
     """To publish the rest would rule out the device that could not be read."""
-    assert read(entry("mlx5_0"), entry(name, "net2")) == ()
+    assert named(entry("mlx5_0"), entry(name, "net2")) == ()
 
 
 @pytest.mark.parametrize(
@@ -120,8 +82,8 @@ def test_no_more_are_named_than_the_libraries_read() -> None:
     def listed(count: int) -> str:
         return ",".join(f"{number:064d}" for number in range(count))
 
-    most = read(entry(listed(MOST_DEVICES)))
+    most = named(entry(listed(MOST_DEVICES)))
     assert len(most) == MOST_DEVICES
     assert len(ucx_net_devices(most)) < MAX_VALUE
     assert len(nccl_ib_hca(most)) < MAX_VALUE
-    assert read(entry(listed(MOST_DEVICES + 1))) == ()
+    assert named(entry(listed(MOST_DEVICES + 1))) == ()

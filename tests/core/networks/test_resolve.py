@@ -7,24 +7,23 @@ a resource of its own, ``rdma/0``, or stand in *profile*, a spec. *multus* is of
 *denied* the reason and the message of a denial.
 """
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import convert
 
 from tests.core.builders import network
 from tests.pods import minimal_pod
+from tests.tables import read
 from webhook.core import names
 from webhook.core.errors import Denied, Unavailable
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks import ResolvedNetworks, resolve_networks
 from webhook.core.profiles import Multus, read_profile
 
-ROWS = yaml.safe_load((Path(__file__).parent / "resolve.yaml").read_text("utf-8"))
+ROWS = read(__file__, "resolve.yaml")
 BAD = "annotation k8s.v1.cni.cncf.io/resourceName is 'x': 'x' has no domain"
 KNOWN = {
     f"{one.namespace}/{one.name}": one

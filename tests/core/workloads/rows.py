@@ -8,11 +8,9 @@ of ``sh -c``. *container*, *spec*, *metadata*: further fields.
 """
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests import pods
 from webhook.core.model import Object
@@ -21,13 +19,6 @@ _KEYS = {
     *("of", "silent", "bare", "labels", "annotations", "own_labels", "owner", "drop", "env"),
     *("run", "container", "spec", "metadata"),
 }
-
-
-def read(file: str) -> dict[str, Any]:
-    """Return the tables of a file; what its anchors share may be changed."""
-    found = yaml.safe_load(Path(__file__).with_name(f"{file}.yaml").read_text("utf-8"))
-    tables: dict[str, Any] = json.loads(json.dumps(found))
-    return tables
 
 
 def each(table: dict[str, Any]) -> pytest.MarkDecorator:

@@ -3,14 +3,15 @@
 It is what log, metric, dry run and explain tell of them.
 """
 
-from tests.core.workloads.rows import build, each, filled, read
+from tests.core.workloads.rows import build, each, filled
+from tests.tables import read
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 
 _NOTHING = (
     "asks for an accelerator, but shows no launcher and no variable that says where ranks meet"
 )
-_TABLES = filled(read("answers"), SHOWS_NOTHING=_NOTHING)
+_TABLES = filled(read(__file__, "answers.yaml"), SHOWS_NOTHING=_NOTHING)
 
 
 @each(_TABLES["members"])

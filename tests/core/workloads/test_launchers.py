@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.workloads.read_by_torch import COMMANDS
-from tests.core.workloads.rows import read
+from tests.tables import read
 from webhook.core.model import Object
 from webhook.core.workloads.launchers import (
     Use,
@@ -26,7 +26,7 @@ from webhook.core.workloads.launchers import (
 )
 from webhook.core.workloads.marks import find_mark
 
-TEXTS = read("texts")
+TEXTS = read(__file__, "texts.yaml")
 USES = {text: Use[use] for use, texts in TEXTS["uses"].items() for text in texts}
 TAKES_IT = "torchrun --master_addr=$M t.py"
 STANDALONE = "torchrun --standalone t.py"
@@ -114,38 +114,13 @@ def test_an_images_entrypoint_is_not_in_sight(container: Object) -> None:
     assert not is_in_sight(container)
 
 
-SET_IN_TEXT = {
-    "export V_A=1\nenv": {"V_A": "1"},
-    "set -e\nexport V_A=1 V_B=\"two words\" V_C='3'\nenv": {
-        "V_A": "1",
-        "V_B": "two words",
-        "V_C": "3",
-    },
-    "V_A=1 V_B=2 printenv": {"V_A": "1", "V_B": "2"},
-    "V_A=1 \\\n  printenv": {"V_A": "1"},
-    "export V_A=1; export V_A=2\nexport V_A=3 && env": {"V_A": "3"},
-    "export V_A=\nenv": {"V_A": ""},
-    "V_A=1 V_B=$HOME printenv": {"V_A": "1"},
-    "V_A=1\nenv": {},
-    "V_A=1; env": {},
-    "if false; then\n  export V_A=1\nfi\nenv": {},
-    "# export V_A=1\nenv": {},
-    "export V_A=$HOME\nenv": {},
-    "export V_A=a'b'\nenv": {"V_A": "ab"},
-    "export V_A='open": {},
-    "set -e; export V_A=1; env": {"V_A": "1"},
-}
-"""A text, and what is read of it; ``env`` or printenv prints what a program sees."""
-
-
-@pytest.mark.parametrize("text", SET_IN_TEXT)
-def test_reads_what_a_text_sets_for_sure_as_shells_do(text: str) -> None:
-    expected = SET_IN_TEXT[text]
-    assert literal_assignments(running(text)) == expected
+@each("sets_for_sure")
+def test_reads_what_a_text_sets_for_sure_as_shells_do(text: str, said: dict[str, str]) -> None:
+    assert literal_assignments(running(text)) == said
     for shell in (("dash",), ("bash",), ("busybox", "sh")):
         done = subprocess.run([*shell, "-c", text], capture_output=True, text=True, check=False)
         told = set(done.stdout.split("\n"))
-        assert {f"{name}={value}" for name, value in expected.items()} <= told
+        assert {f"{name}={value}" for name, value in said.items()} <= told
 
 
 def test_variables_of_a_config_map_may_number_nodes() -> None:
@@ -160,19 +135,7 @@ def test_says_what_a_command_does_with_a_variable(text: str) -> None:
     assert use_of(running(text), "M") is USES[text]
 
 
-ELSEWHERE: dict[str, Object] = {
-    "another variable": running(TAKES_IT, env=[{"name": "URL", "value": "tcp://$(M):1"}]),
-    "a probe": running(TAKES_IT, readinessProbe={"exec": {"command": ["sh", "-c", "ping $M"]}}),
-    "a mount": running(
-        TAKES_IT, volumeMounts=[{"name": "runs", "mountPath": "/runs", "subPathExpr": "$(M)"}]
-    ),
-    "a hook": running(TAKES_IT, lifecycle={"preStop": {"exec": {"command": ["notify", "$(M)"]}}}),
-    "c10d by variable": running("torchrun --rdzv_endpoint=$M:1 t.py", env=BY_C10D),
-    "arguments": {"name": "main", "command": ["python", "t.py"], "args": ["--master_addr", "$(M)"]},
-}
-
-
-@pytest.mark.parametrize("container", ELSEWHERE.values(), ids=ELSEWHERE)
+@pytest.mark.parametrize("container", TEXTS["elsewhere"].values(), ids=TEXTS["elsewhere"])
 def test_looks_wherever_a_container_may_name_a_variable(container: Object) -> None:
     assert use_of(container, "M") is Use.OTHER
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.core.workloads.rows import build, each, read
+from tests.core.workloads.rows import build, each
+from tests.tables import read
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.core.workloads.marks import find_mark, shows_member
@@ -66,7 +67,7 @@ def test_knows_a_container_that_names_a_pod_of_the_job(container: Object, expect
     )
 
 
-@each(read("jobs")["counts"])
+@each(read(__file__, "jobs.yaml")["counts"])
 def test_counts_pods_by_their_marks(row: Object) -> None:
     trains = row.pop("trains")
     assert isinstance(recognise(build(row)), TrainingPod) is trains

@@ -6,11 +6,12 @@ The rows are in jobs.yaml.
 import pytest
 
 from tests.core.workloads.recognised import member, rendezvous
-from tests.core.workloads.rows import build, each, filled, read
+from tests.core.workloads.rows import build, each, filled
+from tests.tables import read
 from webhook.core.model import Object, Reason
 from webhook.core.workloads import NotTraining, recognise
 
-_TABLES = read("jobs")
+_TABLES = read(__file__, "jobs.yaml")
 _UNNAMED = {"drop": ["MASTER_ADDR", "MASTER_PORT", "LWS_LEADER_ADDRESS"]}
 
 

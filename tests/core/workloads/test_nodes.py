@@ -1,9 +1,10 @@
 """A job is decided as one: on one node it keeps what it is, on several all pods get the same."""
 
 import pytest
+import yaml
 
 from tests import pods
-from tests.core.test_jobs import gains, judge, needs, nobody_waits_in_vain
+from tests.core.manifests import gains, judge, judge_text, needs, nobody_waits_in_vain
 from tests.core.workloads.pairs import BY_TEXT, ONE_AND_TWO, draw
 from webhook.core import names
 from webhook.core.model import Object, Outcome, Reason
@@ -54,7 +55,7 @@ def test_a_job_on_one_node_is_injected_where_its_label_asks_for_it(name: str) ->
     for pod in judge(manifest):
         labels = {**pod.before["metadata"].get("labels", {}), names.PROFILE: "shared"}
         asking = {**pod.before, "metadata": {**pod.before["metadata"], "labels": labels}}
-        [found] = judge(asking)
+        [found] = judge_text(yaml.safe_dump(asking))
         assert injected(found)
         assert needs(found.after) == set()
 

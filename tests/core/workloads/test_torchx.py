@@ -4,8 +4,8 @@ import pytest
 
 from tests import pods
 from tests.core.workloads.recognised import member, rendezvous
-from tests.core.workloads.rows import read
 from tests.pods import add_env, set_command
+from tests.tables import read
 from tests.worlds import PROFILES, world
 from webhook.core import podspec
 from webhook.core.injection import wait
@@ -18,7 +18,7 @@ _RUN = (
 )
 _ZERO, _OTHERS = "${TORCHX_RANK0_HOST:=localhost}", "${VC_TRAIN_0_HOSTS:=localhost}"
 _NAMES = ("app.kubernetes.io/instance", "volcano.sh/job-name", "torchx.pytorch.org/app-name")
-_ROWS = read("torchx")
+_ROWS = read(__file__, "torchx.yaml")
 
 
 def replica(number: int, role: int = 0, command: str = _RUN) -> Object:

@@ -73,19 +73,14 @@ def installed() -> HostileConnection:
 def _installed() -> str:
     own = "/api/v1/namespaces/fabric-injector"
     apps, admission = "/apis/apps/v1", "/apis/admissionregistration.k8s.io/v1"
-    multus = {"name": "kube-multus", "image": "multus-cni", "args": ["--namespace-isolation=false"]}
-    volumes = [{"name": "cfg", "configMap": {"name": "multus-cfg"}}]
-    template = {"template": {"spec": {"containers": [multus], "volumes": volumes}}}
-    conf = json.dumps({"type": "multus", "globalNamespaces": "default", "defaultNetworks": []})
+    template = {"template": {"spec": {"containers": [{"name": "kube-multus"}]}}}
     lease = named(
         "fabric-injector",
         "fabric-injector",
         spec={"holderIdentity": "c", "renewTime": "2026-11-21T12:00:00Z"},
     )
     secret = {"tls.crt": base64.b64encode(b"x").decode(), "tls.key": "%%%"}
-    kueue = "kueue.x-k8s.io/v1beta2"
     policies = sorted(SHIPPED_POLICIES)
-    groups = [{"coveredResources": ["cpu", "rdma/hca"]}]
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     injected = probe_pod("shared")
     injected["metadata"]["annotations"] = {
@@ -108,17 +103,7 @@ def _installed() -> str:
                 status={"desiredNumberScheduled": 1, "numberReady": 1},
             )
         ],
-        "/api/v1/namespaces/kube-system/configmaps/multus-cfg": named(
-            "multus-cfg", data={"cni-conf.json": conf}
-        ),
         "/api/v1/resourcequotas": [named("team", "research", status=QUANTITIES)],
-        "/apis/kueue.x-k8s.io": {"preferredVersion": {"groupVersion": kueue}},
-        f"/apis/{kueue}/localqueues": [named("main", "research", spec={"clusterQueue": "q"})],
-        f"/apis/{kueue}/clusterqueues": [named("q", spec={"resourceGroups": groups})],
-        "/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config": named(
-            "kueue-manager-config",
-            data={"c.yaml": "resources: {excludeResourcePrefixes: [example.com]}"},
-        ),
         f"{admission}/mutatingwebhookconfigurations": [
             manifest("mutating-webhook-configuration.yaml"),
             named("lws-x", webhooks=[]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from functools import cache
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,32 +76,3 @@ def test_what_was_left_out_is_not_said_to_be_missing() -> None:
         "deployments/fabric-injector-webhook": f"{LEFT_OUT}: status is not an object",
     }
     assert not [each for each in found if "does not exist" in each["message"]]
-
-
-def test_multus_whose_image_says_all_by_itself() -> None:
-    connection = installed()
-    [container] = connection.objects["/apis/apps/v1/daemonsets"][0]["spec"]["template"]["spec"][
-        "containers"
-    ]
-    del container["args"]
-    assert [each for each in judged(connection) if each["topic"] == "unread"] == []
-
-
-@pytest.mark.parametrize("text", ["a: " + "9" * 5000, "[" * 100000, "- x", "resources: 5"])
-def test_a_configuration_of_kueue_that_is_none(text: str) -> None:
-    connection = installed()
-    connection.objects["/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config"][
-        "data"
-    ] = {"c.yaml": text}
-    assert judged(connection)
-
-
-@pytest.mark.parametrize(
-    "text", ['{"a": ' + "9" * 5000 + "}", "[" * 100000, "5", '{"globalNamespaces": 5}']
-)
-def test_a_configuration_of_multus_that_is_none(text: str) -> None:
-    connection = installed()
-    connection.objects["/api/v1/namespaces/kube-system/configmaps/multus-cfg"]["data"] = {
-        "cni-conf.json": text
-    }
-    assert judged(connection)

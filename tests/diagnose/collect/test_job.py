@@ -14,8 +14,6 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from tests.diagnose.hostile import cluster_of
-from tests.diagnose.scenes import SPACE, Scene
 from tests.fake_apiserver import (
     FABRIC_PROFILES,
     NAMESPACES,
@@ -79,19 +77,6 @@ def test_names_what_else_may_not_be_read(server: FakeApiServer) -> None:
     assert told["nodes"].startswith(
         "cannot be read, so that part is unknown: GET /api/v1/nodes answered 403"
     )
-
-
-def test_the_pods_of_a_full_node_are_read_where_they_may_be() -> None:
-    scene = Scene(1)
-    scene.unschedule(scene.master, "0/2 nodes are available: 2 Insufficient rdma/hca.")
-    connection = cluster_of(scene)
-    read, _ = read_job(Snapshot(connection, SPACE), Target("job", "bert"))
-    assert read.neighbours == {name: tuple(scene.pods.values()) for name in ("node-1", "node-2")}
-    connection.spoil = lambda request, *answer: (
-        (403, b"{}") if request == "GET /api/v1/pods" else answer
-    )
-    read, _ = read_job(Snapshot(connection, SPACE), Target("job", "bert"))
-    assert (read.neighbours, read.unread) == (None, ())
 
 
 def call(folder: Path, *arguments: str, server: FakeApiServer | None = None) -> Result:

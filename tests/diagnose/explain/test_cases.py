@@ -50,8 +50,6 @@ STARTS: dict[str, Callable[..., Scene]] = {
     "claims": ClaimScene,
     "pod network": PodNetworkScene,
 }
-GROUP = "3f0c7f2e-1c1f-4a6e-9c3a-0f0e2f1b2c3d"
-"""The uid of the Job, which Volcano writes into the name of its PodGroup."""
 BUILT = ("scene", "workers", "before")
 LOOKED_AT = ("of", "told", "first", "also", "never", "unsaid", "members")
 
@@ -185,16 +183,6 @@ def workloads(scene: Scene, listed: list[Object]) -> None:
         scene.workloads.append(made)
 
 
-def pod_groups(scene: Scene, listed: list[Object]) -> None:
-    """Add PodGroups of the job: phase and queue, and what Volcano said of it in an Event."""
-    for each in listed:
-        owners = [{"kind": "Job", "name": "bert", "controller": True}]
-        metadata = {"name": f"bert-{GROUP}", "namespace": SPACE, "ownerReferences": owners}
-        status = {"phase": each.get("phase"), "conditions": each.get("conditions", [])}
-        spec = {"queue": each.get("queue", "default")}
-        scene.pod_groups.append({"metadata": metadata, "spec": spec, "status": status})
-
-
 def events(scene: Scene, listed: list[list[Any]]) -> None:
     """Add Warnings: kind, name, reason, message, who sends it, and how often.
 
@@ -238,26 +226,12 @@ def lease(scene: Scene, value: Object | None) -> None:
     scene.lease = value
 
 
-def holder(name: str, held: Mapping[str, int]) -> Object:
-    """Return a pod, another team's unless its namespace is named, that holds these devices."""
-    space, _, short = name.rpartition("/")
-    limits = {key: str(value) for key, value in held.items()}
-    container = {"name": "main", "resources": {"limits": limits}}
-    return {
-        "metadata": {"namespace": space or "ml", "name": short},
-        "spec": {"containers": [container]},
-    }
-
-
 def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
     """Read something else; null for what may not be read."""
     convert: dict[str, Callable[[Any], Any]] = {
         "unusable": frozenset,
         "claim_templates": lambda found: {SPACE: frozenset(found)},
         "unread": lambda found: tuple(Unread(*each) for each in found),
-        "neighbours": lambda found: {
-            at: tuple(holder(*each) for each in held.items()) for at, held in found.items()
-        },
     }
     for key, value in changes.items():
         is_plain = value is None or key not in convert
@@ -290,7 +264,7 @@ def logs(scene: Scene, printed: Mapping[str, list[str]]) -> None:
 
 
 _CHANGES = (
-    *(pods, env, do, labels, profiles, nodes, networks, policies, workloads, pod_groups),
+    *(pods, env, do, labels, profiles, nodes, networks, policies, workloads),
     *(events, volcano, version, lease, reading, claims, logs),
 )
 CHANGES: dict[str, Callable[[Scene, Any], None]] = {each.__name__: each for each in _CHANGES}

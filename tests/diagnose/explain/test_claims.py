@@ -10,6 +10,8 @@ from webhook.core.claim_templates import template_name
 from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, Profiles
 
+KEPT = ProfileClaim("nic", (ClaimRequest("r", "a"),))
+NAMED = ProfileClaim("nic", resource_claim_template_name="cards")
 UNALLOCATED = "0/2 nodes are available: 2 cannot allocate all claims."
 
 
@@ -41,19 +43,25 @@ def test_a_claim_that_waits_for_a_driver_that_is_silent(is_there: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("not_ready", "advice"),
+    ("claim", "not_ready", "advice"),
     [
-        ({}, "the controller makes it for profile cards: look at its log"),
+        (KEPT, {}, "the controller makes it for profile cards: look at its log"),
         (
+            KEPT,
             {"cards": "claim nic is refused: bad CEL"},
             "correct FabricProfile cards, which is not Ready: claim nic is refused: bad CEL",
         ),
+        (
+            NAMED,
+            {},
+            f"create it in namespace {SPACE}, or correct the name in FabricProfile cards and "
+            "restart the job",
+        ),
     ],
 )
-def test_a_template_of_a_profile_is_not_to_be_created_by_hand(
-    not_ready: dict[str, str], advice: str
+def test_says_who_is_to_make_the_template_of_a_profile(
+    claim: ProfileClaim, not_ready: dict[str, str], advice: str
 ) -> None:
-    claim = ProfileClaim("nic", (ClaimRequest("r", "a"),))
     scene = pending()
     for pod in scene.pods.values():
         pod["status"]["resourceClaimStatuses"] = []

@@ -22,6 +22,8 @@ def read(name: str) -> NcclLog:
         ("2.23-hpcx-merged", {"IBext_v8": ["mlx5_0", "mlx5_1"]}),
         ("2.28-ib", {}),
         ("2.28-socket", {"Socket": ["net1"]}),
+        ("2.31-efa", {"Libfabric": []}),
+        ("2.32-ib", {"IB": ["mlx5_3"]}),
         ("efa", {"AWS Libfabric": []}),
         ("rccl", {"IB": ["bnxt_re1"]}),
         ("one-node", {}),
@@ -38,6 +40,8 @@ def test_the_devices_of_channels(name: str, channels: dict[str, list[str]]) -> N
         ("2.21-roce", ["IB"]),
         ("2.23-hpcx-merged", ["IBext_v8"]),
         ("2.28-ib", ["IB"]),
+        ("2.31-efa", ["Libfabric"]),
+        ("2.32-ib", ["IB"]),
         ("efa", ["AWS Libfabric"]),
     ],
 )
@@ -56,13 +60,15 @@ def test_settings_and_signs() -> None:
     assert set(read("2.18-socket").signs) == {Sign.NO_DEVICE, Sign.NO_PLUGIN}
     assert set(read("efa-missing").signs) == {Sign.NO_DEVICE, Sign.NO_PROVIDER}
     assert set(read("memlock").signs) == {Sign.LOCKED_MEMORY}
-    assert set(read("unconnected").signs) == {Sign.UNCONNECTED}
-    assert list(read("efa").providers) == ["efa"]
+    assert set(read("unconnected").signs) == set(read("2.32-ib").signs) == {Sign.UNCONNECTED}
+    assert list(read("efa").providers) == list(read("2.31-efa").providers) == ["efa"]
     assert (read("2.21-roce").nodes, read("one-node").nodes) == (2, 1)
 
 
 def test_gpudirect_is_told_where_all_channels_have_it() -> None:
     assert read("2.21-roce").is_direct
+    assert read("2.31-efa").is_direct
+    assert read("2.32-ib").is_direct
     assert not read("2.23-hpcx-merged").is_direct
 
 

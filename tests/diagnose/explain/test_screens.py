@@ -29,23 +29,27 @@ SCENES: dict[str, Callable[[], Scene]] = {
     name: partial(build, case) for name, case in _CASES.items() if not name.startswith(".")
 }
 
+WELL = ["well", "after-an-upgrade", "meets-by-name"]
+WELL += ["timeline-of-a-slow-rank-0", "timeline-after-restarts"]
+"""Where nothing is wrong any more."""
 
-def screen(explanation: Explanation) -> str:
-    """Give what the command prints, and its exit status."""
+
+def screen(explanation: Explanation, *, timeline: bool = False) -> str:
+    """Give what the command prints, and its exit status; *timeline*: with ``--timeline``."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        print_explanation(explanation)
+        print_explanation(explanation, timeline=timeline)
     text = out.getvalue().replace(f"version {__version__}:", "version VERSION:")
     return f"{text}\nexit status {exit_status(explanation.findings)}\n"
 
 
 @pytest.mark.parametrize("name", SCENES)
 def test_shows_the_cause_first_on_one_screen(name: str) -> None:
-    shown = screen(SCENES[name]().explained)
+    shown = screen(SCENES[name]().explained, timeline=name.startswith("timeline"))
     assert shown == (FOLDER / f"{name}.txt").read_text()
     lines = shown.splitlines()
     assert len(lines) <= 30
-    is_well = name in ("well", "after-an-upgrade", "meets-by-name")
+    is_well = name in WELL
     assert lines[0].startswith("ok" if is_well else ("fail", "warn"))
 
 
@@ -55,4 +59,5 @@ def test_every_screen_that_is_kept_is_tested() -> None:
 
 if __name__ == "__main__":
     for title, make in SCENES.items():
-        (FOLDER / f"{title}.txt").write_text(screen(make().explained))
+        shown = screen(make().explained, timeline=title.startswith("timeline"))
+        (FOLDER / f"{title}.txt").write_text(shown)

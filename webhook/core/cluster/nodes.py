@@ -124,10 +124,6 @@ class Place(NamedTuple):
     selector: frozenset[tuple[str, str]]
     tolerations: frozenset[tuple[str, ...]]
 
-    def admits(self, node: NodeOffer) -> bool:
-        """Tell whether the node is usable, and its labels and taints let the pod in."""
-        return node.usable and self.selector <= node.labels.items() and not self.untolerated(node)
-
     def untolerated(self, node: NodeOffer) -> list[Mapping[str, str]]:
         """Return the taints of the node that keep the pod off it."""
         return [

@@ -176,6 +176,9 @@ def _claims_usable(profile: Profile, claims: ClaimsSeen) -> _Verdict:
     ]
     if refused:
         return "False", ConditionReason.CLAIM_REFUSED, listed(refused, _MOST_TOLD, "; ")
+    if not classes:
+        message = "no claim names a DeviceClass; check looks for the templates that they name"
+        return "True", ConditionReason.NONE_NAMED, message
     shown = listed(sorted(classes), _MOST_TOLD)
     return "True", ConditionReason.ALL_FOUND, f"DeviceClass {shown}"
 

@@ -31,7 +31,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     if not profile.claims:
         return [STEP.not_asked(f"profile {profile.name} gives no claims")]
     wanted, told = given(draft.pod, plan)
-    _remove(draft, keep=[name_in_pod(claim) for claim in wanted])
+    _remove(draft, plan, keep=[name_in_pod(claim) for claim in wanted])
     if changed := [claim for claim in wanted if _reference(draft, plan, claim)]:
         claims = [f"{name_in_pod(claim)} (template {template_name(claim)})" for claim in changed]
         told.insert(0, STEP.added(f"container {plan.container_name} gets {_named(claims)}"))
@@ -53,7 +53,9 @@ def given(pod: Object, plan: Plan) -> tuple[list[ProfileClaim], list[Decision]]:
 
 def with_references(pod: Object, plan: Plan) -> Object:
     """Return a copy of the pod with the claims that it gets, and none that an earlier pass gave."""
-    others = [each for each in pod["spec"].get("resourceClaims") or () if not is_ours(each)]
+    claims = plan.profile.claims
+    there = pod["spec"].get("resourceClaims") or ()
+    others = [each for each in there if not is_ours(each, claims)]
     ours = map(_entry, given(pod, plan)[0])
     return {**pod, "spec": {**pod["spec"], "resourceClaims": [*others, *ours]}}
 
@@ -106,13 +108,14 @@ def _why_none(pod: Object, plan: Plan) -> Decision | None:
 
 def _claims_of_the_users(pod: Object, plan: Plan) -> list[str]:
     """Return the claims that are not ours, without channels of ComputeDomains."""
-    ours = {name_in_pod(claim) for claim in plan.profile.claims}
+    claims = plan.profile.claims
+    ours = {name_in_pod(claim) for claim in claims}
     colliding = [
         str(each.get("name"))
         for each in pod["spec"].get("resourceClaims") or ()
-        if each.get("name") in ours and not is_ours(each)
+        if each.get("name") in ours and not is_ours(each, claims)
     ]
-    return list(dict.fromkeys([*colliding, *claims_of_devices(pod, plan.trainer(pod))]))
+    return list(dict.fromkeys([*colliding, *claims_of_devices(pod, plan)]))
 
 
 def _device_of_the_users(pod: Object, plan: Plan) -> str:
@@ -177,9 +180,13 @@ def _reference(draft: Draft, plan: Plan, claim: ProfileClaim) -> bool:
     return draft.edits > before
 
 
-def _remove(draft: Draft, keep: Iterable[str]) -> None:
-    """Remove the references to our templates, but those whose names in the pod are in *keep*."""
-    gone = draft.drop(_CLAIMS, lambda each: is_ours(each) and each.get("name") not in keep)
+def _remove(draft: Draft, plan: Plan, keep: list[str]) -> None:
+    """Remove the references that we gave, but those whose names in the pod are in *keep*."""
+
+    def is_stale(each: Object) -> bool:
+        return is_ours(each, plan.profile.claims) and each.get("name") not in keep
+
+    gone = draft.drop(_CLAIMS, is_stale)
     dropped = {each.get("name") for each in gone}
     for kind in ("containers", "initContainers") if dropped else ():
         for index in range(len(draft.get("spec", kind) or ())):

@@ -44,7 +44,7 @@ def undo(draft: Draft, why: str) -> tuple[Decision, ...]:
         path = ("spec", "containers", index, "env")
         for position, entry in reversed(entries):
             variable = entry["name"]
-            if name and variable != "PET_LOCAL_ADDR" and not podspec.names_devices(entry):
+            if name and podspec.takes_rank_zero(entry):
                 draft.replace(path, position, {"name": variable, "value": name})
                 restored.add(variable)
                 continue

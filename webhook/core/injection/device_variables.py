@@ -6,7 +6,7 @@ container waits for that annotation. So this is done in pods with a rendezvous, 
 watches.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from webhook.core import names, podspec
@@ -17,7 +17,10 @@ from webhook.core.model import Decision, Reason
 from webhook.core.plan import Plan
 
 STEP: Final = Row("device-variables")
-_FILES: Final = {names.ENV_NCCL_IB_HCA: "nccl-ib-hca", names.ENV_UCX_NET_DEVICES: "ucx-net-devices"}
+_FILES: Final[Mapping[str, str]] = {
+    names.ENV_NCCL_IB_HCA: "nccl-ib-hca",
+    names.ENV_UCX_NET_DEVICES: "ucx-net-devices",
+}
 """The variables, each with the file by which its annotation reaches the wait step."""
 
 
@@ -28,31 +31,38 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     """
     why = _why_not(plan)
     asked = plan.profile.device_variables if why is None else ()
-    wanted = [name for name in _FILES if name in asked]
-    path = plan.in_trainer("env")
+    wanted: dict[str, str] = {name: file for name, file in _FILES.items() if name in asked}
     draft.drop(
-        path,
+        plan.in_trainer("env"),
         lambda entry: (
             entry["name"] in _FILES and entry["name"] not in wanted and podspec.names_devices(entry)
         ),
     )
     if why is not None:
         return [why]
-    there = {entry["name"]: entry for entry in podspec.env(plan.trainer(draft.pod))}
+    what = "the names of the pod's RDMA devices, once Multus has told them"
+    return give(draft, plan, STEP, wanted, what)
+
+
+def give(
+    draft: Draft, plan: Plan, step: Row, wanted: Mapping[str, str], what: str
+) -> list[Decision]:
+    """Add the variables that the training container lacks, each with the file that tells it."""
+    there = {
+        each["name"]: podspec.field_path(each) for each in podspec.env(plan.trainer(draft.pod))
+    }
     added = [name for name in wanted if name not in there]
-    own = [name for name in wanted if name in there and not podspec.names_devices(there[name])]
-    ours = [name for name in wanted if name not in added and name not in own]
-    who, what = f"container {plan.container_name}", "the names of the pod's RDMA devices"
-    found = []
+    ours = [name for name in wanted if there.get(name) == wait.field_path(wanted[name])]
+    own = [name for name in wanted if name not in added and name not in ours]
+    who, found = f"container {plan.container_name}", []
     if added:
-        draft.extend(path, [wait.field_entry(name, _FILES[name]) for name in added])
-        message = f"{who} gets {', '.join(added)}: {what}, once Multus has told them"
-        found.append(STEP.added(message))
+        entries = [wait.field_entry(name, wanted[name]) for name in added]
+        draft.extend(plan.in_trainer("env"), entries)
+        found.append(step.added(f"{who} gets {', '.join(added)}: {what}"))
     if ours:
-        message = f"{who} has {', '.join(ours)}: {what}, once Multus has told them"
-        found.append(STEP.already_there(message))
+        found.append(step.already_there(f"{who} has {', '.join(ours)}: {what}"))
     if own:
-        found.append(STEP.kept(Reason.USER_VALUE, f"{who} sets {', '.join(own)} itself"))
+        found.append(step.kept(Reason.USER_VALUE, f"{who} sets {', '.join(own)} itself"))
     return found
 
 

@@ -190,7 +190,7 @@ def _changed(draft: Draft, plan: Plan, written: Object, raised: list[str]) -> li
             f"container {plan.container_name} asked for too little; raised {', '.join(raised)}"
         )
         found.append(STEP.warned(plan, Reason.RAISED, message))
-    if claimed := claims_of_devices(draft.pod, plan.trainer(draft.pod)):
+    if claimed := claims_of_devices(draft.pod, plan):
         named = f"claims {', '.join(claimed)} are not counted as devices"
         if len(claimed) == 1:
             named = f"claim {claimed[0]} is not counted as a device"
@@ -221,7 +221,7 @@ def _leave_out_hugepages(plan: Plan, own: Object, needed: dict[str, int]) -> lis
     return [STEP.warned(plan, Reason.HUGEPAGES, message)]
 
 
-def claims_of_devices(pod: Object, own: Object) -> list[str]:
+def claims_of_devices(pod: Object, plan: Plan) -> list[str]:
     """Return the names of the claims that may give network cards.
 
     Those of the profile are none of these: the admin gives them knowingly. Nor is the channel of a
@@ -229,11 +229,12 @@ def claims_of_devices(pod: Object, own: Object) -> list[str]:
     """
     in_pod = pod["spec"].get("resourceClaims") or ()
     named = [str(claim.get("name")) for claim in in_pod]
-    there = [*(each for each in claims(own) if str(each.get("name")) not in named), *in_pod]
+    own = claims(plan.trainer(pod))
+    there = [*(each for each in own if str(each.get("name")) not in named), *in_pod]
     found = [
         str(claim.get("name"))
         for claim in there
-        if not is_ours(claim) and not podspec.is_compute_domain_channel(claim)
+        if not is_ours(claim, plan.profile.claims) and not podspec.is_compute_domain_channel(claim)
     ]
     return list(dict.fromkeys(found))
 

@@ -28,13 +28,13 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     if rendezvous is not None and plan.rendezvous_network is not None:
         labels[names.JOB] = rendezvous.job
         labels[names.RENDEZVOUS] = rendezvous.role
-        if rendezvous.rank_zero:  # else the controller is to publish the pod's devices only
+        needs = [need.partition(":")[0] for need in wait.needs(draft.pod)]
+        if rendezvous.rank_zero or "local-addr" in needs:  # else only devices are published
             network, family = plan.rendezvous_network, plan.profile.rendezvous.ip_family
             written = f"{network.key}@{network.interface}/{family}"
             annotations[names.RENDEZVOUS_NETWORK] = written
         if plan.profile.rendezvous.address_source != DEFAULT:
             annotations[names.ADDRESS_SOURCE] = plan.profile.rendezvous.address_source
-        needs = [need.partition(":")[0] for need in wait.needs(draft.pod)]
         annotations[names.WAITS_FOR] = ",".join(
             [path for path in (*wait.FILES, *wait.DEVICE_FILES) if path in needs]
         )

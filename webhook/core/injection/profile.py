@@ -37,7 +37,7 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     own = plan.trainer(draft.pod)
     merge = Merge(draft)
     interfaces = _interfaces_of_the_pod(plan, own)
-    if left := {*interfaces, *_device_variables(plan, own)}:
+    if left := {*interfaces, *_published(own)}:
         env = {name: each for name, each in container.get("env", {}).items() if name not in left}
         container = {**container, "env": Keyed(env)}
     contexts = container.get(_CONTEXT), spec.get(_CONTEXT)
@@ -244,11 +244,10 @@ def _interface_left_out(plan: Plan, name: str) -> Decision:
     return STEP.warned(plan, Reason.HOST_NETWORK, message)
 
 
-def _device_variables(plan: Plan, own: Object) -> list[str]:
-    """Return the variables to which `device_variables` has given the names of devices."""
-    if not plan.profile.device_variables:
-        return []
-    return [each["name"] for each in podspec.env(own) if podspec.names_devices(each)]
+def _published(own: Object) -> list[str]:
+    """Return the variables to which other steps have given something of the pod's own."""
+    every = filter(podspec.is_published, podspec.env(own))
+    return [each["name"] for each in every if not podspec.takes_rank_zero(each)]
 
 
 def _contrary(want: Object, own: Object, pod: Object) -> set[str]:

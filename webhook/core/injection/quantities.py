@@ -1,12 +1,14 @@
 """Count the devices whose number depends on the node's type, or on the container's accelerators.
 
 devices.py asks for them. The node is not chosen yet at admission: its type is known where the pod
-may go to nodes of only one type.
+names it. Of several types the number is known where it is the same for all.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import chain, product
 from typing import Final
 
+from webhook.core import names
 from webhook.core.accelerators import count_accelerators, is_accelerator
 from webhook.core.draft import Draft
 from webhook.core.injection.row import Row
@@ -17,6 +19,9 @@ from webhook.core.profiles import Profile, ProfileQuantity
 
 _STEP: Final = Row("devices")
 _SHOWN: Final = 64
+_OLD_LABEL: Final = "beta.kubernetes.io/instance-type"
+_KARPENTER: Final = ("karpenter.k8s.aws", "eks.amazonaws.com")
+"""Domains of the labels that Karpenter, and EKS Auto Mode by it, give to nodes."""
 _AFFINITY = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 
 
@@ -29,7 +34,8 @@ def count_devices(
     pass has added. *needed*: what the pod gets besides; with accelerators among it their number
     would be another one in the next pass.
     """
-    countable = not any(map(is_accelerator, needed))
+    own = plan.trainer(draft.pod)
+    accelerators = None if any(map(is_accelerator, needed)) else count_accelerators(own)
     # Sidecars of the profile do not count: they are not there yet in the first pass.
     added = set(plan.profile.sidecars) - {one.get("name") for one in containers(draft.pod)}
     asking = [one for one in running_containers(draft.pod) if one.get("name") not in added]
@@ -40,9 +46,11 @@ def count_devices(
         if any(resource in limits(one) or resource in requests(one) for one in asking):
             told.append(_STEP.already_there(f"the pod asks for {resource} already"))
             continue
-        amount = _amount(draft, plan, quantity, countable=countable)
+        types = _node_types(draft, plan, quantity)
+        is_other = quantity.accelerator not in (None, *limits(own), *requests(own))
+        amount = _amount(quantity, types, None if is_other else accelerators)
         if amount is None:
-            unknown = _unknown(draft, plan, quantity)
+            unknown = _unknown(plan, quantity, types)
             told.append(_STEP.warned(plan, Reason.UNKNOWN_QUANTITY, unknown))
         elif amount:
             asked[resource] = amount
@@ -54,26 +62,42 @@ def least_amount(profile: Profile, quantity: ProfileQuantity, labels: Mapping[st
 
     The node has these *labels*, and maybe others.
     """
-    if node_type := labels.get(quantity.node_label) if quantity.by_node_type else "":
-        return quantity.by_node_type.get(node_type, 0)
-    amounts = list(quantity.by_node_type.values())
-    if quantity.per_accelerator is not None:
-        amounts.append(quantity.per_accelerator * (profile.accelerators or 1))
+    accelerators = profile.accelerators or 1
+    node_type = labels.get(quantity.node_label) if quantity.by_node_type else ""
+    if node_type:
+        node = quantity.by_node_type.get(node_type)
+        return quantity.share(node, accelerators) or 0 if node else 0
+    nodes = [*quantity.by_node_type.values(), *filter(None, [quantity.otherwise])]
+    amounts = [quantity.share(node, accelerators) for node in nodes]
+    if quantity.per_accelerator is not None and quantity.otherwise is None:
+        amounts.append(quantity.per_accelerator * accelerators)
     return min(filter(None, amounts), default=0)
 
 
-def _amount(draft: Draft, plan: Plan, quantity: ProfileQuantity, *, countable: bool) -> int | None:
-    """Return the number; None where it is not known, as for a type of node that is not listed."""
-    if quantity.by_node_type and (node_type := _node_type(draft, plan, quantity.node_label)):
-        return quantity.by_node_type.get(node_type)
-    if quantity.per_accelerator is None or not countable:
+def _amount(
+    quantity: ProfileQuantity, types: Iterable[str], accelerators: int | None
+) -> int | None:
+    """Return the number for a pod that may go to nodes of these *types*; None where not known.
+
+    Types that have too few accelerators do not count, unless all have.
+    """
+    nodes = [quantity.by_node_type.get(node_type) for node_type in types]
+    if not nodes:
+        if quantity.otherwise is not None:
+            return quantity.share(quantity.otherwise, accelerators)
+        if quantity.per_accelerator is None or not accelerators:
+            return None
+        return quantity.per_accelerator * accelerators
+    known = [node for node in nodes if node is not None]
+    if len(known) < len(nodes):
         return None
-    accelerators = count_accelerators(plan.trainer(draft.pod))
-    return quantity.per_accelerator * accelerators if accelerators else None
+    large = [node for node in known if not node[1] or node[1] >= (accelerators or 0)]
+    shares = {quantity.share(node, accelerators) for node in large or known}
+    return shares.pop() if len(shares) == 1 else None
 
 
-def _node_type(draft: Draft, plan: Plan, label: str) -> str:
-    """Return the one type of node that the pod may go to; empty where none or several.
+def _node_types(draft: Draft, plan: Plan, quantity: ProfileQuantity) -> list[str]:
+    """Return the types of nodes that the pod names and may go to; none where it names none.
 
     The node selectors that a later step merges into the pod's count too, so that another pass finds
     the same.
@@ -83,40 +107,64 @@ def _node_type(draft: Draft, plan: Plan, label: str) -> str:
         plan.profile.node_selector,
         *[attachment.network.node_selector for attachment in plan.attachments],
     ]
-    if found := next((selector[label] for selector in selectors if label in selector), ""):
-        return found
+    for selector in selectors:
+        wanted = {label: [value] for label, value in selector.items()}
+        if found := _types_of(wanted, quantity):
+            return found
     terms = draft.get("spec", "affinity", *_AFFINITY) or ()  # one term must hold
-    values = {_only_value(term, label) for term in terms}
-    return values.pop() if len(values) == 1 else ""
+    named = [_types_of(_expressions(term), quantity) for term in terms]
+    return list(dict.fromkeys(chain(*named))) if all(named) else []
 
 
-def _only_value(term: Object, label: str) -> str:
-    """Return the value of a term's expression that allows only one; empty where none does."""
-    for expression in term.get("matchExpressions") or ():
-        values: list[str] = expression.get("values") or []
-        is_of_label = expression.get("key") == label and expression.get("operator") == "In"
-        if is_of_label and len(set(values)) == 1:
-            return values[0]
-    return ""
+def _expressions(term: Object) -> dict[str, list[str]]:
+    """Return the values that a term allows for each label that it names some for."""
+    return {
+        str(each.get("key")): each.get("values") or []
+        for each in term.get("matchExpressions") or ()
+        if each.get("operator") == "In"
+    }
 
 
-def _unknown(draft: Draft, plan: Plan, quantity: ProfileQuantity) -> str:
+def _types_of(wanted: Mapping[str, list[str]], quantity: ProfileQuantity) -> list[str]:
+    """Return the types that labels with these values name; Karpenter has a type's two halves."""
+    label = quantity.node_label
+    if not quantity.by_node_type:
+        return []
+    if label != names.INSTANCE_TYPE or wanted.get(label):
+        return wanted.get(label) or []
+    if named := wanted.get(_OLD_LABEL):
+        return named
+    for domain in _KARPENTER:
+        families = wanted.get(f"{domain}/instance-family") or []
+        sizes = wanted.get(f"{domain}/instance-size") or []
+        if families and sizes:
+            return [f"{family}.{size}" for family, size in product(families, sizes)]
+        if families:
+            known = [each for each in quantity.by_node_type if each.split(".")[0] in families]
+            return known or families
+    return []
+
+
+def _unknown(plan: Plan, quantity: ProfileQuantity, types: list[str]) -> str:
     """Say why the number is not known, and what to write."""
     label = quantity.node_label
+    profile = plan.profile.name
     why: list[str] = []
     cure: list[str] = []
-    found = ""
+    unlisted = [each for each in types if each not in quantity.by_node_type]
     if quantity.by_node_type:
-        found = _node_type(draft, plan, label)[:_SHOWN]
-        why.append(
-            f"profile {plan.profile.name} gives no number for {label}={found}"
-            if found
-            else f"neither its nodeSelector nor its required node affinity names one {label}"
-        )
+        if unlisted:
+            why.append(f"profile {profile} gives no number for {label}={unlisted[0][:_SHOWN]}")
+        elif len(types) > 1:
+            why.append(f"it may go to nodes of {len(types)} types with different numbers")
+        elif not types and quantity.otherwise is None:
+            said = "neither its nodeSelector nor its required node affinity names"
+            why.append(f"{said} one {label}")
         known = ", ".join(list(quantity.by_node_type)[:5])
         cure.append(f"select nodes by {label} ({known})")
-    if quantity.per_accelerator is not None and not found:
-        why.append(f"container {plan.container_name} asks for no accelerators that can be counted")
+    if not why or (quantity.per_accelerator is not None and not types):
+        counted = quantity.accelerator or "accelerators"
+        why.append(f"container {plan.container_name} asks for no {counted} that can be counted")
     cure.append(f"ask for {quantity.resource} in the pod")
     return (
         f"how many of {quantity.resource} it needs is not known, and none is added: "

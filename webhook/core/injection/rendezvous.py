@@ -18,7 +18,7 @@ from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.injection import copies, device_variables, wait
+from webhook.core.injection import address_variables, copies, device_variables, wait
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
@@ -80,17 +80,20 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     needs: tuple[str, ...] = (f"master-addr{own}",) if uses_master else ()
     if _takes_local_address(draft, plan, rendezvous, uses_master=uses_master):
         needs += ("local-addr:own",)
-    devices = device_variables.needs(draft, plan)
-    if needs or devices:
-        wait.ensure(draft, plan, needs + devices)
+    awaited = (*needs, *address_variables.needs(draft, plan), *device_variables.needs(draft, plan))
+    if awaited:
+        wait.ensure(draft, plan, tuple(dict.fromkeys(awaited)))
     return _decisions(plan, rendezvous, needs, kept, changed=draft.edits > before)
 
 
 def _decisions(
     plan: Plan, rendezvous: Rendezvous, needs: tuple[str, ...], kept: list[str], *, changed: bool
 ) -> Iterator[Decision]:
-    if plan.training_pod is not None and plan.training_pod.message:
-        yield STEP.warned(plan, plan.training_pod.reason, plan.training_pod.message)
+    found = plan.training_pod
+    if found is not None and found.message and rendezvous.rank_zero:
+        yield STEP.warned(plan, found.reason, found.message)
+    elif found is not None and found.message:
+        yield STEP.skipped(found.reason, found.message)
     who = "a worker"
     if rendezvous.role == "master":
         who = "rank 0" if rendezvous.is_certain else "the first pod of its role"
@@ -101,9 +104,9 @@ def _decisions(
         message = f"{member}: its addresses come from {where} {given}"
         yield STEP.added(message) if changed else STEP.already_there(message)
     else:
-        message = (
-            f"{member} meets on the pod network and trains on {where}: it waits for no address"
-        )
+        message = f"{member} meets on the pod network and trains on {where}"
+        if not plan.profile.address_variables:
+            message += ": it waits for no address"
         yield STEP.kept(Reason.KEEPS_NAME, message)
     for why in dict.fromkeys(kept):
         yield STEP.kept(Reason.KEEPS_NAME, f"keeps the name of rank 0: {why}")
@@ -140,7 +143,7 @@ def _move_what_may(draft: Draft, index: int, rendezvous: Rendezvous, kept: list[
     for position, entry in enumerate(podspec.env(container)):
         name = entry["name"]
         if "valueFrom" in entry and podspec.is_published(entry):
-            moved = moved or not (name == _LOCAL or podspec.names_devices(entry))
+            moved = moved or podspec.takes_rank_zero(entry)
         elif variables and name in asked and _names_rank_zero(variables, entry, rendezvous):
             use = uses.get(name) or uses.setdefault(name, use_of(container, name))
             if why := _why_it_stays(container, name, use, rendezvous):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from webhook.core.draft import Draft
 from webhook.core.errors import Denied, raise_first
 from webhook.core.injection import (
+    address_variables,
     claims,
     device_variables,
     devices,
@@ -28,6 +29,7 @@ STEPS: tuple[Callable[[Draft, Plan], Iterable[Decision]], ...] = (
     devices.inject,
     claims.inject,
     device_variables.inject,
+    address_variables.inject,
     rendezvous.inject,
     profile.inject,  # its variables may refer to those of the rendezvous
     ipc_lock.inject,

@@ -64,8 +64,13 @@ def script(name: str = "wait.sh", *, devices: bool = False) -> str:
 
 def field_entry(variable: str, file: str) -> Object:
     """Write a variable that takes its value from the annotation that *file* shows."""
-    path = FILES.get(file) or DEVICE_FILES[file]
-    return {"name": variable, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+    reference = {"apiVersion": "v1", "fieldPath": field_path(file)}
+    return {"name": variable, "valueFrom": {"fieldRef": reference}}
+
+
+def field_path(file: str) -> str:
+    """Return the annotation that *file* shows, as a fieldRef names it."""
+    return FILES.get(file) or DEVICE_FILES[file]
 
 
 def ensure(draft: Draft, plan: Plan, needs: tuple[str, ...], nccl_conf: str | None = None) -> None:

@@ -20,6 +20,7 @@ from webhook.core.model import Object
 from webhook.core.profiles.grammar import (
     MAX_AMOUNT,
     NetworkName,
+    NodeDevices,
     Parameters,
     ResourceNames,
     Seconds,
@@ -74,8 +75,25 @@ class ProfileQuantity(Section, frozen=True):
 
     resource: str
     per_accelerator: Count | None = None
-    by_node_type: dict[str, Count] = {}
+    by_node_type: dict[str, NodeDevices] = {}
+    otherwise: NodeDevices | None = None
+    accelerator: str | None = None
     node_label: str = names.INSTANCE_TYPE
+
+    def share(self, node: NodeDevices, accelerators: int | None) -> int | None:
+        """Return how many devices of such a node a pod gets that asks for so many *accelerators*.
+
+        At least 1 of a node that has any; None where that depends on accelerators, and these cannot
+        be counted.
+        """
+        devices, shared_by = node
+        if shared_by:
+            if not accelerators:
+                return None
+            return min(devices, max(1, devices * accelerators // shared_by))
+        if self.per_accelerator is None or accelerators is None:
+            return devices
+        return min(devices, self.per_accelerator * accelerators)
 
 
 class ClaimRequest(Section, frozen=True):
@@ -105,18 +123,26 @@ class ClaimConfig(Section, frozen=True):
 
 
 class ProfileClaim(Section, frozen=True):
-    """A claim of each pod of a job of several pods; in the pod it is ``fabric-`` and its name."""
+    """A claim of each pod of a job of several pods; in the pod it is ``fabric-`` and its name.
+
+    Its template is what the fields say, or one that somebody keeps in each namespace.
+    """
 
     name: str
-    requests: Annotated[tuple[ClaimRequest, ...], Meta(min_length=1)]
+    requests: Annotated[tuple[ClaimRequest, ...], Meta(min_length=1)] = ()
     constraints: tuple[ClaimConstraint, ...] = ()
     config: tuple[ClaimConfig, ...] = ()
+    resource_claim_template_name: str | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.requests) == bool(self.resource_claim_template_name):
+            raise ValueError("write requests, or resourceClaimTemplateName in place of them")
 
 
 class ProfileSpec(Section, frozen=True):
     """What a fabric needs of a pod, as the ``spec`` of a FabricProfile holds it."""
 
-    pods: Literal["training", "all"] = "training"
+    pods: Literal["training", "accelerators", "all"] = "training"
     pod_labels: dict[str, str] = {}
     accelerators: Annotated[int, Meta(ge=1, le=64)] | None = None
     networks: tuple[ProfileNetwork, ...] = ()
@@ -127,6 +153,7 @@ class ProfileSpec(Section, frozen=True):
     pod_security: Literal["deny", "skip", "ignore"] = "deny"
     shared_memory: SharedMemory = SharedMemory()
     device_variables: tuple[Literal["NCCL_IB_HCA", "UCX_NET_DEVICES"], ...] = ()
+    address_variables: tuple[str, ...] = ()
     nccl_conf: bool = False
     training_container: str | None = None
     container: dict[str, Any] = {}
@@ -189,6 +216,11 @@ class Profile(ProfileSpec, frozen=True, kw_only=True):
     def annotations(self) -> dict[str, str]:
         """Return the pod's annotations."""
         return (self.pod.get("metadata") or {}).get("annotations") or {}
+
+    @property
+    def kept_claims(self) -> list[ProfileClaim]:
+        """Return the claims whose templates the controller keeps."""
+        return [claim for claim in self.claims if claim.requests]
 
     @property
     def labels(self) -> dict[str, str]:

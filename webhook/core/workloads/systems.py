@@ -12,6 +12,7 @@ from typing import Any, Final
 from webhook.core import podspec
 from webhook.core.accelerators import find_pod_accelerator, find_tpu
 from webhook.core.model import Object, Reason
+from webhook.core.qualified_name import is_dns_subdomain
 from webhook.core.workloads import torchx
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.endpoint import first_label
@@ -53,6 +54,7 @@ SIBLING_LABELS: Final = (
     BATCH + "controller-uid",
     BATCH + "job-name",
     KUEUE + "pod-group-name",
+    "scheduling.x-k8s.io/pod-group",
     GROUP_NAME,
     "job-name",
     "app.kubernetes.io/name",
@@ -60,6 +62,15 @@ SIBLING_LABELS: Final = (
     PODCLIQUESET,
 )
 """Labels by which a training system finds the pods of one job, the most telling first."""
+_GANGS: Final = (
+    ("coscheduling", "scheduling.x-k8s.io/pod-group", ""),
+    ("kai", "pod-group-name", ""),
+    *(
+        ("koordinator", f"{domain}/name", f"{domain}/min-available")
+        for domain in ("gang.scheduling.koordinator.sh", "pod-group.scheduling.sigs.k8s.io")
+    ),
+)
+"""Schedulers, with the label or annotation that names a gang, and the one of its least size."""
 _TRAINER_VARIABLES = ("PET_NODE_RANK", "JAX_PROCESS_ID", "DMLC_TASK_ID")
 _SLINKY = "slinky.slurm.net/"
 _HELPERS = {
@@ -339,6 +350,15 @@ def _has_pytorch_plugin(container: Object) -> bool:
     )
 
 
+def hyperpod(it: PodFacts) -> Found:
+    """Recognise SageMaker HyperPod's jobs; its operator places the ranks."""
+    # Source: aws/sagemaker-hyperpod-cli 011ca92, src/sagemaker/hyperpod/training.
+    if "HPJob" not in it.labels and it.owner.get("kind") != "HyperPodPyTorchJob":
+        return None
+    message = "HyperPod's operator tells the ranks at run time where they meet"
+    return _without_ranks("hyperpod", message)
+
+
 def ray(it: PodFacts) -> Found:
     """Recognise the nodes of Ray clusters."""
     # Source: ray-project/kuberay ray-operator/controllers/ray/utils/constant.go, common/pod.go.
@@ -421,7 +441,7 @@ def indexed_job(it: PodFacts) -> Found:
     index = it.labels.get(COMPLETION_INDEX, it.annotations.get(COMPLETION_INDEX))
     if index is None:
         message = f"Job {job} is not indexed: its pods have no rank"
-        return NotTraining(Reason.NOT_TRAINING, message, "job")
+        return gang(it) or NotTraining(Reason.NOT_TRAINING, message, "job")
     uid = it.uid or it.labels.get(BATCH + "controller-uid") or job
     return Job("job", job, uid, numbered(job), is_rank_zero=index == "0", kind=f"Job {job}")
 
@@ -458,6 +478,31 @@ def kueue_pod_group(it: PodFacts) -> Found:
     )
 
 
+def gang(it: PodFacts) -> Found:
+    """Take for a job the pods that a scheduler starts together, where nothing else says more.
+
+    Users name plain pods after their gang; other names are their maker's.
+    """
+    # Source: kubernetes/api 10b39a3 core/v1 PodSchedulingGroup, koordinator apis/extension,
+    # scheduler-plugins apis/scheduling/v1alpha1, KAI-Scheduler 72de64f pkg/common/constants.
+    marks = {**it.annotations, **it.labels}
+    native = (it.pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
+    named = [(name, marks.get(key), marks.get(size)) for name, key, size in _GANGS]
+    for system, group, least in (("kubernetes", native, None), *named):
+        if group and is_dns_subdomain(group):
+            return _gang(it, system, group, least)
+    return None
+
+
+def _gang(it: PodFacts, system: str, group: str, least: str | None) -> Job:
+    belongs = numbered(group, "(.+-)?") if not it.owner else lambda _: False
+    job = Job(f"{system}-gang", group, group, belongs, kind=f"gang {group}", is_candidate=True)
+    is_several = of_number(least) is Nodes.SEVERAL
+    job.nodes = Nodes.SEVERAL if is_several else Nodes.MARKS
+    job.unsized = "" if is_several else "the gang's size is not on the pod"
+    return job
+
+
 SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
     lambda it: torchx.recognise(it.pod, it.labels),  # its replicas are Volcano tasks
     leaderworkerset,  # its pods are StatefulSets' pods
@@ -468,6 +513,7 @@ SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
     kubedl,  # shares the unprefixed job-name with Jobs
     torch_on_k8s,
     volcano,
+    hyperpod,
     ray,
     slurm,
     grove,
@@ -475,6 +521,7 @@ SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
     indexed_job,
     statefulset,
     kueue_pod_group,  # only for pods that no controller owns
+    gang,  # what makes jobs says more of them than what schedules them
 )
 """Precedence where one pod carries the labels of several systems."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from webhook.core.claim_templates import stored_spec, template_name, template_spec
+from webhook.core.claim_templates import template_name, template_spec
 from webhook.core.model import Object
 from webhook.diagnose.check.needs import known_profiles, users
 from webhook.diagnose.common import CLAIM_TEMPLATE_MISSING
@@ -56,12 +56,15 @@ def check_claims(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def check_templates(snapshot: Snapshot) -> Iterator[Finding]:
-    """Compare the templates that the controller keeps with what the profiles say."""
+    """Compare the templates that the controller keeps with what the profiles say.
+
+    Of one that a profile names, only look whether it is there.
+    """
     if known_profiles(snapshot).claims_problem:
         return
     spaces = users(snapshot)
     needed = {
-        (namespace, template_name(claim)): template_spec(claim)
+        (namespace, template_name(claim)): (profile, claim)
         for profile in known_profiles(snapshot).profiles.values()
         for namespace in spaces.get(profile.name, ())
         if profile.is_for(namespace)
@@ -71,14 +74,19 @@ def check_templates(snapshot: Snapshot) -> Iterator[Finding]:
     found = at_once([partial(snapshot.find, RESOURCE_CLAIM_TEMPLATES, key, _spec) for key in asked])
     for key, spec in zip(asked, found, strict=True):
         subject = f"ResourceClaimTemplate {'/'.join(key)}"
-        if spec is None:
+        profile, claim = needed[key]
+        absent = "does not exist: pods that name it stay Pending"
+        if spec is None and claim.requests:
             action = "look at the controller's log: it creates the template within seconds"
-            message = "does not exist: pods that name it stay Pending"
-            yield CLAIM_TEMPLATE_MISSING.warn(subject, message, action)
-        elif spec != needed[key]:
+            yield CLAIM_TEMPLATE_MISSING.warn(subject, absent, action)
+        elif spec is None:
+            instead = f"or write its requests in profile {profile.name}"
+            action = f"create it in namespace {key[0]}, {instead}"
+            yield CLAIM_TEMPLATE_MISSING.fail(subject, absent, action)
+        elif claim.requests and spec != template_spec(claim)["spec"]:
             message = "differs from the profile: pods get other devices"
             yield CLAIM_TEMPLATE_FOREIGN.fail(subject, message)
 
 
 def _spec(template: Object) -> Any:
-    return stored_spec(template.get("spec") or {})
+    return (template.get("spec") or {}).get("spec") or {}

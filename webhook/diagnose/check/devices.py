@@ -8,8 +8,9 @@ from fractions import Fraction
 from webhook.core.cluster.demand import Demand
 from webhook.core.cluster.device_classes import DeviceOffers
 from webhook.core.cluster.nodes import NodeOffer, judge_supply
+from webhook.core.profiles import ProfileQuantity
 from webhook.core.quantity import format_quantity
-from webhook.diagnose.check.needs import demands
+from webhook.diagnose.check.needs import demands, known_profiles
 from webhook.diagnose.common import DRIVER_SILENT, SHORTAGES
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.snapshot import Snapshot
@@ -20,6 +21,12 @@ NODES_UNUSABLE = Code(
     "devices",
     "The nodes that offer the resource are not ready, or are cordoned.",
     "look at kubectl get nodes; pods stay Pending until one is ready and schedulable",
+)
+NODES_SMALLER = Code(
+    "nodes-smaller",
+    "devices",
+    "Nodes offer fewer devices than the profile gives to pods there: those stay Pending.",
+    "correct byNodeType or otherwise in the profile, or give these nodes the devices they lack",
 )
 
 
@@ -64,3 +71,32 @@ def _judge(
         return NODES_UNUSABLE.warn(subject, f"{message}; no node is ready and schedulable")
     away = f"; {unusable} of them not ready or cordoned" if unusable else ""
     return ok("devices", subject, f"{message}{away}")
+
+
+def check_node_types(snapshot: Snapshot) -> Iterator[Finding]:
+    """Name nodes that offer fewer devices than a profile gives to pods of such nodes."""
+    for profile in known_profiles(snapshot).profiles.values():
+        for quantity in profile.quantities:
+            if snapshot.device_offers().giving(quantity.resource):
+                continue
+            small: dict[str, list[str]] = {}
+            for node in snapshot.nodes():
+                if why := _lacks(node, quantity):
+                    small.setdefault(why, []).append(node.name)
+            for why, nodes in small.items():
+                subject = f"profile {profile.name}: {quantity.resource}"
+                where = f"{counted(len(nodes), 'node')} ({listed(nodes, 3)})"
+                yield NODES_SMALLER.warn(subject, f"{where} {why}")
+
+
+def _lacks(node: NodeOffer, quantity: ProfileQuantity) -> str:
+    """Say how many devices the node lacks for its type, or for a pod that names none."""
+    node_type = node.labels.get(quantity.node_label, "")
+    offered = node.offered(quantity.resource)
+    has = f"of type {node_type or 'unknown'}, with {format_quantity(offered)} of it"
+    listed_as = quantity.by_node_type.get(node_type)
+    if listed_as and offered < listed_as[0]:
+        return f"{has}: byNodeType gives {listed_as[0]} for {node_type}"
+    if quantity.otherwise and 0 < offered < quantity.otherwise[0]:
+        return f"{has}: otherwise gives {quantity.otherwise[0]} to pods that name no type"
+    return ""

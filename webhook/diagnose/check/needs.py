@@ -21,15 +21,12 @@ from webhook.core.networks import define_network
 from webhook.core.profiles import Profiles
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.kube.catalogue import (
-    CONFIG_MAPS,
     DEPLOYMENTS,
     NAMESPACES,
     NETWORKS,
     WEBHOOK_CONFIGURATIONS,
 )
 from webhook.kube.reader import whole
-from webhook.kube.resource import Key
-from webhook.world.installed_profiles import config_map_data
 from webhook.world.profiles_read import option_of
 
 LIKE_OURS = "fabric-injector"
@@ -108,14 +105,6 @@ def definitions(snapshot: Snapshot, *, partly: bool = False) -> Definitions:
 def knows_networks(snapshot: Snapshot) -> bool:
     """Tell whether the cluster has NetworkAttachmentDefinitions."""
     return snapshot.list_optional(NETWORKS, define_network, partly=True) is not None
-
-
-def config_map(snapshot: Snapshot, key: Key) -> Mapping[str, str]:
-    """Return the texts of somebody else's ConfigMap; none where it cannot be read."""
-    try:
-        return snapshot.find(CONFIG_MAPS, key, config_map_data) or {}
-    except Unread:
-        return {}
 
 
 def demands(snapshot: Snapshot) -> Sequence[Demand]:

@@ -18,7 +18,6 @@ from webhook.core.workloads.systems import STATEFUL_POD
 from webhook.diagnose.collect.logs import read_logs
 from webhook.diagnose.explain import queues
 from webhook.diagnose.explain.judge import observe_job
-from webhook.diagnose.explain.scheduling import nodes_to_read
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, networks_to_read, owners_of
 from webhook.diagnose.jobs import NAME_LABELS, Job, JobKind, find_jobs, lacks_injection, title
 from webhook.diagnose.snapshot import Snapshot, Unread, at_once
@@ -28,11 +27,9 @@ from webhook.kube.catalogue import (
     NAMESPACES,
     NETWORK_POLICIES,
     NETWORKS,
-    POD_GROUPS,
     PODS,
     RESOURCE_CLAIM_TEMPLATES,
     RESOURCE_CLAIMS,
-    UNFINISHED,
     WEBHOOK_CONFIGURATIONS,
     WORKLOADS,
 )
@@ -81,10 +78,10 @@ def read_job(
     owners = owners_of(job.pods, job.owner) | set(map(title, job.pods))
     idle = () if job.is_live else sorted(owners - {""})[:_MOST_ROOTS]
     kind = target.of_kind.kind if target.of_kind else ""
-    snapshot = _read(cluster, [job], partial(_suspended, cluster, idle, kind), job.pods, logs=logs)
+    snapshot = _read(cluster, [job], partial(_suspended, cluster, idle, kind), logs=logs)
     focus = target.name if target.kind == "pod" else ""
     found = observe_job(snapshot, job, str(target), focus=focus)
-    if not (found.pods or found.events or found.workloads or found.pod_groups or found.suspended):
+    if not (found.pods or found.events or found.workloads or found.suspended):
         raise _nothing(cluster, target, snapshot)
     return snapshot, found
 
@@ -213,21 +210,17 @@ def _read(
     cluster: Snapshot,
     jobs: Sequence[Job],
     suspended: Callable[[], tuple[Object, ...]],
-    of_one: Sequence[Object] | None = None,
     *,
     logs: bool = False,
 ) -> JobSnapshot:
-    """Read what the pods of these jobs lead to.
-
-    *of_one*: the pods of the only job, for which more is read than for many.
-    """
+    """Read what the pods of these jobs lead to."""
     pods = [pod for job in jobs for pod in job.pods]
     early = _together(
         labels=partial(_part, cluster, partial(_labels, cluster)),
         profiles=partial(read_profiles, cluster),
         nodes=partial(_part, cluster, cluster.nodes),
     )
-    labels, nodes = early["labels"], early["nodes"]
+    labels = early["labels"]
     known: ProfilesRead = early["profiles"] or ProfilesRead("")
     is_lacking = any(lacks_injection(pod) for job in jobs for pod in job.pods)
     examples = [pod for job in jobs for pod in _examples(job)]
@@ -238,19 +231,17 @@ def _read(
         profiles=known.profiles,
         unusable=known.unusable,
         not_ready=known.not_ready,
-        nodes=nodes,
+        nodes=early["nodes"],
         lease_key=(cluster.system_namespace, "fabric-injector"),
         **_together(
             events=partial(_part, cluster, partial(_events, cluster)),
             lease=partial(_part, cluster, lambda: cluster.lease() or {}),
             configured=partial(_configured, cluster) if is_lacking else lambda: None,
             networks=partial(_networks, cluster, wanted),
-            neighbours=partial(_neighbours, cluster, nodes_to_read(of_one or (), nodes or ())),
             claims=partial(_claims, cluster, pods),
             claim_templates=partial(_claim_templates, cluster, pods),
             device_offers=partial(_offers, cluster, pods),
             workloads=partial(_part, cluster, partial(_workloads, cluster, pods)),
-            pod_groups=partial(_allowed, cluster, partial(_list, cluster, POD_GROUPS)),
             policies=partial(_allowed, cluster, partial(_list, cluster, NETWORK_POLICIES)),
             suspended=lambda: queues.outermost(suspended()),
             logs=partial(read_logs, cluster, pods) if logs else lambda: None,
@@ -283,9 +274,8 @@ def _allowed(cluster: Snapshot, read: Callable[[], tuple[Object, ...]]) -> tuple
         return ()
 
 
-def _list(cluster: Snapshot, resource: Resource, *, everywhere: bool = False) -> tuple[Object, ...]:
-    space = "" if everywhere else cluster.namespace
-    return cluster.list_all(resource, whole, space, partly=True)
+def _list(cluster: Snapshot, resource: Resource) -> tuple[Object, ...]:
+    return cluster.list_all(resource, whole, cluster.namespace, partly=True)
 
 
 def _examples(job: Job) -> Iterable[Object]:
@@ -352,16 +342,6 @@ def _configured(cluster: Snapshot) -> bool | None:
         return cluster.find(WEBHOOK_CONFIGURATIONS.metadata, key, whole) is not None
     except Unread:
         return None
-
-
-def _neighbours(cluster: Snapshot, nodes: Sequence[str]) -> Mapping[str, tuple[Object, ...]] | None:
-    """Return the pods of all namespaces on these nodes; None where the caller may not list them."""
-    chosen = [PODS.select(fields=f"spec.nodeName={node},{UNFINISHED}") for node in nodes]
-    try:
-        found = at_once([partial(_list, cluster, each, everywhere=True) for each in chosen])
-    except Unread:
-        return None
-    return dict(zip(nodes, found, strict=True))
 
 
 def _networks(cluster: Snapshot, wanted: Sequence[Key]) -> Mapping[Key, Object | None]:

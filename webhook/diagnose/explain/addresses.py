@@ -161,7 +161,7 @@ def _holds_former(pod: ObservedPod, master: ObservedPod, address: str) -> str:
         return f"started before {master.name}, the present rank 0: it holds a former one's address"
     ready = master.condition("PodReadyToStartContainers")
     made = str(ready.get("lastTransitionTime") or "") if ready.get("status") == "True" else ""
-    if started < made and (waited_for or _is_made_again(master)):
+    if started < made and (waited_for or is_made_again(master)):
         held = f", {waited_for}" if waited_for else ""
         return (
             f"started before the sandbox of rank 0, {master.name}, was recreated, as by a reboot: "
@@ -170,7 +170,7 @@ def _holds_former(pod: ObservedPod, master: ObservedPod, address: str) -> str:
     return ""
 
 
-def _is_made_again(pod: ObservedPod) -> bool:
+def is_made_again(pod: ObservedPod) -> bool:
     """Tell whether its wait step has ended well more than once: another sandbox made it do so."""
     status = pod.status_of(names.WAIT_CONTAINER)
     ended = (status.get("state") or {}).get("terminated") or {}

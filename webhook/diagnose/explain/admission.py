@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from webhook.core import names
-from webhook.core.injection import profile
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.reconcile.complaint import UNPUBLISHED, why_uncalled
 from webhook.core.review import Verdict
@@ -74,6 +73,24 @@ STEP_DOUBTFUL = Code(
     "injection",
     "One step of the injection found something that may slow the job down.",
     "change what the message names, then restart the job",
+)
+VARIABLE_DISAGREES = Code(
+    "variable-disagrees",
+    "interfaces",
+    "A variable keeps NCCL, Gloo or UCX from the fabric, or names what the pod does not have.",
+    "change the variable as the message says, then restart the job",
+)
+IPC_LOCK_INERT = Code(
+    "ipc-lock-inert",
+    "memlock",
+    "The training container has capability IPC_LOCK, and runs where it has no effect.",
+    "run as root in the node's user namespace, or raise the nodes' memlock limit",
+)
+SHARED_MEMORY_BEYOND_LIMIT = Code(
+    "shared-memory-beyond-limit",
+    "shared-memory",
+    "The training container's /dev/shm is larger than its memory limit, so it may be killed.",
+    "raise the memory limit, or lower sharedMemory.sizeLimit",
 )
 STEP_SKIPPED = Code(
     "step-skipped",
@@ -209,10 +226,14 @@ _NOT_WORTH_A_WORD = (
     Reason.HUGEPAGES,
 )
 """Reasons of a step that was left out, which nobody needs to act on."""
-_LOOKED_AT_ELSEWHERE = (
-    *(Reason.POD_SECURITY, Reason.NOT_ROOT, Reason.USER_NAMESPACE),
-    *(Reason.OVERSIZED, Reason.DISAGREES, Reason.RAISED, Reason.STALE_MANIFEST),
-)
+_WARNINGS: Mapping[Reason, Code] = {
+    Reason.DISAGREES: VARIABLE_DISAGREES,
+    Reason.NOT_ROOT: IPC_LOCK_INERT,
+    Reason.USER_NAMESPACE: IPC_LOCK_INERT,
+    Reason.OVERSIZED: SHARED_MEMORY_BEYOND_LIMIT,
+}
+"""The codes of what admission would warn of today; other warnings are STEP_DOUBTFUL."""
+_LOOKED_AT_ELSEWHERE = (Reason.RAISED, Reason.STALE_MANIFEST)
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE, Reason.SINGLE_NODE)
 
 
@@ -282,10 +303,12 @@ def _injected(snapshot: JobSnapshot, pod: ObservedPod, *, is_missed: bool) -> It
 def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Observation]:
     step, outcome, reason = decision.step, decision.outcome, decision.reason
     message = said(decision, pod)
+    if reason in _LOOKED_AT_ELSEWHERE:
+        return
     if outcome is Outcome.WARNED:
-        if reason not in _LOOKED_AT_ELSEWHERE or step == profile.STEP.name:
-            yield warn(STEP_DOUBTFUL, pod, f"{step}: {message}", stage=Stage.SPEED)
-    elif outcome is Outcome.SKIPPED and reason not in (*_LOOKED_AT_ELSEWHERE, *_NOT_WORTH_A_WORD):
+        code = _WARNINGS.get(reason, STEP_DOUBTFUL)
+        yield warn(code, pod, f"{step}: {message}", stage=Stage.SPEED)
+    elif outcome is Outcome.SKIPPED and reason not in _NOT_WORTH_A_WORD:
         is_unknown = reason is Reason.NO_IPAM and broken_networks(snapshot.networks)
         if not is_unknown:
             message = f"not injected: {step}: {message}"

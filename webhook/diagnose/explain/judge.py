@@ -21,10 +21,8 @@ from webhook.diagnose.explain.containers import (
     GAVE_UP,
     WAIT_GAVE_UP,
     what_failed,
-    what_memory_allows,
 )
 from webhook.diagnose.explain.drift import changes_today, what_changed, who_differs
-from webhook.diagnose.explain.interfaces import what_members_agree_on, what_variables_say
 from webhook.diagnose.explain.networks import (
     attached_elsewhere,
     what_is_attached,
@@ -35,6 +33,7 @@ from webhook.diagnose.explain.networks import (
 from webhook.diagnose.explain.observation import Observation, Stage, fail, fold, natural, ok, warn
 from webhook.diagnose.explain.scheduling import what_nodes_lost, why_unscheduled
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, owners_of
+from webhook.diagnose.explain.timeline import Start, Timeline, draw_timeline
 from webhook.diagnose.explain.transport import what_it_trains_over
 from webhook.diagnose.finding import Code, Finding
 from webhook.diagnose.jobs import Job, ObservedPod
@@ -63,9 +62,6 @@ RULES: tuple[Rule, ...] = (
     what_failed,
     what_members_know,
     addresses.what_they_wait_for,
-    what_memory_allows,
-    what_variables_say,
-    what_members_agree_on,
     what_it_trains_over,
     who_differs,
     what_changed,
@@ -101,10 +97,7 @@ def observe_job(
             return subject.get("name") in known
         return any(concerns(event, root, owners) for root in roots)
 
-    def held(field: str) -> tuple[Object, ...]:
-        return queues.objects_of(snapshot.of(field, space), job.pods, job.owner) if may_be else ()
-
-    may_be = queues.may_be_held(job.pods)
+    workloads = snapshot.of("workloads", space) if queues.may_be_held(job.pods) else ()
     events, suspended = snapshot.of("events", space), snapshot.of("suspended", space)
     return ObservedJob(
         target or f"job/{job.name}",
@@ -114,8 +107,7 @@ def observe_job(
         snapshot.observe(job.pods, most),
         (snapshot.labels or {}).get(space),
         None if snapshot.events is None else tuple(filter(is_its, events)),
-        None if snapshot.workloads is None else held("workloads"),
-        held("pod_groups"),
+        None if snapshot.workloads is None else queues.objects_of(workloads, job.pods, job.owner),
         () if job.is_live else tuple(one for one in suspended if one["metadata"]["name"] in owners),
     )
 
@@ -192,6 +184,7 @@ class Explanation:
     jobs: tuple[str, ...]
     findings: tuple[Finding, ...]
     rows: tuple[Row, ...]
+    timeline: Timeline
 
     def as_json(self) -> dict[str, Any]:
         """Return what ``-o json`` prints beside the findings."""
@@ -199,6 +192,7 @@ class Explanation:
             "target": self.target,
             "namespace": self.namespace,
             "jobs": list(self.jobs),
+            "timeline": {"since": self.timeline.since, "seconds": self.timeline.seconds},
             "members": [row.as_json() for row in self.rows],
         }
 
@@ -208,15 +202,20 @@ def explain(snapshot: JobSnapshot, job: ObservedJob) -> Explanation:
     findings, masters = judge(snapshot, job)
     jobs = members.group(job.pods)
     shown = [pod for pod in job.pods if job.focus in ("", pod.name) or pod.is_master]
-    rows = [_row(snapshot, pod, is_rank_zero=pod.name in masters) for pod in shown]
+    timeline = draw_timeline(snapshot, job.pods)
+    rows = [
+        _row(snapshot, pod, timeline.pods[pod.name], is_rank_zero=pod.name in masters)
+        for pod in shown
+    ]
     several = len(jobs) > 1
     rows.sort(
         key=lambda row: (row.job if several else "", _ROLES.index(row.role), natural(row.pod))
     )
-    return Explanation(job.target, job.namespace, tuple(jobs), tuple(findings), tuple(rows))
+    found = tuple(findings)
+    return Explanation(job.target, job.namespace, tuple(jobs), found, tuple(rows), timeline)
 
 
-def _row(snapshot: JobSnapshot, pod: ObservedPod, *, is_rank_zero: bool) -> Row:
+def _row(snapshot: JobSnapshot, pod: ObservedPod, start: Start, *, is_rank_zero: bool) -> Row:
     certain, perhaps, worker, none = _ROLES
     role = certain if is_rank_zero else perhaps if pod.is_master else worker if pod.job else none
     return Row(
@@ -228,7 +227,7 @@ def _row(snapshot: JobSnapshot, pod: ObservedPod, *, is_rank_zero: bool) -> Row:
         address=shown_address(pod) or NOTHING,
         rank_zero=(pod.member.published.master_addr if pod.member else "") or NOTHING,
         wait=_wait(snapshot, pod),
-        details=_details(snapshot, pod),
+        details={**_details(snapshot, pod), "start": start.as_json()},
     )
 
 

@@ -2,7 +2,7 @@
 
 What stands before a message (a time, a rank, the pod's name, colours) is passed over. Two
 messages in one line, as processes that write at the same time leave them, are both read.
-Source: NCCL 2.18 to 2.30, src/init.cc, src/debug.cc, src/misc, src/transport/net*.cc, src/plugin.
+Source: NCCL 2.18 to 2.32, src/init.cc, src/debug.cc, src/misc, src/transport/net*.cc, src/plugin.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ _CHANNEL = re.compile(
     r" via (?:NET/([\w .+-]{1,40})/(\d{1,4})(?:\(\d{1,9}\))?((?:/\w{1,16}(?:\(PCI\))?){0,4})"
     r"|(?!NET\b)(\w{1,16}))"
 )
-_CHOSEN = re.compile(r"Using network ([\w.+-]{1,40}(?: Libfabric)?)(?![\w:.+-]|\s+\w)")
+_CHOSEN = re.compile(
+    r"(?:Using network|Assigned NET plugin) ([\w.+-]{1,40}(?: Libfabric)?)"
+    r"(?: to comm\b|(?![\w:.+-]|\s+\w))"
+)
+"""With ``NCCL_DEBUG_SUBSYS=NET`` only the second form is written."""
 _DEVICE = re.compile(r"\[\d{1,4}\] ?([\w.-]{1,64}):\d{1,3}/\w{1,16}")
 _NUMBERED = re.compile(r"\[(\d{1,4})\](?:=\{([^}]{1,400})\}|([\w.-]{1,64}):\d{1,3}/)")
 _INTERFACE = re.compile(r"\[(\d{1,4})\]([\w.@-]{1,32}):")
@@ -51,7 +55,7 @@ class Sign(Enum):
     LOCKED_MEMORY = re.compile(r"Call to ibv_\w{1,40} failed with error Cannot allocate memory")
     UNCONNECTED = re.compile(
         r"Call to ibv_modify_qp failed with"
-        r"|Got completion from peer .{0,100}? with (?:error|status=?) ?1[23]\b"
+        r"|Got completion from peer .{0,100}? with (?:error |status[ =](?:\w{1,40}\()?)1[23]\b"
     )
 
 

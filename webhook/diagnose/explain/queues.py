@@ -7,7 +7,7 @@ plugins (1.12); ``suspend`` of batch/v1, jobset, trainer, training-operator, mpi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -29,23 +29,11 @@ from webhook.diagnose.finding import Code, Level
 from webhook.diagnose.jobs import identity, title
 from webhook.diagnose.wording import listed
 
-KUEUE_INADMISSIBLE = Code(
-    "kueue-inadmissible",
-    "scheduling",
-    "Kueue cannot admit the job as it stands, whatever becomes free.",
-    "correct what is named: the job's queue-name, the LocalQueue or its ClusterQueue",
-)
-KUEUE_EVICTED = Code(
-    "kueue-evicted",
-    "scheduling",
-    "Kueue admitted the job, took its quota back and stopped it.",
-    "it waits in its queue again: wait for the job that took its place, or raise the priority",
-)
 KUEUE_WAITING = Code(
     "kueue-waiting",
     "scheduling",
-    "Kueue has not admitted the job: what its queue may use is taken.",
-    "wait until other jobs of the queue have ended, or ask for more quota of what is named",
+    "Kueue has not admitted the job, or has evicted it.",
+    "wait for quota; if it can never be granted as it stands, correct what Kueue names",
 )
 QUEUE_WAITING = Code(
     "queue-waiting",
@@ -62,26 +50,20 @@ JOB_SUSPENDED = Code(
 
 _JOB_UID = KUEUE + "job-uid"
 _QUEUE = KUEUE + "queue-name"
-_NEVER = ("unavailable in ClusterQueue", "> maximum capacity")
-"""What Kueue says of a request that no job's end makes room for."""
-_HOPELESS = ("Inadmissible", "Misconfigured", "Suspended", "NoMatchingFlavor", "ExceedsMaxQuota")
-"""Reasons of QuotaReserved that no job's end changes: Kueue before 0.19 writes the first only."""
-_MAY_COME = "insufficient unused quota"
+_UID_LENGTH = len("-00000000-0000-0000-0000-000000000000")
 _SOON_SECONDS = 30.0
 _MOST_TEXT = 600
-_BEYOND_QUOTA = "ask for less, or let an administrator add it to the ClusterQueue"
 _NOT_READY = "correct what the other findings say: its pods did not become ready in time"
 _ACTIVATE = "end the cause that is named, then set spec.active: true on the Workload"
 
 
 class Hold(NamedTuple):
-    """Say why a Workload does not run: what Kueue *does*, as ``cannot admit {}``, what it *said*.
+    """Say why a Workload does not run: what Kueue *does*, as ``does not admit {}``, and *said*.
 
     *remedy*: what to do; None for what the code says.
     """
 
     level: Level
-    code: Code
     does: str
     said: str
     remedy: str | None = None
@@ -100,7 +82,7 @@ def may_be_held(pods: Iterable[Object]) -> bool:
 
 
 def objects_of(objects: Iterable[Object], pods: Iterable[Object], owner: str) -> tuple[Object, ...]:
-    """Return those of Kueue's or Volcano's *objects* that are of the job of these *pods*.
+    """Return those of Kueue's *objects* that are of the job of these *pods*.
 
     A job that is held back has none: *owner* is its name.
     """
@@ -122,7 +104,7 @@ def _is_of(obj: Object, uids: set[Any], titles: set[Any], groups: set[Any]) -> b
 
 
 def owner_of(held: Object) -> str:
-    """Return the name of the job that made a Workload or PodGroup; empty for one of plain pods."""
+    """Return the name of the job that made a Workload; empty for one of plain pods."""
     owner = _owner(held)
     return "" if owner.get("kind") == "Pod" else str(owner.get("name") or "")
 
@@ -149,7 +131,7 @@ def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
         stage = Stage.MEMBERS if hold.remedy is _NOT_READY else Stage.ADMISSION
         subject = f"Workload {workload['metadata']['name']}"
         message = _message(workload, hold)
-        yield observe(hold.level, hold.code, subject, message, hold.remedy, stage=stage)
+        yield observe(hold.level, KUEUE_WAITING, subject, message, hold.remedy, stage=stage)
 
 
 def is_gated(pod: Object) -> bool:
@@ -162,42 +144,28 @@ def hold_of(workload: Object, now: datetime) -> Hold | None:
     """Return why Kueue does not let the Workload run; None where it does, or was just asked."""
     conditions = _conditions(workload)
     quota, evicted = conditions.get("QuotaReserved", {}), conditions.get("Evicted", {})
-    is_evicted = evicted.get("status") == "True"
+    is_evicted, has_quota = (each.get("status") == "True" for each in (evicted, quota))
     if conditions.get("Admitted", {}).get("status") == "True" and not is_evicted:
         return None
     why = _said(evicted) if is_evicted else ""
     if (workload.get("spec") or {}).get("active") is False:
-        said = why or _said(conditions.get("DeactivationTarget", {}))
-        does = "passes over {}, since its Workload has spec.active: false"
-        return Hold("fail", KUEUE_INADMISSIBLE, does, said, _ACTIVATE)
-    if quota.get("status") == "True" and not is_evicted:
+        return Hold(
+            "fail", "passes over {}, since its Workload has spec.active: false", why, _ACTIVATE
+        )
+    if has_quota and not is_evicted:
         said = _checks(workload) or _said(conditions.get("Admitted", {}))
-        does = "has quota for {}, and waits for admission checks"
-        return Hold("fail", KUEUE_WAITING, does, said, "look at the AdmissionCheck that is named")
-    said = _said(quota) if quota.get("status") == "False" else ""
+        remedy = "look at the AdmissionCheck that is named"
+        return Hold("fail", "has quota for {}, and waits for admission checks", said, remedy)
+    said = "" if has_quota else _said(quota)
     if is_evicted and said in ("", why):
-        remedy = _NOT_READY if _is_late(workload) else None
-        return Hold("fail", KUEUE_EVICTED, "has evicted {}", why, remedy)
-    if not said:
-        age = seconds_since(workload["metadata"].get("creationTimestamp"), now) or 0.0
-        silent = Hold("warn", KUEUE_WAITING, "has not looked at {}", "", "is Kueue running?")
-        return silent if age > _SOON_SECONDS else None
-    before = f"; it was evicted before ({evicted.get('reason')}): {why}" if is_evicted else ""
-    is_beyond = any(sign in said for sign in _NEVER)
-    if (is_beyond or quota.get("reason") in _HOPELESS) and _MAY_COME not in said:
-        remedy = _BEYOND_QUOTA if is_beyond else None
-        return Hold("fail", KUEUE_INADMISSIBLE, "cannot admit {}", f"{said}{before}", remedy)
-    return Hold("fail", KUEUE_WAITING, "does not admit {} yet", f"{said}{before}")
-
-
-def _is_late(workload: Object) -> bool:
-    """Tell one that was evicted since its pods did not become ready in time."""
-    return _conditions(workload).get("Evicted", {}).get("reason") == "PodsReadyTimeout"
-
-
-def action_for_pods(hold: Hold) -> str | None:
-    """Say what to do where pods are gated, which are injected: their queue may lack the devices."""
-    return None if hold.remedy is _BEYOND_QUOTA else hold.remedy or hold.code.action
+        is_late = evicted.get("reason") == "PodsReadyTimeout"
+        return Hold("fail", "has evicted {}", why, _NOT_READY if is_late else None)
+    if said:
+        before = f"; it was evicted before ({evicted.get('reason')}): {why}" if is_evicted else ""
+        return Hold("fail", "does not admit {}", f"{said}{before}")
+    age = seconds_since(workload["metadata"].get("creationTimestamp"), now) or 0.0
+    silent = Hold("warn", "has not looked at {}", "", "is Kueue running?")
+    return silent if age > _SOON_SECONDS else None
 
 
 def _message(workload: Object, hold: Hold) -> str:
@@ -231,39 +199,30 @@ def _said(condition: Object) -> str:
 # Volcano
 
 
-def is_pending_group(group: Object) -> bool:
-    """Tell a PodGroup whose Job Volcano has not let make its pods."""
-    return (group.get("status") or {}).get("phase") in (None, "", "Pending")
+def waiting_groups(events: Iterable[Object]) -> dict[str, Object]:
+    """Return by the name of each PodGroup that Volcano has not let start its last Event."""
+    found: dict[str, Object] = {}
+    for event in sorted(events, key=event_time):
+        subject = event.get("involvedObject") or {}
+        if subject.get("kind") == "PodGroup":
+            found[str(subject.get("name"))] = event
+    return {name: last for name, last in found.items() if last.get("reason") != "Scheduled"}
+
+
+def owner_of_group(group: str) -> str:
+    """Return the name of the Job that Volcano made a PodGroup of: it ends in the Job's uid."""
+    return group[:-_UID_LENGTH]
 
 
 def _by_volcano(job: ObservedJob) -> Iterator[Observation]:
-    """Give Volcano's own words on a PodGroup that waits, whose job has no pod yet."""
-    if job.live:
-        return
-    for group in job.pod_groups:
-        if not is_pending_group(group):
-            continue
-        said = group_words(group, job.warnings)
-        queue = (group.get("spec") or {}).get("queue") or "default"
-        message = f"Volcano does not start {job.owner or 'the job'} (queue {queue})"
-        subject = f"PodGroup {group['metadata']['name']}"
-        told = f"{message}: {said}" if said else f"{message}, and does not say why"
-        yield fail(QUEUE_WAITING, subject, told, stage=Stage.ADMISSION)
-
-
-def group_words(group: Object, events: Collection[Object]) -> str:
-    """Return what Volcano said last of a PodGroup: by an Event, else by its condition."""
-    name = group["metadata"]["name"]
-    told = [event for event in events if _is_about(event, name)]
-    if told:
-        return common_form(str(max(told, key=event_time).get("message") or ""))
-    condition = _conditions(group).get("Unschedulable", {})
-    return _said(condition) if condition.get("status") == "True" else ""
-
-
-def _is_about(event: Object, group: str) -> bool:
-    subject = event.get("involvedObject") or {}
-    return subject.get("kind") == "PodGroup" and subject.get("name") == group
+    """Give Volcano's own words on a PodGroup that waits, whose job has no pod."""
+    newest = max((pod.created for pod in job.pods), default="")
+    for group, last in waiting_groups(job.warnings).items() if not job.live else ():
+        if event_time(last) >= newest:
+            said = common_form(str(last.get("message") or ""))
+            message = f"Volcano does not start {job.owner or 'the job'}: {said}"
+            # a refusal of its pods comes before that its gang is not complete
+            yield fail(QUEUE_WAITING, f"PodGroup {group}", message, stage=Stage.MEMBERS)
 
 
 # suspended by somebody

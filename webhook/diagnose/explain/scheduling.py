@@ -10,9 +10,6 @@ from fractions import Fraction
 from webhook.core import podspec
 from webhook.core.claim_templates import is_template_name, template_name
 from webhook.core.cluster.nodes import (
-    NodeOffer,
-    Place,
-    devices,
     judge_supply,
     place_of,
     shown_taint,
@@ -32,7 +29,6 @@ from webhook.diagnose.explain.observation import (
     common_form,
     event_time,
     fail,
-    natural,
     observe,
     warn,
 )
@@ -124,9 +120,6 @@ _GANG = re.compile(
 )
 """What schedulers say of a pod of a gang for which there would be a node."""
 _NO_NODE = re.compile(r"nodes? are available|node\(s\)|Insufficient|didn't|untolerated")
-_MOST_NODES = 8
-"""How many nodes' pods are read: enough for an example, few enough for a large cluster."""
-_NAMED = 3
 _GIBI = 1 << 30
 
 
@@ -200,7 +193,7 @@ def _pending(
     if is_beyond:
         yield fail(RESOURCE_TOO_SMALL, pod, f"asks for more than any node has: {text}")
     elif text:
-        yield _unscheduled(snapshot, job, pod, text, queue)
+        yield _unscheduled(snapshot, pod, text, queue)
     elif queue:
         action = remedy or _quota_action(queue)
         yield fail(QUEUE_WAITING, pod, _ON_NO_NODE, action, detail=queue)
@@ -222,9 +215,7 @@ def _gated(pod: ObservedPod, gates: list[str], queue: str, remedy: str) -> Obser
     return observe("fail" if said else "warn", SCHEDULING_GATED, pod, message, action)
 
 
-def _unscheduled(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, text: str, queue: str
-) -> Observation:
+def _unscheduled(snapshot: JobSnapshot, pod: ObservedPod, text: str, queue: str) -> Observation:
     """Say what the scheduler's *text* means, and what to do."""
     resources = list(dict.fromkeys(_INSUFFICIENT.findall(text)))
     code, action = UNSCHEDULABLE, UNSCHEDULABLE.action
@@ -233,7 +224,7 @@ def _unscheduled(
     if _CEL.search(text):
         code, action = CLAIM_SELECTOR_FAILS, CLAIM_SELECTOR_FAILS.action
     elif resources:
-        code, action = RESOURCE_TAKEN, _free(snapshot, job, pod, resources)
+        code, action = RESOURCE_TAKEN, f"wait, or free {', '.join(resources)} on the nodes"
     elif taints := _taints(snapshot, pod, text):
         code, action = TAINT_UNTOLERATED, TAINT_UNTOLERATED.action
         text = f"{text}; {taints}" if snapshot.nodes else text
@@ -260,19 +251,6 @@ def _taints(snapshot: JobSnapshot, pod: ObservedPod, text: str) -> str:
         for shown in map(shown_taint, place.untolerated(node))
         if not shown.startswith(_ROLES)
     )
-
-
-def _free(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, resources: Iterable[str]
-) -> str:
-    holders = [(resource, who_holds(snapshot, job, pod.pod, resource)) for resource in resources]
-    told = [f"{resource} ({held})" if held else resource for resource, held in holders]
-    action = f"wait, or free {', '.join(told)} on the nodes"
-    if snapshot.nodes is None:
-        action += "; one who may read nodes can tell whether any offers that much"
-    elif snapshot.neighbours is None:
-        action += "; one who may list pods of all namespaces can tell who holds it"
-    return action
 
 
 def _quota_action(text: str) -> str:
@@ -305,7 +283,7 @@ def _queue_message(snapshot: JobSnapshot, job: ObservedJob) -> tuple[str, str]:
     for workload in job.workloads or ():
         hold = queues.hold_of(workload, snapshot.now)
         if hold is not None and hold.said:
-            return hold.said, queues.action_for_pods(hold) or ""
+            return hold.said, hold.remedy or ""
     if job.workloads:
         return "", ""
     kinds = ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
@@ -370,14 +348,16 @@ def made_claims(pod: ObservedPod) -> dict[str, str | None]:
 
 def _template_advice(snapshot: JobSnapshot, job: ObservedJob, template: str) -> str:
     """Say what to do about a template that is not there: the controller makes a profile's."""
+    every = snapshot.profiles.profiles.values() if snapshot.profiles else ()
+    giving = [each.name for each in every if template in map(template_name, each.claims)]
     if not is_template_name(template):
-        return f"create it in namespace {job.namespace}, or correct the name and restart the job"
-    for profile in snapshot.profiles.profiles.values() if snapshot.profiles else ():
-        if template in map(template_name, profile.claims):
-            if said := snapshot.not_ready.get(profile.name):
-                return f"correct FabricProfile {profile.name}, which is not Ready: {said}"
-            return f"the controller makes it for profile {profile.name}: look at its log"
-    return "no profile gives it any more: restart the job"
+        where = f"the name in FabricProfile {giving[0]}" if giving else "the name"
+        return f"create it in namespace {job.namespace}, or correct {where} and restart the job"
+    if not giving:
+        return "no profile gives it any more: restart the job"
+    if said := snapshot.not_ready.get(giving[0]):
+        return f"correct FabricProfile {giving[0]}, which is not Ready: {said}"
+    return f"the controller makes it for profile {giving[0]}: look at its log"
 
 
 def _silent(snapshot: JobSnapshot, claim: Object) -> Iterator[Observation]:
@@ -414,49 +394,3 @@ def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
         if node.not_ready:
             message = f"is on node {pod.node}, which is not Ready: {node.not_ready}"
             yield fail(NODE_NOT_READY, pod, message)
-
-
-# who holds a device
-
-
-def nodes_to_read(pods: Iterable[Object], nodes: Iterable[NodeOffer]) -> list[str]:
-    """Name the nodes whose pods may hold what a pod on no node asks for, a few of them."""
-    wanted = {
-        (resource, amount, place_of(pod))
-        for pod in pods
-        if not (pod.get("spec") or {}).get("nodeName")
-        and (pod.get("status") or {}).get("phase") == "Pending"
-        for resource, amount in devices(pod).items()
-    }
-    found = [node.name for node in nodes if any(_takes(node, *one) for one in wanted)]
-    return sorted(found, key=natural)[:_MOST_NODES]
-
-
-def _takes(node: NodeOffer, resource: str, amount: Fraction, place: Place) -> bool:
-    return node.offered(resource) >= amount and place.admits(node)
-
-
-def who_holds(snapshot: JobSnapshot, job: ObservedJob, pod: Object, resource: str) -> str:
-    """Return who holds a resource where too little is left for the pod; empty where unknown.
-
-    As ``node-1: 8 of 8 held by ml/serve-0``.
-    """
-    nodes = {node.name: node for node in snapshot.nodes or ()}
-    place, amount = place_of(pod), devices(pod).get(resource, Fraction(0))
-    own = {_name(one.pod) for one in job.pods}
-    told = []
-    for name, neighbours in (snapshot.neighbours or {}).items():
-        if not place.admits(nodes[name]):
-            continue
-        held = {_name(one): devices(one).get(resource, Fraction(0)) for one in neighbours}
-        taken, there = sum(held.values(), Fraction(0)), nodes[name].offered(resource)
-        if amount <= there < taken + amount:
-            most = sorted(filter(held.get, held), key=lambda one: (-held[one], natural(one)))
-            whose = ", all of this job" if own.issuperset(most) else ""
-            numbers = f"{format_quantity(taken)} of {format_quantity(there)}"
-            told.append(f"{name}: {numbers} held by {listed(most, _NAMED)}{whose}")
-    return listed(told, _NAMED, "; ")
-
-
-def _name(pod: Object) -> str:
-    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

@@ -36,20 +36,17 @@ class JobSnapshot:
 
     *now* is the API server's time. By namespace: *labels*, *claims* by name, names of
     *claim_templates*. *networks*: the NetworkAttachmentDefinitions that were asked for by
-    (namespace, name), None for one that does not exist. *neighbours*: by the name of a node that
-    offers what a pod on no node asks for, the pods of all namespaces there. *unusable*: names of
-    profiles with a fault; *not_ready*: what the controller says of others, by name. *workloads*:
-    Kueue's that have not finished, *pod_groups*: Volcano's, *suspended*: jobs, *policies*:
-    NetworkPolicies. *lease*: empty for one that does not exist. *configured*: whether the
-    MutatingWebhookConfiguration exists. *logs*: by the name of each pod whose log was read; None
-    where nobody asked for logs.
+    (namespace, name), None for one that does not exist. *unusable*: names of profiles with a
+    fault; *not_ready*: what the controller says of others, by name. *workloads*: Kueue's that have
+    not finished, *suspended*: jobs, *policies*: NetworkPolicies. *lease*: empty for one that does
+    not exist. *configured*: whether the MutatingWebhookConfiguration exists. *logs*: by the name of
+    each pod whose log was read; None where nobody asked for logs.
     """
 
     now: datetime
     labels: Mapping[str, Mapping[str, str]] | None = None
     events: tuple[Object, ...] | None = None
     nodes: tuple[NodeOffer, ...] | None = None
-    neighbours: Mapping[str, tuple[Object, ...]] | None = field(default_factory=dict)
     networks: Mapping[tuple[str, str], Object | None] = field(default_factory=dict)
     profiles: Profiles | None = None
     unusable: frozenset[str] = frozenset()
@@ -58,7 +55,6 @@ class JobSnapshot:
     claim_templates: Mapping[str, frozenset[str]] = field(default_factory=dict)
     device_offers: DeviceOffers = field(default_factory=DeviceOffers)
     workloads: tuple[Object, ...] | None = ()
-    pod_groups: tuple[Object, ...] = ()
     suspended: tuple[Object, ...] = ()
     policies: tuple[Object, ...] = ()
     configured: bool | None = None
@@ -85,7 +81,7 @@ class JobSnapshot:
     def _spaces(self) -> Mapping[str, Mapping[str, list[Object]]]:
         """Return by name of a field and namespace the objects of the lists that are long."""
         kept: dict[str, dict[str, list[Object]]] = {}
-        for field_name in ("events", "workloads", "pod_groups", "suspended"):
+        for field_name in ("events", "workloads", "suspended"):
             by_space = kept.setdefault(field_name, {})
             for obj in getattr(self, field_name) or ():
                 by_space.setdefault(str(obj["metadata"].get("namespace") or ""), []).append(obj)
@@ -146,7 +142,7 @@ class ObservedJob:
 
     *target* as ``job/train``; *owner* is the name that owners of its pods carry, ``train``.
     *focus* is the one pod that was asked for, else empty. *pods* are all that may belong to it,
-    also finished ones. *labels*: of its namespace. *events*, *workloads*, *pod_groups*,
+    also finished ones. *labels*: of its namespace. *events*, *workloads*,
     *suspended*: as of the snapshot, those that concern it.
     """
 
@@ -158,7 +154,6 @@ class ObservedJob:
     labels: Mapping[str, str] | None = None
     events: tuple[Object, ...] | None = None
     workloads: tuple[Object, ...] | None = ()
-    pod_groups: tuple[Object, ...] = ()
     suspended: tuple[Object, ...] = ()
 
     @cached_property

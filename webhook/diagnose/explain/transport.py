@@ -7,6 +7,7 @@ ranks meet (``Bootstrap``, ``OOB``) are there with every transport.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,6 @@ from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma
 from webhook.core.networks.rdma_devices import rdma_devices
-from webhook.diagnose.explain.interfaces import value_that_counts
 from webhook.diagnose.explain.nccl_log import NcclLog, PodLog, Sign
 from webhook.diagnose.explain.networks import further_interfaces
 from webhook.diagnose.explain.observation import (
@@ -257,3 +257,12 @@ def _untold(pod: ObservedPod, found: PodLog) -> Observation:
         why = "the log has none of NCCL's lines, though NCCL_DEBUG asks for them"
         action = "look again when training has begun; if the log was rotated, start the job again"
     return warn(TRANSPORT_UNTOLD, pod, f"its network is unknown: {why}", action)
+
+
+def value_that_counts(pod: ObservedPod, variable: str) -> tuple[str | None, str]:
+    """Return the value that counts, and where it is from; what its command exports comes first."""
+    if variable in pod.command:  # rarely so, and cheaper to know
+        found = re.findall(rf"\b{variable}=[\"']?([^\s\"';&|$`]+)", pod.command)
+        if found:
+            return str(found[-1]), "its command"
+    return pod.literals.get(variable), "the job or the profile"

@@ -12,7 +12,7 @@ from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
 from webhook.diagnose.explain.admission import concerns
 from webhook.diagnose.explain.judge import NOTHING, judge, observe_job, shown_address, shown_phase
-from webhook.diagnose.explain.queues import hold_of, is_pending_group, owner_of
+from webhook.diagnose.explain.queues import hold_of, owner_of, owner_of_group, waiting_groups
 from webhook.diagnose.explain.snapshot import JobSnapshot
 from webhook.diagnose.finding import WEIGHT, Finding
 from webhook.diagnose.jobs import Job, expected_members, is_injected
@@ -152,9 +152,7 @@ def _idle(snapshot: JobSnapshot, space: str, known: Iterable[str]) -> Iterator[s
     for workload in snapshot.of("workloads", space):
         if hold_of(workload, snapshot.now) is not None:
             yield owner_of(workload)
-    for group in snapshot.of("pod_groups", space):
-        if is_pending_group(group):
-            yield owner_of(group)
+    yield from map(owner_of_group, waiting_groups(snapshot.of("events", space)))
     for job in snapshot.of("suspended", space):
         yield str(job["metadata"]["name"])
 
