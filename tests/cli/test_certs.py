@@ -107,9 +107,3 @@ def test_asks_the_controller(cluster: Cluster, options: tuple[str, ...], kind: s
     assert key is not None
     assert is_pair(leaf, key)
     assert any(is_signed_by(leaf, each) for each in read_authorities(cluster.ca_bundles[0]))
-
-
-@pytest.mark.parametrize("command", [(), ("show",), ("rotate",)], ids=str)
-def test_helps_with_examples(command: tuple[str, ...]) -> None:
-    result = run(*command, "--help")
-    assert "Examples:\n    fabric-injector certs" in result.output

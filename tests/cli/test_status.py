@@ -359,14 +359,6 @@ def test_the_table_and_the_document(profiles: Path) -> None:
     assert document["jobs"][1]["first"] is None
 
 
-def test_lists_each_kind_once(profiles: Path) -> None:
-    connection = cluster(Scene(), second(Scene()))
-    invoke(connection, "-A", "--profiles", str(profiles))
-    paths = [request.split("?")[0] for request in connection.asked]
-    assert sum(each.endswith(("/pods", "/nodes")) for each in paths) == 2, paths
-    assert sum(each.endswith("/events") for each in paths) == 2, "warnings, and Volcano's"
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -412,14 +404,6 @@ def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert any("fail job" in line for line in lines)
     monkeypatch.delenv("NO_COLOR")
     assert any("\x1b[31mfail" in line for line in command.table(found, with_namespace=True))
-
-
-def test_a_change_names_its_code(capsys: pytest.CaptureFixture[str]) -> None:
-    """Lines of changes have no end at which codes could stand."""
-    scene = Scene()
-    loses_rank_zero(scene)
-    command.print_changes(looked(scene), {}, None)
-    assert capsys.readouterr().out.endswith("has no rank-0 pod (rank-zero-missing)\n")
 
 
 def watch(

@@ -64,9 +64,3 @@ def test_holds_no_character_that_does_not_show() -> None:
     pod = {"metadata": {"name": name}, "spec": {"containers": []}}
     text = json.dumps({"apiVersion": "v1", "kind": "Pod", **pod})
     assert not {"\u202e", "\x07"} & set(str(render_page(run(text))))
-
-
-def test_tells_of_a_pod_that_is_left_no_diff_and_no_patch() -> None:
-    text = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}"
-    [shown] = page(text)["pods"]
-    assert (shown["diff"], shown["patch"], shown["allowed"]) == ("", [], True)
