@@ -1,7 +1,5 @@
 """What ``control`` hands to the controller: how Multus is configured, as its files say at each look."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

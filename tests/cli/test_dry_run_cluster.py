@@ -1,7 +1,5 @@
 """The command `dry-run` with the cluster's own profiles, namespaces and networks."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

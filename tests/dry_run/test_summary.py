@@ -4,8 +4,6 @@ What it says of each of the cases is in summaries.txt; `python -m tests.dry_run.
 the file, to be read before it is kept.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tests.dry_run.runs import OBJECTS, TORCHX, run, shown
+from tests.dry_run.runs import OBJECTS, TORCHX, run
 from tests.dry_run.templates.cases import workload
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.pods import FIXTURES
@@ -299,12 +297,6 @@ def test_writes_the_entry_of_the_document() -> None:
         "summary": summary.text,
         "warnings": [],
     }
-
-
-def test_shows_the_warnings_of_a_workload() -> None:
-    result = run(json.dumps(run().pods[1].before))
-    [warning] = result.workloads[0].warnings
-    assert f"warning: {warning}" in shown(result)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ exchanges it, once, for a key of its own. Browsers would send a cookie to every 
 machine.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

@@ -1,7 +1,5 @@
 """Run the webhook: ``fabric-injector serve``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
