@@ -1,7 +1,5 @@
 """Make TLS contexts that demand what an administrator requires of clients; try them in memory."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

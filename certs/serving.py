@@ -6,8 +6,6 @@ interpreters. Nor is it exchanged by ``sni_callback``. That would not carry whet
 show a certificate, and would resume sessions of clients that are no longer trusted.
 """
 
-from __future__ import annotations
-
 import ssl
 from dataclasses import replace
 from datetime import UTC, datetime

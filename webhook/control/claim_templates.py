@@ -6,8 +6,6 @@ applied again and again. One that somebody made with our labels and another cont
 names it.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Follow ResourceClaims, from the first pod on whose address they tell."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Watch the pods of jobs, and publish on them the addresses that Multus or another source tells."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """Count what the controller does."""
 
-from __future__ import annotations
-
 from webhook.control.publisher import Result
 from webhook.http.metrics import Metrics
 

@@ -1,7 +1,5 @@
 """Write the status of each FabricProfile while this replica leads, where it says something new."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """Run the controller as a process: watch, Lease, health and metrics, until SIGTERM."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -3,8 +3,6 @@
 httptools (llhttp) parses strictly: what can be read in two ways ends the connection.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from abc import ABC, abstractmethod
@@ -73,7 +71,7 @@ class HttpConnection(asyncio.Protocol):
     when it was accepted. *expires_at*: when `expire` is due.
     """
 
-    def __init__(self, listener: Listener, peer: str) -> None:
+    def __init__(self, listener: "Listener", peer: str) -> None:
         self.peer, self.state = peer, IDLE
         self.transport: asyncio.Transport | None = None
         self._listener, self._loop = listener, asyncio.get_running_loop()

@@ -1,7 +1,5 @@
 """Answer ``/livez``, ``/readyz`` and ``/metrics``, and hear when the process is to end."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ asyncio's own server keeps the TLS context of its start, while ours is replaced 
 certificate, and it accepts without a bound.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket
@@ -49,7 +47,7 @@ class ListenAddress:
     port: int
 
     @classmethod
-    def parse(cls, text: str) -> ListenAddress:
+    def parse(cls, text: str) -> "ListenAddress":
         """Read ``0.0.0.0:8443``, ``[::1]:0`` or ``:8080`` (all addresses). Raises ValueError."""
         host, colon, port = text.rpartition(":")
         bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host

@@ -1,7 +1,5 @@
 """Write logs on standard error: one JSON object a line."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import logging

@@ -1,7 +1,5 @@
 """Keep web pages from a loopback port: those under another name, and those of another origin."""
 
-from __future__ import annotations
-
 import ipaddress
 from urllib.parse import urlsplit
 

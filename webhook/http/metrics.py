@@ -1,7 +1,5 @@
 """Count, and write what was counted as Prometheus reads it; no label names a pod or a namespace."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

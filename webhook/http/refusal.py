@@ -1,7 +1,5 @@
 """Turn every failure into one answer: a status code, a metric label and a sentence."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Declare each resource that is asked for, with the types of the fields that are read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from webhook.kube.resource import TEXT_MAP, Resource, Shape

@@ -1,7 +1,5 @@
 """Know whether the cluster serves resource.k8s.io/v1, the API of claims (DRA)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

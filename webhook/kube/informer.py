@@ -5,8 +5,6 @@ where that is too old. Source: kubernetes.io/docs/reference/using-api/api-concep
 detection of changes".
 """
 
-from __future__ import annotations
-
 import logging
 import random
 import threading

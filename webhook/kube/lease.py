@@ -1,7 +1,5 @@
 """Hold a Lease, so that one process at a time writes: client-go's election, by our clock too."""
 
-from __future__ import annotations
-
 import logging
 import random
 import threading
@@ -51,7 +49,7 @@ class LeaseRecord:
     transitions: int = 0
 
     @classmethod
-    def of(cls, lease: Object) -> LeaseRecord:
+    def of(cls, lease: Object) -> "LeaseRecord":
         """Read an object, which may hold anything."""
         spec = lease.get("spec")
         if not isinstance(spec, dict):
@@ -67,7 +65,7 @@ class LeaseRecord:
         """Give how long the record holds after it was first seen."""
         return min(max(self.duration_seconds, DURATION_SECONDS), MOST_SECONDS)
 
-    def held_by(self, identity: str, now: datetime) -> LeaseRecord:
+    def held_by(self, identity: str, now: datetime) -> "LeaseRecord":
         """Renew it if it is theirs, else hand it over."""
         at = _micro_time(now)
         if self.holder == identity:
@@ -76,7 +74,7 @@ class LeaseRecord:
         transitions = self.transitions + 1 if 0 <= self.transitions < MOST_TRANSITIONS else 0
         return LeaseRecord(identity, DURATION_SECONDS, at, at, transitions)
 
-    def released(self, now: datetime) -> LeaseRecord:
+    def released(self, now: datetime) -> "LeaseRecord":
         """Leave it to whoever comes first."""
         at = _micro_time(now)
         return LeaseRecord("", RELEASED_SECONDS, at, at, self.transitions)

@@ -6,8 +6,6 @@ broken: an object that is not as its kind prescribes. One that was asked for is 
 of a list is left out and named in `Page.broken`, and the others count.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Describe one resource of the API: where it is, and what each of its objects must look like."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Required, TypeAlias, TypedDict, Union
@@ -65,16 +63,16 @@ class Resource:
         """Give the path of all its objects, ``/api/v1/namespaces``."""
         return f"{self.group}/{self.name}"
 
-    def at(self, group: str) -> Resource:
+    def at(self, group: str) -> "Resource":
         """Ask for it in this version of its group, ``/apis/kueue.x-k8s.io/v1beta2``."""
         return replace(self, group=group)
 
     @property
-    def metadata(self) -> Resource:
+    def metadata(self) -> "Resource":
         """Ask for the metadata of the objects only."""
         return replace(self, metadata_only=True)
 
-    def select(self, *, labels: str = "", fields: str = "") -> Resource:
+    def select(self, *, labels: str = "", fields: str = "") -> "Resource":
         """Ask for the objects that these selectors choose."""
         return replace(self, label_selector=labels, field_selector=fields)
 

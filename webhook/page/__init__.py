@@ -1,7 +1,5 @@
 """Hold the files of ``fabric-injector page``; they load nothing from elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable

@@ -1,7 +1,5 @@
 """Answer what the page asks: its files, what is known of the cluster, and dry runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

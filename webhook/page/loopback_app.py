@@ -1,7 +1,5 @@
 """Make the Flask application of a loopback port: guarded against web pages of other origins."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 from flask import Flask, Response, request

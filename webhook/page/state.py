@@ -1,7 +1,5 @@
 """Describe profiles and namespaces: the document that ``GET /state`` answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from webhook import __version__

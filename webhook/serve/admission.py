@@ -1,7 +1,5 @@
 """Answer ``POST /mutate``: one decision, one log line, one count."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

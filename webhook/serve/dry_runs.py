@@ -4,8 +4,6 @@ Profiles and cluster are the same. The only module of this process that loads th
 first request.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json
@@ -96,7 +94,7 @@ def _text(request: Request) -> str:
         raise Refused(400, "encoding", problem) from None
 
 
-def _written(run: DryRun) -> str:
+def _written(run: "DryRun") -> str:
     """Write the JSON document part by part: that of an alias bomb would not fit the memory."""
     text = io.StringIO()
     for part in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(run.as_json()):

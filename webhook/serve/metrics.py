@@ -1,7 +1,5 @@
 """Count what the webhook does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from webhook.http.metrics import Metrics

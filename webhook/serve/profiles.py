@@ -1,7 +1,5 @@
 """Keep the profiles in force as their file, or the objects of the cluster, say; log each change."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -101,7 +99,7 @@ def configuration_file(
     )
 
 
-def follow_objects(cluster: Cluster, active: ActiveProfiles, metrics: WebhookMetrics) -> Source:
+def follow_objects(cluster: "Cluster", active: ActiveProfiles, metrics: WebhookMetrics) -> Source:
     """Make what follows the FabricProfiles of *cluster* once started."""
     from webhook.world.profile_objects import DEFINITION_TITLE
 

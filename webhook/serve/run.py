@@ -1,7 +1,5 @@
 """Run the webhook: prepare what is served from the settings, and serve it until SIGTERM."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging
@@ -180,7 +178,7 @@ def _throwaway() -> Iterator[Path]:
         yield Path(directory)
 
 
-def _objects(paths: tuple[Path, ...]) -> ObjectsWorld:
+def _objects(paths: tuple[Path, ...]) -> "ObjectsWorld":
     from webhook.world.objects import ObjectsWorld, load_objects
 
     return ObjectsWorld(load_objects(paths))

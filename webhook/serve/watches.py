@@ -1,7 +1,5 @@
 """Look again and again at what changes outside: the certificate, who trusts it, and claims."""
 
-from __future__ import annotations
-
 import ctypes
 import logging
 import threading
@@ -94,7 +92,7 @@ class TrustWatch(Watch):
     check = "ca-bundle"
 
     def __init__(
-        self, ask: Callable[[], WebhookConfiguration | None], certificate: ServingCertificate
+        self, ask: "Callable[[], WebhookConfiguration | None]", certificate: ServingCertificate
     ) -> None:
         self._ask, self._certificate = ask, certificate
         self._problem = NOT_ASKED

@@ -1,7 +1,5 @@
 """Hold the profiles that admission uses, from a file or from the objects of the cluster."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from types import MappingProxyType

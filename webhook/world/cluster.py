@@ -1,7 +1,5 @@
 """Answer admission's questions from watches; ask briefly for what they have not brought."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Mapping

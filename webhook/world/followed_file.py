@@ -4,8 +4,6 @@ A ConfigMap's mount swaps a symlink, an editor renames or rewrites, and neither 
 file events. So the content itself is read again and again, and compared.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path

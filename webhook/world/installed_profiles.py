@@ -1,7 +1,5 @@
 """Read the profiles that a cluster's webhook uses: objects, or the file that it mounts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Answer from what a watch holds, and ask the API server for what is missing: once, and briefly."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Answer admission's questions from objects in files in place of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Follow the FabricProfiles of a cluster, and keep of each the last content that could be used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 from webhook.core.errors import InputError, WebhookError

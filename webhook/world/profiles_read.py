@@ -1,7 +1,5 @@
 """Say where a webhook reads its profiles, and hold what was read there, with its faults."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write what ``certs.rotation`` decides, every few seconds while this process leads."""
 
-from __future__ import annotations
-
 import base64
 import logging
 import time
