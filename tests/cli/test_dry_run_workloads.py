@@ -169,15 +169,6 @@ def test_names_what_may_not_be_listed(folder: Path, cluster: FakeApiServer) -> N
     assert "PyTorchJob/bert" in result.stdout
 
 
-def test_a_broken_object_is_named_and_the_others_count(
-    folder: Path, cluster: FakeApiServer
-) -> None:
-    cluster.put(PYTORCH_JOBS, "odd", "research", spec={}, status={"conditions": "none"})
-    result = call("-A", env=kubeconfig(folder, cluster))
-    assert "pytorchjobs/odd: is left out, since it cannot be read" in result.stderr
-    assert "PyTorchJob/bert" in result.stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

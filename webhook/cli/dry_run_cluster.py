@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -24,12 +24,11 @@ from webhook.dry_run.screen import why_not
 from webhook.dry_run.templates import KINDS, find_templates
 from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection
-from webhook.kube.resource import Resource, Shape
+from webhook.kube.resource import Resource
 from webhook.world.view import REFUSED, PermittedWorld
 
 _RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 """They make no pods: they complete TrainJobs."""
-_CONDITIONS: Mapping[str, Shape] = {"status": {"conditions": [{"type": str, "status": str}]}}
 _OVER = frozenset(("Complete", "Completed", "Succeeded", "Failed"))
 _DECISIONS = ("denied", "injected", "observed", "left-alone")
 _NO_PROFILE = "no-profile"
@@ -207,8 +206,6 @@ def _list_kind(cluster: Snapshot, of: tuple[str, str], selector: str) -> Sequenc
         resource = Resource(
             f"{kind.lower()}s",
             f"{prefix}/{version}",
-            namespaced=not is_of_cluster,
-            shape=_CONDITIONS,
             label_selector="" if kind in _RUNTIMES else selector,
         )
         keep = partial(_typed, version=f"{group}/{version}".lstrip("/"), kind=kind)

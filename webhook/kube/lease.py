@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from webhook.core.model import Object
@@ -29,8 +29,6 @@ MOST_SECONDS = 60
 """Longest duration that is believed: a wrong one must end."""
 RELEASED_SECONDS = 1
 MOST_TRANSITIONS = 2**31 - 1
-_ANY_LEASE = replace(LEASES, shape={})
-"""One that somebody has edited wrongly can be taken: it must not block all writers."""
 _log = logging.getLogger(__name__)
 
 
@@ -240,7 +238,7 @@ class Leader:
         return True
 
     def _read(self, seconds: float) -> Object | None:
-        return self._reader.find(_ANY_LEASE, self._key, whole, seconds=seconds)
+        return self._reader.find(LEASES, self._key, whole, seconds=seconds)
 
     def _send(self, lease: Object, seconds: float, *, is_new: bool = False) -> Object | None:
         """Create or replace it; return it as it was written, None where another was quicker.

@@ -99,6 +99,9 @@ def _check(place: str, resource: Resource, value: Object) -> None:
         value = {**value, "metadata": {**metadata, "namespace": namespace_of(value)}}
     try:
         resource.check(value)
+        spec = value.get("spec") or {}
+        if not isinstance(spec, dict) or not isinstance(spec.get("config"), str | None):
+            raise Misfit(f"spec.config is not {STRING}")
     except Misfit as problem:
         advice = "put it in quotes" if str(problem).endswith(STRING) else "correct it"
         raise InputError(f"{place}: {problem}; {advice}") from None

@@ -11,29 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cli.test_status import cluster, invoke
-from tests.diagnose.explain.test_screens import SCENES
 from tests.diagnose.hostile import (
     HostileConnection,
     held,
     small,
     spoil_an_annotation,
     spoil_an_answer,
-    spoil_an_object,
 )
-from tests.diagnose.scenes import PROFILES, SPACE, Scene
+from tests.diagnose.scenes import PROFILES, Scene
 from tests.profiles import as_objects
 from webhook.core import names
-from webhook.core.model import Object
-
-KINDS = (
-    "/pods",
-    "/events",
-    "/nodes",
-    "/namespaces",
-    "/leases/",
-    "/network-attachment",
-    "/workloads",
-)
 
 
 def cluster_of(made: Scene) -> HostileConnection:
@@ -61,16 +48,6 @@ def judged(connection: HostileConnection) -> dict[str, Any]:
     assert result.stdout.replace("\n", "").isprintable()
     document: dict[str, Any] = json.loads(result.stdout)
     return document
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_an_object_that_is_broken_in_one_place(data: st.DataObject) -> None:
-    connection = cluster_of(
-        small(data.draw(st.sampled_from(sorted(set(SCENES) - {"gke-without-addresses"}))))
-    )
-    spoil_an_object(connection, KINDS, data)
-    judged(connection)
 
 
 @settings(max_examples=40, deadline=None)
@@ -141,17 +118,3 @@ def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
     assert max(map(len, table.splitlines())) < 5_000, (
         "one tenant's text leaves no room for the jobs of others"
     )
-
-
-def no_list(status: Object) -> Object:
-    return {**status, "conditions": {}, "containerStatuses": "x", "initContainerStatuses": 7}
-
-
-def test_a_status_whose_lists_are_none_is_left_out_and_said_so() -> None:
-    made = Scene()
-    other = made.pods["bert-worker-1"]
-    other["status"] = no_list(other["status"])
-    shown = judged(cluster_of(made))
-    assert [(job["name"], job["members"]) for job in shown["jobs"]] == [("bert", 3)]
-    assert "pods/bert-worker-1" in {each["what"] for each in shown["unread"]}
-    assert shown["jobs"][0]["namespace"] == SPACE
