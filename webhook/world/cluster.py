@@ -11,7 +11,6 @@ from webhook.core.model import Namespace, Object
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profile, ProfileObject, read_object
 from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
-from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
@@ -55,7 +54,6 @@ class Cluster(View):
         self._connection, self._on_restart = connection, on_restart
         self._lookup_seconds, self._monotonic = lookup_seconds, monotonic
         self._reader = Reader(connection, lookup_seconds)
-        self._claims = ClaimsApi(self._reader, monotonic)
         self._namespaces, namespaces = self._watched(NAMESPACES, read_namespace)
         self._networks, networks = self._watched(NETWORKS, define_network)
         self._informers: tuple[Informer[Any], ...] = (self._namespaces, self._networks)
@@ -96,7 +94,7 @@ class Cluster(View):
 
     def serves_claims(self) -> bool:
         """Tell whether the API server knows claims in v1. Raises Unavailable."""
-        return self._claims.is_served()
+        return self._reader.serves_claims()
 
     def names_profile(self, profile: str) -> bool:
         """Tell whether a live namespace names *profile*, or may: not all are listed."""
