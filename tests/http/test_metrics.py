@@ -33,8 +33,6 @@ def test_counts_from_many_threads_and_asks_at_each_scrape() -> None:
     found = shown(metrics)
     assert found["c_total", 'one a"ü\t\\c\n'] == 2000
     assert found["g", ""] == 7
-    assert found["process_resident_memory_bytes", ""] > 1e6
-    assert found["process_cpu_seconds_total", ""] > 0
 
 
 def test_shows_a_histogram_whose_buckets_hold_those_below() -> None:

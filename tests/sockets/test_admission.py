@@ -71,7 +71,6 @@ COUNTS = {
     'admission_requests_total{decision="refused",reason="malformed"}': 1,
     "admission_duration_seconds_count": 4,
     'injected_total{step="networks"}': 3,
-    "admission_in_flight": 0,
 }
 
 

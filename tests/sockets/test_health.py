@@ -58,14 +58,10 @@ def test_offers_every_metric_by_its_name(server: Server) -> None:
     } == {
         "fabric_injector_admission_requests": "counter",
         "fabric_injector_admission_duration_seconds": "histogram",
-        "fabric_injector_admission_in_flight": "gauge",
         "fabric_injector_injected": "counter",
         "fabric_injector_would_inject": "counter",
         "fabric_injector_connections_dropped": "counter",
-        "fabric_injector_watch_restarts": "counter",
-        "fabric_injector_profiles_reloads": "counter",
         "fabric_injector_faulty": "gauge",
-        "fabric_injector_certificate_reloads": "counter",
         "fabric_injector_certificate_not_after_timestamp_seconds": "gauge",
         "fabric_injector_build_info": "gauge",
     }

@@ -1,15 +1,13 @@
 """A file on a real file system: symlink swaps, renames, rewrites; followed, or read at a look."""
 
 import os
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.mount import Mount
 from tests.profiles import as_text
-from tests.waiting import wait_until
 from webhook.core.errors import InputError, Problem, ProfilesError, WebhookError
 from webhook.core.profiles import Profiles, parse_profiles
 from webhook.world.followed_file import FollowedFile
@@ -32,22 +30,17 @@ class ProfilesMount(Mount):
 
 
 class Watch:
-    """A file of profiles that is followed, and what it has reported."""
+    """A file of profiles that is looked at, and what it has reported."""
 
     def __init__(self, path: Path, parse: Callable[[bytes], Profiles] = parse_profiles) -> None:
         self.reloads: list[Profiles] = []
         self.errors: list[WebhookError] = []
         self.file = FollowedFile(
-            path,
-            parse=parse,
-            on_reload=self.reloads.append,
-            on_error=self.errors.append,
-            interval_seconds=0.02,
+            path, parse=parse, on_reload=self.reloads.append, on_error=self.errors.append
         )
-        self.file.start()
 
     def names(self) -> set[str]:
-        return set(self.file.current().profiles)
+        return set(self.file.look().profiles)
 
 
 @pytest.fixture
@@ -56,19 +49,16 @@ def mount(tmp_path: Path) -> ProfilesMount:
 
 
 @pytest.fixture
-def watch(mount: ProfilesMount) -> Iterator[Watch]:
-    watch = Watch(mount.path)
-    yield watch
-    watch.file.stop()
-    assert not any("profiles" in thread.name for thread in threading.enumerate())
+def watch(mount: ProfilesMount) -> Watch:
+    return Watch(mount.path)
 
 
 def test_follows_a_configmap_swap(mount: ProfilesMount, watch: Watch) -> None:
     mount.swap(TWO)
-    wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
-    wait_until(lambda: watch.reloads == [watch.file.current()], "the reload to be told")
+    assert watch.names() == {"one", "two"}
+    assert watch.reloads == [watch.file.current()]
     mount.swap(ONE)
-    wait_until(lambda: watch.names() == {"one"}, "profile one alone")
+    assert watch.names() == {"one"}
     assert watch.errors == []
 
 
@@ -76,7 +66,7 @@ def test_follows_a_rename(tmp_path: Path, watch: Watch) -> None:
     replacement = tmp_path / "new.yaml"
     replacement.write_text(TWO)
     replacement.rename(tmp_path / "profiles.yaml")
-    wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
+    assert watch.names() == {"one", "two"}
 
 
 def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> None:
@@ -84,12 +74,19 @@ def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> 
     path.write_text(ONE)
     times = path.stat()
     watch = Watch(path)
-    try:
-        path.write_text(ONE.replace("one", "two"))
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        wait_until(lambda: watch.names() == {"two"}, "profile two alone")
-    finally:
-        watch.file.stop()
+    path.write_text(ONE.replace("one", "two"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert watch.names() == {"two"}
+
+
+def test_does_not_take_half_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plain.yaml"
+    path.write_text(TWO)
+    watch = Watch(path)
+    path.write_text(ONE)
+    monkeypatch.setattr("time.sleep", lambda _: path.write_text(TWO))
+    assert watch.names() == {"one", "two"}
+    assert watch.reloads == []
 
 
 @pytest.mark.parametrize("again", [ONE, TWO], ids=["as before", "another"])
@@ -97,13 +94,13 @@ def test_keeps_good_profiles_and_tells_a_fault_once(
     mount: ProfilesMount, watch: Watch, again: str
 ) -> None:
     good = watch.file.current()
-    mount.swap(BROKEN)
-    wait_until(lambda: watch.file.error() is not None, "the fault to be seen")
-    assert watch.file.current() is good
-    mount.swap(BROKEN)
+    for _ in range(2):
+        mount.swap(BROKEN)
+        assert watch.file.look() is good
+        assert watch.file.error() is not None
     mount.swap(again)
-    wait_until(lambda: watch.file.error() is None, "the fault to be gone")
-    assert watch.file.current() == parse_profiles(again)
+    assert watch.file.look() == parse_profiles(again)
+    assert watch.file.error() is None
     assert [str(error) for error in watch.errors] == [
         'line 6: FabricProfile one: spec.pods: found "none"; write one of training, all'
     ]
@@ -111,15 +108,13 @@ def test_keeps_good_profiles_and_tells_a_fault_once(
 
 def test_keeps_serving_while_the_file_is_gone(mount: ProfilesMount, watch: Watch) -> None:
     mount.path.unlink()
-    wait_until(lambda: len(watch.errors) == 1, "the missing file to be seen")
-    assert isinstance(watch.errors[0], InputError)
-    assert (
-        str(watch.errors[0])
-        == f"profiles file {mount.path}: cannot be read: No such file or directory"
-    )
     assert watch.names() == {"one"}
+    [told] = watch.errors
+    assert isinstance(told, InputError)
+    assert str(told) == f"profiles file {mount.path}: cannot be read: No such file or directory"
     mount.path.symlink_to("..data/profiles.yaml")
-    wait_until(lambda: watch.file.error() is None, "the fault to be gone")
+    watch.file.look()
+    assert watch.file.error() is None
 
 
 def test_outlives_a_fault_of_its_own(mount: ProfilesMount) -> None:
@@ -130,15 +125,12 @@ def test_outlives_a_fault_of_its_own(mount: ProfilesMount) -> None:
         return parse_profiles(content)
 
     watch = Watch(mount.path, parse)
-    try:
-        divisor[0] = 0
-        mount.swap(TWO)
-        wait_until(lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own")
-        divisor[0] = 1
-        mount.swap(TWO + "# again\n")
-        wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
-    finally:
-        watch.file.stop()
+    divisor[0] = 0
+    mount.swap(TWO)
+    assert watch.names() == {"one"}
+    assert "ZeroDivisionError" in str(watch.file.error())
+    divisor[0] = 1
+    assert watch.names() == {"one", "two"}
 
 
 def test_refuses_to_start_on_a_broken_file(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def start(follow: Callable[[], ProfileObjects]) -> Callable[[], ProfileObjects]:
 
 
 def is_known(objects: ProfileObjects) -> bool:
-    return not any(objects.checks().values())
+    return not objects.doubt()
 
 
 def put(server: FakeApiServer, name: str, **spec: Any) -> None:
@@ -101,8 +101,8 @@ def test_what_has_not_been_listed_is_not_known(
     put(server, "a")
     server.refusal = status(403, "forbidden")
     objects = follow()
-    wait_until(lambda: "403" in objects.checks()["profiles"], "the refusal")
-    assert objects.checks()["profiles"].startswith("not listed yet (")
+    wait_until(lambda: "403" in objects.doubt(), "the refusal")
+    assert objects.doubt().startswith("not listed yet (")
     server.refusal = None
     wait_until(lambda: is_known(objects), "the content")
     assert networks(objects) == {"a": []}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +113,8 @@ def _requirements(
     return Requirements(TLSVersion[_VERSIONS[version]], ciphers, client_ca)
 
 
-def _cluster(on_restart: Callable[[str, str], None]) -> Cluster:
+def _cluster() -> Cluster:
     from webhook.cli.kubeconfig import connect
     from webhook.world.cluster import Cluster
 
-    return Cluster(connect(), on_restart=on_restart)
+    return Cluster(connect())

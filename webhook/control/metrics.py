@@ -13,7 +13,6 @@ class ControllerMetrics(Metrics):
         waiting, oldest: Pods that wait for an address, and the age of the oldest in seconds.
         excessive, passed_over: Pods that are not written to, and namespaces where none is.
         leader: 1 on the replica that leads.
-        certificate_writes: Writes of ``secret`` or ``configuration``, by what became of them.
     """
 
     def __init__(self) -> None:
@@ -46,12 +45,6 @@ class ControllerMetrics(Metrics):
         )
         self.leader = self.gauge(
             "fabric_injector_leader", "1 on the replica that holds the Lease, 0 on others."
-        )
-        self.certificate_writes = self.counter(
-            "fabric_injector_certificate_writes",
-            "Writes of the certificates' Secret and of the webhook configurations' caBundle.",
-            "object",
-            "result",
         )
         for result in Result:
             self._published.add(result, number=0)

@@ -122,7 +122,6 @@ async def _run(
         recorder.record,
         leader.may_write,
         on_result=metrics.published,
-        on_restart=metrics.watch_restarts.add,
         on_label=labelled,
         pod_opt_in=settings.pod_opt_in,
     )
@@ -131,7 +130,6 @@ async def _run(
         leader.may_write,
         controller.profiles_named,
         own_namespace=namespace,
-        on_restart=metrics.watch_restarts.add,
     )
     profile_status = ProfileStatus(
         connection,
@@ -140,7 +138,6 @@ async def _run(
         cluster_settings,
         own_namespace=namespace,
         on_read=claim_templates.put,
-        on_restart=metrics.watch_restarts.add,
     )
     metrics.leader.ask(leader.may_write)
     metrics.waiting.ask(controller.pods_waiting)
@@ -180,7 +177,6 @@ def _certificates(
         kept,
         leader.may_write,
         on_end=metrics.certificate_ends,
-        on_write=metrics.certificate_writes.add,
     )
 
 

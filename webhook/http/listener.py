@@ -143,11 +143,6 @@ class Listener:
         """Return ``https://127.0.0.1:8443``."""
         return f"{'https' if self._context else 'http'}://{self.address}"
 
-    @property
-    def in_flight(self) -> int:
-        """Count the requests that wait for their answer; any thread may ask."""
-        return sum(each.state == ANSWER for each in list(self.connections))
-
     async def start(self) -> None:
         """Start to accept connections."""
         self._loop = asyncio.get_running_loop()

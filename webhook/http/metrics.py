@@ -1,13 +1,10 @@
 """Count, and write what was counted as Prometheus reads it; no label names a pod or a namespace."""
 
-import os
 import threading
-import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate
-from pathlib import Path
 
 from webhook import __version__
 
@@ -86,24 +83,11 @@ class Histogram:
 
 
 class Metrics:
-    """Register metrics; *certificate_help* explains the certificate's end.
-
-    ``watch_restarts``: watches that began again, by resource and reason: ``("pods", "expired")``.
-    """
+    """Register metrics; *certificate_help* explains the certificate's end."""
 
     def __init__(self, certificate_help: str) -> None:
         self.registered: list[Numbers | Histogram] = []
         self.gauge("fabric_injector_build_info", "Always 1.", "version").set(1, __version__)
-        memory = self.gauge("process_resident_memory_bytes", "Resident memory.")
-        memory.ask(_resident_bytes)
-        cpu = self.counter("process_cpu_seconds", "Processor time, user and system.")
-        cpu.ask(time.process_time)
-        self.watch_restarts = self.counter(
-            "fabric_injector_watch_restarts",
-            "Watches of the API server that began again.",
-            "resource",
-            "reason",
-        )
         self._not_after = self.gauge(
             "fabric_injector_certificate_not_after_timestamp_seconds", certificate_help, "kind"
         )
@@ -134,8 +118,3 @@ class Metrics:
             lines += [f"# HELP {each.name} {each.text}", f"# TYPE {each.name} {each.kind}"]
             lines += each.samples()
         return "\n".join([*lines, ""]).encode()
-
-
-def _resident_bytes() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")

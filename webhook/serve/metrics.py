@@ -12,8 +12,7 @@ class WebhookMetrics(Metrics):
 
     Attributes:
         dropped: Connections that were ended without an answer: ``handshake`` or ``too-many``.
-        profiles_reloads, certificate_reloads: Reads of what has changed: ``success`` or ``error``.
-        faulty: How much of ``profiles`` or ``configuration`` is not in force.
+        faulty: How much of ``profiles``, ``configuration`` or ``certificate`` is not in force.
     """
 
     def __init__(self) -> None:
@@ -38,30 +37,16 @@ class WebhookMetrics(Metrics):
             "step",
             "cause",
         )
-        self.in_flight = self.gauge(
-            "fabric_injector_admission_in_flight", "Admission requests being answered."
-        )
         self.dropped = self.counter(
             "fabric_injector_connections_dropped",
             "Connections to the admission port that were ended without an answer.",
             "reason",
-        )
-        self.profiles_reloads = self.counter(
-            "fabric_injector_profiles_reloads",
-            "Reads of changed profiles, of a file or of objects.",
-            "result",
         )
         self.faulty = self.gauge(
             "fabric_injector_faulty",
             "FabricProfiles, or files, whose content is not in force as it stands now.",
             "source",
         )
-        self.certificate_reloads = self.counter(
-            "fabric_injector_certificate_reloads", "Reads of changed certificate files.", "result"
-        )
-        for result in ("success", "error"):
-            self.profiles_reloads.add(result, number=0)
-            self.certificate_reloads.add(result, number=0)
 
     def count(
         self,

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from webhook.core.errors import InputError, ProfilesError, WebhookError
 from webhook.core.profiles import ClusterSettings, Profile, Profiles, parse_profiles
@@ -15,17 +15,14 @@ from webhook.world.followed_file import FollowedFile
 
 if TYPE_CHECKING:
     from webhook.world.cluster import Cluster
-    from webhook.world.profile_objects import ProfileObjects
-
-Source: TypeAlias = "FollowedFile[ClusterSettings] | FollowedFile[Profiles] | ProfileObjects"
 
 log = logging.getLogger(__name__)
 
 
 def follow_file(
     path: Path, active: ActiveProfiles, metrics: WebhookMetrics, *, configured: bool
-) -> Source:
-    """Read the profiles file, to be followed once started.
+) -> FollowedFile[Profiles]:
+    """Put the profiles of a file in force, at each look of what is returned too.
 
     *configured*: the settings of the whole cluster stand in a file of their own. Raises
     ProfilesError or InputError where the file cannot be used.
@@ -43,18 +40,19 @@ def follow_file(
 
     def reloaded(profiles: Profiles) -> None:
         put(profiles)
-        _log_reload(metrics, profiles.profiles)
+        _log_reload(profiles.profiles)
 
-    broken = partial(_log_fault, f"profiles not reloaded, the last good ones stay: {path}", metrics)
+    broken = partial(_log_fault, f"profiles not reloaded, the last good ones stay: {path}")
     source = FollowedFile(path, parse=parse, on_reload=reloaded, on_error=broken)
     put(source.current())
+    metrics.faulty.ask(lambda: source.error() is not None, "profiles")
     return source
 
 
 def follow_configuration(
     path: Path, active: ActiveProfiles, metrics: WebhookMetrics
 ) -> FollowedFile[ClusterSettings]:
-    """Read the configuration file, to be followed once started; the defaults hold without one.
+    """Put the settings of a file in force, as `follow_file` does; the defaults hold without one.
 
     Raises InputError where it cannot be used.
     """
@@ -69,7 +67,7 @@ def follow_configuration(
         raise InputError(f"the configuration cannot be used\n{faults}") from None
     put(source.current())
     _log_read(path, source.current())
-    metrics.faulty.ask(source.faulty, "configuration")
+    metrics.faulty.ask(lambda: source.error() is not None, "configuration")
     return source
 
 
@@ -94,18 +92,18 @@ def configuration_file(
         at_first=at_first,
         on_reload=read,
         on_error=partial(
-            _log_fault, f"configuration not reloaded, the last good one stays: {path}", None
+            _log_fault, f"configuration not reloaded, the last good one stays: {path}"
         ),
     )
 
 
-def follow_objects(cluster: "Cluster", active: ActiveProfiles, metrics: WebhookMetrics) -> Source:
-    """Make what follows the FabricProfiles of *cluster* once started."""
+def follow_objects(cluster: "Cluster", active: ActiveProfiles, metrics: WebhookMetrics) -> None:
+    """Put the FabricProfiles of *cluster* in force, once it is started."""
     from webhook.world.profile_objects import DEFINITION_TITLE
 
     def reloaded(profiles: Mapping[str, Profile]) -> None:
         active.put(profiles=profiles)
-        _log_reload(metrics, profiles)
+        _log_reload(profiles)
 
     def installed(is_installed: bool) -> None:
         if is_installed:
@@ -113,8 +111,9 @@ def follow_objects(cluster: "Cluster", active: ActiveProfiles, metrics: WebhookM
         else:
             log.warning("%s is not installed: there are no profiles until it is", DEFINITION_TITLE)
 
-    broken = partial(_log_fault, "profiles not reloaded", metrics)
-    return cluster.follow_profiles(on_reload=reloaded, on_error=broken, on_installed=installed)
+    broken = partial(_log_fault, "profiles not reloaded")
+    source = cluster.follow_profiles(on_reload=reloaded, on_error=broken, on_installed=installed)
+    metrics.faulty.ask(source.faulty, "profiles")
 
 
 def _log_read(path: Path, settings: ClusterSettings) -> None:
@@ -123,13 +122,10 @@ def _log_read(path: Path, settings: ClusterSettings) -> None:
     log.info("configuration read: %s%s", path, told)
 
 
-def _log_fault(what: str, metrics: WebhookMetrics | None, error: WebhookError) -> None:
-    if metrics:
-        metrics.profiles_reloads.add("error")
+def _log_fault(what: str, error: WebhookError) -> None:
     for fault in error.problems if isinstance(error, ProfilesError) else (error,):
         log.error("%s: %s", what, fault)
 
 
-def _log_reload(metrics: WebhookMetrics, profiles: Mapping[str, Profile]) -> None:
-    metrics.profiles_reloads.add("success")
+def _log_reload(profiles: Mapping[str, Profile]) -> None:
     log.info("profiles reloaded: %s", ", ".join(profiles) or "none")

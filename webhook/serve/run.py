@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import uvloop
 
@@ -31,6 +31,7 @@ from webhook.serve.metrics import WebhookMetrics
 from webhook.serve.watches import (
     CertificateWatch,
     ClaimsWatch,
+    FileWatch,
     TrustWatch,
     Watch,
     follow,
@@ -83,11 +84,7 @@ class WebhookSettings:
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
 
 
-MakeCluster: TypeAlias = "Callable[[Callable[[str, str], None]], Cluster]"
-"""Make a cluster; it gets what counts restarts of watches, by resource and reason."""
-
-
-def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
+def run(settings: WebhookSettings, make_cluster: "Callable[[], Cluster]") -> None:
     """Serve until SIGTERM or SIGINT; *make_cluster* is asked where no files stand for a cluster.
 
     Raises ProfilesError with all faults of the profiles, CertificateError, or InputError for
@@ -98,35 +95,36 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
     claims_problem = CLAIMS_OF_A_FILE if settings.profiles else ""
     active = ActiveProfiles(own_image=settings.image, claims_problem=claims_problem)
     with ExitStack() as stack:
-        followed: list[sources.Source] = []
+        watches: list[Watch] = []
         if path := settings.configuration:
-            followed.append(sources.follow_configuration(path, active, metrics))
+            watches.append(FileWatch(sources.follow_configuration(path, active, metrics)))
         if path := settings.profiles:
             configured = bool(settings.configuration)
-            followed.append(sources.follow_file(path, active, metrics, configured=configured))
+            file = sources.follow_file(path, active, metrics, configured=configured)
+            watches.append(FileWatch(file))
         addresses = (settings.listen, settings.dry_run_listen, settings.metrics_listen)
         sockets = [stack.enter_context(closing(bind(address))) for address in addresses]
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = ServingCertificate(directory, settings.handshake)
-        watches: list[Watch] = [CertificateWatch(certificate, metrics)]
+        watches.append(CertificateWatch(certificate, metrics))
         cluster = None
         if not settings.objects:
-            cluster = make_cluster(metrics.watch_restarts.add)
+            cluster = make_cluster()
             stack.callback(cluster.stop)
+            if not settings.profiles:
+                watches.append(ClaimsWatch(cluster.serves_claims, active))
+                sources.follow_objects(cluster, active, metrics)
             cluster.start()
             ask = partial(cluster.webhook_configuration, settings.webhook_configuration)
             watches.append(TrustWatch(ask, certificate))
-        if cluster and not settings.profiles:
-            watches.append(ClaimsWatch(cluster.serves_claims, active))
-            followed.append(sources.follow_objects(cluster, active, metrics))
         world = cluster or _objects(settings.objects)
-        profiles = followed[-1]
-        metrics.faulty.ask(profiles.faulty, "profiles")
-        _follow(followed, watches, stack)
+        stopped = threading.Event()
+        stack.callback(stopped.set)
+        threading.Thread(target=follow, args=(watches, stopped), name="look", daemon=True).start()
 
         def checks() -> Mapping[str, str]:
             found = {watch.check: watch.problem() for watch in watches if watch.check}
-            return {**profiles.checks(), **found, **world.checks()}
+            return {**found, **world.checks()}
 
         health = Health(checks, metrics)
         cached = cluster.cached if cluster else world
@@ -142,7 +140,6 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
             names=settings.client_names,
             on_dropped=metrics.dropped.add,
         )
-        metrics.in_flight.ask(lambda: admission.in_flight)
         local = [
             Listener(sock, endpoint, connections=LOCAL_CONNECTIONS)
             for sock, endpoint in zip(sockets[1:], (dry_runs, health), strict=True)
@@ -151,16 +148,6 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
         told = {} if settings.tls_dir else {"ca": str(directory / "ca.crt")}
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve([admission, *local], health, settings.quiet_seconds, told))
-
-
-def _follow(followed: list[sources.Source], watches: list[Watch], stack: ExitStack) -> None:
-    """Have all look at what changes, until *stack* is closed."""
-    for each in followed:
-        each.start()
-        stack.callback(each.stop)
-    stopped = threading.Event()
-    stack.callback(stopped.set)
-    threading.Thread(target=follow, args=(watches, stopped), name="look", daemon=True).start()
 
 
 def _tune() -> None:

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from certs.handshake import CertificateError
 from certs.serving import ServingCertificate
@@ -15,6 +15,7 @@ from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.errors import Unavailable
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.active_profiles import ActiveProfiles
+from webhook.world.followed_file import FollowedFile
 
 if TYPE_CHECKING:
     from webhook.world.cluster import WebhookConfiguration
@@ -43,13 +44,23 @@ class Watch(ABC):
         """Return what keeps the process from being ready; empty for nothing."""
         return ""
 
-    def log_once(self, fault: str, level: int = logging.WARNING) -> bool:
-        """Log what went wrong, unless the last look found the same; return whether it is new."""
-        is_new = fault != self._fault
-        self._fault = fault
-        if fault and is_new:
+    def log_once(self, fault: str, level: int = logging.WARNING) -> None:
+        """Log what went wrong, unless the last look found the same."""
+        if fault and fault != self._fault:
             log.log(level, "%s", fault)
-        return is_new
+        self._fault = fault
+
+
+class FileWatch(Watch):
+    """Look at a file, whose followers log what they find."""
+
+    def __init__(self, file: FollowedFile[Any]) -> None:
+        self._file = file
+
+    def look(self) -> float:
+        """Read it."""
+        self._file.look()
+        return SECONDS
 
 
 class CertificateWatch(Watch):
@@ -60,6 +71,7 @@ class CertificateWatch(Watch):
     def __init__(self, certificate: ServingCertificate, metrics: WebhookMetrics) -> None:
         self._certificate, self._metrics = certificate, metrics
         metrics.certificate_ends("serving", certificate.not_after)
+        metrics.faulty.ask(lambda: bool(self._fault), "certificate")
 
     def problem(self) -> str:
         """Return why the certificate cannot be served now; empty if it can."""
@@ -71,14 +83,12 @@ class CertificateWatch(Watch):
             changed = self._certificate.poll(datetime.now(UTC))
         except CertificateError as error:
             fault = f"certificate not reloaded, the old one serves on: {error}"
-            if self.log_once(fault, logging.ERROR):
-                self._metrics.certificate_reloads.add("error")
+            self.log_once(fault, logging.ERROR)
             return SECONDS
         self.log_once("")
         if changed:
             ends = self._certificate.not_after
             self._metrics.certificate_ends("serving", ends)
-            self._metrics.certificate_reloads.add("success")
             log.info("certificate reloaded, good until %s", ends.isoformat())
         return SECONDS
 

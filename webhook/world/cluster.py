@@ -47,17 +47,16 @@ class Cluster(View):
         self,
         connection: Connection,
         *,
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         lookup_seconds: float = LOOKUP_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._connection, self._on_restart = connection, on_restart
+        self._connection = connection
         self._lookup_seconds, self._monotonic = lookup_seconds, monotonic
         self._reader = Reader(connection, lookup_seconds)
         self._namespaces, namespaces = self._watched(NAMESPACES, read_namespace)
         self._networks, networks = self._watched(NETWORKS, define_network)
         self._informers: tuple[Informer[Any], ...] = (self._namespaces, self._networks)
-        self._objects: Mapping[Key, ProfileObject] | None = None
+        self._profile_objects: ProfileObjects | None = None
         self._profiles: Lookup[ProfileObject] = self._lookup({}, FABRIC_PROFILES, read_object)
         super().__init__(
             lambda name: namespaces.get(("", name)),
@@ -76,16 +75,23 @@ class Cluster(View):
         """Begin to watch; `checks` says when all is known."""
         for informer in self._informers:
             informer.start()
+        if self._profile_objects:
+            self._profile_objects.start()
 
     def stop(self) -> None:
         """End the watches; what they brought is still served."""
+        if self._profile_objects:
+            self._profile_objects.stop()
         for informer in self._informers:
             informer.stop()
         self._connection.close()
 
     def checks(self) -> Mapping[str, str]:
         """Say for each watch, by resource, what keeps it from being trusted; empty for nothing."""
-        return {each.resource.name: each.doubt(STALE_SECONDS) for each in self._informers}
+        doubts = {each.resource.name: each.doubt(STALE_SECONDS) for each in self._informers}
+        if self._profile_objects:
+            doubts["profiles"] = self._profile_objects.doubt()
+        return doubts
 
     def webhook_configuration(self, name: str) -> WebhookConfiguration | None:
         """Ask for a MutatingWebhookConfiguration; None where there is none. Raises Unavailable."""
@@ -109,17 +115,15 @@ class Cluster(View):
         on_error: Callable[[WebhookError], None],
         on_installed: Callable[[bool], None],
     ) -> ProfileObjects:
-        """Make what follows the FabricProfiles; start it, and stop it before the cluster."""
-        profiles = ProfileObjects(
+        """Follow the FabricProfiles too, once started."""
+        self._profile_objects = ProfileObjects(
             self._connection,
             is_in_use=self.names_profile,
             on_reload=on_reload,
             on_error=on_error,
             on_installed=on_installed,
-            on_restart=self._on_restart,
         )
-        self._objects = profiles.objects
-        return profiles
+        return self._profile_objects
 
     def _has_profile(self, name: str) -> bool:
         try:
@@ -129,9 +133,9 @@ class Cluster(View):
             return found is not None and found.content.profile is not None
 
     def _has_profile_cached(self, name: str) -> bool:
-        if self._objects is None:
+        if self._profile_objects is None:
             return False
-        found = self._objects.get(("", name))
+        found = self._profile_objects.objects.get(("", name))
         if found is None:
             raise NotCached
         return found.content.profile is not None
@@ -144,7 +148,6 @@ class Cluster(View):
             resource,
             read,
             on_change=lambda key, _: lookup.forget(key),
-            on_restart=self._on_restart,
             monotonic=self._monotonic,
         )
         lookup = self._lookup(informer.items, resource, read)

@@ -31,7 +31,6 @@ class ProfileObjects:
         on_reload: Callable[[Mapping[str, Profile]], None] = lambda _: None,
         on_error: Callable[[WebhookError], None] = lambda _: None,
         on_installed: Callable[[bool], None] = lambda _: None,
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
     ) -> None:
         self._is_in_use = is_in_use
         self._on_reload, self._on_error, self._on_installed = on_reload, on_error, on_installed
@@ -45,7 +44,6 @@ class ProfileObjects:
             read_object,
             on_change=self._changed,
             on_listed=self._listed,
-            on_restart=on_restart,
         )
         self.objects = self._informer.items
 
@@ -57,9 +55,9 @@ class ProfileObjects:
         """Count the objects that are not in use as they stand."""
         return len(self._problems)
 
-    def checks(self) -> Mapping[str, str]:
+    def doubt(self) -> str:
         """Say what keeps the profiles from being known; none at all is an answer too."""
-        return {"profiles": self._informer.doubt(float("inf"))}
+        return self._informer.doubt(float("inf"))
 
     def start(self) -> None:
         """Begin to follow the objects."""

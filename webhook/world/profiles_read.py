@@ -31,15 +31,14 @@ class ProfileFault(NamedTuple):
 class ProfilesRead:
     """Hold the *profiles* and the *source*, ``FabricProfiles`` or ``profiles.yaml``.
 
-    *profiles* None: *faults* say what is wrong, *missing* why there is none, *problem* why they
-    cannot be read. *objects*: the FabricProfiles, those with faults too. *unread*: why the
-    settings of the cluster are not known, whose defaults are taken; else empty.
+    *profiles* None: *faults* say what is wrong, *missing* why there is none. *objects*: the
+    FabricProfiles, those with faults too. *unread*: why the settings of the cluster are not known,
+    whose defaults are taken; else empty.
     """
 
     source: str
     profiles: Profiles | None = None
     faults: tuple[ProfileFault, ...] = ()
-    problem: str = ""
     missing: str = ""
     objects: tuple[ProfileObject, ...] = ()
     unread: str = ""
@@ -66,7 +65,7 @@ class ProfilesRead:
         if self.faults:
             faults = "\n".join(f"{fault.where}: {fault.message}" for fault in self.faults)
             raise InputError(f"the profiles cannot be used\n{faults}")
-        raise InputError(f"{self.source}: {self.missing or self.problem}")
+        raise InputError(f"{self.source}: {self.missing}")
 
 
 def read_file(source: str, content: str | bytes) -> ProfilesRead:
