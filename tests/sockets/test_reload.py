@@ -57,7 +57,7 @@ def test_swaps_profiles(
 ) -> None:
     assert networks(changing, review) == "rails/rail-0,rails/rail-1"
     profiles.publish({"profiles.yaml": OTHER.encode()})
-    wait_until(lambda: changing.lines("profiles reloaded"), "the new profiles")
+    wait_until(lambda: len(changing.lines("profiles in force")) == 2, "the new profiles")
     assert networks(changing, review) == "rails/rail-1"
 
 

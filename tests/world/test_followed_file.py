@@ -36,7 +36,7 @@ class Watch:
         self.reloads: list[Profiles] = []
         self.errors: list[WebhookError] = []
         self.file = FollowedFile(
-            path, parse=parse, on_reload=self.reloads.append, on_error=self.errors.append
+            path, parse=parse, on_read=self.reloads.append, on_error=self.errors.append
         )
 
     def names(self) -> set[str]:
@@ -56,7 +56,7 @@ def watch(mount: ProfilesMount) -> Watch:
 def test_follows_a_configmap_swap(mount: ProfilesMount, watch: Watch) -> None:
     mount.swap(TWO)
     assert watch.names() == {"one", "two"}
-    assert watch.reloads == [watch.file.current()]
+    assert watch.reloads[1:] == [watch.file.current()]
     mount.swap(ONE)
     assert watch.names() == {"one"}
     assert watch.errors == []
@@ -86,7 +86,7 @@ def test_does_not_take_half_of_a_file(tmp_path: Path, monkeypatch: pytest.Monkey
     path.write_text(ONE)
     monkeypatch.setattr("time.sleep", lambda _: path.write_text(TWO))
     assert watch.names() == {"one", "two"}
-    assert watch.reloads == []
+    assert len(watch.reloads) == 1
 
 
 @pytest.mark.parametrize("again", [ONE, TWO], ids=["as before", "another"])

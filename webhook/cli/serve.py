@@ -41,7 +41,6 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     help="Accept only client certificates with this common or DNS name. Repeatable.",
 )
 @option("--tls-min-version", type=click.Choice([*_VERSIONS]), default="1.2", help="Oldest TLS.")
-@option("--tls-ciphers", default="", help="Ciphers for TLS 1.2, as OpenSSL writes them.")
 @listen_option("--listen", "0.0.0.0:8443", "Address for admission reviews, HTTPS.")
 @listen_option("--dry-run-listen", "127.0.0.1:8081", "Address for dry runs, HTTP; keep it local.")
 @listen_option("--metrics-listen", "0.0.0.0:8080", "Address for metrics and probes, HTTP.")
@@ -56,7 +55,6 @@ def command(
     client_ca: Path | None,
     client_name: tuple[str, ...],
     tls_min_version: str,
-    tls_ciphers: str,
     **given: Any,
 ) -> None:
     """Answer admission reviews until SIGTERM.
@@ -84,7 +82,7 @@ def command(
     settings = WebhookSettings(
         **given,
         configuration=config,
-        handshake=_requirements(client_ca, client_name, tls_min_version, tls_ciphers),
+        handshake=_requirements(client_ca, client_name, tls_min_version),
         client_names=frozenset(client_name),
         quiet_seconds=QUIET_SECONDS_IN_CLUSTER if in_cluster else 0.0,
     )
@@ -97,7 +95,7 @@ def command(
 
 
 def _requirements(
-    client_ca: Path | None, client_names: tuple[str, ...], version: str, ciphers: str
+    client_ca: Path | None, client_names: tuple[str, ...], version: str
 ) -> Requirements:
     """Return what clients must meet; raise Failure for options that contradict each other."""
     from ssl import TLSVersion
@@ -108,9 +106,7 @@ def _requirements(
         raise Failure("--client-name needs --client-ca: without it no client shows a certificate")
     if not all(client_names):
         raise Failure("--client-name is empty; give the name that the client's certificate has")
-    if ciphers and version == "1.3":
-        raise Failure("--tls-ciphers is for TLS 1.2: leave it out, or --tls-min-version 1.3")
-    return Requirements(TLSVersion[_VERSIONS[version]], ciphers, client_ca)
+    return Requirements(TLSVersion[_VERSIONS[version]], client_ca)
 
 
 def _cluster() -> Cluster:

@@ -46,18 +46,17 @@ class Health(Endpoint):
         if path != "/livez":
             ending = "the process is about to end" if self.draining else ""
             problems = {**self._checks(), "shutdown": ending}
-        return _report(path[1:], problems, request.query.startswith("verbose"))
+        return _report(path[1:], problems)
 
 
-def _report(name: str, problems: Mapping[str, str], verbose: bool) -> Response:
-    """Write what an API server's health endpoints write; a failure always lists all checks."""
-    failed, text = any(problems.values()), "ok"
-    if failed or verbose:
-        lines = [
-            f"[-]{check} failed: {problem}\n" if problem else f"[+]{check} ok\n"
-            for check, problem in problems.items()
-        ]
-        text = "".join([*lines, f"{name} check {'failed' if failed else 'passed'}\n"])
+def _report(name: str, problems: Mapping[str, str]) -> Response:
+    """Write what an API server's health endpoints write when they are asked for ``?verbose``."""
+    failed = any(problems.values())
+    lines = [
+        f"[-]{check} failed: {problem}\n" if problem else f"[+]{check} ok\n"
+        for check, problem in problems.items()
+    ]
+    text = "".join([*lines, f"{name} check {'failed' if failed else 'passed'}\n"])
     headers = {"Content-Type": "text/plain; charset=utf-8"}
     return Response(503 if failed else 200, text.encode(), headers)
 

@@ -5,22 +5,20 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate
+from typing import TypeVar
 
 from webhook import __version__
 
+_PREFIX = "fabric_injector_"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class Numbers:
-    """Hold a number for each combination of *labels*; any thread may change it.
+    """Hold a ``counter`` or a ``gauge`` for each combination of *labels*; for any thread."""
 
-    *kind* is ``counter`` or ``gauge``; the name of a counter gets ``_total`` where it is shown.
-    """
-
-    def __init__(self, kind: str, name: str, text: str, labels: Sequence[str] = ()) -> None:
-        self.kind, self.text, self.labels = kind, text, tuple(labels)
-        self.name = f"{name}_total" if kind == "counter" else name
+    def __init__(self, kind: str, name: str, text: str, labels: tuple[str, ...]) -> None:
+        self.kind, self.name, self.text, self.labels = kind, name, text, labels
         self._lock = threading.Lock()
         self._numbers: dict[tuple[str, ...], float] = {} if labels else {(): 0.0}
         self._functions: dict[tuple[str, ...], Callable[[], float]] = {}
@@ -82,30 +80,36 @@ class Histogram:
         yield f"{self.name}_sum {seconds}"
 
 
+M = TypeVar("M", Numbers, Histogram)
+
+
 class Metrics:
-    """Register metrics; *certificate_help* explains the certificate's end."""
+    """Register metrics; the name of each gets ``fabric_injector_`` in front.
+
+    *certificate_help* explains the certificate's end.
+    """
 
     def __init__(self, certificate_help: str) -> None:
         self.registered: list[Numbers | Histogram] = []
-        self.gauge("fabric_injector_build_info", "Always 1.", "version").set(1, __version__)
-        self._not_after = self.gauge(
-            "fabric_injector_certificate_not_after_timestamp_seconds", certificate_help, "kind"
-        )
+        self.gauge("build_info", "Always 1.", "version").set(1, __version__)
+        ends = "certificate_not_after_timestamp_seconds"
+        self._not_after = self.gauge(ends, certificate_help, "kind")
 
     def counter(self, name: str, text: str, *labels: str) -> Numbers:
-        """Register a counter; *name* is without the ``_total`` that a scrape shows."""
-        self.registered.append(made := Numbers("counter", name, text, labels))
-        return made
+        """Register a counter, whose name gets ``_total`` behind."""
+        return self._register(Numbers("counter", f"{_PREFIX}{name}_total", text, labels))
 
     def gauge(self, name: str, text: str, *labels: str) -> Numbers:
         """Register a gauge."""
-        self.registered.append(made := Numbers("gauge", name, text, labels))
-        return made
+        return self._register(Numbers("gauge", f"{_PREFIX}{name}", text, labels))
 
     def histogram(self, name: str, text: str, bounds: Sequence[float]) -> Histogram:
         """Register a histogram; *bounds* are upper ones, in seconds."""
-        self.registered.append(made := Histogram(name, text, bounds))
-        return made
+        return self._register(Histogram(f"{_PREFIX}{name}", text, bounds))
+
+    def _register(self, metric: M) -> M:
+        self.registered.append(metric)
+        return metric
 
     def certificate_ends(self, kind: str, not_after: datetime) -> None:
         """Record when a certificate ends: ``authority`` or ``serving``."""

@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,17 +22,18 @@ class Response(NamedTuple):
     headers: Mapping[str, str] = JSON
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Describe an answer that holds no decision.
+class Refusal(Exception):
+    """Describe an answer that holds no decision; it is returned, or raised.
 
     *code* is for the client, *reason* for the metric, *message* for people.
     """
 
-    code: int
-    reason: str
-    message: str
-    extra_headers: dict[str, str] = field(default_factory=dict)
+    def __init__(
+        self, code: int, reason: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.reason, self.message = code, reason, message
+        self.headers = headers or {}
 
     @property
     def decision(self) -> str:
@@ -55,7 +55,7 @@ class Refusal:
             "reason": HTTPStatus(self.code).phrase.replace(" ", ""),
             "code": self.code,
         }
-        headers = {**JSON, **again, **self.extra_headers}
+        headers = {**JSON, **again, **self.headers}
         return Response(self.code, json.dumps(status).encode(), headers)
 
 
@@ -71,14 +71,6 @@ INTERNAL = Refusal(500, "internal", "internal error; the log of fabric-injector 
 OVERLOADED = Refusal(503, "overloaded", "too many requests are waiting; ask again")
 NO_MEMORY = Refusal(503, "no-memory", "not enough memory for this request now; ask again")
 STARTING = Refusal(503, "starting", "not ready yet, /readyz says why; ask again")
-
-
-class Refused(Exception):
-    """End a request with the answer ``refusal``."""
-
-    def __init__(self, code: int, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.refusal = Refusal(code, reason, message)
 
 
 def misdirected(path: str, method: str, own_path: str, what: str) -> Refusal | None:
@@ -106,8 +98,8 @@ def answered(function: Callable[..., T], *arguments: Any) -> T | Refusal:
 def refusal_for(error: Exception) -> Refusal:
     """Map an exception to its answer; log one that is not raised on purpose."""
     match error:
-        case Refused():
-            return error.refusal
+        case Refusal():
+            return error
         case MalformedReview():
             return Refusal(400, "malformed", str(error))
         case InputError():

@@ -7,7 +7,7 @@ from flask import Flask, Response, request
 
 from webhook.core.model import Object
 from webhook.dry_run import DryRun, render_json, render_page
-from webhook.http.refusal import Refused
+from webhook.http.refusal import Refusal
 from webhook.page import INDEX, SAMPLES, Asset, read_page
 from webhook.page.loopback_app import body_text, make_loopback_app
 
@@ -32,7 +32,7 @@ def make_app(
     @app.get("/page/<path:path>")
     def asset(path: str) -> Response:
         if path not in page:
-            raise Refused(404, "not-found", f"/page/{path} is not a file of the page")
+            raise Refusal(404, "not-found", f"/page/{path} is not a file of the page")
         return _file(page[path])
 
     @app.get("/state")
@@ -43,10 +43,10 @@ def make_app(
     def dry_run() -> Response:
         render = OUTPUTS.get(request.args.get("output", "json"))
         if render is None:
-            raise Refused(400, "output", f"output: choose one of {', '.join(OUTPUTS)}")
+            raise Refusal(400, "output", f"output: choose one of {', '.join(OUTPUTS)}")
         run = judge(body_text(), request.args.get("namespace"), request.args.get("profile"))
         if not (run.pods or run.ignored):
-            raise Refused(400, "empty", _EMPTY)
+            raise Refusal(400, "empty", _EMPTY)
         return Response(render(run), content_type="application/json")
 
     return app

@@ -6,7 +6,7 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from webhook.http.loopback import refuse_foreign
-from webhook.http.refusal import Refusal, Refused, refusal_for
+from webhook.http.refusal import Refusal, refusal_for
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -25,12 +25,12 @@ HEADERS = {
 
 
 def body_text() -> str:
-    """Return the body of the request as text; raise Refused where it is not UTF-8."""
+    """Return the body of the request as text; raise Refusal where it is not UTF-8."""
     try:
         return request.get_data(cache=False).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"byte {error.start} of the body is not UTF-8; send text"
-        raise Refused(400, "encoding", problem) from None
+        raise Refusal(400, "encoding", problem) from None
 
 
 def make_loopback_app(name: str) -> Flask:

@@ -18,32 +18,28 @@ class WebhookMetrics(Metrics):
     def __init__(self) -> None:
         super().__init__("When the certificate ends.")
         self._requests = self.counter(
-            "fabric_injector_admission_requests",
+            "admission_requests",
             "Admission requests answered, by what was decided and why.",
             "decision",
             "reason",
         )
         self._duration = self.histogram(
-            "fabric_injector_admission_duration_seconds",
-            "Time from a request's head to its answer.",
-            SECONDS,
+            "admission_duration_seconds", "Time from a request's head to its answer.", SECONDS
         )
-        self._injected = self.counter(
-            "fabric_injector_injected", "Steps that changed a pod.", "step"
-        )
+        self._injected = self.counter("injected", "Steps that changed a pod.", "step")
         self._would_inject = self.counter(
-            "fabric_injector_would_inject",
+            "would_inject",
             "Steps that would have changed a pod, by what kept them from it.",
             "step",
             "cause",
         )
         self.dropped = self.counter(
-            "fabric_injector_connections_dropped",
-            "Connections to the admission port that were ended without an answer.",
+            "connections_dropped",
+            "Connections to the admission port ended without an answer.",
             "reason",
         )
         self.faulty = self.gauge(
-            "fabric_injector_faulty",
+            "faulty",
             "FabricProfiles, or files, whose content is not in force as it stands now.",
             "source",
         )

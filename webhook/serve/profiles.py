@@ -37,14 +37,10 @@ def follow_file(
 
     def put(profiles: Profiles) -> None:
         active.put(profiles=profiles.profiles, settings=None if configured else profiles.settings)
-
-    def reloaded(profiles: Profiles) -> None:
-        put(profiles)
-        _log_reload(profiles.profiles)
+        _log_profiles(profiles.profiles)
 
     broken = partial(_log_fault, f"profiles not reloaded, the last good ones stay: {path}")
-    source = FollowedFile(path, parse=parse, on_reload=reloaded, on_error=broken)
-    put(source.current())
+    source = FollowedFile(path, parse=parse, on_read=put, on_error=broken)
     metrics.faulty.ask(lambda: source.error() is not None, "profiles")
     return source
 
@@ -65,8 +61,6 @@ def follow_configuration(
     except ProfilesError as error:
         faults = "\n".join(f"{path}: {fault}" for fault in error.problems)
         raise InputError(f"the configuration cannot be used\n{faults}") from None
-    put(source.current())
-    _log_read(path, source.current())
     metrics.faulty.ask(lambda: source.error() is not None, "configuration")
     return source
 
@@ -90,7 +84,7 @@ def configuration_file(
         title="configuration file",
         absent=absent,
         at_first=at_first,
-        on_reload=read,
+        on_read=read,
         on_error=partial(
             _log_fault, f"configuration not reloaded, the last good one stays: {path}"
         ),
@@ -101,9 +95,9 @@ def follow_objects(cluster: "Cluster", active: ActiveProfiles, metrics: WebhookM
     """Put the FabricProfiles of *cluster* in force, once it is started."""
     from webhook.world.profile_objects import DEFINITION_TITLE
 
-    def reloaded(profiles: Mapping[str, Profile]) -> None:
+    def put(profiles: Mapping[str, Profile]) -> None:
         active.put(profiles=profiles)
-        _log_reload(profiles)
+        _log_profiles(profiles)
 
     def installed(is_installed: bool) -> None:
         if is_installed:
@@ -112,7 +106,7 @@ def follow_objects(cluster: "Cluster", active: ActiveProfiles, metrics: WebhookM
             log.warning("%s is not installed: there are no profiles until it is", DEFINITION_TITLE)
 
     broken = partial(_log_fault, "profiles not reloaded")
-    source = cluster.follow_profiles(on_reload=reloaded, on_error=broken, on_installed=installed)
+    source = cluster.follow_profiles(on_reload=put, on_error=broken, on_installed=installed)
     metrics.faulty.ask(source.faulty, "profiles")
 
 
@@ -127,5 +121,5 @@ def _log_fault(what: str, error: WebhookError) -> None:
         log.error("%s: %s", what, fault)
 
 
-def _log_reload(profiles: Mapping[str, Profile]) -> None:
-    log.info("profiles reloaded: %s", ", ".join(profiles) or "none")
+def _log_profiles(profiles: Mapping[str, Profile]) -> None:
+    log.info("profiles in force: %s", ", ".join(profiles) or "none")

@@ -21,8 +21,8 @@ class FollowedFile(Generic[T]):
 
     *title* names the file in messages. *absent* is what a file means that is empty, or does not
     exist in a folder that does; None: an error. *at_first* holds until a `look` finds something
-    good; None: the file is read here. *on_reload* gets each new value; *on_error*, once for each
-    fault, a ProfilesError or InputError, and the last good value stays.
+    good; None: the file is read here. *on_read* gets each value that was read; *on_error*, once for
+    each fault, a ProfilesError or InputError, and the last good value stays.
 
     Raises ProfilesError or InputError where the file cannot be used when it is read here.
     """
@@ -35,14 +35,16 @@ class FollowedFile(Generic[T]):
         title: str = "profiles file",
         absent: T | None = None,
         at_first: T | None = None,
-        on_reload: Callable[[T], None] = lambda _: None,
+        on_read: Callable[[T], None] = lambda _: None,
         on_error: Callable[[WebhookError], None] = lambda _: None,
     ) -> None:
         self._path, self._parse, self._title, self._absent = path, parse, title, absent
-        self._on_reload, self._on_error = on_reload, on_error
+        self._on_read, self._on_error = on_read, on_error
         self._error: WebhookError | None = None
         self._judged = self._content() if at_first is None else None
         self._value = self._read(self._judged) if at_first is None else at_first
+        if at_first is None:
+            on_read(self._value)
 
     def current(self) -> T:
         """Return the last good value."""
@@ -79,7 +81,7 @@ class FollowedFile(Generic[T]):
                 self._on_error(found)
         else:
             self._error = None
-            self._on_reload(self._value)
+            self._on_read(self._value)
 
     def _read(self, content: bytes | str | None) -> T:
         if not isinstance(content, bytes):
