@@ -139,7 +139,8 @@ class Informer(Generic[T]):
         except RequestFailed as error:
             return error
         except Exception as error:  # without this thread nothing is seen any more
-            _log.exception("watch of %s: unexpected failure", self.resource.name)
+            if not self._stopped.is_set():  # `stop` cuts a read off, which may fail in any way
+                _log.exception("watch of %s: unexpected failure", self.resource.name)
             return RequestFailed(repr(error), 200)
         return None
 
