@@ -65,8 +65,8 @@ def test_keeps_good_profiles(
     changing: Server, profiles: Mount, certificate: Mount, review: bytes
 ) -> None:
     profiles.publish({"profiles.yaml": as_text("two-rails: {pods: none}").encode()})
-    wait_until(lambda: changing.lines("profiles not reloaded"), "the fault in the log")
-    [told] = changing.lines("profiles not reloaded")
+    wait_until(lambda: changing.lines("profiles file not reloaded"), "the fault in the log")
+    [told] = changing.lines("profiles file not reloaded")
     assert f"{profiles.root}/profiles.yaml: line 6: " in told["message"]
     assert "two-rails: spec.pods: " in told["message"]
     assert networks(changing, review) == "rails/rail-0,rails/rail-1"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.mount import Mount
 from tests.profiles import as_text
-from webhook.core.errors import InputError, Problem, ProfilesError, WebhookError
+from webhook.core.errors import InputError, Problem, ProfilesError
 from webhook.core.profiles import Profiles, parse_profiles
 from webhook.world.followed_file import FollowedFile
 
@@ -34,10 +34,7 @@ class Watch:
 
     def __init__(self, path: Path, parse: Callable[[bytes], Profiles] = parse_profiles) -> None:
         self.reloads: list[Profiles] = []
-        self.errors: list[WebhookError] = []
-        self.file = FollowedFile(
-            path, parse=parse, on_read=self.reloads.append, on_error=self.errors.append
-        )
+        self.file = FollowedFile(path, parse=parse, on_read=self.reloads.append)
 
     def names(self) -> set[str]:
         return set(self.file.look().profiles)
@@ -53,13 +50,21 @@ def watch(mount: ProfilesMount) -> Watch:
     return Watch(mount.path)
 
 
-def test_follows_a_configmap_swap(mount: ProfilesMount, watch: Watch) -> None:
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was logged of faults, without the name of the file."""
+    found = [each for each in caplog.messages if "not reloaded" in each]
+    return [each.partition(" stays: ")[2].partition(": ")[2] for each in found]
+
+
+def test_follows_a_configmap_swap(
+    mount: ProfilesMount, watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
     mount.swap(TWO)
     assert watch.names() == {"one", "two"}
     assert watch.reloads[1:] == [watch.file.current()]
     mount.swap(ONE)
     assert watch.names() == {"one"}
-    assert watch.errors == []
+    assert errors(caplog) == []
 
 
 def test_follows_a_rename(tmp_path: Path, watch: Watch) -> None:
@@ -91,7 +96,7 @@ def test_does_not_take_half_of_a_file(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("again", [ONE, TWO], ids=["as before", "another"])
 def test_keeps_good_profiles_and_tells_a_fault_once(
-    mount: ProfilesMount, watch: Watch, again: str
+    mount: ProfilesMount, watch: Watch, again: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = watch.file.current()
     for _ in range(2):
@@ -101,7 +106,7 @@ def test_keeps_good_profiles_and_tells_a_fault_once(
     mount.swap(again)
     assert watch.file.look() == parse_profiles(again)
     assert watch.file.error() is None
-    assert [str(error) for error in watch.errors] == [
+    assert errors(caplog) == [
         'line 6: FabricProfile one: spec.pods: found "none"; write one of training, all'
     ]
 
@@ -109,7 +114,7 @@ def test_keeps_good_profiles_and_tells_a_fault_once(
 def test_keeps_serving_while_the_file_is_gone(mount: ProfilesMount, watch: Watch) -> None:
     mount.path.unlink()
     assert watch.names() == {"one"}
-    [told] = watch.errors
+    told = watch.file.error()
     assert isinstance(told, InputError)
     assert str(told) == f"profiles file {mount.path}: cannot be read: No such file or directory"
     mount.path.symlink_to("..data/profiles.yaml")
@@ -152,11 +157,8 @@ class Looks:
 
     def __init__(self, path: Path) -> None:
         self.parsed: list[bytes] = []
-        self.told: list[WebhookError] = []
         self.has_memory = True
-        self.file = FollowedFile(
-            path, parse=self.parse, absent=0, at_first=-1, on_error=self.told.append
-        )
+        self.file = FollowedFile(path, parse=self.parse, absent=0, at_first=-1)
 
     def parse(self, content: bytes) -> int:
         self.parsed.append(content)
@@ -179,7 +181,9 @@ def test_is_parsed_where_it_has_changed(tmp_path: Path) -> None:
     assert looks.file.look() == 0
 
 
-def test_what_is_broken_is_told_once_and_the_last_good_value_stays(tmp_path: Path) -> None:
+def test_what_is_broken_is_told_once_and_the_last_good_value_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "file"
     path.write_text("x")
     looks = Looks(path)
@@ -189,21 +193,23 @@ def test_what_is_broken_is_told_once_and_the_last_good_value_stays(tmp_path: Pat
     path.write_text("x")
     assert [looks.file.look() for _ in range(3)] == [1, 1, 1]
     assert looks.parsed == [b"x", b"1", b"x"]
-    assert len(looks.told) == 2
+    assert len(errors(caplog)) == 2
     path.unlink()
     path.mkdir()
     assert [looks.file.look() for _ in range(3)] == [1, 1, 1]
-    assert len(looks.told) == 3
-    assert "cannot be read" in str(looks.told[-1])
+    assert len(errors(caplog)) == 3
+    assert "cannot be read" in errors(caplog)[-1]
 
 
-def test_what_failed_for_want_of_memory_is_tried_again(tmp_path: Path) -> None:
+def test_what_failed_for_want_of_memory_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "file"
     path.write_text("1")
     looks = Looks(path)
     looks.has_memory = False
     assert [looks.file.look() for _ in range(3)] == [-1, -1, -1]
-    assert [str(error) for error in looks.told] == ["no memory"]
+    assert errors(caplog) == ["no memory"]
     looks.has_memory = True
     assert looks.file.look() == 1
     assert looks.file.error() is None

@@ -74,7 +74,8 @@ class HttpConnection(asyncio.Protocol):
     def __init__(self, listener: "Listener", peer: str) -> None:
         self.peer, self.state = peer, IDLE
         self.transport: asyncio.Transport | None = None
-        self._listener, self._loop = listener, asyncio.get_running_loop()
+        self._listener, self._endpoint = listener, listener.endpoint
+        self._loop = asyncio.get_running_loop()
         self.since, self.expires_at = (False, self._loop.time()), inf
         self._request: Request | None = None
         self._refusal: Refusal | None = None  # of all its requests
@@ -107,7 +108,10 @@ class HttpConnection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._break(error)
+            if self.state == ANSWER:
+                self.drop()
+            else:
+                self._end_with(self._refusal or _unreadable(str(error.__context__ or error)))
             return
         if self.state == ANSWER:
             self._listener.answer_in_turn(self)
@@ -140,7 +144,7 @@ class HttpConnection(asyncio.Protocol):
         if "transfer-encoding" in self._headers:
             raise ValueError("chunks are not taken: send a Content-Length")
         length = int(self._headers.get("content-length", "0"))
-        if length > self._listener.endpoint.most_bytes:
+        if length > self._endpoint.most_bytes:
             self._stop(TOO_LARGE)
         method, keeps_alive = parser.get_method().decode(), parser.should_keep_alive()
         path, _, query = self._target.decode("latin-1").partition("?")
@@ -149,11 +153,11 @@ class HttpConnection(asyncio.Protocol):
 
     def on_body(self, part: bytes) -> None:
         """Keep a part of the body, within the endpoint's bounds and the peer's share."""
-        request, endpoint = self._request, self._listener.endpoint
+        request = self._request
         if request is None:
             return
-        if request.length > endpoint.read_bytes:
-            part = part[: endpoint.kept_bytes - len(request.body)]
+        if request.length > self._endpoint.read_bytes:
+            part = part[: self._endpoint.kept_bytes - len(request.body)]
         if not self._listener.bodies.take(self.peer, len(part)):
             self._stop(OVERLOADED)
         request.body += part
@@ -193,8 +197,8 @@ class HttpConnection(asyncio.Protocol):
         request = self._request
         if request is None:  # the client has gone
             return
-        refusal, endpoint = self._refusal, self._listener.endpoint
-        answer = refusal if refusal else answered(endpoint.answer, request)
+        refusal = self._refusal
+        answer = refusal if refusal else answered(self._endpoint.answer, request)
         if isinstance(answer, (Response, Refusal)):
             self._write(request, answer)
         else:
@@ -207,7 +211,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _write(self, request: Request, answer: Response | Refusal) -> None:
         if isinstance(answer, Refusal):
-            answer = self._refused(answer, request)
+            answer = self._endpoint.refuse(answer, request).response
         transport = self.transport
         if transport is None or transport.is_closing():
             return
@@ -224,22 +228,13 @@ class HttpConnection(asyncio.Protocol):
         self._refusal = refusal
         raise ValueError(refusal.message)
 
-    def _break(self, error: Exception) -> None:
-        if self.state == ANSWER:
-            self.drop()
-        else:
-            self._end_with(self._refusal or _unreadable(str(error.__context__ or error)))
-
     def _end_with(self, refusal: Refusal) -> None:
         """Say why, and close: nobody knows where the next request would begin."""
         self._let_go()
-        response = self._refused(refusal, None)
+        response = self._endpoint.refuse(refusal, None).response
         if self.transport:
             self.transport.write(_written(response, ends=True))
             self._close(self.transport)
-
-    def _refused(self, refusal: Refusal, request: Request | None) -> Response:
-        return self._listener.endpoint.refuse(refusal, request).response
 
     def _close(self, transport: asyncio.Transport) -> None:
         """Close once the answer is read, and soon in any case."""

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 
 from webhook.http.connection import Endpoint, Request
 from webhook.http.metrics import CONTENT_TYPE, Metrics
-from webhook.http.refusal import STARTING, Refusal, Response
+from webhook.http.refusal import STARTING, Refusal, Response, misdirected
+
+PATHS = ("/livez", "/readyz", "/healthz", "/metrics")
 
 
 class Health(Endpoint):
@@ -33,13 +35,9 @@ class Health(Endpoint):
 
     def answer(self, request: Request) -> Response | Refusal:
         """Answer one request."""
-        path = request.path
-        if path not in ("/livez", "/readyz", "/healthz", "/metrics"):
-            message = f"{path[:100]} is not found; ask for /livez, /readyz or /metrics"
-            return Refusal(404, "not-found", message)
-        if request.method not in ("GET", "HEAD"):
-            allowed = {"Allow": "GET, HEAD"}
-            return Refusal(405, "method-not-allowed", f"{path} answers GET only", allowed)
+        path, asks = request.path, "GET /livez, /readyz or /metrics"
+        if refusal := misdirected(path, request.method, PATHS, ("GET", "HEAD"), asks):
+            return refusal
         if path == "/metrics":
             return Response(200, self._metrics.written(), {"Content-Type": CONTENT_TYPE})
         problems = {"ping": ""}
@@ -62,14 +60,8 @@ def _report(name: str, problems: Mapping[str, str]) -> Response:
 
 
 def stop_asked() -> asyncio.Event:
-    """Return what SIGTERM or SIGINT sets; a second signal ends the process by itself."""
+    """Return what SIGTERM or SIGINT sets."""
     asked, loop = asyncio.Event(), asyncio.get_running_loop()
-
-    def ask() -> None:
-        asked.set()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
-
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ask)
+        loop.add_signal_handler(number, asked.set)
     return asked

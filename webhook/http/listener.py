@@ -116,6 +116,7 @@ class Listener:
 
     Attributes:
         closing: Every answer ends its connection.
+        url: Where it listens, ``https://127.0.0.1:8443``.
         requested_at: When the last request was whole, by ``time.monotonic()``.
     """
 
@@ -131,17 +132,13 @@ class Listener:
     ) -> None:
         self.endpoint, self.closing, self.requested_at = endpoint, False, time.monotonic()
         self.address = ListenAddress(*sock.getsockname()[:2])
+        self.url = f"{'https' if context else 'http'}://{self.address}"
         self.connections: dict[HttpConnection, asyncio.Task[None]] = {}
         self.bodies, self._places = Share(BODIES_BYTES), Share(connections)
         self._socket, self._context, self._names = sock, context, names
         self._on_dropped = on_dropped
         self._waiting: dict[str, deque[HttpConnection]] = {}  # for their answers, by peer
         self._logs_at = 0.0
-
-    @property
-    def url(self) -> str:
-        """Return ``https://127.0.0.1:8443``."""
-        return f"{'https' if self._context else 'http'}://{self.address}"
 
     async def start(self) -> None:
         """Start to accept connections."""

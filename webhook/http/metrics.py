@@ -30,26 +30,21 @@ class Numbers:
 
     def set(self, number: float, *labels: str) -> None:
         """Show *number* from now on."""
-        with self._lock:
-            self._numbers[labels] = number
+        self._numbers[labels] = number
 
     def ask(self, function: Callable[[], float], *labels: str) -> None:
         """Call *function* at each scrape."""
-        with self._lock:
-            self._functions[labels] = function
+        self._functions[labels] = function
 
     def samples(self) -> Iterator[str]:
         """Yield the numbers as they are now."""
-        with self._lock:
-            numbers, functions = dict(self._numbers), dict(self._functions)
-        numbers |= {labels: function() for labels, function in functions.items()}
-        for values, number in numbers.items():
-            pairs = [
-                f'{label}="{value.translate(_ESCAPED)}"'
-                for label, value in zip(self.labels, values, strict=True)
-            ]
-            shown = "{" + ",".join(pairs) + "}" if pairs else ""
-            yield f"{self.name}{shown} {float(number)}"
+        asked = {labels: function() for labels, function in self._functions.copy().items()}
+        for values, number in {**self._numbers.copy(), **asked}.items():
+            texts = (value.translate(_ESCAPED) for value in values)
+            pairs = ",".join(
+                f'{name}="{text}"' for name, text in zip(self.labels, texts, strict=True)
+            )
+            yield f"{self.name}{f'{{{pairs}}}' if pairs else ''} {float(number)}"
 
 
 class Histogram:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple, TypeVar
 
@@ -73,14 +73,15 @@ NO_MEMORY = Refusal(503, "no-memory", "not enough memory for this request now; a
 STARTING = Refusal(503, "starting", "not ready yet, /readyz says why; ask again")
 
 
-def misdirected(path: str, method: str, own_path: str, what: str) -> Refusal | None:
-    """Refuse all but a POST to *own_path*; *what* is to be sent there."""
-    if path != own_path:
-        message = f"{path[:100]} is not found; POST {what} to {own_path}"
-        return Refusal(404, "not-found", message)
-    if method != "POST":
-        message = f"the method {method} is not answered: POST {what}"
-        return Refusal(405, "method-not-allowed", message, {"Allow": "POST"})
+def misdirected(
+    path: str, method: str, paths: Sequence[str], methods: Sequence[str], what: str
+) -> Refusal | None:
+    """Refuse all but these *methods* on these *paths*; *what* is to be asked instead."""
+    if path not in paths:
+        return Refusal(404, "not-found", f"{path[:100]} is not found: {what}")
+    if method not in methods:
+        message = f"the method {method} is not answered: {what}"
+        return Refusal(405, "method-not-allowed", message, {"Allow": ", ".join(methods)})
     return None
 
 

@@ -18,6 +18,7 @@ from webhook.serve.metrics import WebhookMetrics
 from webhook.world.lookup import InTime, NotCached
 
 THREADS = 8
+ASKS = f"POST an AdmissionReview to {names.MUTATE_PATH}"
 UNAVAILABLE = "the cluster cannot be asked; ask again; the log of fabric-injector says why"
 """What a client gets; the log names the cluster's addresses."""
 
@@ -52,7 +53,7 @@ class Admission(Endpoint):
     def answer(self, request: Request) -> Response | Refusal | Awaitable[Response | Refusal]:
         """Answer one request."""
         path, method = request.path, request.method
-        astray = misdirected(path, method, names.MUTATE_PATH, "an AdmissionReview")
+        astray = misdirected(path, method, (names.MUTATE_PATH,), ("POST",), ASKS)
         if refusal := self._starting() or astray:
             return refusal
         try:

@@ -31,6 +31,7 @@ MOST_VALUES = 100_000
 PARAMETERS = ("namespace", "profile")
 _MOST_CHARACTERS = 8 << 20
 """Of an answer: that of 50 ordinary pods has 1.3 million."""
+_ASKS = f"POST a manifest to {PATH}"
 _ELSEWHERE = "give fewer objects at once, or run fabric-injector dry-run -f FILE"
 
 
@@ -74,7 +75,7 @@ class DryRuns(Endpoint):
 
 
 def _refusal(request: Request) -> Refusal | None:
-    if refusal := misdirected(request.path, request.method, PATH, "a manifest"):
+    if refusal := misdirected(request.path, request.method, (PATH,), ("POST",), _ASKS):
         return refusal
     names = {name for name, _ in parse_qsl(request.query, keep_blank_values=True)}
     if unknown := sorted(names - {*PARAMETERS}):

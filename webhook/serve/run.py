@@ -24,10 +24,10 @@ from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.http import logs
 from webhook.http.health import Health, stop_asked
 from webhook.http.listener import ListenAddress, Listener, bind
-from webhook.serve import profiles as sources
 from webhook.serve.admission import Admission
 from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
+from webhook.serve.profiles import follow_configuration, follow_file
 from webhook.serve.watches import (
     CertificateWatch,
     ClaimsWatch,
@@ -97,23 +97,22 @@ def run(settings: WebhookSettings, make_cluster: "Callable[[], Cluster]") -> Non
     with ExitStack() as stack:
         watches: list[Watch] = []
         if path := settings.configuration:
-            watches.append(FileWatch(sources.follow_configuration(path, active, metrics)))
+            found = follow_configuration(path, active)
+            watches.append(FileWatch(found, "configuration", metrics))
         if path := settings.profiles:
-            configured = bool(settings.configuration)
-            file = sources.follow_file(path, active, metrics, configured=configured)
-            watches.append(FileWatch(file))
+            file = follow_file(path, active, configured=bool(settings.configuration))
+            watches.append(FileWatch(file, "profiles", metrics))
         addresses = (settings.listen, settings.dry_run_listen, settings.metrics_listen)
         sockets = [stack.enter_context(closing(bind(address))) for address in addresses]
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = ServingCertificate(directory, settings.handshake)
         watches.append(CertificateWatch(certificate, metrics))
-        cluster = None
-        if not settings.objects:
-            cluster = make_cluster()
+        cluster = None if settings.objects else make_cluster()
+        if cluster:
             stack.callback(cluster.stop)
             if not settings.profiles:
                 watches.append(ClaimsWatch(cluster.serves_claims, active))
-                sources.follow_objects(cluster, active, metrics)
+                metrics.faulty.ask(cluster.follow_profiles(active).faulty, "profiles")
             cluster.start()
             ask = partial(cluster.webhook_configuration, settings.webhook_configuration)
             watches.append(TrustWatch(ask, certificate))

@@ -52,10 +52,11 @@ class Watch(ABC):
 
 
 class FileWatch(Watch):
-    """Look at a file, whose followers log what they find."""
+    """Look at a file; *source* names it for the metric of what is not in force."""
 
-    def __init__(self, file: FollowedFile[Any]) -> None:
+    def __init__(self, file: FollowedFile[Any], source: str, metrics: WebhookMetrics) -> None:
         self._file = file
+        metrics.faulty.ask(lambda: file.error() is not None, source)
 
     def look(self) -> float:
         """Read it."""
@@ -114,16 +115,15 @@ class TrustWatch(Watch):
     def look(self) -> float:
         """Read caBundle once and compare; where it cannot be read, the last result stays."""
         try:
-            found = self._distrust()
+            self._problem = self._distrust()
         except Exception as error:  # the next look may go better
             why = error if isinstance(error, Unavailable) else f"internal error: {error!r}"
             self.log_once(f"the certificate is not compared with caBundle: {why}")
-            found = "" if self._problem == NOT_ASKED else self._problem
+            self._problem = self._problem.removeprefix(NOT_ASKED)
         else:
-            told = f"API servers refuse the certificate: {found}" if found else ""
+            told = f"API servers refuse the certificate: {self._problem}" if self._problem else ""
             self.log_once(told, logging.ERROR)
-        self._problem = found
-        return SECONDS if found else TRUST_SECONDS
+        return SECONDS if self._problem else TRUST_SECONDS
 
     def _distrust(self) -> str:
         configuration = self._ask()

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from webhook.core import names
-from webhook.core.errors import WebhookError
 from webhook.core.model import Namespace, Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import Profile, ProfileObject, read_object
+from webhook.core.profiles import ProfileObject, read_object
 from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
+from webhook.world.active_profiles import ActiveProfiles
 from webhook.world.lookup import Lookup, NotCached
 from webhook.world.profile_objects import ProfileObjects
 from webhook.world.view import View, read_namespace
@@ -108,22 +108,11 @@ class Cluster(View):
         named = (each.labels.get(names.PROFILE) for each in namespaces if not each.is_ending)
         return profile in named or not self._namespaces.synced
 
-    def follow_profiles(
-        self,
-        *,
-        on_reload: Callable[[Mapping[str, Profile]], None],
-        on_error: Callable[[WebhookError], None],
-        on_installed: Callable[[bool], None],
-    ) -> ProfileObjects:
-        """Follow the FabricProfiles too, once started."""
-        self._profile_objects = ProfileObjects(
-            self._connection,
-            is_in_use=self.names_profile,
-            on_reload=on_reload,
-            on_error=on_error,
-            on_installed=on_installed,
-        )
-        return self._profile_objects
+    def follow_profiles(self, active: ActiveProfiles) -> ProfileObjects:
+        """Put the FabricProfiles into *active* too, once started."""
+        found = ProfileObjects(self._connection, active, self.names_profile)
+        self._profile_objects = found
+        return found
 
     def _has_profile(self, name: str) -> bool:
         try:

@@ -4,14 +4,17 @@ A ConfigMap's mount swaps a symlink, an editor renames or rewrites, and neither 
 file events. So the content itself is read and compared.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from webhook.core.errors import InputError, WebhookError
+from webhook.core.errors import InputError, ProfilesError, WebhookError
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 _SETTLE_SECONDS = 0.1
 
@@ -21,8 +24,8 @@ class FollowedFile(Generic[T]):
 
     *title* names the file in messages. *absent* is what a file means that is empty, or does not
     exist in a folder that does; None: an error. *at_first* holds until a `look` finds something
-    good; None: the file is read here. *on_read* gets each value that was read; *on_error*, once for
-    each fault, a ProfilesError or InputError, and the last good value stays.
+    good; None: the file is read here. *on_read* gets each value that was read. A fault is logged
+    once, and the last good value stays.
 
     Raises ProfilesError or InputError where the file cannot be used when it is read here.
     """
@@ -36,10 +39,9 @@ class FollowedFile(Generic[T]):
         absent: T | None = None,
         at_first: T | None = None,
         on_read: Callable[[T], None] = lambda _: None,
-        on_error: Callable[[WebhookError], None] = lambda _: None,
     ) -> None:
         self._path, self._parse, self._title, self._absent = path, parse, title, absent
-        self._on_read, self._on_error = on_read, on_error
+        self._on_read = on_read
         self._error: WebhookError | None = None
         self._judged = self._content() if at_first is None else None
         self._value = self._read(self._judged) if at_first is None else at_first
@@ -78,10 +80,15 @@ class FollowedFile(Generic[T]):
             internal = InputError(f"internal error: {error!r}")
             self._error = found = error if isinstance(error, WebhookError) else internal
             if str(found) != str(before or ""):
-                self._on_error(found)
+                self._log(found)
         else:
             self._error = None
             self._on_read(self._value)
+
+    def _log(self, error: WebhookError) -> None:
+        what = f"{self._title} not reloaded, the last good content stays"
+        for fault in error.problems if isinstance(error, ProfilesError) else (error,):
+            log.error("%s: %s: %s", what, self._path, fault)
 
     def _read(self, content: bytes | str | None) -> T:
         if not isinstance(content, bytes):
