@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from webhook.http.listener import Listener
 
 HEAD_BYTES = 64 << 10
-UNREAD_BYTES = 16 << 10
+UNREAD_BYTES = 64 << 10
+"""How much of its answers a client may leave unread when it asks again."""
 
-IDLE, HEAD, BODY, ANSWER, READER = range(5)
-"""What a connection waits for. ANSWER: its request is whole. READER: its client does not read."""
-SECONDS = {IDLE: 120.0, HEAD: 10.0, BODY: 3.0, ANSWER: inf, READER: 10.0}
+IDLE, HEAD, BODY, ANSWER, END = range(5)
+"""What a connection waits for. ANSWER: its request is whole. END: its client has read the last one.
+"""
+SECONDS = {IDLE: 120.0, HEAD: 10.0, BODY: 3.0, ANSWER: inf, END: 10.0}
 """How long it waits. IDLE: more than the API server's 90 s, so that it is who closes."""
 
 
@@ -87,7 +89,6 @@ class HttpConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # a stream's
         """Begin, after the handshake."""
         self.transport = transport
-        transport.set_write_buffer_limits(UNREAD_BYTES)
         self._parser = httptools.HttpRequestParser(self)
         self._refusal = self._listener.judge_client(self)
         self._wait_for(IDLE)
@@ -102,7 +103,8 @@ class HttpConnection(asyncio.Protocol):
         """Read what has come."""
         if self.transport is None or self.transport.is_closing():
             return
-        if self.state in (ANSWER, READER):  # no API server sends a byte before it has the answer
+        has_read = self.transport.get_write_buffer_size() < UNREAD_BYTES
+        if self.state == ANSWER or not has_read:  # an API server reads before it asks again
             self.drop()
             return
         try:
@@ -138,8 +140,7 @@ class HttpConnection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         """Begin a body, unless its head is reason enough to refuse it."""
         parser = self._parser
-        version = parser.get_http_version()
-        if version != "1.1":
+        if (version := parser.get_http_version()) != "1.1":
             raise ValueError(f"HTTP/{version} is not spoken here")
         if "transfer-encoding" in self._headers:
             raise ValueError("chunks are not taken: send a Content-Length")
@@ -166,15 +167,6 @@ class HttpConnection(asyncio.Protocol):
         """Wait for the answer, unless more follows."""
         self._wait_for(ANSWER)
 
-    def pause_writing(self) -> None:
-        """Set a deadline for a client that reads no answer."""
-        self._wait_for(READER)
-
-    def resume_writing(self) -> None:
-        """Go on: the client reads."""
-        if self.transport and not self.transport.is_closing():
-            self._wait_for(IDLE)
-
     def expire(self) -> None:
         """End a connection whose client took too long."""
         if self.state == BODY:
@@ -186,11 +178,6 @@ class HttpConnection(asyncio.Protocol):
         """End the connection, whatever it is doing."""
         if self.transport:
             self.transport.abort()
-
-    def shutdown(self) -> None:
-        """End the connection if it asks nothing."""
-        if self.state == IDLE and self.transport:
-            self.transport.close()
 
     def answer(self) -> None:
         """Have the whole request answered."""
@@ -238,7 +225,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _close(self, transport: asyncio.Transport) -> None:
         """Close once the answer is read, and soon in any case."""
-        self._wait_for(READER)
+        self._wait_for(END)
         transport.close()
 
     def _wait_for(self, state: int) -> None:

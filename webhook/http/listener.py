@@ -6,6 +6,7 @@ certificate, and it accepts without a bound.
 
 import asyncio
 import logging
+import re
 import socket
 import ssl
 import time
@@ -16,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.http.connection import ANSWER, Endpoint, HttpConnection
+from webhook.http.connection import ANSWER, IDLE, Endpoint, HttpConnection
 from webhook.http.logs import log_fields
 from webhook.http.refusal import STRANGER, Refusal
 
@@ -35,6 +36,7 @@ LOG_SECONDS = 10.0
 """Least time between log lines about failed handshakes: any client can cause many."""
 VERIFIED = ""
 """The peer of all whose client certificate was verified: bound only in all."""
+_ADDRESS = re.compile(r"(\[[^][]*\]|[^][:]*):(\d{1,5})", re.ASCII)
 
 log = logging.getLogger(__name__)
 
@@ -49,13 +51,11 @@ class ListenAddress:
     @classmethod
     def parse(cls, text: str) -> "ListenAddress":
         """Read ``0.0.0.0:8443``, ``[::1]:0`` or ``:8080`` (all addresses). Raises ValueError."""
-        host, colon, port = text.rpartition(":")
-        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-        is_port = port.isascii() and port.isdigit() and int(port) <= 65535
-        if not colon or not is_port or (":" in host and bare == host):
+        found = _ADDRESS.fullmatch(text)
+        if not found or int(found[2]) > 65535:
             advice = "write for example 0.0.0.0:8443 or [::1]:8443"
             raise ValueError(f"{text!r} is not host:port; {advice}")
-        return cls(bare, int(port))
+        return cls(found[1].strip("[]"), int(found[2]))
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -71,8 +71,7 @@ def bind(address: ListenAddress) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # also of connections
         return sock
     except OSError as error:
-        # create_server repeats the address
-        reason = (error.strerror or str(error)).partition(" (while ")[0]
+        reason = error.strerror or error
         raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None
 
 
@@ -155,7 +154,8 @@ class Listener:
         self._socket.close()
         await self._wait(linger_seconds)
         for connection in list(self.connections):
-            connection.shutdown()
+            if connection.state == IDLE and connection.transport:
+                connection.transport.close()
         await self._wait(grace_seconds)
         for connection in list(self.connections):
             self._drop(connection)
@@ -257,7 +257,10 @@ class Listener:
             )
         except OSError as error:
             self._on_dropped("handshake")
-            self._log_failure(connection.peer, error)
+            # port scans and probes that connect and leave are of no interest
+            if isinstance(error, ssl.SSLError) and self._loop.time() >= self._logs_at:
+                self._logs_at = self._loop.time() + LOG_SECONDS
+                log.warning("TLS handshake with %s failed: %s", connection.peer, error)
 
     def _handshake_done(
         self, connection: HttpConnection, accepted: socket.socket, _: asyncio.Task[None]
@@ -277,12 +280,6 @@ class Listener:
         deadline = self._loop.time() + seconds
         while self.connections and self._loop.time() < deadline:
             await asyncio.sleep(0.02)
-
-    def _log_failure(self, peer: str, error: OSError) -> None:
-        """Log errors of TLS; port scans and probes that connect and leave are of no interest."""
-        if isinstance(error, ssl.SSLError) and self._loop.time() >= self._logs_at:
-            self._logs_at = self._loop.time() + LOG_SECONDS
-            log.warning("TLS handshake with %s failed: %s", peer, error)
 
 
 def names_of(certificate: Mapping[str, Any]) -> tuple[str, ...]:
