@@ -2,19 +2,13 @@
 
 The folders, each importing only what stands below it (pyproject.toml holds the contracts):
 
-- ``cli``: commands and their flags
-- ``control``: the controller's process
-- ``diagnose``: check, explain and status
-- ``page``: the page
-- ``serve``: the webhook's process
-- ``http``: HTTP for both processes
-- ``world``: what admission asks of a cluster, or of files that stand for one
-- ``demo``: sample data
-- ``kube``: the API client
-- ``presets``: ready-made profiles
-- ``dry_run``: the pods of any workload manifest, and what admission answers for them
-- ``validate``: all faults of a profile
-- ``core``: decide about a pod and a job: values in, values out
+- cli: commands and their flags
+- control | diagnose | page | serve: the controller's process; check, explain and status; the page;
+  the webhook's process
+- http | world: HTTP for both processes; what admission asks of a cluster, or of files
+- demo | kube | presets: sample data; the API client; ready-made profiles
+- dry_run | validate: the pods of any manifest, and what they get; all faults of a profile
+- core: decide about a pod and a job: values in, values out
 """
 
 __version__ = "0.1.0"

@@ -53,5 +53,5 @@ def test_the_page_has_a_row_for_each_folder() -> None:
 
 
 def test_the_docstring_draws_the_same() -> None:
-    drawn = re.findall(r"^    (\S+(?: \| \S+)*)  ", webhook.__doc__ or "", re.MULTILINE)
+    drawn = re.findall(r"^- (\S+(?: \| \S+)*): ", webhook.__doc__ or "", re.MULTILINE)
     assert [set(line.split(" | ")) for line in drawn] == contract()
