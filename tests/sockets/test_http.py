@@ -138,7 +138,7 @@ def test_a_byte_behind_a_request_ends_the_connection(more: bytes, apart: bool) -
 def test_gives_up_on_handshakes_that_stall(
     tls_dir: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(listener_module, "HANDSHAKE_SECONDS", 0.3)
+    monkeypatch.setitem(listener_module.DEADLINES, "ssl_handshake_timeout", 0.3)
     certificate, dropped = ServingCertificate(tls_dir), list[str]()
     with (
         running(Echo(), context=lambda: certificate.context, on_dropped=dropped.append) as server,

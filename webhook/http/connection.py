@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,7 @@ UNREAD_BYTES = 64 << 10
 """How much of its answers a client may leave unread when it asks again."""
 
 IDLE, HEAD, BODY, ANSWER, END = range(5)
-"""What a connection waits for. ANSWER: its request is whole. END: its client has read the last one.
-"""
+"""What a connection waits for. ANSWER: its request is whole. END: its client reads the last one."""
 SECONDS = {IDLE: 120.0, HEAD: 10.0, BODY: 3.0, ANSWER: inf, END: 10.0}
 """How long it waits. IDLE: more than the API server's 90 s, so that it is who closes."""
 
@@ -81,7 +81,6 @@ class HttpConnection(asyncio.Protocol):
         self.since, self.expires_at = (False, self._loop.time()), inf
         self._request: Request | None = None
         self._refusal: Refusal | None = None  # of all its requests
-        self._answering: asyncio.Task[None] | None = None
         self._parser: Any = None
         self._head_bytes = 0
         self._target, self._headers = b"", dict[str, str]()
@@ -109,18 +108,19 @@ class HttpConnection(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            if self.state == HEAD:
+                self._head_bytes += len(data)
+                if self._head_bytes > HEAD_BYTES:
+                    raise ValueError("the head is too long")
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade, ValueError) as error:
             if self.state == ANSWER:
                 self.drop()
-            else:
-                self._end_with(self._refusal or _unreadable(str(error.__context__ or error)))
-            return
-        if self.state == ANSWER:
-            self._listener.answer_in_turn(self)
-        elif self.state == HEAD:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_BYTES:
-                self._end_with(_unreadable("the head is too long"))
+                return
+            problem = f"the request cannot be read: {error.__context__ or error}"
+            self._end_with(self._refusal or Refusal(400, "http", problem))
+        else:
+            if self.state == ANSWER:
+                self._listener.answer_in_turn(self)
 
     def on_message_begin(self) -> None:
         """Begin a head."""
@@ -189,12 +189,11 @@ class HttpConnection(asyncio.Protocol):
         if isinstance(answer, (Response, Refusal)):
             self._write(request, answer)
         else:
-            self._answering = self._loop.create_task(self._answer_later(request, answer))
+            asyncio.ensure_future(answer).add_done_callback(partial(self._write_later, request))
 
-    async def _answer_later(self, request: Request, answer: Awaitable[Response | Refusal]) -> None:
-        found = await answer
-        if self._request is request:
-            self._write(request, found)
+    def _write_later(self, request: Request, answer: asyncio.Future[Response | Refusal]) -> None:
+        if self._request is request and not answer.cancelled():
+            self._write(request, answer.result())
 
     def _write(self, request: Request, answer: Response | Refusal) -> None:
         if isinstance(answer, Refusal):
@@ -236,10 +235,6 @@ class HttpConnection(asyncio.Protocol):
         if self._request:
             self._listener.bodies.give_back(self.peer, len(self._request.body))
             self._request = None
-
-
-def _unreadable(reason: str) -> Refusal:
-    return Refusal(400, "http", f"the request cannot be read: {reason}")
 
 
 def _written(response: Response, *, ends: bool, has_content: bool = True) -> bytes:

@@ -14,6 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from webhook.core.errors import InputError
@@ -25,9 +26,8 @@ RECEIVE_BYTES = 16 << 10
 """What the kernel keeps of a connection, and so the most that TLS decrypts at a time."""
 BODIES_BYTES = 16 << 20
 """How much of bodies is held in all."""
-HANDSHAKE_SECONDS = 10.0
-CLOSING_SECONDS = 3.0
-"""How long a client may take to confirm the end of a TLS connection (close_notify)."""
+DEADLINES = {"ssl_handshake_timeout": 10.0, "ssl_shutdown_timeout": 3.0}
+"""How long a client may take for a handshake, and to confirm the end (close_notify), in s."""
 BACKLOG = 1024
 BURST = 8
 """Most connections accepted, and most requests answered, before the loop looks what has come."""
@@ -244,17 +244,11 @@ class Listener:
         connection.drop()
 
     async def _shake_hands(self, connection: HttpConnection, accepted: socket.socket) -> None:
-        context = self._context() if self._context else None
-        # asyncio takes no deadlines without TLS
-        deadlines = (HANDSHAKE_SECONDS, CLOSING_SECONDS) if context else (None, None)
+        tls: dict[str, Any] = {}  # asyncio takes no deadlines without a context
+        if self._context:
+            tls = {"ssl": self._context(), **DEADLINES}
         try:
-            await self._loop.connect_accepted_socket(
-                lambda: connection,
-                accepted,
-                ssl=context,
-                ssl_handshake_timeout=deadlines[0],
-                ssl_shutdown_timeout=deadlines[1],
-            )
+            await self._loop.connect_accepted_socket(lambda: connection, accepted, **tls)
         except OSError as error:
             self._on_dropped("handshake")
             # port scans and probes that connect and leave are of no interest
@@ -284,7 +278,6 @@ class Listener:
 
 def names_of(certificate: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the common and DNS names of a certificate as ``getpeercert`` of ssl shows it."""
-    subject = [pair for part in certificate.get("subject", ()) for pair in part]
-    common = [value for key, value in subject if key == "commonName"]
-    dns = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
-    return tuple(dict.fromkeys([*common, *dns]))
+    subject = chain.from_iterable(certificate.get("subject", ()))
+    pairs = (*subject, *certificate.get("subjectAltName", ()))
+    return tuple(dict.fromkeys(value for kind, value in pairs if kind in ("commonName", "DNS")))

@@ -1,7 +1,6 @@
 """Keep web pages from a loopback port: those under another name, and those of another origin."""
 
 import re
-from urllib.parse import urlsplit
 
 from webhook.http.refusal import Refusal
 
@@ -15,14 +14,7 @@ def refuse_foreign(host: str, origin: str, site: str) -> Refusal | None:
     if not _LOOPBACK.fullmatch(host):  # DNS rebinding
         advice = "a web page under another name must not read it"
         return Refusal(421, "host", f"this port answers only http://localhost: {advice}")
-    if site not in OWN_SITES or (origin and not _is_same(host, origin)):
+    if site not in OWN_SITES or origin.lower() not in ("", f"http://{host.lower()}"):
         found = "the request comes from a web page of another origin"
         return Refusal(403, "cross-site", f"{found}: open this port's own")
     return None
-
-
-def _is_same(host: str, origin: str) -> bool:
-    try:
-        return urlsplit(origin).netloc.lower() == host.lower()
-    except ValueError:
-        return False

@@ -55,8 +55,8 @@ class Refusal(Exception):
             "reason": HTTPStatus(self.code).phrase.replace(" ", ""),
             "code": self.code,
         }
-        headers = {**JSON, **again, **self.headers}
-        return Response(self.code, json.dumps(status).encode(), headers)
+        content = json.dumps(status).encode()
+        return Response(self.code, content, {**JSON, **again, **self.headers})
 
 
 TOO_SLOW = Refusal(408, "too-slow", "the request body did not arrive in time")
