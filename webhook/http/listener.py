@@ -71,7 +71,7 @@ def bind(address: ListenAddress) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # also of connections
         return sock
     except OSError as error:
-        reason = error.strerror or error
+        reason = (error.strerror or str(error)).partition(" (while ")[0]
         raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None
 
 
