@@ -119,12 +119,6 @@ def test_answers_wrong_requests_and_keeps_the_connection(
     assert client.sock is opened
 
 
-def test_takes_json(client: http.client.HTTPSConnection, review: bytes) -> None:
-    for kind in ("application/json; charset=utf-8", "Application/JSON", None):
-        headers = {"Content-Type": kind} if kind else {}
-        assert ask(client, "POST", "/mutate", review, headers).status == 200
-
-
 def test_speaks_http_1_1_whatever_is_offered(server: Server) -> None:
     with server.connect_tls() as connection:
         assert connection.selected_alpn_protocol() == "http/1.1"

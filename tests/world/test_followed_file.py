@@ -67,13 +67,6 @@ def test_follows_a_configmap_swap(
     assert errors(caplog) == []
 
 
-def test_follows_a_rename(tmp_path: Path, watch: Watch) -> None:
-    replacement = tmp_path / "new.yaml"
-    replacement.write_text(TWO)
-    replacement.rename(tmp_path / "profiles.yaml")
-    assert watch.names() == {"one", "two"}
-
-
 def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> None:
     path = tmp_path / "plain.yaml"
     path.write_text(ONE)
@@ -179,26 +172,6 @@ def test_is_parsed_where_it_has_changed(tmp_path: Path) -> None:
     assert looks.parsed == [b"1", b"2"]
     path.unlink()
     assert looks.file.look() == 0
-
-
-def test_what_is_broken_is_told_once_and_the_last_good_value_stays(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "file"
-    path.write_text("x")
-    looks = Looks(path)
-    assert looks.file.look() == -1
-    path.write_text("1")
-    assert looks.file.look() == 1
-    path.write_text("x")
-    assert [looks.file.look() for _ in range(3)] == [1, 1, 1]
-    assert looks.parsed == [b"x", b"1", b"x"]
-    assert len(errors(caplog)) == 2
-    path.unlink()
-    path.mkdir()
-    assert [looks.file.look() for _ in range(3)] == [1, 1, 1]
-    assert len(errors(caplog)) == 3
-    assert "cannot be read" in errors(caplog)[-1]
 
 
 def test_what_failed_for_want_of_memory_is_tried_again(
