@@ -1,7 +1,5 @@
 """What all benches share: their options, a folder, programs, one server of ours, and a table."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

@@ -168,9 +168,8 @@ class _Standing:
     def is_workload(self, obj: Object) -> bool:
         """Tell a workload to be shown: not over, and no part of another one."""
         conditions = (obj.get("status") or {}).get("conditions") or ()
-        is_over = any(
-            each.get("type") in _OVER and each.get("status") == "True" for each in conditions
-        )
+        kept = [each for each in conditions if isinstance(each, dict)]  # some CRDs check nothing
+        is_over = any(each.get("type") in _OVER and each.get("status") == "True" for each in kept)
         return obj["kind"] not in _RUNTIMES and not is_over and self._is_top(obj)
 
     def keep_pod(self, pod: Object) -> Object | None:
