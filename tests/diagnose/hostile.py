@@ -140,25 +140,6 @@ def cluster_of(scene: Scene) -> HostileConnection:
     return HostileConnection(objects, "research")
 
 
-def spoil_an_object(
-    connection: HostileConnection, kinds: Sequence[str], data: st.DataObject
-) -> None:
-    """Put junk in one place of what a path holds that has one of the *kinds* in it."""
-    kind = data.draw(st.sampled_from(kinds))
-    fitting = [path for path, value in connection.objects.items() if kind in path and value]
-    path = data.draw(st.sampled_from(fitting or ["/api/v1/nodes"]))
-    spoil_a_path(connection, path, data)
-
-
-def spoil_a_path(connection: HostileConnection, path: str, data: st.DataObject) -> None:
-    """Put junk in one place of what this path holds; a list of objects stays one."""
-    value = connection.objects[path]
-    at = data.draw(
-        st.sampled_from([at for at, _ in places(value) if at or not isinstance(value, list)])
-    )
-    connection.objects[path] = replaced(value, at, data.draw(st.sampled_from(ODD)))
-
-
 def spoil_an_annotation(pod: Object, data: st.DataObject) -> None:
     """Put junk in one place of the JSON that an annotation holds."""
     annotations = pod["metadata"]["annotations"]

@@ -301,8 +301,8 @@ class ObservedPod:
 
     @property
     def is_member(self) -> bool:
-        """Tell a live pod that meets others at an address."""
-        return self.member is not None and bool(self.member.wanted)
+        """Tell a live pod that meets others at an address; a server may only know its own."""
+        return self.meets is not None and self.member is not None and bool(self.member.wanted)
 
     @property
     def is_apart(self) -> bool:
