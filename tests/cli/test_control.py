@@ -43,7 +43,7 @@ def test_the_configuration_is_followed_and_its_last_good_content_stays(
     assert [look(), look()] == [Multus(namespace_isolation=True)] * 2
     assert (
         caplog.text.count(
-            f"configuration not reloaded, the last good one stays: {path}: line 3: {FAULT}"
+            f"configuration file not reloaded, the last good content stays: {path}: line 3: {FAULT}"
         )
         == 1
     )

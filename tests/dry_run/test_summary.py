@@ -6,7 +6,6 @@ the file, to be read before it is kept.
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from tests.dry_run.templates.test_kinds import SHOWN
 from tests.pods import FIXTURES
 from tests.profiles import profiles
 from webhook.core import names
-from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.model import Object
 from webhook.dry_run import DryRun, PodResult, dry_run
 from webhook.dry_run.summary import Summary
 from webhook.world.objects import ObjectsWorld
@@ -154,12 +153,6 @@ def made(name: str, **changes: Any) -> PodResult:
     return PodResult("Job/j spec", "ml", before, after, True, **{**fixed, **changes})
 
 
-def never_meets() -> Summaries:
-    first, second = run().pods
-    told = Decision("rendezvous", Outcome.WARNED, Reason.DISAGREES, "never")
-    return DryRun((first, replace(second, decisions=(*second.decisions, told))), ()).workloads
-
-
 def limits(**own: str) -> Object:
     found = {"nvidia.com/gpu": "8"}
     keys = {"amd": "amd.com/gpu", "hca": "rdma/hca", "licence": "example.com/licence"}
@@ -255,7 +248,6 @@ def cases() -> dict[str, Summaries]:
         "rank 0 may be a pod that is not shown": of(workload("apps/v1", "StatefulSet", "ddp", SET)),
         "rank 0 is left alone": of(half(**SCRIPT)),
         "rank 0 is on the node's network": of(half(hostNetwork=True)),
-        "a pod says that it never meets": never_meets(),
         "waits for nobody, yet half injected": of(one_host("--master_addr=bert-master-0.bert")),
         "devices differ": of(half(resources=limits(amd="0", hca="2", licence="1"))),
         "a licence differs": of(half(resources=limits(licence="1"))),

@@ -188,7 +188,7 @@ def _letter(start: Start, time: float) -> str:
 
 
 def _print_rest(rows: Sequence[Row]) -> None:
-    """Say how many pods there are in all, of which a few are shown."""
+    """Say how many pods there are in all, where only a few are shown."""
     counted = Counter(row.phase for row in rows)
     phases = ", ".join(f"{number:,} {phase}" for phase, number in counted.items())
     echo(printable(f"… {len(rows):,} pods in all: {phases}; -o json lists them", limit=None))

@@ -97,7 +97,7 @@ def _filled(preset: Preset, types: tuple[str, ...]) -> Preset:
             meant = did_you_mean(each, preset.node_types) or ", ".join(preset.node_types)
             told = f"preset {preset.name} has no number for {each}; leave it out, or write {meant}"
             raise click.UsageError(f"--instance-type: {told}")
-    if not types and preset.waits_for_types:
+    if preset.node_types and not types:
         for line in _proposed(preset):
             click.echo(line, err=True)
     return preset.for_nodes(types)
@@ -109,16 +109,16 @@ def _proposed(preset: Preset) -> Iterator[str]:
         nodes = Snapshot(connect_to_cluster(_PATIENCE)).nodes()
     except (InputError, Unavailable, Unread):
         return
-    with_accelerators = [each for each in nodes if any(map(is_accelerator, each.allocatable))]
-    types = sorted({each.labels.get(names.INSTANCE_TYPE, "") for each in with_accelerators} - {""})
+    large = [each for each in nodes if any(map(is_accelerator, each.allocatable))]
+    types = sorted({each.labels.get(names.INSTANCE_TYPE, "") for each in large} - {""})
     known = [each for each in types if each in preset.node_types]
-    if known:
+    if known and preset.waits_for_types:
         flags = " ".join(f"--instance-type {each}" for each in known)
         yield f"the cluster has nodes of type {', '.join(known)}: for pods that name no type, run"
         yield f"  fabric-injector presets show {preset.name} {flags}"
-    if others := [each for each in types if each not in known]:
-        yield f"the preset has no number for nodes of type {', '.join(others)}:"
-        yield "  with --instance-type, pods that name no type do not go there"
+    if others := ", ".join([each for each in types if each not in known]):
+        yield f"it has no number for nodes of type {others}: pods that name no type, and get"
+        yield "  the number of otherwise, do not go there"
 
 
 def _listing(presets: list[Preset]) -> Any:

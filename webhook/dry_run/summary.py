@@ -207,8 +207,7 @@ def _summary(namespace: str, source: str, members: list[_Member], everyone: _Eve
         roles[_role(each, has_first=bool(first), several=len(keys) > 1)] += each.pod.replicas
     (never, unseen), half = _waiting(members, everyone), [*_half_injected(members)]
     (agents, meets), (trains, unsure) = _meets(members), _trains(members)
-    disagree = [each.has(Reason.DISAGREES, "rendezvous") for each in members]
-    if problem := CANNOT_MEET if never or any(disagree) else HALF_INJECTED if half else "":
+    if problem := CANNOT_MEET if never else HALF_INJECTED if half else "":
         agents, meets, trains, unsure = "", "", "", []
     warnings = tuple(map(printable, (*never, *unseen, *half, *unsure)))
     jobs = sum(each.pod.replicas for each in first) if len(keys) == 1 else 1

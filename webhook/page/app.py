@@ -18,7 +18,7 @@ from webhook.core.model import Namespace, Object
 from webhook.core.profiles import Profiles
 from webhook.dry_run import DryRun, render_page
 from webhook.http.loopback import refuse_foreign
-from webhook.http.refusal import Refusal, Refused, refusal_for
+from webhook.http.refusal import Refusal, refusal_for
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -82,7 +82,7 @@ def make_app(
     def dry_run() -> Response:
         run = judge(_body_text(), request.args.get("namespace"), request.args.get("profile"))
         if not (run.pods or run.ignored):
-            raise Refused(400, "empty", _EMPTY)
+            raise Refusal(400, "empty", _EMPTY)
         return json_response(render_page(run))
 
     return app
@@ -139,7 +139,7 @@ def read_file(path: str) -> Response:
         CONTENT_TYPES.get(PurePath(name).suffix),
     )
     if kind is None or ".." in path or not file.is_file():
-        raise Refused(404, "not-found", f"/page/{path} is not a file of the page")
+        raise Refusal(404, "not-found", f"/page/{path} is not a file of the page")
     return Response(file.read_bytes(), content_type=kind)
 
 
@@ -154,7 +154,7 @@ def _body_text() -> str:
         return request.get_data(cache=False).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"byte {error.start} of the body is not UTF-8; send text"
-        raise Refused(400, "encoding", problem) from None
+        raise Refusal(400, "encoding", problem) from None
 
 
 def state_document(
