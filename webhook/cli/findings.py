@@ -20,6 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _WIDEST = 253
 """Most characters of a cell: no name is longer, but an annotation may be."""
 _NARROWEST = 20
+_CLEAR = "\r\x1b[K"
+"""Go to the start of the line, and clear it."""
 COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -132,10 +134,10 @@ def show_progress() -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status("asking the cluster") as status:
-        yield lambda text: status.update(text)
+    try:
+        yield lambda text: click.echo(f"{_CLEAR}{printable(text)} …", nl=False, err=True)
+    finally:
+        click.echo(_CLEAR, nl=False, err=True)
 
 
 def echo(text: str) -> None:
