@@ -1,7 +1,5 @@
 """The command ``presets``: the list and one of them for kubectl apply."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Send an Event about each pod that the webhook left alone because a number was not certain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from webhook.control.events import PodRef
@@ -19,14 +17,9 @@ _LEFT = PODS.metadata.select(labels=names.LEFT_ALONE, fields=UNFINISHED)
 class LeftAlone:
     """Follow pods with the webhook's mark; *tell* gets the pod, the reason and what to write."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        tell: Callable[[PodRef, str, str], None],
-        on_restart: Callable[[str, str], None],
-    ) -> None:
-        self._tell, changed = tell, self._changed
-        self._pods = Informer(connection, _LEFT, _read, on_change=changed, on_restart=on_restart)
+    def __init__(self, connection: Connection, tell: Callable[[PodRef, str, str], None]) -> None:
+        self._tell = tell
+        self._pods = Informer(connection, _LEFT, _read, on_change=self._changed)
 
     def start(self) -> None:
         """Start the thread."""

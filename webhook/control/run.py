@@ -1,7 +1,5 @@
 """Run the controller as a process: watch, Lease, health and metrics, until SIGTERM."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging
@@ -125,7 +123,6 @@ async def _run(
         recorder.record,
         leader.may_write,
         on_result=metrics.published,
-        on_restart=metrics.watch_restarts.add,
         on_label=labelled,
         pod_opt_in=settings.pod_opt_in,
     )
@@ -134,7 +131,6 @@ async def _run(
         leader.may_write,
         controller.profiles_named,
         own_namespace=namespace,
-        on_restart=metrics.watch_restarts.add,
     )
     profile_status = ProfileStatus(
         connection,
@@ -143,9 +139,8 @@ async def _run(
         cluster_settings,
         own_namespace=namespace,
         on_read=claim_templates.put,
-        on_restart=metrics.watch_restarts.add,
     )
-    left_alone = LeftAlone(connection, recorder.record, metrics.watch_restarts.add)
+    left_alone = LeftAlone(connection, recorder.record)
     metrics.leader.ask(leader.may_write)
     metrics.waiting.ask(controller.pods_waiting)
     metrics.oldest.ask(controller.oldest_wait_seconds)
@@ -184,7 +179,6 @@ def _certificates(
         kept,
         leader.may_write,
         on_end=metrics.certificate_ends,
-        on_write=metrics.certificate_writes.add,
     )
 
 
