@@ -11,7 +11,7 @@ def test_tells_of_each_pod_that_carries_the_mark(server: FakeApiServer) -> None:
     label = {names.LEFT_ALONE: "unknown-quantity"}
     said = {names.LEFT_ALONE: "select nodes by type"}
     told: list[tuple[PodRef, str, str]] = []
-    part = LeftAlone(server.connection(), lambda *event: told.append(event), print)
+    part = LeftAlone(server.connection(), lambda *event: told.append(event))
     server.put(PODS, "early", "ml", uid="1", labels=label, annotations=said)
     part.start()
     try:
