@@ -54,7 +54,7 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     # The devices have just set or removed theirs.
     remove(draft, keep={*labels, *annotations, names.ADDED_DEVICES})
     if names.ADDRESS_SOURCE in annotations:  # what a live pod's saved manifest carries
-        draft.remove_key(_ANNOTATIONS, plan.source.WORDS.told)
+        draft.remove_key(_ANNOTATIONS, plan.source.words.told)
 
 
 def remove(draft: Draft, keep: Container[str] = ()) -> None:
