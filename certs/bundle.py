@@ -3,8 +3,6 @@
 Reading never fails: what is missing, cannot be parsed or does not fit the rest counts as absent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Find what is wrong with a serving certificate, its key and the CAs that clients trust."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple

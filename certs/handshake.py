@@ -1,7 +1,5 @@
 """Make TLS contexts that demand what an administrator requires of clients; try them in memory."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,19 +15,14 @@ class CertificateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """Hold what is required of clients.
-
-    *ciphers*: OpenSSL's list for TLS 1.2, empty for OpenSSL's own choice; those of TLS 1.3 are
-    fixed. *client_ca*: PEM file of authorities; every client must show a certificate of one.
-    """
+    """Hold what is required of clients; *client_ca*: a PEM file of who must have signed theirs."""
 
     minimum_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
-    ciphers: str = ""
     client_ca: Path | None = None
 
 
 def make_context(certificate: Path, key: Path, requirements: Requirements) -> ssl.SSLContext:
-    """Make a server's context; raise CertificateError where files or ciphers cannot be used."""
+    """Make a server's context; raise CertificateError where files cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = requirements.minimum_version
     context.set_alpn_protocols(["http/1.1"])
@@ -43,20 +36,9 @@ def make_context(certificate: Path, key: Path, requirements: Requirements) -> ss
         found = "the key belongs to another certificate" if mismatch else error
         problem = f"{certificate}, {key}: {found}; give a PEM pair without passphrase"
         raise CertificateError(problem) from None
-    if requirements.ciphers:
-        _choose(context, requirements.ciphers)
     if requirements.client_ca:
         _verify_clients(context, requirements.client_ca)
     return context
-
-
-def _choose(context: ssl.SSLContext, ciphers: str) -> None:
-    try:
-        context.set_ciphers(ciphers)
-    except ssl.SSLError:
-        advice = "give names as 'openssl ciphers -tls1_2' prints them, with ':' between them"
-        problem = f"ciphers {ciphers!r}: OpenSSL knows none of them; {advice}"
-        raise CertificateError(problem) from None
 
 
 def _verify_clients(context: ssl.SSLContext, authorities: Path) -> None:
@@ -73,10 +55,7 @@ def _verify_clients(context: ssl.SSLContext, authorities: Path) -> None:
 
 
 def shake_hands(
-    context: ssl.SSLContext,
-    trust: Callable[[ssl.SSLContext], None],
-    host: str = "",
-    version: ssl.TLSVersion = ssl.TLSVersion.MAXIMUM_SUPPORTED,
+    context: ssl.SSLContext, trust: Callable[[ssl.SSLContext], None], host: str = ""
 ) -> Mapping[str, object] | None:
     """Shake hands with a client that trusts what *trust* loads; return what certificate it saw.
 
@@ -84,7 +63,6 @@ def shake_hands(
     would refuse.
     """
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.maximum_version = version
     client.check_hostname = bool(host)
     client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()

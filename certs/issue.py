@@ -1,7 +1,5 @@
 """Issue certificate authorities and serving certificates: names and times in, PEM bytes out."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Read PEM that anybody may have written: what is no certificate or no key is left out."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterable

@@ -9,8 +9,6 @@ A new authority is trusted before it signs: clients see ``caBundle`` late, serve
    life after the one that signs now was made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta

@@ -6,8 +6,6 @@ interpreters. Nor is it exchanged by ``sni_callback``. That would not carry whet
 show a certificate, and would resume sessions of clients that are no longer trusted.
 """
 
-from __future__ import annotations
-
 import ssl
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -99,8 +97,6 @@ class ServingCertificate:
             open_context = make_context(certificate, key, replace(required, client_ca=None))
         authority = directory / AUTHORITY
         not_after = _try(open_context, certificate, authority if authority.exists() else None)
-        if required.ciphers and required.minimum_version < ssl.TLSVersion.TLSv1_3:
-            _try_ciphers(open_context, certificate, required.ciphers)
         return context, open_context, not_after
 
 
@@ -134,13 +130,3 @@ def _try(context: ssl.SSLContext, certificate: Path, authority: Path | None) -> 
         problem = f"{certificate}: holds no certificate that a client accepts; issue it again"
         raise CertificateError(problem)
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(peer["notAfter"])), UTC)
-
-
-def _try_ciphers(context: ssl.SSLContext, certificate: Path, ciphers: str) -> None:
-    trust, version = certificate, ssl.TLSVersion.TLSv1_2
-    try:
-        shake_hands(context, lambda client: client.load_verify_locations(trust), version=version)
-    except OSError:
-        problem = f"ciphers {ciphers!r}: none fits the kind of key of {certificate}"
-        advice = "add one, such as ECDHE-ECDSA-AES128-GCM-SHA256"
-        raise CertificateError(f"{problem}; {advice}") from None

@@ -4,8 +4,6 @@
 which costs 8 MB, then never loads into a server.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable

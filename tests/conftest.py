@@ -10,7 +10,10 @@ from tests import ROOT
 from tests.fake_apiserver import FakeApiServer
 
 settings.register_profile(
-    "any-machine", suppress_health_check=[HealthCheck.too_slow], deadline=None
+    "any-machine",
+    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None,
+    max_examples=50,
 )
 settings.load_profile("any-machine")
 
@@ -19,10 +22,16 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TIERS = ("sockets", "page", "apiserver", "image", "node", "operators", "broken", "dra")
 """Markers of the tests that need more than Python."""
+LONG = ("test_recipes", "test_simulation", "test_hostile", "test_memory", "test_promises")
+"""Modules of tests that take seconds each."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as core what is of no other tier; the folders' own hooks have run by now."""
+    """Mark as core what is of no other tier; the folders' own hooks have run by now.
+
+    The longest begin first, or one worker would still be at them when the others have ended.
+    """
+    items.sort(key=lambda item: item.path.stem not in LONG)
     for item in items:
         if not any(item.get_closest_marker(tier) for tier in TIERS):
             if (folder := item.path.relative_to(ROOT / "tests").parts[0]) in TIERS:

@@ -133,13 +133,11 @@ class Replica:
         self.cluster = cluster
         self.leads = True
         self.ends: dict[str, datetime] = {}
-        self.writes: list[tuple[str, str]] = []
         self.sync = CertificateSync(
             FakeConnection(cluster),
             CertificateSettings("fabric-injector"),
             lambda: self.leads,
             on_end=lambda kind, end: self.ends.update({kind: end}),
-            on_write=lambda what, result: self.writes.append((what, result)),
             monotonic=lambda: (cluster.now - NOW).total_seconds(),
             now=lambda: cluster.now,
         )

@@ -20,6 +20,7 @@ from tests.cluster.installation import MANIFESTS, NAMESPACE, install_yaml, remov
 from tests.cluster.kustomize import render
 from tests.cluster.objects import made
 from tests.manifests.chart_readme import examples_of, uncommented
+from tests.tables import read
 from tests.waiting import wait_until
 from webhook import __version__
 from webhook.cli import main
@@ -29,17 +30,8 @@ from webhook.core.profiles.load import parse_configuration
 from .test_components import APPLY, with_components
 
 CHART = MANIFESTS / "chart"
-VALUES = {
-    "cert-manager": "certManager=true",
-    "failure-policy-ignore": "failurePolicy=Ignore",
-    "grafana-dashboard": "grafanaDashboard=true",
-    "network-policy": "networkPolicy=true",
-    "pod-opt-in": "podOptIn=true",
-    "profile-viewer": "profileViewer=true",
-    "prometheus": "serviceMonitor=true",
-    "prometheus-rules": "prometheusRule=true",
-}
-"""The value that stands for each component."""
+TABLES = read(__file__, "manifests/chart.yaml")
+VALUES: dict[str, str] = TABLES["components"]
 PROFILES = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
 DEFINITION = (
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/fabricprofiles.fabric-injector.io"
@@ -279,36 +271,7 @@ def test_refuses_values_that_mean_nothing(helm: Path, value: str, named: str) ->
     assert named in done.stderr
 
 
-POD = "spec.template.spec"
-DIGEST = f"sha256:{'0' * 64}"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-WISH = f"{PREFERRED}[0].weight=1"
-REACHED: dict[tuple[str, str], dict[str, Any]] = {
-    ("Deployment", "fabric-injector-webhook"): {
-        "spec.replicas": 3,
-        f"{POD}.containers.0.image": f"registry.example/fabric-injector@{DIGEST}",
-        f"{POD}.containers.0.env.0.value": f"registry.example/fabric-injector@{DIGEST}",
-        f"{POD}.containers.0.args.-1": "--listen=[::]:8443",
-        f"{POD}.nodeSelector": {"kubernetes.io/os": "linux", "pool": "system"},
-        f"{POD}.tolerations.2": {"operator": "Exists"},
-        f"{POD}.imagePullSecrets": [{"name": "pull"}],
-        f"{POD}.priorityClassName": "system-cluster-critical",
-        f"{POD}.affinity.nodeAffinity.{PREFERRED}": [{"weight": 1}],
-        "spec.template.metadata.labels.team": "fabric",
-        "spec.template.metadata.annotations.note": "x",
-        "metadata.annotations.reloader": "x",
-        f"{POD}.containers.0.env.-1": {"name": "TZ", "value": "UTC"},
-    },
-    ("ServiceAccount", "fabric-injector-webhook"): {"metadata.annotations.role": "x"},
-    ("ServiceAccount", "fabric-injector-controller"): {"metadata.annotations.role": "x"},
-    ("Deployment", "fabric-injector-controller"): {
-        f"{POD}.topologySpreadConstraints": [{"maxSkew": 1}],
-        f"{POD}.containers.0.image": "registry.example/fabric-injector:0.0.9",
-        f"{POD}.affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1}]}},
-    },
-    ("ServiceMonitor", "fabric-injector"): {"metadata.labels.release": "prometheus"},
-    ("PrometheusRule", "fabric-injector"): {"metadata.labels.role": "alerts"},
-}
 
 
 def at(found: Any, path: str) -> Any:
@@ -319,38 +282,11 @@ def at(found: Any, path: str) -> Any:
 
 
 def test_values_reach_the_objects(helm: Path) -> None:
-    found = objects(
-        template(
-            helm,
-            "image.repository=registry.example/fabric-injector",
-            f"image.digest={DIGEST}",
-            "image.pullSecrets={pull}",
-            "controller.tag=0.0.9",
-            "webhook.replicas=3",
-            "webhook.nodeSelector.pool=system",
-            "webhook.tolerations[0].operator=Exists",
-            "webhook.extraArgs={--listen=[::]:8443}",
-            "webhook.podLabels.team=fabric",
-            "webhook.podLabels.app\\.kubernetes\\.io/component=other",
-            "webhook.podAnnotations.note=x",
-            "webhook.annotations.reloader=x",
-            "webhook.extraEnv[0].name=TZ",
-            "webhook.extraEnv[0].value=UTC",
-            "controller.topologySpreadConstraints[0].maxSkew=1",
-            "serviceAccount.annotations.role=x",
-            f"webhook.affinity.nodeAffinity.{WISH}",
-            f"controller.affinity.podAntiAffinity.{WISH}",
-            "priorityClassName=system-cluster-critical",
-            "serviceMonitor=true",
-            "serviceMonitorLabels.release=prometheus",
-            "prometheusRule=true",
-            "prometheusRuleLabels.role=alerts",
-            "networkPolicy=true",
-            "metricsNamespaces={metrics,observability}",
-        )
-    )
-    told = {which: {path: at(found[which], path) for path in REACHED[which]} for which in REACHED}
-    assert told == REACHED
+    found = objects(template(helm, values=TABLES["values"]))
+    for which, places in TABLES["reached"].items():
+        kind, name = which.split()
+        there = {path: at(found[kind, name], path) for path in places}
+        assert there == places, which
     pod = found["Deployment", "fabric-injector-webhook"]["spec"]["template"]
     assert pod["metadata"]["labels"]["app.kubernetes.io/component"] == "webhook"
     ours = at(pod, f"spec.affinity.podAntiAffinity.{PREFERRED}")
@@ -363,7 +299,7 @@ def test_values_reach_the_objects(helm: Path) -> None:
         allowed = [each["namespaceSelector"]["matchLabels"][label] for each in peers]
         assert allowed == ["metrics", "observability"]
     tagged = objects(template(helm, "webhook.tag=0.0.8"))["Deployment", "fabric-injector-webhook"]
-    assert at(tagged, f"{POD}.containers.0.image") == "fabric-injector:0.0.8"
+    assert at(tagged, "spec.template.spec.containers.0.image") == "fabric-injector:0.0.8"
 
 
 class Release:

@@ -23,7 +23,6 @@ from .conftest import PROFILES
 
 NETWORK = "default/rdma-net-ipam"
 SYSTEM = "fabric-injector"
-OBJECTS = "/apis/fabric-injector.io/v1alpha1/fabricprofiles"
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +38,8 @@ def cluster(control_plane: ControlPlane, api: Client, webhook: Webhook) -> Contr
     spec = {"holderIdentity": "c-1", **renewed}
     api.ensure({**lease, "metadata": {"name": "fabric-injector"}, "spec": spec}, SYSTEM)
     api.ensure(network(NETWORK))
-    offers = {
-        "nvidia.com/gpu": "8",
-        "rdma/rdma_shared_device_a": "64",
-        "cpu": "64",
-        "memory": "1Ti",
-        "pods": "110",
-    }
+    offers = {"nvidia.com/gpu": "8", "rdma/rdma_shared_device_a": "64", "cpu": "64"}
+    offers |= {"memory": "1Ti", "pods": "110"}
     api.ensure(made("v1 Node", "node-1"))
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     status = {"allocatable": offers, "capacity": offers, **ready}
@@ -53,36 +47,20 @@ def cluster(control_plane: ControlPlane, api: Client, webhook: Webhook) -> Contr
     return control_plane
 
 
-class Job:
-    """A PyTorchJob's pods, created through the webhook and put on a node."""
-
-    def __init__(
-        self, api: Client, namespace: str, uid: str = "3f0c7f2e-6a5d-4d0b-9b1e-5a1f0f7c9d21"
-    ) -> None:
-        self.api, self.namespace, self.uid = api, namespace, uid
-
-    def create(self, number: int, name: str = "bert", **spec: Any) -> str:
-        """Create a member, 0 is rank 0; give its name."""
-        pod = as_sent(load(f"pods/kubeflow-pytorchjob-{min(number, 1)}.yaml"))
-        metadata = pod["metadata"]
-        metadata["name"] = f"{name}-worker-{number - 1}" if number else f"{name}-master-0"
-        metadata["ownerReferences"][0]["uid"] = self.uid
-        pod["spec"] = {**pod["spec"], "nodeName": "node-1", "serviceAccountName": "default", **spec}
-        response = self.api.create(pod, self.namespace)
-        assert response.status == 201, response.message
-        return str(metadata["name"])
-
-    def wait(self, name: str, address: str) -> None:
-        """Let Multus attach it, and its wait step run."""
-        entry = {"name": NETWORK, "interface": "net1", "ips": [address]}
-        begun = "2026-01-01T00:00:00Z"
-        wait = {"name": names.WAIT_CONTAINER, "image": "i", "imageID": "", "ready": False}
-        running = {**wait, "restartCount": 0, "state": {"running": {"startedAt": begun}}}
-        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": begun}
-        status = {"phase": "Pending", "conditions": [scheduled], "initContainerStatuses": [running]}
-        noted = {"annotations": {names.NETWORK_STATUS: json.dumps([entry])}}
-        body = {"metadata": noted, "status": status}
-        self.api.expect("PATCH", f"/api/v1/namespaces/{self.namespace}/pods/{name}/status", body)
+def waiting(api: Client, namespace: str, number: int) -> None:
+    """Create a member of a PyTorchJob through the webhook, on a node and attached, whose wait step runs."""
+    pod = as_sent(load(f"pods/kubeflow-pytorchjob-{number}.yaml"))
+    pod["spec"] = {**pod["spec"], "nodeName": "node-1", "serviceAccountName": "default"}
+    name = api.expect("POST", f"/api/v1/namespaces/{namespace}/pods", pod)["metadata"]["name"]
+    entry = {"name": NETWORK, "interface": "net1", "ips": [f"192.168.0.{number + 1}"]}
+    begun = "2026-01-01T00:00:00Z"
+    wait = {"name": names.WAIT_CONTAINER, "image": "i", "imageID": "", "ready": False}
+    running = {**wait, "restartCount": 0, "state": {"running": {"startedAt": begun}}}
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": begun}
+    status = {"phase": "Pending", "conditions": [scheduled], "initContainerStatuses": [running]}
+    noted = {"annotations": {names.NETWORK_STATUS: json.dumps([entry])}}
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
+    api.expect("PATCH", path, {"metadata": noted, "status": status})
 
 
 class Explain:
@@ -114,9 +92,8 @@ def explain(cluster: ControlPlane, webhook_command: list[str], tmp_path: Path) -
 def research(api: Client, cluster: ControlPlane, namespace: NamespaceFactory) -> str:
     """Give a namespace with two members of a job that waits for a controller."""
     name = namespace("rdma-shared")
-    job = Job(api, name)
     for number in range(2):
-        job.wait(job.create(number), f"192.168.0.{number + 1}")
+        waiting(api, name, number)
     return name
 
 

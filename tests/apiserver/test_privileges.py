@@ -15,18 +15,18 @@ from tests.cluster.controller import ACCOUNT as CONTROLLER
 from tests.cluster.controlplane import ACCESS, ControlPlane
 from tests.cluster.fixtures import NamespaceFactory
 from tests.cluster.webhook import ACCOUNT, CONFIGURATIONS, Webhook
-from tests.hostile.large import METADATA
+from tests.hostile.large import METADATA, pretender
 from tests.profiles import as_text
+from tests.tables import read
 from tests.waiting import wait_until
 from webhook.core import names
-
-from .hostile import create
 
 PROFILES = as_text("{shared: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}")
 OWN = "/api/v1/namespaces/fabric-injector"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases"
 REVIEWS = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
+TABLES = read(__file__, "manifests/privileges.yaml")
 STRATEGIC = {"Content-Type": "application/strategic-merge-patch+json"}
 JSON_PATCH = {"Content-Type": "application/json-patch+json"}
 APPLY = {"Content-Type": "application/apply-patch+yaml"}
@@ -105,31 +105,8 @@ def granted(*lines: str) -> set[tuple[str, str, str, str]]:
     return found
 
 
-READER = granted(
-    ":namespaces get list watch",
-    "fabric-injector.io:fabricprofiles get list watch",
-    "k8s.cni.cncf.io:network-attachment-definitions get list watch",
-    "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get",
-)
-WRITER = granted(
-    ":pods list watch",
-    ":namespaces list watch",
-    ":pods/status patch",
-    ":events create patch",
-    "fabric-injector.io:fabricprofiles list watch",
-    "fabric-injector.io:fabricprofiles/status patch",
-    "k8s.cni.cncf.io:network-attachment-definitions list",
-    "resource.k8s.io:deviceclasses list",
-    "resource.k8s.io:resourceclaims list watch",
-    "resource.k8s.io:resourceclaimtemplates list watch create patch delete",
-    "admissionregistration.k8s.io:mutatingwebhookconfigurations=zz-fabric-injector get patch",
-)
-WRITER_AT_HOME = WRITER | granted(
-    "coordination.k8s.io:leases=fabric-injector get update",
-    "coordination.k8s.io:leases create",
-    ":secrets=fabric-injector-tls get update patch",
-    ":secrets create",
-)
+READER, WRITER = granted(*TABLES["reader"]), granted(*TABLES["writer"])
+WRITER_AT_HOME = WRITER | granted(*TABLES["writer_at_home"])
 
 
 def test_the_accounts_have_the_privileges_that_are_documented(
@@ -141,54 +118,17 @@ def test_the_accounts_have_the_privileges_that_are_documented(
     assert rules(writer, "fabric-injector") == WRITER_AT_HOME
 
 
-FORBIDDEN = [
-    ("webhook", "POST", "/api/v1/namespaces/default/pods"),
-    ("webhook", "PATCH", "{pod}"),
-    ("webhook", "PATCH", "{pod}/status"),
-    ("webhook", "DELETE", "{pod}"),
-    ("webhook", "POST", "{pod}/exec?command=sh"),
-    ("webhook", "GET", f"{OWN}/secrets/fabric-injector-tls"),
-    ("webhook", "POST", f"{OWN}/serviceaccounts/fabric-injector-controller/token"),
-    ("webhook", "PATCH", f"{CONFIGURATIONS}/zz-fabric-injector"),
-    ("controller", "PUT", "{pod}"),
-    ("controller", "PUT", "{pod}/status"),
-    ("controller", "PATCH", "{pod}/ephemeralcontainers"),
-    ("controller", "PATCH", "{pod}/resize"),
-    ("controller", "DELETE", "{pod}"),
-    ("controller", "GET", LEASES),
-    ("controller", "DELETE", f"{LEASES}/fabric-injector"),
-    ("controller", "GET", f"{LEASES}/other"),
-    ("controller", "PATCH", f"{LEASES}/other"),
-    ("controller", "POST", LEASES.replace("fabric-injector", "default")),
-    ("controller", "GET", f"{OWN}/secrets"),
-    ("controller", "DELETE", f"{OWN}/secrets/fabric-injector-tls"),
-    ("controller", "GET", f"{OWN}/secrets/other"),
-    ("controller", "PATCH", f"{OWN}/secrets/other"),
-    ("controller", "GET", "/api/v1/namespaces/default/secrets/fabric-injector-tls"),
-    ("controller", "POST", "/api/v1/namespaces/default/secrets"),
-    ("controller", "POST", f"{OWN}/serviceaccounts/fabric-injector-webhook/token"),
-    ("controller", "GET", CONFIGURATIONS),
-    ("controller", "POST", CONFIGURATIONS),
-    ("controller", "PATCH", f"{CONFIGURATIONS}/other"),
-    ("controller", "PUT", f"{CONFIGURATIONS}/zz-fabric-injector"),
-    ("controller", "DELETE", f"{CONFIGURATIONS}/zz-fabric-injector"),
-    ("controller", "DELETE", f"{POLICIES}/fabric-injector-addresses"),
-]
-"""Requests that no role allows, by account."""
-
-
 def test_what_the_accounts_may_not_do_is_forbidden(
     reader: Client, writer: Client, api: Client, injected: dict[str, Any]
 ) -> None:
     """Every try, by way of others' names too, and the pod stays as it was."""
     before = api.expect("GET", path_of(injected))
     accounts = {"webhook": reader, "controller": writer}
-    answers = {
-        (account, method, path): accounts[account].request(
-            method, path.format(pod=path_of(injected)), {}
-        )
-        for account, method, path in FORBIDDEN
-    }
+    answers = {}
+    for what in TABLES["forbidden"]:
+        account, method, path = what.split()
+        sent = path.format(pod=path_of(injected))
+        answers[what] = accounts[account].request(method, sent, {})
     assert {what: answer.status for what, answer in answers.items()} == dict.fromkeys(answers, 403)
     as_admin = {"Impersonate-User": "admin", "Impersonate-Group": "system:masters"}
     assert reader.request("GET", path_of(injected), headers=as_admin).status == 403
@@ -260,57 +200,21 @@ def test_the_policy_refuses_a_pod_of_thousands_of_entries_before_it_compares_the
 ) -> None:
     """Comparing them takes seconds of the API server's time."""
     where = namespace()
-    create(
-        api, where, [METADATA[each] for each in ("annotations", "labels", "finalizers", "owners")]
-    )
-    for number in range(4):
-        path = f"/api/v1/namespaces/{where}/pods/p{number}-0/status"
-        answer = writer.request("PATCH", path, annotations(master_addr="10.0.0.1"))
+    path = f"/api/v1/namespaces/{where}/pods"
+    for shape in ("annotations", "labels", "finalizers", "owners"):
+        api.expect("POST", path, pretender(shape, shape, METADATA[shape]))
+        address = annotations(master_addr="10.0.0.1")
+        answer = writer.request("PATCH", f"{path}/{shape}/status", address)
         assert answer.status == 403
         assert "only pods with at most 1000 annotations" in answer.message
 
 
 ADDRESS = annotations(master_addr="10.9.9.9")
-KEEP, OTHER = "example.com/keep", [{"op": "add", "path": "/metadata/labels/a", "value": "b"}]
 
 
-def labelled(value: Any) -> dict[str, Any]:
-    return {"metadata": {"labels": value}}
-
-
-def annotated(value: Any) -> dict[str, Any]:
-    return {"metadata": {"annotations": value}}
-
-
-REFUSED: dict[str, tuple[Any, str]] = {
-    "adds a label": (labelled({"a": "b"}), "labels"),
-    "changes a label": (labelled({"team": "other"}), "labels"),
-    "removes a label": (labelled({"team": None}), "labels"),
-    "moves to another job": (labelled({names.JOB: "other"}), "labels"),
-    "removes all labels": (labelled(None), "labels"),
-    "as a JSON Patch": (OTHER, "labels"),
-    "adds a foreign annotation": (annotated({"a": "b"}), "annotation"),
-    "changes a foreign annotation": (annotated({"example.com/note": "y"}), "annotation"),
-    "removes a foreign annotation": (annotated({"example.com/note": None}), "annotation"),
-    "removes all annotations": (annotated(None), "annotation"),
-    "writes network-status": (annotated({names.NETWORK_STATUS: "[]"}), "annotation"),
-    "changes the webhook's status": (annotations(status="{}"), "annotation"),
-    "changes the network": (annotations(rendezvous_network="a/b@net1/IPv4"), "annotation"),
-    "changes rank 0's name": (annotations(master_name="evil.example.com"), "annotation"),
-    "changes what the profile says": (annotations(unreachable="podNetwork"), "annotation"),
-    "adds a finalizer": ({"metadata": {"finalizers": [KEEP, "a.b/c"]}}, "finalizers"),
-    "removes a finalizer": ({"metadata": {"finalizers": None}}, "finalizers"),
-    "sets the phase": ({"status": {"phase": "Succeeded"}}, "status"),
-    "sets the address": ({"status": {"podIPs": [{"ip": "10.0.0.1"}]}}, "status"),
-    "forges an address": (annotations(master_addr="10.0.0.1 --evil"), "an address or a DNS name"),
-    "forges a host": (annotations(master_host="$(evil)"), "an address or a DNS name"),
-    "empties an address": (annotations(local_addr=""), "an address or a DNS name"),
-    "forges a second line": (annotations(local_addr="10.0.0.1\n::1"), "an address or a DNS name"),
+REFUSED = TABLES["refused"] | {
     "writes a long name": (annotations(master_addr="a" * 256), "an address or a DNS name"),
-    "forges a device": (annotations(nccl_ib_hca="mlx5_0;evil"), "a list of devices"),
-    "forges a port": (annotations(ucx_net_devices="mlx5_0:1,/dev/shm"), "a list of devices"),
     "ends a wait at length": (annotations(wait_ends="x" * 2049), "2048 characters"),
-    "hides it behind an address": ({**ADDRESS, "status": {"message": "x"}}, "status"),
 }
 
 
@@ -413,20 +317,11 @@ def test_the_controller_creates_its_lease_and_no_other(
         assert writer.request("POST", LEASES, {**lease, "metadata": metadata}).status == 403
 
 
-FORGED: dict[str, dict[str, Any]] = {
-    "another reporter": {"reportingComponent": "kubelet"},
-    "another source": {"source": {"component": "kubelet"}},
-    "another reason": {"reason": "Failed"},
-    "no warning": {"type": "Normal"},
-    "of another kind": {"involvedObject": {"kind": "Node", "namespace": "default", "name": "x"}},
-}
-
-
 def test_the_controller_writes_its_own_events_and_no_other(
     writer: Client, api: Client, installed: ControlPlane
 ) -> None:
     """EventRecorder's are accepted, as test_events shows; each that is forged is not, nor a change of another's."""
-    path = "/api/v1/namespaces/default/events"
+    path, forged = "/api/v1/namespaces/default/events", TABLES["forged_events"]
     own = objects.made("v1 Event", "own", reason="MeetsByName", type="Warning") | {
         "involvedObject": {"kind": "Pod", "namespace": "default", "name": "x", "uid": "x"},
         "source": {"component": "fabric-injector"},
@@ -434,10 +329,10 @@ def test_the_controller_writes_its_own_events_and_no_other(
         "reportingInstance": "x",
     }
     assert writer.request("POST", path, own).status == 201
-    answers = {name: writer.request("PATCH", f"{path}/own", FORGED[name]) for name in FORGED}
-    for name, values in FORGED.items():
-        forged = {**own, **values, "metadata": {"name": "forged", "namespace": "default"}}
-        answers[f"{name}, new"] = writer.request("POST", path, forged)
+    answers = {name: writer.request("PATCH", f"{path}/own", forged[name]) for name in forged}
+    for name, values in forged.items():
+        new = {**own, **values, "metadata": {"name": "forged", "namespace": "default"}}
+        answers[f"{name}, new"] = writer.request("POST", path, new)
     api.expect("POST", path, {**own, "metadata": {"name": "other"}, "reason": "Failed"})
     taken = {"reason": "MeetsByName", "message": "evil"}
     answers["a change of another's"] = writer.request("PATCH", f"{path}/other", taken)
@@ -479,27 +374,10 @@ def test_the_controller_changes_the_ca_bundle_and_nothing_else_of_the_webhook(
     answer = patch("/webhooks/0/clientConfig/caBundle", bundle)
     assert answer.status == 200, answer.message
     entry, *others = before["webhooks"]
-    forbidden: dict[str, Any] = {
-        "/webhooks/0/clientConfig/url": "https://127.0.0.1:1/evil",
-        "/webhooks/0/rules/0/resources": ["secrets"],
-        "/webhooks/0/rules/0/operations": ["DELETE"],
+    forbidden = {
+        **TABLES["forbidden_of_the_webhook"],
         "/webhooks/0/failurePolicy": "Ignore" if entry["failurePolicy"] == "Fail" else "Fail",
-        "/webhooks/0/matchPolicy": "Exact",
-        "/webhooks/0/namespaceSelector": {},
-        "/webhooks/0/objectSelector": {"matchLabels": {"a": "b"}},
-        "/webhooks/0/matchConditions": [],
-        "/webhooks/0/sideEffects": "NoneOnDryRun",
-        "/webhooks/0/timeoutSeconds": 30,
-        "/webhooks/0/reinvocationPolicy": "Never",
-        "/webhooks/0/admissionReviewVersions": ["v1", "v1beta1"],
-        "/webhooks/0/name": "other.fabric-injector.io",
         "/webhooks/-": {**entry, "name": "second.fabric-injector.io"},
-        "/metadata/labels": {"a": "b"},
-        "/metadata/annotations": {"cert-manager.io/inject-ca-from": "a/b"},
-        "/metadata/finalizers": ["a.b/c"],
-        "/metadata/ownerReferences": [
-            {"apiVersion": "v1", "kind": "Namespace", "name": "x", "uid": "y"}
-        ],
     }
     answers = {where: patch(where, value) for where, value in forbidden.items()}
     assert {where: answer.status for where, answer in answers.items()} == dict.fromkeys(

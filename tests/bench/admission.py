@@ -7,8 +7,6 @@ holds medians. With ``--load 14``, so many processes of nice 0 are busy meanwhil
 asserted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -4,8 +4,6 @@ Whatever was killed is started again, as the kubelet does. At the end every live
 rank 0 is, and at no time may a pod have been told an address that its own job never had.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import time

@@ -1,7 +1,5 @@
 """Change jobs at random while processes are killed, and go on until the API server has taken each change."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

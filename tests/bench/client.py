@@ -1,7 +1,5 @@
 """Send requests with a Go program that connects as the API server does: load/main.go."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

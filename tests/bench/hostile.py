@@ -13,8 +13,6 @@ Of the shapes a sample is measured, always the same for one ``--seed`` (``--shap
 of it places made long by a text, half of it places repeated. ``--worst`` lists the worst only.
 """
 
-from __future__ import annotations
-
 import gc
 import re
 import resource

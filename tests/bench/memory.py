@@ -6,8 +6,6 @@ started before there are pods, and anew beside all of them: what they hold more 
 watch. Nothing is asserted but that the API server serves them all.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

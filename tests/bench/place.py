@@ -1,21 +1,14 @@
 """What all benches share: their options, a folder, programs, one server of ours, and a table."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
-from certs.throwaway import make_throwaway
-from tests.bench.client import Load
 from tests.cluster.assets import AssetsUnavailable, assets, binary
-from tests.sockets.conftest import OBJECTS, PROFILES
-from tests.sockets.server import Server
 
 COMMAND = [sys.executable, "-m", "webhook"]
 
@@ -53,24 +46,6 @@ def bench_folder(name: str) -> Iterator[Path]:
     """Give a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix=f"fabric-injector-{name}-") as folder:
         yield Path(folder)
-
-
-@contextmanager
-def one_server(folder: Path) -> Iterator[tuple[Server, Path]]:
-    """Run a webhook on loopback; give it, and the file of its CA."""
-    authority = make_throwaway(folder / "tls", now=datetime.now(UTC))
-    options = f"--profiles={PROFILES}", f"--objects={OBJECTS}", f"--tls-dir={folder / 'tls'}"
-    with Server(folder / "log", *options) as server:
-        yield server, authority
-
-
-@contextmanager
-def one_loaded_server(name: str) -> Iterator[tuple[Server, Path, Load]]:
-    """Run a webhook that has been warmed up; give it, the file of its CA, and what asks it."""
-    with bench_folder(name) as folder, one_server(folder) as (server, authority):
-        load = Load(folder, authority)
-        load.run(server, 1)
-        yield server, authority, load
 
 
 def say(text: str) -> None:

@@ -7,8 +7,6 @@ webhooks, and as many processes use the processor as a training program does whi
 Nothing is asserted.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import ssl

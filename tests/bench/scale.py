@@ -6,8 +6,6 @@ has written the last member's is taken. Nothing is asserted but that every membe
 address at the end, and that nothing was written twice.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import sys

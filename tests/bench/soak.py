@@ -4,8 +4,6 @@ Two replicas of the webhook behind a balancer of their own, a controller that le
 that calls. The exit status is 1 if any admission failed.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess

@@ -1,7 +1,5 @@
 """What processes use of the machine: processor time and memory."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

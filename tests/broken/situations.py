@@ -494,10 +494,7 @@ SITUATIONS: Mapping[str, Situation] = {
         profile="impatient",
     ),
     "controller dead": Situation(
-        controller_is_dead,
-        "lease-stale",
-        "Lease … was last renewed",
-        "is the controller running?",
+        controller_is_dead, "lease-stale", "Lease … was last renewed", "is the controller running?"
     ),
     "non-root": Situation(user_is_not_root, "ipc-lock-inert", "IPC_LOCK", "run as root"),
     "LimitRange lowers memory": Situation(
@@ -511,11 +508,7 @@ SITUATIONS: Mapping[str, Situation] = {
         system="Volcano",
     ),
     "one address twice": Situation(
-        two_pods_have_one_address,
-        "address-twice",
-        "192.168.250.7 … own-net",
-        "IPAM",
-        profile="own",
+        two_pods_have_one_address, "address-twice", "192.168.250.7 … own-net", "IPAM", profile="own"
     ),
     "NetworkPolicy": Situation(
         policy_cuts_the_pod_network,
@@ -528,10 +521,7 @@ SITUATIONS: Mapping[str, Situation] = {
         network_is_no_json, "network-unreadable", "own-net … is not JSON", "correct", profile="own"
     ),
     "larger than any node": Situation(
-        pod_is_larger_than_any_node,
-        "resource-too-small",
-        "Insufficient memory",
-        "request less",
+        pod_is_larger_than_any_node, "resource-too-small", "Insufficient memory", "request less"
     ),
     "claim's selector": Situation(
         claim_cannot_be_evaluated, "claim-selector-fails", "CEL", "correct the selector"

@@ -1,7 +1,5 @@
 """Call the command `dry-run` on files, or on a stand-in API server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import yaml

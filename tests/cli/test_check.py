@@ -18,11 +18,6 @@ def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
 
 
-def test_needs_a_cluster() -> None:
-    result = run()
-    assert (result.exit_code, "no credentials for a cluster" in result.output) == (2, True)
-
-
 def test_refuses_a_profiles_file_that_cannot_be_read(tmp_path: Path) -> None:
     result = run("--profiles", tmp_path / "absent.yaml")
     assert (result.exit_code, "absent.yaml: cannot be read" in result.output) == (2, True)
@@ -31,11 +26,6 @@ def test_refuses_a_profiles_file_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [("-o", "yaml"), ("--unknown",), ("extra",)], ids=str)
 def test_refuses(arguments: tuple[str, ...]) -> None:
     assert run(*arguments).exit_code == 2
-
-
-def test_helps_with_examples() -> None:
-    result = run("--help")
-    assert "Examples:\n    fabric-injector check --profiles profiles.yaml" in result.output
 
 
 def explain(code: str) -> Result:

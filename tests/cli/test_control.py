@@ -1,7 +1,5 @@
 """What ``control`` hands to the controller: how Multus is configured, as its files say at each look."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,7 +43,7 @@ def test_the_configuration_is_followed_and_its_last_good_content_stays(
     assert [look(), look()] == [Multus(namespace_isolation=True)] * 2
     assert (
         caplog.text.count(
-            f"configuration not reloaded, the last good one stays: {path}: line 3: {FAULT}"
+            f"configuration file not reloaded, the last good content stays: {path}: line 3: {FAULT}"
         )
         == 1
     )

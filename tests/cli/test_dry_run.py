@@ -1,7 +1,5 @@
 """The command `dry-run`: files and options in, answer and exit status out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -52,13 +50,6 @@ def test_prints_a_diff_and_each_step_on_request(folder: Path) -> None:
     assert "+    k8s.v1.cni.cncf.io/networks: default/rdma-net\n" in result.stdout
 
 
-def test_reads_standard_input(folder: Path) -> None:
-    head = "\n=== APPLICATION ===\n{'a': 1}\n\n=== SCHEDULER REQUEST ===\n"
-    given = ("-f", "-", "-n", "research", "-o", "json")
-    result = offline(folder, *given, stdin=head + Path(TORCHX).read_text())
-    assert len(pods(result)) == 2
-
-
 def test_reads_many_files(folder: Path) -> None:
     pod = str(folder / "pod.yaml")
     result = offline(folder, "-f", TORCHX, pod, "-f", pod, "-n", "research", "-o", "json")
@@ -93,25 +84,6 @@ def test_refuses_a_manifest_of_another_namespace_in_kubectls_words(folder: Path,
         "\"research\". You must pass '--namespace=plain' to perform this operation."
     ) in " ".join(result.stderr.split())
     assert offline(folder, "-f", "-", "-n", "plain", stdin=manifest).exit_code == 0
-
-
-def test_finds_a_runtime_in_another_file(folder: Path) -> None:
-    group = {"apiVersion": "trainer.kubeflow.org/v1alpha1"}
-    pod = {"spec": {"template": {"spec": {"containers": [{"name": "node", "image": "own"}]}}}}
-    jobs = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": pod}]}}}
-    runtime = {"kind": "ClusterTrainingRuntime", "metadata": {"name": "own"}, "spec": jobs}
-    reference = {"runtimeRef": {"name": "own"}}
-    job = {"kind": "TrainJob", "metadata": {"name": "t"}, "spec": reference}
-    files = (write(folder / f"{each['kind']}.yaml", {**group, **each}) for each in (job, runtime))
-    given = [word for file in files for word in ("-f", file)]
-    [found] = pods(offline(folder, *given, "-n", "plain", "-o", "json"))
-    assert found["pod"]["spec"]["containers"][0]["image"] == "own"
-
-
-def test_ends_with_1_where_a_pod_is_denied(folder: Path) -> None:
-    result = offline(folder, "-f", TORCHX, "-n", "nowhere")
-    assert result.exit_code == 1
-    assert "namespace nowhere does not exist" in result.stdout
 
 
 def test_ends_with_2_where_a_template_is_broken(folder: Path) -> None:
@@ -213,13 +185,6 @@ def test_takes_the_profiles_among_the_objects(folder: Path) -> None:
     assert "--objects: FabricProfile rdma-shared: spec.later: is not a field" in broken.stderr
 
 
-def test_names_the_fault_of_the_profiles(folder: Path) -> None:
-    (folder / "profiles.yaml").write_text(as_text("a: {network: x}"))
-    result = offline(folder, "-f", TORCHX)
-    assert result.exit_code == 2
-    assert f"{folder / 'profiles.yaml'}, line " in result.stderr
-
-
 def test_uses_the_sample_profiles_beside_objects(folder: Path) -> None:
     result = call("-f", TORCHX, "--objects", str(folder / "objects.yaml"), "-n", "plain")
     assert result.exit_code == 0
@@ -238,14 +203,6 @@ def test_takes_every_option_from_the_environment(folder: Path) -> None:
     result = call(env={f"FABRIC_INJECTOR_DRY_RUN_{key}": value for key, value in values.items()})
     assert result.exit_code == 0
     assert {pod["profile"] for pod in pods(result)} == {"rdma-shared"}
-
-
-def test_shows_examples_in_its_help() -> None:
-    result = call("--help")
-    assert "fabric-injector dry-run -f job.yaml -n research" in result.stdout
-    told = " ".join(result.stdout.split())
-    assert "Exit status: 0 all pods allowed, 1 a pod is denied, 2 the input is wrong" in told
-    assert "3 a workload is half injected or cannot meet. 2 goes before 1, and 1 before 3." in told
 
 
 HALF_INJECTED = """

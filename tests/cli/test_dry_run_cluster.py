@@ -1,14 +1,11 @@
 """The command `dry-run` with the cluster's own profiles, namespaces and networks."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.dry_run_command import PROFILES, TORCHX, call, kubeconfig
+from tests.cli.dry_run_command import TORCHX, call, kubeconfig
 from tests.fake_apiserver import (
     FABRIC_PROFILES,
     NAMESPACES,
@@ -59,29 +56,6 @@ def test_leaves_out_an_object_with_a_fault_and_says_so(folder: Path, server: Fak
     assert settings.startswith(
         "ConfigMap fabric-injector/fabric-injector-config cannot be read, so Multus is taken"
     )
-
-
-def test_reads_the_file_of_a_webhook_that_was_given_one(
-    folder: Path, server: FakeApiServer
-) -> None:
-    put_cluster(server)
-    server.misbehave("get", DEPLOYMENT, lambda exchange: exchange.answer(200, deployment()))
-    data = {"f.yaml": PROFILES.replace("rdma/hca", "rdma/in-file")}
-    held = {"metadata": {"name": "mine", "namespace": "fabric-injector"}, "data": data}
-    path = "/api/v1/namespaces/fabric-injector/configmaps/mine"
-    server.misbehave("get", path, lambda exchange: exchange.answer(200, held))
-    result = call("-f", TORCHX, env=kubeconfig(folder, server, namespace="research"))
-    assert result.exit_code == 0, result.output
-    assert "rdma/in-file" in result.stdout
-
-
-def deployment() -> dict[str, Any]:
-    mounts = [{"name": "p", "mountPath": "/p"}]
-    arguments = ["serve", "--profiles=/p/f.yaml"]
-    container = {"name": "webhook", "args": arguments, "volumeMounts": mounts}
-    pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "mine"}}]}
-    metadata = {"name": "fabric-injector-webhook", "namespace": "fabric-injector"}
-    return {"metadata": metadata, "spec": {"template": {"spec": pod}}}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The command `dry-run --server`: the cluster's own answer to a create."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command `dry-run` without a file: a line for each workload that stands in the cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -9,41 +7,33 @@ import pytest
 
 from tests.cli.dry_run_command import call, kubeconfig
 from tests.cli.test_dry_run_cluster import put_cluster
+from tests.dry_run.templates.cases import find, workload
 from tests.fake_apiserver import NAMESPACES, PODS, FakeApiServer, status
 from webhook.core import names
 
-DEPLOYMENTS = "/apis/apps/v1/deployments"
-REPLICA_SETS = "/apis/apps/v1/replicasets"
-JOBS = "/apis/batch/v1/jobs"
-PYTORCH_JOBS = "/apis/kubeflow.org/v1/pytorchjobs"
-TRAIN_JOBS = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs"
-RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"
-GROUPS = {
-    "/apis/apps": ["v1"],
-    "/apis/batch": ["v1"],
-    "/apis/kubeflow.org": ["v2beta1", "v1"],
-    "/apis/trainer.kubeflow.org": ["v1alpha1"],
-}
 RDZV = ("--rdzv-backend=c10d", "--rdzv-endpoint=$(MASTER_ADDR):29500")
 COMMAND = ["torchrun", "--nnodes=2", *RDZV, "train.py"]
-WEB = {"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}}
 
 
-def template(name: str = "pytorch", **changes: Any) -> dict[str, Any]:
+def put_job(
+    server: FakeApiServer, name: str, namespace: str, labels: Any = (), **master: Any
+) -> None:
+    """Put the pods of a PyTorchJob of two members, as its operator makes them."""
     limits = {"limits": {"nvidia.com/gpu": "8"}}
-    container = {"name": name, "image": "i", "command": COMMAND, "resources": limits}
-    return {"spec": {"containers": [container], **changes}}
+    container = {"name": "pytorch", "image": "i", "command": COMMAND, "resources": limits}
+    of: dict[str, Any] = {"metadata": {"labels": dict(labels)}, "spec": {"containers": [container]}}
+    roles = {"Worker": {"template": of}}
+    roles["Master"] = {"template": {**of, "spec": {**of["spec"], **master}}}
+    spec = {"pytorchReplicaSpecs": roles}
+    job = workload("kubeflow.org/v1", "PyTorchJob", name, spec, namespace)
+    for each in find(job).pods:
+        put_pod(server, each.pod)
 
 
-def pytorch_job(**changes: Any) -> dict[str, Any]:
-    pod = template(**changes)
-    types = (("Master", 1), ("Worker", 3))
-    return {"pytorchReplicaSpecs": {name: {"replicas": n, "template": pod} for name, n in types}}
-
-
-def owned_by(version: str, kind: str, name: str) -> list[dict[str, Any]]:
-    owner = {"apiVersion": version, "kind": kind, "name": name, "uid": f"u-{name}"}
-    return [{**owner, "controller": True}]
+def put_pod(server: FakeApiServer, pod: Any) -> None:
+    metadata = dict(pod["metadata"])
+    key = metadata.pop("name"), metadata.pop("namespace")
+    server.put(PODS, *key, spec=pod["spec"], **metadata)
 
 
 @pytest.fixture
@@ -51,11 +41,13 @@ def cluster(server: FakeApiServer) -> FakeApiServer:
     put_cluster(server)
     server.put(NAMESPACES, "team")
     server.put(NAMESPACES, "quiet", labels={names.PROFILE: names.PROFILE_NONE})
-    server.groups.update(GROUPS)
-    server.put(PYTORCH_JOBS, "bert", "research", spec=pytorch_job())
-    server.put(DEPLOYMENTS, "web", "research", spec=WEB)
-    server.put(PYTORCH_JOBS, "llama", "team", spec=pytorch_job())
-    server.put(PYTORCH_JOBS, "opt", "quiet", spec=pytorch_job())
+    for name, namespace in (("bert", "research"), ("llama", "team"), ("opt", "quiet")):
+        put_job(server, name, namespace)
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5", "uid": "u"}
+    for number in range(2):
+        owners = [{**owner, "controller": True}]
+        spec = {"containers": [{"name": "c"}]}
+        server.put(PODS, f"web-5-{number}", "research", spec=spec, ownerReferences=owners)
     return server
 
 
@@ -64,16 +56,17 @@ def lines(text: str) -> list[list[str]]:
 
 
 def test_prints_a_line_for_each_workload_and_a_sum(folder: Path, cluster: FakeApiServer) -> None:
+    cluster.put(PODS, "system", "kube-system", spec={"containers": [{"name": "c"}]})
     result = call("-A", env=kubeconfig(folder, cluster))
     assert result.exit_code == 0, result.output
     title, *rows = lines(result.stdout)
     assert title == ["NAMESPACE", "WORKLOAD", "WOULD", "BE    WHY"]
-    assert [row[:3] for row in rows[:2]] == [
-        ["research", "Deployment/web", "left-alone"],
+    assert [row[:3] for row in rows] == [
         ["research", "PyTorchJob/bert", "injected"],
+        ["research", "ReplicaSet/web-5", "left-alone"],
     ]
     meets = "torchrun meets on the pod network, its ranks meet and train on net1 of"
-    assert rows[1][3].startswith(f"4 pods: 1 rank 0, 3 workers; {meets}")
+    assert rows[0][3].startswith(f"2 pods: 1 rank 0, 1 worker; {meets}")
     assert result.stderr.splitlines()[-2:] == [
         "2 workloads for which there is a profile: 1 injected, 1 left-alone",
         "2 more are in namespaces without a profile: try one by --profile NAME",
@@ -81,9 +74,7 @@ def test_prints_a_line_for_each_workload_and_a_sum(folder: Path, cluster: FakeAp
 
 
 def test_a_workload_that_cannot_meet_gives_status_3(folder: Path, cluster: FakeApiServer) -> None:
-    halved = pytorch_job()
-    halved["pytorchReplicaSpecs"]["Master"]["template"] = template(hostNetwork=True)
-    cluster.put(PYTORCH_JOBS, "bert", "research", spec=halved)
+    put_job(cluster, "bert", "research", hostNetwork=True)
     result = call("-A", env=kubeconfig(folder, cluster))
     assert "cannot meet" in result.stdout
     assert result.exit_code == 3, result.output
@@ -103,79 +94,27 @@ def test_one_namespace_takes_rights_in_it_alone(folder: Path, cluster: FakeApiSe
     result = call("-n", "research", env=kubeconfig(folder, cluster))
     assert "PyTorchJob/bert" in result.stdout
     assert "llama" not in result.stdout
-    listed = [
-        each.path
-        for each in cluster.requests
-        if each.path.endswith(("/pytorchjobs", "/pods", "/jobs"))
-    ]
+    listed = [each.path for each in cluster.requests if each.path.endswith("/pods")]
     assert listed
     assert all("/namespaces/research/" in path for path in listed)
-
-
-def test_what_a_workload_of_the_list_made_is_not_shown_again(
-    folder: Path, cluster: FakeApiServer
-) -> None:
-    pod = template()["spec"]
-    for number in range(2):
-        owner = owned_by("kubeflow.org/v1", "PyTorchJob", "bert")
-        cluster.put(PODS, f"bert-worker-{number}", "research", spec=pod, ownerReferences=owner)
-    owner = owned_by("apps/v1", "Deployment", "web")
-    cluster.put(REPLICA_SETS, "web-5", "research", spec=WEB, ownerReferences=owner)
-    ended = {"conditions": [{"type": "Complete", "status": "True"}]}
-    cluster.put(JOBS, "old", "research", spec={"template": template()}, status=ended)
-    cluster.put(PODS, "system", "kube-system", spec=pod)
-    for number in range(2):
-        owner = owned_by("example.com/v1", "Trial", "tune")
-        cluster.put(PODS, f"tune-{number}", "research", spec=pod, ownerReferences=owner)
-    result = call("-n", "research", env=kubeconfig(folder, cluster))
-    found = {row[1] for row in lines(result.stdout) if row[0] == "research"}
-    assert {"Deployment/web", "PyTorchJob/bert"} < found
-    [other] = found - {"Deployment/web", "PyTorchJob/bert"}
-    assert "tune" in other, "two pods of an owner that is not listed are one line"
 
 
 def test_a_pod_that_would_be_denied_is_status_1_and_says_why(
     folder: Path, cluster: FakeApiServer
 ) -> None:
-    label = {names.PROFILE: "no-such-profile"}
-    denied = {"replicas": 1, "template": {"metadata": {"labels": label}, **template()}}
-    cluster.put(DEPLOYMENTS, "typo", "research", spec=denied)
+    put_job(cluster, "typo", "research", {names.PROFILE: "no-such-profile"})
     result = call("-A", env=kubeconfig(folder, cluster))
     assert result.exit_code == 1
-    [row] = [row for row in lines(result.stdout) if row[1] == "Deployment/typo"]
+    [row] = [row for row in lines(result.stdout) if row[1] == "PyTorchJob/typo"]
     assert row[2] == "denied"
     assert "no-such-profile" in row[3]
 
 
-def test_a_trainjob_is_completed_by_the_runtime_of_the_cluster(
-    folder: Path, cluster: FakeApiServer
-) -> None:
-    node = {"name": "node", "template": {"spec": {"template": template("node")}}}
-    jobs = {"spec": {"replicatedJobs": [node]}}
-    spec = {"mlPolicy": {"numNodes": 5, "torch": {}}, "template": jobs}
-    cluster.put(RUNTIMES, "ours", spec=spec)
-    cluster.put(TRAIN_JOBS, "gpt", "research", spec={"runtimeRef": {"name": "ours"}})
+def test_says_that_pods_may_not_be_listed(folder: Path, cluster: FakeApiServer) -> None:
+    cluster.misbehave("list", PODS, status(403, "no such right"))
     result = call("-A", env=kubeconfig(folder, cluster))
-    [row] = [row for row in lines(result.stdout) if row[1] == "TrainJob/gpt"]
-    assert row[3].startswith("5 pods")
-    assert "ClusterTrainingRuntime" not in result.stdout
-
-
-def test_names_what_may_not_be_listed(folder: Path, cluster: FakeApiServer) -> None:
-    cluster.misbehave("get", JOBS, status(403, "no such right"))
-    result = call("-A", env=kubeconfig(folder, cluster))
-    refused, *_ = result.stderr.splitlines()
-    assert refused == "what you may not list is missing here: jobs; ask for list of it"
-    assert "PyTorchJob/bert" in result.stdout
-
-
-def test_a_broken_object_is_named_and_the_others_count(
-    folder: Path, cluster: FakeApiServer
-) -> None:
-    cluster.put(PYTORCH_JOBS, "odd", "research", spec={}, status={"conditions": "none"})
-    result = call("-A", env=kubeconfig(folder, cluster))
-    assert "pytorchjobs/odd: is left out, since it cannot be read" in result.stderr
-    assert "PyTorchJob/bert" in result.stdout
+    assert (result.exit_code, "pods: " in result.stderr) == (2, True)
+    assert "answered 403: no such right" in result.stderr
 
 
 @pytest.mark.parametrize(

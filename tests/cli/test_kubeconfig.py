@@ -88,13 +88,6 @@ def test_takes_the_kubeconfig_where_no_token_is_mounted(tmp_path: Path) -> None:
     )
 
 
-def test_takes_the_kubeconfig_of_the_home_folder(tmp_path: Path) -> None:
-    kubeconfig(tmp_path / ".kube" / "config", {"token": "t"})
-    found = find_credentials({}, home=tmp_path)
-    assert found.source == f"kubeconfig {tmp_path}/.kube/config, context x"
-    assert found.server == "https://api.example:6443/prefix"
-
-
 def test_names_all_places_where_it_looked(tmp_path: Path) -> None:
     with pytest.raises(
         InputError,
@@ -348,11 +341,3 @@ def test_a_chosen_kubeconfig_or_context_goes_before_all(tmp_path: Path, mounted:
     )
     found = find_credentials(IN_POD, service_account=mounted, kubeconfig=tmp_path / "config")
     assert (found.source, found.namespace) == (f"kubeconfig {tmp_path / 'config'}, context x", "")
-
-
-def test_names_the_contexts_there_are_and_the_file_that_is_not(tmp_path: Path) -> None:
-    environ = kubeconfig(tmp_path / "config")
-    with pytest.raises(InputError, match=r"context z: no context is named z; use one of: x;"):
-        find_credentials(environ, context="z")
-    with pytest.raises(InputError, match=r"no kubeconfig at .*/absent; correct --kubeconfig"):
-        find_credentials(environ, kubeconfig=tmp_path / "absent")

@@ -1,7 +1,5 @@
 """What a person is told whose kubeconfig is wrong: file, context, server, and what to do."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable
 from pathlib import Path

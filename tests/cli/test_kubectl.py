@@ -1,7 +1,5 @@
 """The command as kubectl's plugin: its usage, and the options that it spells as kubectl does."""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -4,7 +4,7 @@ from tests.profiles import profiles
 from webhook import __version__
 from webhook.core import names
 from webhook.core.model import Namespace
-from webhook.page.state import state_document
+from webhook.page.app import state_document
 
 
 def test_names_profiles_and_namespaces() -> None:

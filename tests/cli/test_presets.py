@@ -1,7 +1,5 @@
 """The command ``presets``: the list and one of them for kubectl apply."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -124,6 +122,8 @@ def test_proposes_the_types_of_the_clusters_nodes(tmp_path: Path, server: FakeAp
     told = "fabric-injector presets show eks-efa --instance-type p5.48xlarge\n"
     assert told in result.stderr
     assert "no number for nodes of type g5.xlarge" in result.stderr
+    result = CliRunner().invoke(main, ["presets", "show", "gke-rdma"], env=using)
+    assert "no number for nodes of type g5.xlarge, p5.48xlarge" in result.stderr
     server.misbehave("list", NODES, *[status(403, "no such right")] * 9)
     result = CliRunner().invoke(main, SHOW, env=using)
     assert (result.exit_code, result.stderr) == (0, "")

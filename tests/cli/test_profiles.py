@@ -1,7 +1,5 @@
 """The command ``profiles validate``: what it reads, prints and ends with."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

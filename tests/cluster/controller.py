@@ -1,6 +1,5 @@
 """The controller's process, run against a real API server as a Deployment's container would run it."""
 
-import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +11,7 @@ import yaml
 from tests.waiting import wait_until
 
 from .controlplane import BASE, ControlPlane
-from .processes import Server, free_port, own_environment, status_of, sum_of, text_of
+from .processes import Program, own_environment, sum_of, text_of
 
 ACCOUNT = ("fabric-injector", "fabric-injector-controller")
 
@@ -27,7 +26,7 @@ def own_token(control_plane: ControlPlane, lease_namespace: str = ACCOUNT[0]) ->
     return control_plane.service_account_token(*ACCOUNT)
 
 
-class Controller:
+class Controller(Program):
     """`fabric-injector control` with a kubeconfig, a metrics port and a log of its own; stopped when the `with` block is left.
 
     It acts as the account that is shipped, under the policies that are. *lease_namespace* holds the Lease: controllers that share
@@ -51,18 +50,15 @@ class Controller:
         config.write_text(
             config.read_text().replace(control_plane.url, server or control_plane.url)
         )
-        port = free_port()
-        self.log = folder / "controller.log"
-        self.metrics_url = f"http://127.0.0.1:{port}"
+        super().__init__(folder / "controller.log")
         self._command = [
             *command,
             "control",
             f"--namespace={lease_namespace}",
-            f"--metrics-listen=127.0.0.1:{port}",
+            f"--metrics-listen=127.0.0.1:{self.metrics_port}",
             *(options or ["--certificates=none"]),
         ]
         self._environment = own_environment(config)
-        self._server: Server | None = None
 
     def __enter__(self) -> Self:
         """Start, and return once all pods are known."""
@@ -76,24 +72,11 @@ class Controller:
 
     def start(self) -> None:
         """Start the process and return once it answers; after `stop` or its end it has the same port again."""
-        self._server = Server(self._command, self.log, self._environment)
-        self._server.wait_ready(lambda: self.status("/livez") == 200, 60)
-
-    def stop(self, *, force: bool = False) -> int | None:
-        """Stop the process by SIGTERM, or with force by SIGKILL; give its exit status, None if it was not started."""
-        if self._server is None:
-            return None
-        server, self._server = self._server, None
-        return server.kill() if force else server.stop(20)
+        self.run(self._command, self._environment, "/livez", 60)
 
     def is_running(self) -> bool:
         """Tell whether the process lives."""
         return self._server is not None and self._server.running()
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process, such as SIGSTOP."""
-        assert self._server is not None
-        self._server.send(number)
 
     def is_ready(self) -> bool:
         """Tell whether it knows all pods."""
@@ -107,19 +90,11 @@ class Controller:
         """Wait until it leads; a Lease whose holder was killed lasts 6 s."""
         wait_until(self.leads, "the controller to hold the Lease", seconds)
 
-    def status(self, path: str) -> int | None:
-        """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
-        return status_of(self.metrics_url + path)
-
     def metric(self, name: str, /, **labels: str) -> float:
         """Give the sum of a metric over the series that carry these labels; 0 where nothing answers."""
         with suppress(urllib3.exceptions.HTTPError):
             return sum_of(text_of(f"{self.metrics_url}/metrics"), name, labels)
         return 0.0
-
-    def output(self) -> str:
-        """Give all that was logged, over restarts too."""
-        return self.log.read_text(errors="replace") if self.log.exists() else ""
 
 
 @contextmanager

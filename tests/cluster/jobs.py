@@ -10,7 +10,6 @@ from tests.waiting import wait_until
 from webhook.core import names
 
 from .client import Client
-from .objects import made
 
 NETWORK = "default/rdma-net"
 LABELLED = {names.PROFILE: "shared"}
@@ -53,15 +52,12 @@ class Job:
     def create_pod(
         self,
         name: str,
-        *,
-        family: str = "any",
-        limits: dict[str, str] | None = None,
         **metadata: Any,
     ) -> dict[str, Any]:
         """Create one pod; give it as it was created."""
         role = "master" if name == self.master else "worker"
-        marks = pods.member_metadata(name, role, self.key, network=f"{NETWORK}@net1/{family}")
-        container = pods.minimal_container("main", resources={"limits": limits or {}})
+        marks = pods.member_metadata(name, role, self.key, network=f"{NETWORK}@net1/any")
+        container = pods.minimal_container("main")
         pod = pods.minimal_pod(
             container,
             metadata={"namespace": self.namespace, **marks, **metadata},
@@ -76,47 +72,14 @@ class Job:
             "PATCH", f"/api/v1/namespaces/{self.namespace}", {"metadata": {"labels": LABELLED}}
         )
 
-    def attach(self, name: str, *addresses: str, interface: str = "net1", device: str = "") -> None:
-        """Write network-status as Multus does when the pod's sandbox has been made; *device*: the RDMA device of its interface."""
-        attached: dict[str, Any] = {
-            "name": NETWORK,
-            "interface": interface,
-            "ips": list(addresses),
-            "dns": {},
-        }
+    def attach(self, name: str, *addresses: str) -> None:
+        """Write network-status as Multus does when the pod's sandbox has been made."""
+        own = {"name": "cbr0", "interface": "eth0", "ips": ["10.244.0.7"], "default": True}
+        attached = {"name": NETWORK, "interface": "net1", "ips": list(addresses)}
         attached["mac"] = "02:00:00:00:00:01"
-        if device:
-            pci = {"pci-address": "0000:03:00.3", "rdma-device": device}
-            attached["device-info"] = {"type": "pci", "version": "1.1.0", "pci": pci}
-        entries = [
-            {
-                "name": "cbr0",
-                "interface": "eth0",
-                "ips": ["10.244.0.7"],
-                "default": True,
-                "dns": {},
-            },
-            attached,
-        ]
-        self.annotate(name, {names.NETWORK_STATUS: json.dumps(entries, indent=4)})
-
-    def annotations(self, name: str) -> dict[str, str]:
-        """Give the annotations of one pod."""
-        found: dict[str, str] = self.api.expect("GET", f"{self._pods}/{name}")["metadata"][
-            "annotations"
-        ]
-        return found
-
-    def annotate(self, name: str, annotations: dict[str, str | None]) -> None:
-        """Change annotations by a patch of the status."""
-        self.api.expect(
-            "PATCH", f"{self._pods}/{name}/status", {"metadata": {"annotations": annotations}}
-        )
-
-    def bind(self, name: str, node: str = "node-1") -> None:
-        """Put the pod on a node, as the scheduler does."""
-        binding = made("v1 Binding", name, target={"name": node})
-        self.api.expect("POST", f"{self._pods}/{name}/binding", binding)
+        status = json.dumps([own | {"dns": {}}, attached | {"dns": {}}], indent=4)
+        changed = {"metadata": {"annotations": {names.NETWORK_STATUS: status}}}
+        self.api.expect("PATCH", f"{self._pods}/{name}/status", changed)
 
     def delete(self, name: str) -> None:
         """Delete the pod at once."""

@@ -96,12 +96,6 @@ class Server:
                 start_new_session=True,
             )
 
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal; after SIGSTOP return when every thread stands still, so that nothing is read or written from then on."""
-        self.process.send_signal(number)
-        if number == signal.SIGSTOP:
-            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
-
     def running(self) -> bool:
         """Tell whether the process still lives."""
         return self.process.poll() is None
@@ -155,3 +149,36 @@ class Server:
 
     def _tail(self) -> str:
         return "\n".join(self.output().splitlines()[-25:])
+
+
+class Program:
+    """A program of ours that serves probes and metrics, and may be stopped and started again."""
+
+    def __init__(self, log: Path) -> None:
+        """Choose its metrics port; its output is added to the log."""
+        self.log = log
+        self.metrics_port = free_port()
+        self.metrics_url = f"http://127.0.0.1:{self.metrics_port}"
+        self._server: Server | None = None
+
+    def run(
+        self, command: Sequence[str], environment: Mapping[str, str], path: str, seconds: float
+    ) -> None:
+        """Start it and wait until the path of the metrics port is answered with 200."""
+        self._server = Server(command, self.log, environment)
+        self._server.wait_ready(lambda: self.status(path) == 200, seconds)
+
+    def stop(self, *, force: bool = False) -> int | None:
+        """Stop it by SIGTERM, or by SIGKILL; give its exit status, None if it was not running."""
+        if self._server is None:
+            return None
+        server, self._server = self._server, None
+        return server.kill() if force else server.stop(20)
+
+    def status(self, path: str) -> int | None:
+        """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
+        return status_of(self.metrics_url + path)
+
+    def output(self) -> str:
+        """Give all that was logged, over restarts too."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""

@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 from .controlplane import BASE, ControlPlane
 from .objects import account, pod
 from .pki import Authority
-from .processes import Server, free_port, own_environment, status_of, text_of
+from .processes import Program, free_port, own_environment, text_of
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 ACCOUNT = ("fabric-injector", "fabric-injector-webhook")
@@ -39,7 +39,7 @@ def default_configuration() -> dict[str, Any]:
     return configuration
 
 
-class Webhook:
+class Webhook(Program):
     """The server and its registration, from entering the `with` block until it is left.
 
     On entry the API server is known to call the webhook, on exit to call it no more. Two at a
@@ -57,17 +57,16 @@ class Webhook:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare a server that keeps certificate, kubeconfig and log in the folder and reads the profiles file, None: objects."""
+        super().__init__(folder / "webhook.log")
         self.control_plane = control_plane
         self.tls_dir = folder / "tls"
-        self.log = folder / "webhook.log"
         self.profiles = profiles
         self.configuration = {**(configuration or default_configuration())}
         self.name = str(self.configuration["metadata"]["name"])
         self.authority = Authority("webhook of the tests")
-        admission, dry_run, metrics = (free_port() for _ in range(3))
+        admission, dry_run = (free_port() for _ in range(2))
         self.url = f"https://127.0.0.1:{admission}"
         self.dry_run_url = f"http://127.0.0.1:{dry_run}"
-        self.metrics_url = f"http://127.0.0.1:{metrics}"
         self._folder = folder
         self._environment = environment or {}
         self._command = [
@@ -77,10 +76,9 @@ class Webhook:
             f"--tls-dir={self.tls_dir}",
             f"--listen=127.0.0.1:{admission}",
             f"--dry-run-listen=127.0.0.1:{dry_run}",
-            f"--metrics-listen=127.0.0.1:{metrics}",
+            f"--metrics-listen=127.0.0.1:{self.metrics_port}",
             f"--webhook-configuration={self.name}",
         ]
-        self._server: Server | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -101,27 +99,11 @@ class Webhook:
 
     def start(self) -> None:
         """Start the server and wait until it is ready; after `stop` it has the same ports again."""
-        self._server = Server(self._command, self.log, self._server_environment())
-        self._server.wait_ready(lambda: self.status("/readyz") == 200, 30)
-
-    def stop(self, *, force: bool = False) -> int | None:
-        """Stop the server by SIGTERM, or with force by SIGKILL; give its exit status, None if it was not running."""
-        if self._server is None:
-            return None
-        server, self._server = self._server, None
-        return server.kill() if force else server.stop()
-
-    def status(self, path: str) -> int | None:
-        """Give the status of a GET on the metrics port, such as /readyz; None if nothing answers."""
-        return status_of(self.metrics_url + path)
+        self.run(self._command, self._server_environment(), "/readyz", 30)
 
     def metrics(self) -> str:
         """Give the server's own metrics as text."""
         return text_of(self.metrics_url + "/metrics")
-
-    def output(self) -> str:
-        """Give all that the server has logged, over restarts too."""
-        return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def calls(self) -> float:
         """Give how often the API server has called this webhook, readiness probes of these fixtures included."""

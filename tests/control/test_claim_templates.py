@@ -181,14 +181,6 @@ def test_one_that_cannot_be_made_holds_up_no_other(
         wait_until(lambda: f"{NAME} answered" in caplog.text, "the complaint")
 
 
-def test_one_whose_labels_somebody_removed_is_ours_again(world: World) -> None:
-    world.foreign("ml", NIC, {})
-    world.give("ml")
-    objects = world.server._collections[CLAIM_TEMPLATES].objects
-    with running(world):
-        wait_until(lambda: objects["ml", NAME]["metadata"]["labels"] == LABELS, "its labels")
-
-
 def test_keeps_a_bounded_part_of_what_a_pod_names() -> None:
     found = [f"fabric-injector-x-{number:016x}" for number in range(10_000)]
     claims = [{"name": name, "resourceClaimTemplateName": name} for name in found]

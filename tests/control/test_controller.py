@@ -24,7 +24,6 @@ from webhook.control import controller as module
 from webhook.control.claims import ClaimWatch
 from webhook.control.controller import Controller
 from webhook.core import names
-from webhook.core.reconcile import Jobs, Unit
 from webhook.kube.resource import Key
 
 LABELLED = {names.PROFILE: "shared"}
@@ -101,17 +100,6 @@ def test_publishes_nothing_before_all_pods_are_known(world: World) -> None:
     assert set(world.told().values()) == {"10.0.0.2"}, "the older rank 0 does not count"
 
 
-def test_publishes_the_address_that_gke_tells_on_the_pod(world: World) -> None:
-    asked = {names.ADDRESS_SOURCE: "gke"}
-    ips = {"rdma-1": "10.2.0.1", "rdma-0": "10.1.0.1"}
-    told = json.dumps([{"networkName": name, "ip": ip} for name, ip in ips.items()])
-    network = "rdma-0@eth1/any"
-    world.put("m", network=network, annotations=asked | {names.GKE_POD_IPS: told})
-    world.put("w", network=network, annotations=asked)
-    with running(world):
-        world.wait_for(m="10.1.0.1", w="10.1.0.1")
-
-
 def test_begins_with_all_that_lacks_once_it_leads(world: World) -> None:
     world.leads = False
     world.put("m", "10.0.0.1")
@@ -136,20 +124,6 @@ def test_what_nobody_might_write_is_published_later(
         wait_until(lambda: controller._jobs.units(), "the address")
         world.leads = True
         world.wait_for(m="10.0.0.1")
-
-
-def test_a_sweep_that_fails_is_not_the_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SWEEP_SECONDS", 0.01)
-    sweeps: list[int] = []
-
-    def broken(_jobs: Jobs) -> list[Unit]:
-        sweeps.append(1)
-        raise ZeroDivisionError
-
-    with running(world):
-        world.wait_for_list()
-        monkeypatch.setattr(Jobs, "units", broken)
-        wait_until(lambda: len(sweeps) > 2, "more sweeps", 20)
 
 
 def test_counts_who_waits_and_for_how_long(world: World) -> None:

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.fake_apiserver import FakeApiServer, hang
 from tests.tables import table
-from tests.waiting import wait_until
-from webhook.control import events, leader_loop
+from webhook.control import events
 from webhook.control.events import MOST, REPEAT_SECONDS, EventRecorder, PodRef
 from webhook.kube.connection import Connection, RequestFailed, Response
 
@@ -188,20 +186,3 @@ def test_one_that_fails_keeps_no_other_from_it_and_is_sent_when_it_is_seen_again
     bench.record()
     bench.record(reason="OtherInterface")
     assert bench.sent() == 3
-
-
-def test_who_does_not_lead_sends_nothing(bench: Bench) -> None:
-    bench.record()
-    bench.leads = False
-    assert bench.sent() == 0
-
-
-def test_stops_where_nothing_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leader_loop, "STOP_SECONDS", 0.2)
-    with FakeApiServer() as server:
-        server.misbehave("POST", PATH, hang)
-        recorder = EventRecorder(server.connection(), lambda: True)
-        recorder.start()
-        recorder.record(POD, REASON, "x")
-        wait_until(lambda: server.requests, "the request")
-        assert recorder.stop()

@@ -1,7 +1,5 @@
 """The loop of every writer: turns while it leads, one complaint a fault, and an end."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.waiting import wait_until

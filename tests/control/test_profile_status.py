@@ -208,16 +208,6 @@ def test_writes_nothing_and_asks_nothing_while_another_leads(world: World) -> No
     assert len(world.writes()) == 1
 
 
-def test_waits_until_the_namespaces_are_known(world: World) -> None:
-    world.named = None
-    world.put(spec=EMPTY)
-    with running(world.statuses):
-        wait_until(lambda: world.server.asked("watch", FABRIC_PROFILES), "the watch")
-        world.named = {"ml": "a"}
-        wait_until(lambda: world.told(), "the status")
-    assert [each["namespaces"] for each in world.writes()] == [1]
-
-
 def test_a_status_that_somebody_else_changed_is_put_right(world: World) -> None:
     world.put(spec=EMPTY)
     with running(world.statuses):
@@ -225,15 +215,6 @@ def test_a_status_that_somebody_else_changed_is_put_right(world: World) -> None:
         world.put(spec=EMPTY, status={"namespaces": 7, "conditions": [{"type": "Other"}]})
         wait_until(lambda: len(world.writes()) == 2, "it once more")
         assert set(world.told()) == set(GOOD)
-
-
-@table("code", {"modified": 409, "down": 503, "slow": 429, "broken": 500})
-def test_a_failed_write_is_repeated(world: World, code: int) -> None:
-    world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", status(code))
-    world.put(spec=EMPTY)
-    with running(world.statuses):
-        wait_until(lambda: len(world.writes()) == 2, "another write", 20)
-    assert world.told()["Ready"] == "True Usable"
 
 
 def test_one_refused_or_gone_stops_no_other(world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -180,12 +180,6 @@ def test_many_namespaces_of_slow_writes_hold_up_no_quick_one(bench: Bench) -> No
     assert {unit.namespace for unit in bench.take()[:1]} == {"quick"}
 
 
-def test_where_all_writes_are_slow_nobody_rests(bench: Bench) -> None:
-    assert bench.write("slow", seconds=SLOW_SECONDS) == 0.0
-    bench.add("slow", *names(9))
-    assert len(bench.take()) == FIRST_AT_ONCE + 1
-
-
 def test_remembers_no_namespace_whose_writes_go_well(bench: Bench) -> None:
     for number in range(100):
         bench.write(f"n-{number}", failed=number == 7)

@@ -113,24 +113,6 @@ def test_every_real_pod_is_told_what_it_waits_for(name: str, profile: str) -> No
     check(pods.load(name), profile)
 
 
-@pytest.mark.parametrize(
-    ("name", "hostname", "reads_own"),
-    [
-        ("grp-1", "0node", True),
-        ("grp-1", "0grp-1", True),
-        ("0grp-1", "grp-1", False),
-        ("0grp-1", None, True),
-        ("grp-1", None, False),
-    ],
-)
-def test_the_name_that_peers_know_decides_who_gives_its_own_address(
-    name: str, hostname: str | None, reads_own: bool
-) -> None:
-    admitted = check(of_group(name, hostname), "any")
-    assert admitted is not None
-    assert (names.LOCAL_ADDR in awaited(admitted)) is reads_own
-
-
 def test_a_generated_name_that_starts_with_a_digit_counts_as_one() -> None:
     pod = of_group("", None)
     del pod["metadata"]["name"]
@@ -138,55 +120,6 @@ def test_a_generated_name_that_starts_with_a_digit_counts_as_one() -> None:
     admitted = check(pod, "any")
     assert admitted is not None
     assert names.LOCAL_ADDR in awaited(admitted)
-
-
-def test_a_rank_that_sets_its_own_address_is_told_none() -> None:
-    for name, hostname in (("grp-0", "grp-0"), ("grp-1", "0grp-1")):
-        assert (
-            check(pods.add_env(of_group(name, hostname), "PET_LOCAL_ADDR", "10.9.9.9"), "any")
-            is not None
-        )
-
-
-@pytest.mark.parametrize(("profile", "unreachable"), [("any", None), ("fails", "fail")])
-def test_a_pod_that_waits_for_another_says_what_holds_where_that_one_never_comes(
-    profile: str, unreachable: str | None
-) -> None:
-    admitted = check(of_group("grp-1", None), profile)
-    assert admitted is not None
-    told = podspec.annotations(admitted)
-    assert told[names.MASTER_NAME] == "grp-0.grp"
-    assert told.get(names.UNREACHABLE) == unreachable
-    again = podspec.annotations(admit(admitted, profile))
-    for key in (names.MASTER_NAME, names.UNREACHABLE):
-        assert again.get(key) == told.get(key)
-    zero = check(of_group("grp-0", None), profile)
-    assert zero is not None
-    assert not {names.MASTER_NAME, names.UNREACHABLE} & podspec.annotations(zero).keys()
-
-
-@pytest.mark.parametrize(
-    ("value", "kept"),
-    [("grp-0.$(DOMAIN)", "grp-0.svc.cluster.local"), ("grp-0.$(HIDDEN)", None), ("grp-0", "grp-0")],
-)
-def test_the_name_is_written_as_the_pod_would_have_read_it_or_not_at_all(
-    value: str, kept: str | None
-) -> None:
-    pod = pods.drop_env(of_group("grp-1", None), "MASTER_ADDR")
-    pods.add_env(pod, "DOMAIN", "svc.cluster.local")
-    pods.add_env(pod, "MASTER_ADDR", value)
-    admitted = check(pod, "any")
-    assert admitted is not None
-    assert podspec.annotations(admitted).get(names.MASTER_NAME) == kept
-
-
-@pytest.mark.parametrize("name", ["localhost", "$(HIDDEN)"])
-def test_a_name_that_names_no_other_pod_is_not_written(name: str) -> None:
-    pod = pods.add_env(of_group("grp-1", None), names.ENV_MASTER_NAME, name)
-    admitted = check(pods.add_env(pod, "PET_RDZV_ENDPOINT", "grp-0.grp:29500"), "any")
-    assert admitted is not None
-    assert names.MASTER_ADDR.partition("/")[2] in podspec.annotations(admitted)[names.WAITS_FOR]
-    assert names.MASTER_NAME not in podspec.annotations(admitted)
 
 
 @pytest.mark.parametrize("is_old", [False, True])

@@ -296,6 +296,13 @@ def test_a_pod_that_names_its_profile_costs_no_request_for_its_namespace() -> No
         decide(plain(), "train", PROFILES, cluster)
 
 
+def test_a_profile_that_the_watch_has_not_brought_yet_is_asked_for_again() -> None:
+    cluster = world(profile="new")
+    cluster.has_profile = lambda name: name == "new"
+    with pytest.raises(Unavailable, match="profile new is so new that it was not read yet"):
+        decide(pods.load("pods/volcano-pod-1.yaml"), "train", PROFILES, cluster)
+
+
 def test_an_unknown_namespace_cannot_be_judged() -> None:
     with pytest.raises(Unavailable, match="namespace train"):
         decide(plain(), "train", PROFILES, ObjectsWorld([]))

@@ -1,4 +1,4 @@
-"""An API server that answers from a map of objects, and whose answers a test may break: one value of one of them at a time."""
+"""An API server that answers from a map of objects, whose answers a test may break."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webhook.kube.connection import Connection, RequestFailed, Response
 from webhook.kube.credentials import Credentials
 
 STATUSES = (403, 404, 410, 429, 500, 503, 200)
-"""Answers in the place of any answer; the last with a body that is no JSON. None at all stands for silence."""
+"""In the place of any answer; the last with a body that is no JSON."""
 
 BODIES = (
     b'{"message": "\\u001b[31mno"}',
@@ -33,7 +33,7 @@ BODIES = (
 
 
 class HostileConnection(Connection):
-    """Answer with what *objects* holds of a path, an object or a list of them; *spoil* may change each answer."""
+    """Answer with what *objects* holds of a path; *spoil* may change each answer."""
 
     def __init__(self, objects: dict[str, Any], namespace: str) -> None:
         super().__init__(Credentials("test", "http://127.0.0.1:9", namespace=namespace))
@@ -118,6 +118,8 @@ def cluster_of(scene: Scene) -> HostileConnection:
         space: {
             "metadata": {"name": "research", "labels": dict(scene.labels), "managedFields": [owner]}
         },
+        "/api/v1/namespaces": [{"metadata": {"name": "research", "labels": dict(scene.labels)}}],
+        "/api/v1/events": list(scene.events),
         "/api/v1/pods": pods,
         "/api/v1/nodes": list(scene.nodes),
         "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases/fabric-injector": lease,
@@ -127,9 +129,8 @@ def cluster_of(scene: Scene) -> HostileConnection:
         objects["/apis/kueue.x-k8s.io"] = {
             "preferredVersion": {"groupVersion": "kueue.x-k8s.io/v1beta2"}
         }
-        objects["/apis/kueue.x-k8s.io/v1beta2/namespaces/research/workloads"] = list(
-            scene.workloads
-        )
+        for path in ("namespaces/research/workloads", "workloads"):
+            objects[f"/apis/kueue.x-k8s.io/v1beta2/{path}"] = list(scene.workloads)
     for pod in pods:
         objects[f"{space}/pods/{pod['metadata']['name']}"] = pod
     for (namespace, name), found in scene.networks.items():
@@ -137,25 +138,6 @@ def cluster_of(scene: Scene) -> HostileConnection:
             f"/apis/k8s.cni.cncf.io/v1/namespaces/{namespace}/network-attachment-definitions/{name}"
         ] = found
     return HostileConnection(objects, "research")
-
-
-def spoil_an_object(
-    connection: HostileConnection, kinds: Sequence[str], data: st.DataObject
-) -> None:
-    """Put junk in one place of what a path holds that has one of the *kinds* in it."""
-    kind = data.draw(st.sampled_from(kinds))
-    fitting = [path for path, value in connection.objects.items() if kind in path and value]
-    path = data.draw(st.sampled_from(fitting or ["/api/v1/nodes"]))
-    spoil_a_path(connection, path, data)
-
-
-def spoil_a_path(connection: HostileConnection, path: str, data: st.DataObject) -> None:
-    """Put junk in one place of what this path holds; a list of objects stays one."""
-    value = connection.objects[path]
-    at = data.draw(
-        st.sampled_from([at for at, _ in places(value) if at or not isinstance(value, list)])
-    )
-    connection.objects[path] = replaced(value, at, data.draw(st.sampled_from(ODD)))
 
 
 def spoil_an_annotation(pod: Object, data: st.DataObject) -> None:

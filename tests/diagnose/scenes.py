@@ -1,4 +1,4 @@
-"""Make what `explain` reads of a PyTorchJob, as webhook, Multus, kubelet and controller leave it; a test breaks one thing."""
+"""Make what `explain` reads of a PyTorchJob that trains well; a test breaks one thing."""
 
 from __future__ import annotations
 
@@ -57,18 +57,15 @@ def event(
     at: str = "",
 ) -> Object:
     """Return a Warning."""
+    when = at or ago(minutes=1)
     return {
-        "metadata": {
-            "name": f"{name}.1",
-            "namespace": SPACE,
-            "creationTimestamp": at or ago(minutes=1),
-        },
+        "metadata": {"name": f"{name}.1", "namespace": SPACE, "creationTimestamp": when},
         "involvedObject": {"kind": kind, "name": name, "namespace": SPACE},
         "reason": reason,
         "message": message,
         "type": "Warning",
         "count": count,
-        "lastTimestamp": at or ago(minutes=1),
+        "lastTimestamp": when,
         "source": {"component": source},
         "reportingComponent": source,
     }
@@ -81,39 +78,22 @@ def workload(
 ) -> Object:
     """Return what Kueue makes of a job, with these conditions: type, status, reason, message."""
     kind, name = owner
-    told = [
-        {
-            "type": each[0],
-            "status": each[1],
-            "reason": each[2],
-            "message": each[3],
-            "lastTransitionTime": ago(minutes=5),
-        }
-        for each in conditions
-    ]
-    references = [
-        {
-            "apiVersion": "kubeflow.org/v1",
-            "kind": kind,
-            "name": name,
-            "uid": "uid-owner",
-            "controller": True,
-        }
-    ]
-    return {
-        "metadata": {
-            "name": f"{kind.lower()}-{name}-a1b2c",
-            "namespace": SPACE,
-            "uid": "uid-workload",
-            "creationTimestamp": ago(minutes=6),
-            "labels": {"kueue.x-k8s.io/job-uid": "uid-owner"},
-            "ownerReferences": references,
-        },
-        "spec": {"queueName": "team", "active": True, "podSets": [{"name": "worker"}], **spec},
-        "status": {"conditions": told},
+    keys = ("type", "status", "reason", "message")
+    told = [{**dict(zip(keys, each, strict=True)), **_SINCE} for each in conditions]
+    by = {"apiVersion": "kubeflow.org/v1", "kind": kind, "name": name, "controller": True}
+    metadata = {
+        "name": f"{kind.lower()}-{name}-a1b2c",
+        "namespace": SPACE,
+        "uid": "uid-workload",
+        "creationTimestamp": ago(minutes=6),
+        "labels": {"kueue.x-k8s.io/job-uid": "uid-owner"},
+        "ownerReferences": [{**by, "uid": "uid-owner"}],
     }
+    asked = {"queueName": "team", "active": True, "podSets": [{"name": "worker"}], **spec}
+    return {"metadata": metadata, "spec": asked, "status": {"conditions": told}}
 
 
+_SINCE = {"lastTransitionTime": ago(minutes=5)}
 _ADMITTED: dict[tuple[type, int], str] = {}
 """The pods of each kind and size of scene as JSON: to admit them takes most of the time."""
 
@@ -311,7 +291,9 @@ shared:
     metadata:
       annotations:
         networking.gke.io/default-interface: eth0
-        networking.gke.io/interfaces: '[{"interfaceName":"eth0","network":"default"},{"interfaceName":"eth1","network":"rdma-0"}]'
+        networking.gke.io/interfaces: >-
+          [{"interfaceName":"eth0","network":"default"},
+          {"interfaceName":"eth1","network":"rdma-0"}]
   container: {resources: {limits: {networking.gke.io.networks/rdma-0: 1}}}
   sharedMemory: {sizeLimit: 16Gi}
   rendezvous: {addressSource: gke}
@@ -358,7 +340,7 @@ shared:
         return pod
 
     def attach(self, pod: Object, *addresses: str, interface: str = "net1") -> None:
-        """Let the claim be made and allocated, and the driver tell these addresses; nothing where there is none."""
+        """Let the claim be made and allocated, and the driver tell these addresses, if any."""
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
         pod["status"]["resourceClaimStatuses"] = [
             {"name": "rails", "resourceClaimName": f"{name}-rails-x"}

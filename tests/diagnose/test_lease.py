@@ -38,10 +38,7 @@ CASES = [
     (lease(-31), HELD),
     (lease(2, holder=""), STALE),
     ({"spec": {"holderIdentity": "c-1", "renewTime": "soon"}}, STALE),
-    (
-        {"spec": {"holderIdentity": "c-1", "renewTime": "9999-12-31T23:59:59-23:00"}},
-        STALE,
-    ),
+    ({"spec": {"holderIdentity": "c-1", "renewTime": "9999-12-31T23:59:59-23:00"}}, STALE),
     ({"spec": "junk"}, STALE),
     ({}, STALE),
     (None, STALE),

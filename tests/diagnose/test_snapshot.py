@@ -64,7 +64,7 @@ def test_who_was_refused_asks_for_the_right(status: int, action: str) -> None:
 
 
 def test_a_broken_object_is_left_out_or_ends_the_rule() -> None:
-    broken = {"metadata": {"name": "b"}, "status": []}
+    broken = {"metadata": {"name": "b", "labels": []}}
     snapshot = Snapshot(cluster(node(), broken))
     assert len(snapshot.nodes()) == 1
     [note] = snapshot.unread()
@@ -77,7 +77,7 @@ def test_a_broken_object_is_left_out_or_ends_the_rule() -> None:
 
 
 def test_names_a_few_of_many_broken_objects() -> None:
-    objects = [{"metadata": {"name": f"n{number}"}, "status": []} for number in range(40)]
+    objects = [{"metadata": {"name": f"n{number}", "labels": []}} for number in range(40)]
     snapshot = Snapshot(cluster(*objects))
     assert snapshot.nodes() == ()
     assert len(snapshot.unread()) == MOST_BROKEN + 1

@@ -1,7 +1,5 @@
 """Dry runs over one set of profiles and objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.pods import FIXTURES

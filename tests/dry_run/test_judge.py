@@ -1,9 +1,6 @@
 """The dry run judges every pod of an input with admission's own code."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import jsonpatch
 import pytest
@@ -14,7 +11,7 @@ from tests.dry_run.templates.test_kinds import IGNORED, SHOWN
 from tests.pods import FIXTURES
 from tests.profiles import profiles
 from webhook.core import names
-from webhook.core.errors import InputError, Unavailable
+from webhook.core.errors import Unavailable
 from webhook.core.model import Namespace, NetworkDefinition
 from webhook.core.review import decide
 from webhook.dry_run import dry_run
@@ -64,21 +61,11 @@ def test_decides_as_admission_does() -> None:
         assert pod.decisions == verdict.decisions
 
 
-@pytest.mark.parametrize("text", [json.dumps(yaml.safe_load(TORCHX)), TORCHX], ids=["JSON", "YAML"])
-def test_reads_both_forms(text: str) -> None:
-    assert document(text) == document()
-
-
 def test_tells_a_broken_template_from_one_that_is_not_there() -> None:
     assert not run("kind: ConfigMap\nmetadata: {name: x}").is_broken
     broken = run(json.dumps(IGNORED["containers are no list"]["manifest"]))
     assert broken.is_broken
     assert broken.pods == ()
-
-
-def test_refuses_text_that_does_not_parse() -> None:
-    with pytest.raises(InputError, match="line 1, column 5"):
-        document("a: b: c")
 
 
 def test_uses_the_named_profile_in_place_of_the_labels() -> None:
@@ -94,13 +81,6 @@ def test_says_where_to_write_a_profile_when_there_is_none() -> None:
     result = dry_run(TORCHX, namespace="research", profile=None, profiles=none, world=WORLD)
     told = "there is no profile for this namespace yet: write it"
     assert [pod.message.endswith(told) for pod in result.pods] == [True, True]
-
-
-def test_takes_a_namespace_that_does_not_exist_as_unlabelled_where_a_profile_is_named() -> None:
-    [pod, _] = run(namespace="nowhere", profile="rdma-shared").pods
-    assert pod.allowed
-    assert pod.profile == "rdma-shared"
-    assert pod.namespace == "nowhere"
 
 
 class _Unknown:
@@ -122,18 +102,6 @@ class _Unknown:
 def test_says_when_the_cluster_cannot_be_asked(profile: str | None) -> None:
     with pytest.raises(Unavailable, match="no answer"):
         dry_run(TORCHX, namespace="research", profile=profile, profiles=PROFILES, world=_Unknown())
-
-
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("torchx/*.yaml")), ids=lambda path: path.stem)
-def test_injects_every_torchx_fixture(path: Path) -> None:
-    text = path.read_text().replace(
-        "k8s.v1.cni.cncf.io/networks: roce-net", "k8s.v1.cni.cncf.io/networks: default/rdma-net"
-    )
-    result = run(text, namespace="research", profile="rdma-shared")
-    assert result.is_allowed
-    for pod in result.pods:
-        assert pod.system == "torchx"
-        assert pod.patch
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What a dry run found is written for programs: pods, patches, JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -10,7 +8,7 @@ import yaml
 
 from tests.dry_run.runs import document, run, shown
 from tests.dry_run.templates.test_kinds import SHOWN
-from webhook.dry_run import RENDERERS, DryRun, PodResult, render_json
+from webhook.dry_run import RENDERERS, DryRun, PodResult
 from webhook.dry_run.render import render_patch, render_pod
 from webhook.dry_run.templates import Ignored, parse_documents
 
@@ -24,7 +22,7 @@ def test_judges_and_writes_every_kind(manifest: Any, _shown: Any) -> None:
 
 
 def test_writes_the_document_as_json() -> None:
-    assert json.loads(render_json(run())) == document()
+    assert json.loads(RENDERERS["json"](run())) == document()
 
 
 def test_writes_patches_that_kubectl_takes() -> None:
@@ -75,6 +73,6 @@ def test_writes_no_control_characters(output: str) -> None:
 
 def test_writes_nothing_for_nothing() -> None:
     empty = DryRun((), ())
-    assert json.loads(render_json(empty)) == {"pods": [], "ignored": [], "workloads": []}
+    assert json.loads(RENDERERS["json"](empty)) == {"pods": [], "ignored": [], "workloads": []}
     assert json.loads(render_patch(empty)) == []
     assert render_pod(empty) == shown(empty) == ""

@@ -3,8 +3,6 @@
 `python -m tests.dry_run.test_screen` rewrites the file, to be read before it is kept.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

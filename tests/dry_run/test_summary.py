@@ -4,23 +4,20 @@ What it says of each of the cases is in summaries.txt; `python -m tests.dry_run.
 the file, to be read before it is kept.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.dry_run.runs import OBJECTS, TORCHX, run, shown
+from tests.dry_run.runs import OBJECTS, TORCHX, run
 from tests.dry_run.templates.cases import workload
 from tests.dry_run.templates.test_kinds import SHOWN
 from tests.pods import FIXTURES
 from tests.profiles import profiles
 from webhook.core import names
-from webhook.core.model import Decision, Object, Outcome, Reason
+from webhook.core.model import Object
 from webhook.dry_run import DryRun, PodResult, dry_run
 from webhook.dry_run.summary import Summary
 from webhook.world.objects import ObjectsWorld
@@ -156,12 +153,6 @@ def made(name: str, **changes: Any) -> PodResult:
     return PodResult("Job/j spec", "ml", before, after, True, **{**fixed, **changes})
 
 
-def never_meets() -> Summaries:
-    first, second = run().pods
-    told = Decision("rendezvous", Outcome.WARNED, Reason.DISAGREES, "never")
-    return DryRun((first, replace(second, decisions=(*second.decisions, told))), ()).workloads
-
-
 def limits(**own: str) -> Object:
     found = {"nvidia.com/gpu": "8"}
     keys = {"amd": "amd.com/gpu", "hca": "rdma/hca", "licence": "example.com/licence"}
@@ -257,7 +248,6 @@ def cases() -> dict[str, Summaries]:
         "rank 0 may be a pod that is not shown": of(workload("apps/v1", "StatefulSet", "ddp", SET)),
         "rank 0 is left alone": of(half(**SCRIPT)),
         "rank 0 is on the node's network": of(half(hostNetwork=True)),
-        "a pod says that it never meets": never_meets(),
         "waits for nobody, yet half injected": of(one_host("--master_addr=bert-master-0.bert")),
         "devices differ": of(half(resources=limits(amd="0", hca="2", licence="1"))),
         "a licence differs": of(half(resources=limits(licence="1"))),
@@ -307,12 +297,6 @@ def test_writes_the_entry_of_the_document() -> None:
         "summary": summary.text,
         "warnings": [],
     }
-
-
-def test_shows_the_warnings_of_a_workload() -> None:
-    result = run(json.dumps(run().pods[1].before))
-    [warning] = result.workloads[0].warnings
-    assert f"warning: {warning}" in shown(result)
 
 
 if __name__ == "__main__":

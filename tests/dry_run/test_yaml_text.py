@@ -1,7 +1,5 @@
 """Pods are written as YAML that reads back, for people."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

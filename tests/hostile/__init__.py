@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests.profiles import profiles
@@ -17,74 +18,10 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.world.objects import ObjectsWorld
 
-Path: TypeAlias = tuple[Any, ...]
+Place: TypeAlias = tuple[Any, ...]
 """The keys and indexes that lead to a place of a JSON value."""
 
-PROFILES = profiles("""
-plain: {networks: [{network: rails/rail-0}]}
-full:
-  networks: [{network: rails/rail-0}, {network: rails/rail-1@rail1, resource: rdma/hca}]
-  existingDevices: add
-  sharedMemory: {sizeLimit: 16Gi}
-  deviceVariables: [NCCL_IB_HCA, UCX_NET_DEVICES]
-  ncclConf: true
-  rendezvous: {unreachable: fail}
-  container:
-    env:
-      - {name: NCCL_IB_HCA, value: mlx5}
-      - {name: NCCL_DEBUG, value: INFO}
-      - {name: PET_RDZV_CONF, value: timeout=900}
-    resources: {limits: {hugepages-2Mi: 1Gi, rdma/other: 1}}
-    volumeMounts:
-      - {name: sys, mountPath: /host}
-      - {name: data, mountPath: /data}
-      - {name: own, mountPath: /own}
-  pod:
-    metadata: {annotations: {example.com/fabric: rails}}
-    spec:
-      nodeSelector: {fabric: rails}
-      tolerations: [{key: gpu, operator: Exists}, {key: fabric, value: rails, effect: NoSchedule}]
-      volumes:
-        - {name: sys, hostPath: {path: /sys}}
-        - {name: dshm, emptyDir: {}}
-        - {name: data, configMap: {name: a}}
-      initContainers:
-        - name: daemon
-          image: "a.io/b:1"
-          restartPolicy: Always
-          volumeMounts: [{name: sys, mountPath: /s}]
-          securityContext: {capabilities: {add: [NET_ADMIN]}}
-          resources: {limits: {rdma/hca: 1}, requests: {rdma/hca: 1}}
-  quantities: [{resource: a.io/efa, perAccelerator: 4, byNodeType: {a: 2}, nodeLabel: rack}]
-  claims:
-    - {name: nic, requests: [{name: nic, deviceClassName: a.io}]}
-    - name: pair
-      requests: [{name: r, deviceClassName: b.io}]
-      constraints: [{matchAttribute: a.io/numa}]
-everyone:
-  pods: all
-  trainingContainer: side
-  networks: [{network: rails/rail-1, count: 2}]
-  existingDevices: keep
-  sharedMemory: {enabled: false}
-  rendezvous: {rankZero: name, ipFamily: IPv6, waitImage: "registry.example.com/busybox:1"}
-installed:
-  pods: all
-  networks: [{network: rails/rail-0}]
-  podSecurity: skip
-  rendezvous: {waitImage: installed, ipFamily: IPv6}
-  pod:
-    spec:
-      volumes: [{name: sys, hostPath: {path: /sys}}, {name: sys-2, emptyDir: {}}]
-      initContainers:
-        - {name: root, image: a.io/b, restartPolicy: Always, securityContext: {privileged: true}}
-        - {name: side, image: a.io/b, restartPolicy: Always}
-  quantities: [{resource: a.io/efa, perAccelerator: 2}]
-own:
-  ncclConf: true
-  rendezvous: {enabled: false}
-  claims: [{name: nic, requests: [{name: nic, deviceClassName: a.io}]}]
-""")
+PROFILES = profiles(Path(__file__).with_name("profiles.yaml").read_text("utf-8"))
 SPACES = {
     "plain": {},
     "full": {},
@@ -122,7 +59,7 @@ def review(pod: Object) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def places(value: Any, path: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Yield every place of a JSON value with what stands there, the outermost first."""
     yield path, value
     keys: Iterable[Any] = ()
@@ -134,7 +71,7 @@ def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from places(value[key], (*path, key))
 
 
-def replaced(value: Any, path: Path, new: Any) -> Any:
+def replaced(value: Any, path: Place, new: Any) -> Any:
     """Return *value* with *new* at this place; only what stands on the way to it is copied."""
     if not path:
         return new

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-import yaml
-
 from tests.hostile import SPACES
+from tests.tables import read
 from webhook.core import names
 from webhook.core.model import Object
 
@@ -39,15 +38,7 @@ _ANNOTATIONS = (
     names.CONTAINER,
     names.ISTIO_EXCLUDE_INTERFACES,
 )
-_COMMANDS = (
-    ["torchrun", "train.py"],
-    ["python3", "train.py"],
-    ["sh", "-c", "torchrun --nnodes 2 --master_addr $MASTER_ADDR train.py"],
-    ["sh", "-c", "torchrun --rdzv-backend c10d --rdzv-endpoint $(LEADER):29500 train.py"],
-    ["torchrun", "--rdzv-endpoint=$(FABRIC_INJECTOR_MASTER_NAME):29500", "train.py"],
-    ["sh", "-c", "for i in 1 2; do python3 train.py --host $(MASTER_ADDR); done"],
-    ["bash", "-c", "[ $MASTER_ADDR = localhost ] && torchrun train.py"],
-)
+_TABLES = read(__file__, "forged.yaml")
 
 
 def forged(pod: Object, random: Random, changes: int = 1) -> Object:
@@ -109,58 +100,8 @@ def _exchange(pod: Object, random: Random) -> None:
         items[place] = {**copy.deepcopy(random.choice(items)), "name": items[place]["name"]}
 
 
-_SOURCES = yaml.safe_load("""
-- {emptyDir: {}}
-- {emptyDir: {medium: Memory}}
-- {hostPath: {path: /dev/infiniband}}
-- {configMap: {name: a}}
-- {downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}
-- downwardAPI:
-    items:
-      - {path: labels, fieldRef: {fieldPath: metadata.labels}}
-      - {path: labels, fieldRef: {fieldPath: metadata.labels}}
-- {downwardAPI: {}}
-- {}
-""")
-_PARTS = yaml.safe_load("""
-- {}
-- {restartPolicy: Always}
-- {command: [fabric-injector, wait, master-addr]}
-- {command: [sh, -c, "true", fabric-injector-wait, "local-addr:own"], args: [a]}
-- {env: [{name: FABRIC_INJECTOR_NCCL_CONF, value: NCCL_DEBUG=INFO}], volumeMounts: null}
-- {resources: {limits: {nvidia.com/gpu: "1", hugepages-2Mi: 1Gi}}}
-""")
-_SPECS = yaml.safe_load("""
-- {hostNetwork: true}
-- {hostIPC: true}
-- {os: {name: windows}}
-- {initContainers: null}
-- {volumes: null}
-- {hostname: a}
-- {nodeSelector: {fabric: rails}}
-- {subdomain: a}
-""")
-_MARKS = (
-    *("", "a", "net1", "rails/rail-0", "rails/rail-1@net1,rails/rail-0", "rdma/hca=1"),
-    "rdma/hca=2,nvidia.com/rail_0=1",
-    '{"injected": ["rendezvous", "networks"]}',
-    '{"injected": 5}',
-    '[{"name": "rail-0", "namespace": "rails"}]',
-)
-_RESOURCES = [
-    "rdma/hca",
-    "rdma/other",
-    "nvidia.com/rail_0",
-    "nvidia.com/rail_1",
-    "hugepages-2Mi",
-    "memory",
-    "nvidia.com/gpu",
-]
-_AMOUNTS = ("1", "2", 0, 3, "1Gi", "0", "500m", 1.5)
-
-
 def _add_volume(pod: Object, random: Random) -> None:
-    volume = {"name": random.choice(_VOLUMES), **copy.deepcopy(random.choice(_SOURCES))}
+    volume = {"name": random.choice(_VOLUMES), **copy.deepcopy(random.choice(_TABLES["sources"]))}
     _put(_held(pod.setdefault("spec", {}), "volumes", []), volume, random)
 
 
@@ -174,9 +115,7 @@ def _add_mount(pod: Object, random: Random) -> None:
 def _value(pod: Object, random: Random) -> Object:
     entries = [entry for container in _containers(pod) for entry in container.get("env") or ()]
     name = random.choice([*_VARIABLES, *(entry["name"] for entry in entries)])
-    literal = random.choice(
-        ("", "localhost", "bert-worker-0", "10.0.0.1", "net1", "=net1", "1", "is_host=0", "a b")
-    )
+    literal = random.choice(_TABLES["values"])
     values = ["", literal, f"$({name})", f"$$({name})", f"$({name}):29500"]
     values += [f"{literal}.$({name})", f"{literal}:29500"]
     values += [entry["value"] for entry in entries if entry.get("value")]
@@ -214,7 +153,7 @@ def _add_container(pod: Object, random: Random) -> None:
     name = random.choice(
         (names.WAIT_CONTAINER, names.ISTIO_PROXY_CONTAINER, names.ISTIO_INIT_CONTAINER, "side", "")
     )
-    more = copy.deepcopy(random.choice([*_PARTS, *there[:1]]))
+    more = copy.deepcopy(random.choice([*_TABLES["parts"], *there[:1]]))
     kind = random.choice(("containers", "initContainers", "initContainers"))
     _put(_held(spec, kind, []), {**more, "name": name, "image": "a"}, random)
 
@@ -222,14 +161,14 @@ def _add_container(pod: Object, random: Random) -> None:
 def _change_command(pod: Object, random: Random) -> None:
     if found := _containers(pod):
         container = random.choice(found)
-        container[random.choice(("command", "args"))] = [*random.choice(_COMMANDS)]
+        container[random.choice(("command", "args"))] = [*random.choice(_TABLES["commands"])]
 
 
 def _add_annotation(pod: Object, random: Random) -> None:
     named = [container["name"] for container in _containers(pod) if container.get("name")]
     metadata = pod.setdefault("metadata", {})
     annotations = _held(metadata, "annotations", {})
-    annotations[random.choice(_ANNOTATIONS)] = random.choice((*_MARKS, *named))
+    annotations[random.choice(_ANNOTATIONS)] = random.choice((*_TABLES["marks"], *named))
 
 
 def _add_label(pod: Object, random: Random) -> None:
@@ -241,7 +180,7 @@ def _add_label(pod: Object, random: Random) -> None:
 
 
 def _change_spec(pod: Object, random: Random) -> None:
-    pod.setdefault("spec", {}).update(copy.deepcopy(random.choice(_SPECS)))
+    pod.setdefault("spec", {}).update(copy.deepcopy(random.choice(_TABLES["specs"])))
 
 
 def _change_devices(pod: Object, random: Random) -> None:
@@ -249,7 +188,7 @@ def _change_devices(pod: Object, random: Random) -> None:
         held = random.choice(found).setdefault("resources", {})
         if held is not None:
             amounts = _held(held, random.choice(("limits", "requests")), {})
-            amounts[random.choice(_RESOURCES)] = random.choice(_AMOUNTS)
+            amounts[random.choice(_TABLES["resources"])] = random.choice(_TABLES["amounts"])
 
 
 _FORGERIES: tuple[Callable[[Object, Random], None], ...] = (

@@ -4,44 +4,20 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeAlias
 
-import yaml
-
 from tests import pods
-from tests.hostile import Path, places, replaced
+from tests.hostile import Place, places, replaced
+from tests.tables import read
 from webhook.core import names
 from webhook.core.model import Object
 
 Build: TypeAlias = Callable[[int], Object]
 
-TEXTS = {
-    "letters": "a",
-    "the variable": "MASTER_ADDR ",
-    "its reference": "$(MASTER_ADDR)",
-    "its expansion": "$MASTER_ADDR;",
-    "open expansions": "${",
-    "open substitutions": "$(",
-    "quotes": "'",
-    "double quotes": '"',
-    "backquotes": "`",
-    "backslashes": "\\",
-    "brackets": "[",
-    "braces": "{",
-    "commas": ",",
-    "spaces": " ",
-    "options": "--nnodes ",
-    "dots": "a.",
-    "slashes": "/dev/shm/",
-    "hosts": "VC_A_0_HOSTS ",
-    "digits": "9",
-    "beyond the plane": "\U0001f4a9",
-    "lines": "torchrun\n",
-}
-"""Texts that some reader may stumble over, each repeated."""
-
+RICH = read(__file__, "large.yaml")
+TEXTS = RICH["texts"]
 _LONG = "x" * 250_000
 METADATA: dict[str, Object] = {
     "annotations": {"annotations": {f"k{number}": "" for number in range(20_000)}},
@@ -71,40 +47,6 @@ METADATA: dict[str, Object] = {
 }
 """What a pod of a forged label has besides: fields of its metadata; ``env`` is its container's."""
 
-_SPEC = """
-nodeSelector: {rack: a}
-affinity:
-  nodeAffinity:
-    requiredDuringSchedulingIgnoredDuringExecution:
-      nodeSelectorTerms: [{matchExpressions: [{key: rack, operator: In, values: [a]}]}]
-tolerations: [{key: gpu, operator: Exists}]
-resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
-securityContext: {runAsUser: 0}
-imagePullSecrets: [{name: a}]
-hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]
-volumes: [{name: dshm, emptyDir: {medium: Memory}}, {name: ib, hostPath: {path: /dev/infiniband}}]
-"""
-_CONTAINER = """
-command: [sh, -c, torchrun --nnodes 2 --master_addr $MASTER_ADDR train.py]
-args: [--epochs, "3"]
-volumeMounts: [{name: ib, mountPath: /dev/infiniband}, {name: data, mountPath: /data}]
-resources:
-  limits: {nvidia.com/gpu: "8", memory: 64Gi, hugepages-2Mi: 1Gi}
-  requests: {cpu: "8", memory: 64Gi}
-  claims: [{name: gpu}]
-securityContext: {capabilities: {add: [SYS_PTRACE], drop: [NET_RAW]}, runAsUser: 0}
-readinessProbe: {exec: {command: ["true"]}}
-lifecycle: {preStop: {exec: {command: ["true"]}}}
-envFrom: [{configMapRef: {name: a}}]
-"""
-_ENV = """
-- {name: NCCL_DEBUG, value: INFO}
-- {name: HEAD, valueFrom: {fieldRef: {fieldPath: "metadata.labels['example.com/a']"}}}
-"""
-_EARLY = (
-    "{name: early, image: a, restartPolicy: Always, volumeMounts: [{name: data, mountPath: /data}]}"
-)
-
 
 def rich(name: str = "pods/kubeflow-pytorchjob-1.yaml") -> Object:
     """Return a training pod in which every field stands that any part of the core reads."""
@@ -120,12 +62,12 @@ def rich(name: str = "pods/kubeflow-pytorchjob-1.yaml") -> Object:
         }
     )
     spec = pod["spec"]
-    spec.update(yaml.safe_load(_SPEC))
+    spec.update(copy.deepcopy(RICH["spec"]))
     container = spec["containers"][0]
-    container["env"] = [*(container.get("env") or ()), *yaml.safe_load(_ENV)]
-    container.update(yaml.safe_load(_CONTAINER))
+    container["env"] = [*(container.get("env") or ()), *copy.deepcopy(RICH["env"])]
+    container.update(copy.deepcopy(RICH["container"]))
     spec["containers"].append({**copy.deepcopy(container), "name": "side", "resources": {}})
-    spec["initContainers"] = [yaml.safe_load(_EARLY), *(spec.get("initContainers") or ())]
+    spec["initContainers"] = [copy.deepcopy(RICH["early"]), *(spec.get("initContainers") or ())]
     return pod
 
 
@@ -144,7 +86,7 @@ def pretender(name: str, job: str, shape: Object) -> Object:
     return pod
 
 
-def shapes(pod: Object, texts: Mapping[str, str] = TEXTS) -> Iterator[tuple[str, Build]]:
+def shapes(pod: Object) -> Iterator[tuple[str, Build]]:
     """Yield every way to make one place of *pod* large: a name, and what builds the pod.
 
     What builds it takes how many parts or characters the place is to have.
@@ -161,7 +103,7 @@ def shapes(pod: Object, texts: Mapping[str, str] = TEXTS) -> Iterator[tuple[str,
         elif isinstance(value, dict) and path:
             yield f"{where} keys", _replace(pod, path, partial(_with_keys, value))
         elif isinstance(value, str):
-            for name, text in texts.items():
+            for name, text in TEXTS.items():
                 yield f"{where} {name}", _replace(pod, path, partial(_lengthened, value, text))
 
 
@@ -202,5 +144,5 @@ def _lengthened(value: str, text: str, times: int) -> str:
     return value + text * (times // len(text))
 
 
-def _replace(pod: Object, path: Path, make: Callable[[int], Any]) -> Build:
+def _replace(pod: Object, path: Place, make: Callable[[int], Any]) -> Build:
     return lambda times: replaced(pod, path, make(times))

@@ -5,7 +5,7 @@ from flask.testing import FlaskClient
 
 from tests.tables import table
 from webhook.http.loopback import refuse_foreign
-from webhook.page.loopback_app import HEADERS, make_loopback_app
+from webhook.page.app import HEADERS, make_loopback_app
 
 
 @pytest.fixture

@@ -13,7 +13,10 @@ def shown(metrics: Metrics) -> dict[tuple[str, str], float]:
     """Return each number by its name and the values of its labels."""
     families = text_string_to_metric_families(metrics.written().decode())
     samples = [sample for family in families for sample in family.samples]
-    return {(each.name, " ".join(each.labels.values())): each.value for each in samples}
+    return {
+        (each.name.removeprefix("fabric_injector_"), " ".join(each.labels.values())): each.value
+        for each in samples
+    }
 
 
 def test_counts_from_many_threads_and_asks_at_each_scrape() -> None:
@@ -33,8 +36,6 @@ def test_counts_from_many_threads_and_asks_at_each_scrape() -> None:
     found = shown(metrics)
     assert found["c_total", 'one a"ü\t\\c\n'] == 2000
     assert found["g", ""] == 7
-    assert found["process_resident_memory_bytes", ""] > 1e6
-    assert found["process_cpu_seconds_total", ""] > 0
 
 
 def test_shows_a_histogram_whose_buckets_hold_those_below() -> None:
@@ -54,6 +55,6 @@ def test_counts_as_injected_only_what_was_changed(cause: str) -> None:
     metrics = WebhookMetrics()
     metrics.count("injected", "injected", 0.001, ["networks"], cause)
     found = shown(metrics)
-    assert found.get(("fabric_injector_injected_total", "networks")) == (None if cause else 1)
-    would = found.get(("fabric_injector_would_inject_total", f"networks {cause}"))
+    assert found.get(("injected_total", "networks")) == (None if cause else 1)
+    would = found.get(("would_inject_total", f"networks {cause}"))
     assert would == (1 if cause else None)

@@ -1,6 +1,5 @@
 """Requests to an API server over real sockets: what is sent, and how each failure is told."""
 
-import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -81,13 +80,6 @@ def test_uses_one_connection_in_sequence(server: FakeApiServer, connection: Conn
         assert connection.request("GET", f"{NAMESPACES}/ml").json()["metadata"]["name"] == "ml"
     assert connection.request("GET", f"{NAMESPACES}/none").status == 404
     assert server.connections == 1
-
-
-def test_asks_for_keep_alive_of_the_socket(server: FakeApiServer, connection: Connection) -> None:
-    with connection.stream(NAMESPACES, query={}, headers={}, read_timeout=5) as stream:
-        sock = stream._response.connection.sock  # type: ignore[union-attr]
-        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
-        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
 
 
 def test_answers_with_a_refusal_s_status(server: FakeApiServer, connection: Connection) -> None:

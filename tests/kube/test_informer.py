@@ -26,7 +26,7 @@ from tests.waiting import Clock, wait_until
 from webhook.core.model import Object
 from webhook.kube import connection, informer
 from webhook.kube.catalogue import PODS as POD_RESOURCE
-from webhook.kube.informer import Informer, Restart
+from webhook.kube.informer import Informer
 from webhook.kube.resource import Resource, key_text
 
 RESOURCE = Resource("namespaces", "/api/v1", metadata_only=True)
@@ -39,7 +39,6 @@ class Watcher:
         self, server: FakeApiServer, resource: Resource = RESOURCE, **settings: Any
     ) -> None:
         self.changes: list[tuple[str, dict[str, str] | None]] = []
-        self.restarts: list[str] = []
         self.pauses: list[float] = []
         self._moment = threading.Event()
         self.informer = Informer(
@@ -47,7 +46,6 @@ class Watcher:
             resource,
             settings.pop("transform", labels_of),
             on_change=lambda key, value: self.changes.append((key_text(key), value)),
-            on_restart=lambda _resource, reason: self.restarts.append(reason),
             pause=self._pause,
             **settings,
         )
@@ -89,7 +87,7 @@ def test_lists_then_follows_changes_and_deletions(server: FakeApiServer) -> None
         wait_until(lambda: len(watcher.changes) == 4, "four changes")
         assert watcher.changes == [("a", {"n": "1"}), ("b", {}), ("a", {"n": "2"}), ("b", None)]
         assert watcher.items == {"a": {"n": "2"}}
-        assert watcher.restarts == []
+        assert watcher.pauses == []
 
 
 def test_lists_again_where_a_page_has_expired(server: FakeApiServer) -> None:
@@ -106,7 +104,7 @@ def test_lists_again_where_a_page_has_expired(server: FakeApiServer) -> None:
     with watching(server, transform=compact_between_pages) as watcher:
         wait_until(lambda: watcher.informer.synced, "the list")
         assert len(watcher.items) == 700
-        assert watcher.restarts == [Restart.EXPIRED]
+        assert len(server.asked("list")) == 4, "two pages, twice"
 
 
 def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_have(
@@ -118,7 +116,7 @@ def test_follows_an_object_of_megabytes_and_gives_a_line_up_that_no_object_can_h
         wait_until(lambda: watcher.items == {"big": {"n": "1"}}, "the object")
         monkeypatch.setattr(connection, "MOST_BYTES", 1_000_000)
         server.put(NAMESPACES, "big", annotations={"filler": "x" * 3_000_000}, labels={"n": "2"})
-        wait_until(lambda: watcher.restarts == [Restart.INVALID], "the end of the watch")
+        wait_until(lambda: len(server.asked("list")) == 2, "the end of the watch")
 
 
 @table(
@@ -161,50 +159,45 @@ def test_asks_for_little(
 
 
 def test_resumes_from_the_last_bookmark(server: FakeApiServer) -> None:
-    with watching(server) as watcher:
+    with watching(server):
         wait_until(lambda: watches(server), "the watch")
         version = server.bookmark(NAMESPACES)
         server.end_watches()
         wait_until(lambda: watches(server) >= 2, "the second watch")
         assert server.asked("watch")[1].query["resourceVersion"] == version
         assert len(server.asked("list")) == 1
-        assert watcher.restarts == [Restart.ENDED]
 
 
 @table(
-    "behaviour, restart, lists",
+    "behaviour, lists",
     {
         "cut within a line": (
             lines(b'{"type":"ADDED","object":{"metadata":{"na', then="cut"),
-            Restart.BROKEN,
             1,
         ),
-        "silence": (lines(then="hang"), Restart.BROKEN, 1),
-        "410": (status(410, "too old resource version"), Restart.EXPIRED, 2),
-        "410 in the stream": (expired, Restart.EXPIRED, 2),
-        "no JSON": (lines(b"<html>\n", then="hang"), Restart.INVALID, 2),
-        "no object": (lines(b"[]\n", then="hang"), Restart.INVALID, 2),
-        "no object in it": (lines(b'{"type":"ADDED"}\n', then="hang"), Restart.INVALID, 2),
+        "silence": (lines(then="hang"), 1),
+        "410": (status(410, "too old resource version"), 2),
+        "410 in the stream": (expired, 2),
+        "no JSON": (lines(b"<html>\n", then="hang"), 2),
+        "no object": (lines(b"[]\n", then="hang"), 2),
+        "no object in it": (lines(b'{"type":"ADDED"}\n', then="hang"), 2),
         "no metadata": (
             lines(b'{"type":"ADDED","object":{"metadata":7}}\n', then="hang"),
-            Restart.INVALID,
             2,
         ),
-        "deep": (lines(b"[" * 100_000 + b"\n", then="hang"), Restart.INVALID, 2),
+        "deep": (lines(b"[" * 100_000 + b"\n", then="hang"), 2),
         "error": (
             lines(b'{"type":"ERROR","object":{"code":500,"message":"etcd"}}\n', then="hang"),
-            Restart.REFUSED,
             2,
         ),
         "empty error": (
             lines(b'{"type":"ERROR","object":null}\n', then="hang"),
-            Restart.INVALID,
             2,
         ),
     },
 )
 def test_misses_nothing_where_a_watch_ends_by(
-    server: FakeApiServer, behaviour: Any, restart: Restart, lists: int
+    server: FakeApiServer, behaviour: Any, lists: int
 ) -> None:
     server.put(NAMESPACES, "gone")
     server.put(NAMESPACES, "stays", labels={"n": "1"})
@@ -220,7 +213,6 @@ def test_misses_nothing_where_a_watch_ends_by(
         wait_until(lambda: "new" in watcher.items, "what happened meanwhile")
         assert watcher.items == {"stays": {"n": "2"}, "new": {}}
         assert watcher.changes[2:] == [("gone", None), ("stays", {"n": "2"}), ("new", {})]
-        assert watcher.restarts[0] == restart
         assert len(server.asked("list")) == lists
 
 
@@ -269,7 +261,6 @@ def test_waits_as_long_as_429_says(server: FakeApiServer) -> None:
     server.misbehave("watch", NAMESPACES, status(429, "slow down", Retry_After="86400"))
     with watching(server) as watcher:
         wait_until(lambda: watches(server) >= 2, "the second watch")
-        assert watcher.restarts == [Restart.THROTTLED, Restart.THROTTLED]
         assert 7 <= watcher.pauses[0] <= 8
         assert 60 <= watcher.pauses[1] <= 62
         assert len(server.asked("list")) == 2
@@ -287,7 +278,6 @@ def test_keeps_what_it_knows_while_the_server_fails(server: FakeApiServer) -> No
         wait_until(lambda: watches(server) == 6, "the watch that works again")
         assert watcher.items == {"a": {}}
         assert watcher.changes == [("a", {})]
-        assert watcher.restarts == [Restart.ENDED, *[Restart.REFUSED] * 5]
 
 
 @pytest.mark.parametrize(
@@ -296,10 +286,10 @@ def test_keeps_what_it_knows_while_the_server_fails(server: FakeApiServer) -> No
 def test_is_not_synced_while_it_may_not_list(server: FakeApiServer, refusal: Any) -> None:
     server.misbehave("list", NAMESPACES, *[refusal] * 3)
     with watching(server) as watcher:
-        wait_until(lambda: len(watcher.restarts) == 2, "refusals")
+        wait_until(lambda: len(watcher.pauses) == 2, "refusals")
         assert not watcher.informer.synced
         wait_until(lambda: watcher.informer.synced, "the list")
-    assert watcher.restarts == [Restart.REFUSED] * 3
+    assert len(watcher.pauses) == 3
 
 
 @table(
@@ -366,7 +356,6 @@ def test_is_listed_and_empty_where_the_resource_is_not_installed(
         wait_until(lambda: watches(server), "the watch, once it is installed")
         server.put(NETWORKS, "net", "default")
         wait_until(lambda: watcher.items == {"default/net": {}}, "the network")
-        assert watcher.restarts == [Restart.NOT_INSTALLED]
         assert (
             informer.NOT_INSTALLED_SECONDS
             <= watcher.pauses[0]
@@ -417,7 +406,6 @@ def test_survives_what_nobody_thought_of(
     monkeypatch.setattr(Informer, "_list", fail_first)
     with watching(server, on_listed=fail) as watcher:
         wait_until(lambda: watches(server), "the watch")
-        assert watcher.restarts == [Restart.INVALID]
         assert watcher.items == {"a": {}}
     assert "watch of namespaces: unexpected failure" in caplog.text
     assert "namespaces list: change not handled" in caplog.text
@@ -432,7 +420,7 @@ def test_stops_at_once_while_it_waits(server: FakeApiServer, kind: str) -> None:
         if kind == "watch":
             watcher.informer.stop()
             assert not watcher.informer._thread.is_alive()
-    assert watcher.restarts == []
+    assert watcher.pauses == []
 
 
 def test_forgets_an_object_of_which_nothing_is_to_be_kept(server: FakeApiServer) -> None:

@@ -127,7 +127,7 @@ def test_a_list_of_no_installed_api_has_no_page(server: FakeApiServer, reader: R
 def test_leaves_broken_objects_out_and_names_them(server: FakeApiServer, reader: Reader) -> None:
     items = [
         {"metadata": {"name": "a", "namespace": "ml"}},
-        {"metadata": {"name": "b"}},
+        {"metadata": {"name": "b", "labels": []}},
         3,
         {"metadata": {"name": 5}},
     ]
@@ -137,7 +137,7 @@ def test_leaves_broken_objects_out_and_names_them(server: FakeApiServer, reader:
     [found] = pages(reader)
     assert found.objects == ["a"]
     assert found.broken == [
-        ("pods/b", "metadata.namespace is missing"),
+        ("pods/b", "metadata.labels is not an object"),
         ("one of the pods", "it is not an object"),
         ("one of the pods", "metadata.name is not a string"),
     ]
@@ -168,8 +168,8 @@ def test_refuses_what_is_not_a_list(server: FakeApiServer, reader: Reader, body:
 
 
 def test_tells_missing_from_refused_from_broken(server: FakeApiServer, reader: Reader) -> None:
-    server.put(catalogue.NODES.path, "a", spec={"unschedulable": True})
-    server.put(catalogue.NODES.path, "b", spec={"unschedulable": "yes"})
+    server.put(catalogue.NODES.path, "a")
+    server.put(catalogue.NODES.path, "b", labels={"x": 5})
     assert reader.find(catalogue.NODES, ("", "a"), name) == "a"
     assert reader.find(catalogue.NODES, ("", "c"), name) is None
     server.misbehave("get", "/api/v1/nodes/a", status(403, "no"))
@@ -177,7 +177,7 @@ def test_tells_missing_from_refused_from_broken(server: FakeApiServer, reader: R
         reader.find(catalogue.NODES, ("", "a"), name)
     assert (refused.value.status, refused.value.is_refusal) == (403, True)
     with pytest.raises(
-        RequestFailed, match=r"cannot be read: spec\.unschedulable is not a boolean"
+        RequestFailed, match=r"cannot be read: metadata\.labels.* is not a string"
     ) as broken:
         reader.find(catalogue.NODES, ("", "b"), name)
     assert (broken.value.status, broken.value.is_refusal) == (200, False)

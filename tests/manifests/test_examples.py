@@ -121,7 +121,9 @@ def test_the_manuals_profile_gives_a_pod_all_that_it_says() -> None:
     profile = re.findall(r"^```yaml\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[0]
     read = parse_profiles(profile)
     pod = pods.minimal_pod()
+    pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
     pod["spec"]["nodeSelector"] = {names.INSTANCE_TYPE: "p5.48xlarge"}
+    pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 8}}
     space = {
         "metadata": {"name": "ml", "labels": {names.PROFILE: "cloud"}},
         "kind": "Namespace",

@@ -12,7 +12,6 @@ import yaml
 from tests import ROOT
 from webhook.control.metrics import ControllerMetrics
 from webhook.http.refusal import INTERNAL, NO_MEMORY, OVERLOADED
-from webhook.kube.informer import Restart
 from webhook.serve.metrics import WebhookMetrics
 
 COMPONENTS = ROOT / "manifests" / "components"
@@ -107,7 +106,6 @@ def test_label_values_are_those_of_the_code() -> None:
     }
     assert ("reason", f"{OVERLOADED.reason}|{NO_MEMORY.reason}") in values
     assert {("decision", OVERLOADED.decision), ("decision", INTERNAL.decision)} <= values
-    assert ("reason", f"{Restart.BROKEN}|{Restart.REFUSED}") in values
 
 
 @pytest.mark.parametrize("name", ALERTS)

@@ -118,6 +118,20 @@ def test_nccl_and_ucx_are_pointed_at_the_pods_own_devices(namespace: NamespaceFa
     assert len(set(given)) == 4, "each card is one pod's alone"
 
 
+def test_a_server_knows_its_own_address_and_a_router_is_left_alone(
+    namespace: NamespaceFactory,
+) -> None:
+    tells = ["sh", "-c", "echo $VLLM_HOST_IP"]
+    gpu = {"limits": {"nvidia.com/gpu": "1"}}
+    server, router = namespace("serving").start(
+        jobs.pod("server", tells, resources=gpu), jobs.pod("router", tells)
+    )
+    for pod in (server, router):
+        pod.wait_for_end()
+    assert server.log("main").split() == [server.fabric_address()]
+    assert (router.log("main").split(), router.annotation(names.NETWORKS)) == ([], "")
+
+
 def test_a_job_without_a_source_of_addresses_meets_on_the_pod_network_and_gets_the_rest(
     namespace: NamespaceFactory,
 ) -> None:

@@ -10,8 +10,7 @@ from tests.sockets.server import Program, Reply, ask_at
 from webhook.core.model import Object
 from webhook.core.profiles import parse_profiles
 from webhook.dry_run import DryRun, dry_run
-from webhook.page.app import make_app
-from webhook.page.state import state_document
+from webhook.page.app import make_app, state_document
 from webhook.world.objects import ObjectsWorld, load_objects
 from webhook.world.view import read_namespace
 

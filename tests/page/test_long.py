@@ -64,19 +64,6 @@ def test_takes_a_short_paste_in_place_of_a_text_that_is_too_long_to_edit(page: P
     expect(page.locator("#long")).to_have_text("")
 
 
-def test_shows_a_fault_in_a_part_of_a_large_paste(page: Page) -> None:
-    from_clipboard(
-        page,
-        "# a line of a comment that says nothing\n" * 30_000 + "a: b: c\n" + "# more\n" * 30_000,
-    )
-    page.locator("#judge").click()
-    expect(page.get_by_role("alert")).to_contain_text("line 30001, column 5")
-    expect(page.locator(".gutter .fault")).to_have_text("30001")
-    page.get_by_role("button", name="Start over").click()
-    expect(page.get_by_label("Manifest", exact=True)).to_be_editable()
-    expect(page.locator("#long")).to_have_text("")
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,10 +1,7 @@
 """What the page says where the server refuses, is slow, ends early or is gone."""
 
-import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
@@ -82,70 +79,17 @@ def test_an_error_of_drawing_is_not_one_of_the_server(context: BrowserContext, u
     assert failed
 
 
-def test_asks_anew(page: Page) -> None:
-    with page.expect_response("**/state") as answer:
-        page.get_by_role("button", name="Refresh").click()
-    assert answer.value.headers["cache-control"] == "no-store"
-
-
-class TestServerThatDies:
-    """Behind a server whose answers to dry runs end before they are whole."""
-
-    @pytest.fixture
-    def url(self, served: ServedPage) -> Iterator[str]:
-        class Cut(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                reply = served.plain("GET", self.path, headers={"Accept": self.headers["Accept"]})
-                self.wfile.write(b"HTTP/1.0 200 OK\r\n")
-                self.wfile.write(
-                    "".join(
-                        f"{name}: {value}\r\n" for name, value in reply.headers.items()
-                    ).encode()
-                )
-                self.wfile.write(b"\r\n" + reply.body)
-
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["Content-Length"]))
-                self.wfile.write(b'HTTP/1.0 200 OK\r\nContent-Length: 1000\r\n\r\n{"pods": [')
-
-            def log_message(self, *_: object) -> None:
-                """Keep quiet."""
-
-        with ThreadingHTTPServer(("127.0.0.1", 0), Cut) as server:
-            Thread(target=server.serve_forever, daemon=True).start()
-            yield f"http://127.0.0.1:{server.server_port}"
-            server.shutdown()
-
-    def test_says_that_an_answer_ended_early(self, page: Page) -> None:
-        ask(page, POD)
-        expect(page.get_by_role("alert")).to_contain_text("The server's answer ended early")
-        expect(page.get_by_role("button", name="Dry run")).to_be_enabled()
-
-
 class TestOwnServer:
-    """Tests with a server of their own: one that ends, one with a thousand namespaces."""
+    """A server that ends."""
 
     @pytest.fixture
     def own(self, tmp_path: Path) -> Iterator[ServedPage]:
-        objects = tmp_path / "many.json"
-        labels = {"fabric-injector.io/profile": "rdma-shared"}
-        spaces = [
-            {
-                "kind": "Namespace",
-                "metadata": {"name": f"team-{number:04}", "labels": labels if number % 2 else {}},
-            }
-            for number in range(1000)
-        ]
-        objects.write_text(json.dumps({"kind": "List", "items": spaces}))
-        with ServedPage(tmp_path / "log", PROFILES, NETWORKS, objects) as running:
+        with ServedPage(tmp_path / "log", PROFILES, NETWORKS) as running:
             yield running
 
     @pytest.fixture
     def url(self, own: ServedPage) -> str:
         return own.url
-
-    def test_lists_a_thousand_namespaces(self, page: Page) -> None:
-        assert page.locator("#known-namespaces option").count() == 1004
 
     def test_says_that_the_server_is_gone(self, page: Page, own: ServedPage) -> None:
         paste(page, POD)

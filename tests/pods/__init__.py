@@ -1,7 +1,7 @@
 """Build pods: those of tests/fixtures, as training systems write them, and small ones.
 
 A pod is a map; each function that returns one returns a new one, which the test may change.
-`tests.pods.served` adds what a cluster writes on a pod, `tests.hostile` what nobody means.
+`tests.hostile` makes what nobody means.
 """
 
 from __future__ import annotations

@@ -13,12 +13,13 @@ import yaml
 
 from tests import ROOT
 from tests.presets.comparison import Items, gives, items_of
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.claim_templates import template_name, template_spec
 from webhook.core.profiles import Profiles, parse_profiles
 from webhook.core.review import Verdict, decide
 from webhook.dry_run import PodResult, dry_run
 from webhook.presets import VERIFIED, preset_names, read_preset
+from webhook.validate.text import find_faults
 from webhook.world.objects import ObjectsWorld
 
 HERE = ROOT / "tests/presets"
@@ -241,9 +242,24 @@ def test_leaves_a_pod_alone_where_the_number_is_not_certain_and_says_what_to_wri
     name: str, case: dict[str, Any], told: str
 ) -> None:
     verdict = changed(name, case)
-    assert (verdict.allowed, verdict.operations) == (True, [])
     [warning] = verdict.warnings
     assert told in warning
+    assert {each["path"] for each in verdict.operations} == {
+        "/metadata/annotations/fabric-injector.io~1left-alone",
+        "/metadata/labels/fabric-injector.io~1left-alone",
+    }
+    written = podspec.annotations(verdict.pod)[names.LEFT_ALONE]
+    assert written.startswith(warning.removesuffix("…"))
+
+
+def test_marks_no_pod_without_accelerators() -> None:
+    assert changed("eks-efa", {"asks": {GPU: 0}}).operations == []
+
+
+def test_leaves_a_pod_alone_that_wants_no_efa() -> None:
+    verdict = changed("eks-efa", {"types": ["p5.48xlarge"], "asks": {EFA[9:]: "0"}})
+    assert (verdict.allowed, verdict.operations, verdict.warnings) == (True, [], ())
+    assert [each.outcome for each in verdict.decisions] == ["skipped"]
 
 
 @pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpxo"])
@@ -296,6 +312,11 @@ def test_names_the_images_of_its_sidecars_with_their_tags(name: str) -> None:
     pod = preset.profile["spec"].get("pod", {}).get("spec", {})
     assert preset.images == [sidecar["image"] for sidecar in pod.get("initContainers", [])]
     assert all(":" in image.rpartition("/")[2] for image in preset.images)
+
+
+@each_preset
+def test_breaks_no_rule_of_the_definition(name: str) -> None:
+    assert [*find_faults(read_preset(name).profile)] == []
 
 
 @each_preset

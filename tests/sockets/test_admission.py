@@ -71,7 +71,6 @@ COUNTS = {
     'admission_requests_total{decision="refused",reason="malformed"}': 1,
     "admission_duration_seconds_count": 4,
     'injected_total{step="networks"}': 3,
-    "admission_in_flight": 0,
 }
 
 
@@ -94,7 +93,6 @@ YAML = {"Content-Type": "text/yaml"}
         "another path": ("POST", "/", b"{}", JSON, 404, "not found"),
         "a longer path": ("POST", "/mutate/", b"{}", JSON, 404, "not found"),
         "metrics are elsewhere": ("GET", "/metrics", b"", {}, 404, "not found"),
-        "another content type": ("POST", "/mutate", b"{}", YAML, 415, "text/yaml"),
         "no body": ("POST", "/mutate", b"", JSON, 400, "JSON"),
         "no JSON": ("POST", "/mutate", b"not json", JSON, 400, "JSON"),
         "no UTF-8": ("POST", "/mutate", b"\xff\xfe{}", JSON, 400, "JSON"),
@@ -119,12 +117,6 @@ def test_answers_wrong_requests_and_keeps_the_connection(
     opened = client.sock
     assert admit(client, review).status == 200
     assert client.sock is opened
-
-
-def test_takes_json(client: http.client.HTTPSConnection, review: bytes) -> None:
-    for kind in ("application/json; charset=utf-8", "Application/JSON", None):
-        headers = {"Content-Type": kind} if kind else {}
-        assert ask(client, "POST", "/mutate", review, headers).status == 200
 
 
 def test_speaks_http_1_1_whatever_is_offered(server: Server) -> None:

@@ -17,9 +17,9 @@ from tests.waiting import wait_until
 from webhook.core.errors import Unavailable
 from webhook.core.model import Namespace
 from webhook.core.profiles import parse_profiles
-from webhook.serve.admission import SECONDS, Admission, InTime
+from webhook.serve.admission import Admission
 from webhook.serve.metrics import WebhookMetrics
-from webhook.world.lookup import NotCached
+from webhook.world.lookup import IN_TIME_SECONDS, InTime, NotCached
 from webhook.world.objects import ObjectsWorld, load_objects
 
 JSON = {"Content-Type": "application/json"}
@@ -105,7 +105,7 @@ def test_the_cluster_is_not_asked_when_the_answer_would_come_too_late() -> None:
     with pytest.raises(
         Unavailable, match="what is asked of the cluster takes longer than 3 s: ask again"
     ):
-        InTime(world, now - SECONDS - 1).namespace("default")
+        InTime(world, now - IN_TIME_SECONDS - 1).namespace("default")
 
 
 def test_forgets_a_client_that_leaves_while_its_review_is_worked_on(server: Admitting) -> None:

@@ -50,8 +50,8 @@ def test_it_is_followed_and_keeps_its_last_good_content(tmp_path: Path, serve: S
     config.write_text(f"{HEAD}multus: {{resourceNameKeys: [example.com/resourceName]}}\n")
     wait_until(lambda: len(server.lines("configuration read")) == 2, "the new file")
     config.write_text(f"{HEAD}multus: {{resourceNameKeys: []}}\n")
-    wait_until(lambda: server.lines("configuration not reloaded"), "the mistake")
-    [told] = server.lines("configuration not reloaded")
+    wait_until(lambda: server.lines("configuration file not reloaded"), "the mistake")
+    [told] = server.lines("configuration file not reloaded")
     assert f"{config}: line 3: Configuration: multus.resourceNameKeys: " in told["message"]
     assert server.metric('fabric_injector_faulty{source="configuration"}') == 1
     config.unlink()

@@ -66,7 +66,7 @@ def test_answers_as_admission_does(own: Server) -> None:
         "nothing": ("/dry-run", b"", 400, "expected a manifest, found nothing"),
         "nothing but comments": ("/dry-run", b"# a comment\n---\n", 400, "found nothing"),
         "parameter": ("/dry-run?ns=x", b"a: b", 400, "use namespace, profile"),
-        "size": ("/dry-run", b"#" * (MOST_BYTES + 1), 413, "at most 262144 are taken"),
+        "size": ("/dry-run", b"#" * (MOST_BYTES + 1), 413, "the request body is too large"),
         "path": ("/elsewhere", b"a: b", 404, "not found"),
     },
 )

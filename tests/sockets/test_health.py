@@ -3,7 +3,6 @@
 from contextlib import ExitStack
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from tests.sockets.listening import running
 from tests.sockets.server import Server, ask_at
@@ -11,28 +10,23 @@ from webhook.http.health import Health
 from webhook.http.metrics import Metrics
 
 
-@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
-def test_answers_ok(server: Server, path: str) -> None:
-    reply = server.get(path)
-    assert (reply.status, reply.body) == (200, b"ok")
-
-
 @pytest.mark.parametrize(
     ("path", "lines"),
     [
-        ("/livez?verbose", ["[+]ping ok", "livez check passed"]),
+        ("/livez", ["[+]ping ok", "livez check passed"]),
         (
             "/readyz?verbose",
-            ["[+]profiles ok", "[+]certificate ok", "[+]shutdown ok", "readyz check passed"],
+            ["[+]certificate ok", "[+]shutdown ok", "readyz check passed"],
         ),
         (
             "/healthz?verbose",
-            ["[+]profiles ok", "[+]certificate ok", "[+]shutdown ok", "healthz check passed"],
+            ["[+]certificate ok", "[+]shutdown ok", "healthz check passed"],
         ),
     ],
 )
 def test_lists_its_checks_as_an_api_server(server: Server, path: str, lines: list[str]) -> None:
-    assert server.get(path).body.decode().splitlines() == lines
+    reply = server.get(path)
+    assert (reply.status, reply.body.decode().splitlines()) == (200, lines)
 
 
 @pytest.mark.parametrize(
@@ -45,30 +39,6 @@ def test_answers_nothing_else(server: Server, method: str, path: str, status: in
 
 def test_refuses_a_body(server: Server) -> None:
     assert server.plain("GET", "/readyz", b"x", which="metrics").status == 413
-
-
-def test_offers_every_metric_by_its_name(server: Server) -> None:
-    reply = server.get("/metrics")
-    assert reply.headers["content-type"].startswith("text/plain")
-    families = {
-        family.name: family.type for family in text_string_to_metric_families(reply.body.decode())
-    }
-    assert {
-        name: kind for name, kind in families.items() if name.startswith("fabric_injector_")
-    } == {
-        "fabric_injector_admission_requests": "counter",
-        "fabric_injector_admission_duration_seconds": "histogram",
-        "fabric_injector_admission_in_flight": "gauge",
-        "fabric_injector_injected": "counter",
-        "fabric_injector_would_inject": "counter",
-        "fabric_injector_connections_dropped": "counter",
-        "fabric_injector_watch_restarts": "counter",
-        "fabric_injector_profiles_reloads": "counter",
-        "fabric_injector_faulty": "gauge",
-        "fabric_injector_certificate_reloads": "counter",
-        "fabric_injector_certificate_not_after_timestamp_seconds": "gauge",
-        "fabric_injector_build_info": "gauge",
-    }
 
 
 def test_does_not_log_probes(server: Server) -> None:

@@ -95,8 +95,6 @@ def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
     [told] = server.lines("profiles not reloaded")
     fault = "FabricProfile broken: spec.netwroks: is not a field; did you mean networks?"
     assert f"{fault}; it is not in use" in str(told)
-    assert server.metric('fabric_injector_profiles_reloads_total{result="error"}') == 1
-    assert server.metric('fabric_injector_profiles_reloads_total{result="success"}') == 2
     assert server.get("/readyz").status == 200
 
 

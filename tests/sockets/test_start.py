@@ -89,15 +89,6 @@ GIVEN = f"--profiles={PROFILES} --objects={OBJECTS}"
         ),
         "an empty name": (f"{GIVEN} --client-ca=x --client-name=", "--client-name is empty"),
         "an old version": ("--tls-min-version=1.1", "'1.1' is not one of '1.2', '1.3'"),
-        "an old cipher": (f"{GIVEN} --tls-ciphers=RC4", "ciphers 'RC4': OpenSSL knows none of"),
-        "another key's cipher": (
-            f"{GIVEN} --tls-ciphers=ECDHE-RSA-AES128-GCM-SHA256",
-            "none fits the kind of key of",
-        ),
-        "fixed ciphers": (
-            f"{GIVEN} --tls-ciphers=ECDHE --tls-min-version=1.3",
-            "--tls-ciphers is for TLS 1.2",
-        ),
     },
 )
 def test_refuses_to_start_for(options: str, message: str) -> None:

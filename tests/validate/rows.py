@@ -1,7 +1,5 @@
 """Profiles that are refused, a row of broken.yaml each, and one that has every field."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The definition has the fields that the program reads, and each rule works without a server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

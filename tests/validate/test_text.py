@@ -1,7 +1,5 @@
 """What `profiles validate` finds in a text of several documents."""
 
-from __future__ import annotations
-
 from webhook.validate.text import check_text
 
 HEAD = "apiVersion: fabric-injector.io/v1alpha1\nkind: FabricProfile\n"

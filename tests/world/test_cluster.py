@@ -23,6 +23,7 @@ from tests.waiting import Clock, wait_until
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import Namespace
+from webhook.world.active_profiles import ActiveProfiles
 from webhook.world.cluster import MOST_LOOKUPS, Cluster
 from webhook.world.lookup import NotCached
 from webhook.world.profile_objects import ProfileObjects
@@ -265,7 +266,7 @@ def test_asks_for_no_profile_that_the_watch_has_brought(
     server.put(FABRIC_PROFILES, "bad", spec={"networks": 5})
     profiles = follow(cluster)
     profiles.start()
-    wait_until(lambda: not any(profiles.checks().values()), "the profiles")
+    wait_until(lambda: not profiles.doubt(), "the profiles")
     assert not cluster.cached.has_profile("bad")
     server.put(FABRIC_PROFILES, "bad", spec={})
     wait_until(lambda: cluster.cached.has_profile("bad"), "the mended one")
@@ -274,5 +275,4 @@ def test_asks_for_no_profile_that_the_watch_has_brought(
 
 
 def follow(cluster: Cluster) -> ProfileObjects:
-    ignore = lambda _: None  # noqa: E731
-    return cluster.follow_profiles(on_reload=ignore, on_error=ignore, on_installed=ignore)
+    return cluster.follow_profiles(ActiveProfiles())

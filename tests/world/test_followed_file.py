@@ -1,16 +1,14 @@
 """A file on a real file system: symlink swaps, renames, rewrites; followed, or read at a look."""
 
 import os
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.mount import Mount
 from tests.profiles import as_text
-from tests.waiting import wait_until
-from webhook.core.errors import InputError, Problem, ProfilesError, WebhookError
+from webhook.core.errors import InputError, Problem, ProfilesError
 from webhook.core.profiles import Profiles, parse_profiles
 from webhook.world.followed_file import FollowedFile
 
@@ -32,22 +30,14 @@ class ProfilesMount(Mount):
 
 
 class Watch:
-    """A file of profiles that is followed, and what it has reported."""
+    """A file of profiles that is looked at, and what it has reported."""
 
     def __init__(self, path: Path, parse: Callable[[bytes], Profiles] = parse_profiles) -> None:
         self.reloads: list[Profiles] = []
-        self.errors: list[WebhookError] = []
-        self.file = FollowedFile(
-            path,
-            parse=parse,
-            on_reload=self.reloads.append,
-            on_error=self.errors.append,
-            interval_seconds=0.02,
-        )
-        self.file.start()
+        self.file = FollowedFile(path, parse=parse, on_read=self.reloads.append)
 
     def names(self) -> set[str]:
-        return set(self.file.current().profiles)
+        return set(self.file.look().profiles)
 
 
 @pytest.fixture
@@ -56,27 +46,25 @@ def mount(tmp_path: Path) -> ProfilesMount:
 
 
 @pytest.fixture
-def watch(mount: ProfilesMount) -> Iterator[Watch]:
-    watch = Watch(mount.path)
-    yield watch
-    watch.file.stop()
-    assert not any("profiles" in thread.name for thread in threading.enumerate())
+def watch(mount: ProfilesMount) -> Watch:
+    return Watch(mount.path)
 
 
-def test_follows_a_configmap_swap(mount: ProfilesMount, watch: Watch) -> None:
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was logged of faults, without the name of the file."""
+    found = [each for each in caplog.messages if "not reloaded" in each]
+    return [each.partition(" stays: ")[2].partition(": ")[2] for each in found]
+
+
+def test_follows_a_configmap_swap(
+    mount: ProfilesMount, watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
     mount.swap(TWO)
-    wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
-    wait_until(lambda: watch.reloads == [watch.file.current()], "the reload to be told")
+    assert watch.names() == {"one", "two"}
+    assert watch.reloads[1:] == [watch.file.current()]
     mount.swap(ONE)
-    wait_until(lambda: watch.names() == {"one"}, "profile one alone")
-    assert watch.errors == []
-
-
-def test_follows_a_rename(tmp_path: Path, watch: Watch) -> None:
-    replacement = tmp_path / "new.yaml"
-    replacement.write_text(TWO)
-    replacement.rename(tmp_path / "profiles.yaml")
-    wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
+    assert watch.names() == {"one"}
+    assert errors(caplog) == []
 
 
 def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> None:
@@ -84,27 +72,34 @@ def test_follows_a_rewrite_in_place_that_keeps_size_and_time(tmp_path: Path) -> 
     path.write_text(ONE)
     times = path.stat()
     watch = Watch(path)
-    try:
-        path.write_text(ONE.replace("one", "two"))
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        wait_until(lambda: watch.names() == {"two"}, "profile two alone")
-    finally:
-        watch.file.stop()
+    path.write_text(ONE.replace("one", "two"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert watch.names() == {"two"}
+
+
+def test_does_not_take_half_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plain.yaml"
+    path.write_text(TWO)
+    watch = Watch(path)
+    path.write_text(ONE)
+    monkeypatch.setattr("time.sleep", lambda _: path.write_text(TWO))
+    assert watch.names() == {"one", "two"}
+    assert len(watch.reloads) == 1
 
 
 @pytest.mark.parametrize("again", [ONE, TWO], ids=["as before", "another"])
 def test_keeps_good_profiles_and_tells_a_fault_once(
-    mount: ProfilesMount, watch: Watch, again: str
+    mount: ProfilesMount, watch: Watch, again: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = watch.file.current()
-    mount.swap(BROKEN)
-    wait_until(lambda: watch.file.error() is not None, "the fault to be seen")
-    assert watch.file.current() is good
-    mount.swap(BROKEN)
+    for _ in range(2):
+        mount.swap(BROKEN)
+        assert watch.file.look() is good
+        assert watch.file.error() is not None
     mount.swap(again)
-    wait_until(lambda: watch.file.error() is None, "the fault to be gone")
-    assert watch.file.current() == parse_profiles(again)
-    assert [str(error) for error in watch.errors] == [
+    assert watch.file.look() == parse_profiles(again)
+    assert watch.file.error() is None
+    assert errors(caplog) == [
         'line 6: FabricProfile one: spec.pods: found "none"; write one of '
         "training, accelerators, all"
     ]
@@ -112,15 +107,13 @@ def test_keeps_good_profiles_and_tells_a_fault_once(
 
 def test_keeps_serving_while_the_file_is_gone(mount: ProfilesMount, watch: Watch) -> None:
     mount.path.unlink()
-    wait_until(lambda: len(watch.errors) == 1, "the missing file to be seen")
-    assert isinstance(watch.errors[0], InputError)
-    assert (
-        str(watch.errors[0])
-        == f"profiles file {mount.path}: cannot be read: No such file or directory"
-    )
     assert watch.names() == {"one"}
+    told = watch.file.error()
+    assert isinstance(told, InputError)
+    assert str(told) == f"profiles file {mount.path}: cannot be read: No such file or directory"
     mount.path.symlink_to("..data/profiles.yaml")
-    wait_until(lambda: watch.file.error() is None, "the fault to be gone")
+    watch.file.look()
+    assert watch.file.error() is None
 
 
 def test_outlives_a_fault_of_its_own(mount: ProfilesMount) -> None:
@@ -131,15 +124,12 @@ def test_outlives_a_fault_of_its_own(mount: ProfilesMount) -> None:
         return parse_profiles(content)
 
     watch = Watch(mount.path, parse)
-    try:
-        divisor[0] = 0
-        mount.swap(TWO)
-        wait_until(lambda: "ZeroDivisionError" in str(watch.file.error()), "the fault of its own")
-        divisor[0] = 1
-        mount.swap(TWO + "# again\n")
-        wait_until(lambda: watch.names() == {"one", "two"}, "profiles one and two")
-    finally:
-        watch.file.stop()
+    divisor[0] = 0
+    mount.swap(TWO)
+    assert watch.names() == {"one"}
+    assert "ZeroDivisionError" in str(watch.file.error())
+    divisor[0] = 1
+    assert watch.names() == {"one", "two"}
 
 
 def test_refuses_to_start_on_a_broken_file(tmp_path: Path) -> None:
@@ -161,11 +151,8 @@ class Looks:
 
     def __init__(self, path: Path) -> None:
         self.parsed: list[bytes] = []
-        self.told: list[WebhookError] = []
         self.has_memory = True
-        self.file = FollowedFile(
-            path, parse=self.parse, absent=0, at_first=-1, on_error=self.told.append
-        )
+        self.file = FollowedFile(path, parse=self.parse, absent=0, at_first=-1)
 
     def parse(self, content: bytes) -> int:
         self.parsed.append(content)
@@ -188,31 +175,15 @@ def test_is_parsed_where_it_has_changed(tmp_path: Path) -> None:
     assert looks.file.look() == 0
 
 
-def test_what_is_broken_is_told_once_and_the_last_good_value_stays(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text("x")
-    looks = Looks(path)
-    assert looks.file.look() == -1
-    path.write_text("1")
-    assert looks.file.look() == 1
-    path.write_text("x")
-    assert [looks.file.look() for _ in range(3)] == [1, 1, 1]
-    assert looks.parsed == [b"x", b"1", b"x"]
-    assert len(looks.told) == 2
-    path.unlink()
-    path.mkdir()
-    assert [looks.file.look() for _ in range(3)] == [1, 1, 1]
-    assert len(looks.told) == 3
-    assert "cannot be read" in str(looks.told[-1])
-
-
-def test_what_failed_for_want_of_memory_is_tried_again(tmp_path: Path) -> None:
+def test_what_failed_for_want_of_memory_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "file"
     path.write_text("1")
     looks = Looks(path)
     looks.has_memory = False
     assert [looks.file.look() for _ in range(3)] == [-1, -1, -1]
-    assert [str(error) for error in looks.told] == ["no memory"]
+    assert errors(caplog) == ["no memory"]
     looks.has_memory = True
     assert looks.file.look() == 1
     assert looks.file.error() is None

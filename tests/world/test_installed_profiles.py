@@ -1,4 +1,4 @@
-"""The profiles that a cluster's webhook uses: objects, or the file that its Deployment mounts."""
+"""The profiles that a cluster's webhook uses: its objects, and the Configuration."""
 
 from typing import Any
 
@@ -14,24 +14,19 @@ from tests.fake_apiserver import (
 )
 from tests.profiles import as_text
 from tests.tables import table
-from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
+from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.errors import InputError
 from webhook.core.profiles import Multus
 from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
 from webhook.world.profiles_read import (
-    FROM_OBJECTS,
-    ConfigMapKey,
-    ProfilesPlace,
     ProfilesRead,
     of_file_objects,
     read_file,
 )
 
-DEPLOYMENT = "/apis/apps/v1/namespaces/sys/deployments/fabric-injector-webhook"
 CONFIG = "/api/v1/namespaces/sys/configmaps/fabric-injector-config"
-MINE = "/api/v1/namespaces/sys/configmaps/mine"
 CONFIGURATION = """\
 apiVersion: config.fabric-injector.io/v1alpha1
 kind: Configuration
@@ -45,25 +40,14 @@ spec: {}
 """
 
 
-def read(server: FakeApiServer, place: ProfilesPlace | None = FROM_OBJECTS) -> ProfilesRead:
-    return installed_profiles(Reader(server.connection()), "sys", place)
+def read(server: FakeApiServer) -> ProfilesRead:
+    return installed_profiles(Reader(server.connection()), "sys")
 
 
 def config_map(data: object) -> Behaviour:
     return lambda exchange: exchange.answer(
         200, {"metadata": {"name": "c", "namespace": "sys"}, "data": data}
     )
-
-
-def deployment(*arguments: str) -> Behaviour:
-    container = {
-        "name": "webhook",
-        "args": ["serve", *arguments],
-        "volumeMounts": [{"name": "p", "mountPath": "/p"}],
-    }
-    pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "mine"}}]}
-    body = {"metadata": {"name": "w", "namespace": "sys"}, "spec": {"template": {"spec": pod}}}
-    return lambda exchange: exchange.answer(200, body)
 
 
 def put(
@@ -178,61 +162,6 @@ def test_settings_that_are_not_known_have_their_defaults(
     assert unread in found.unread
 
 
-def test_reads_the_file_that_the_deployment_mounts(server: FakeApiServer) -> None:
-    put(server, "an-object")
-    server.misbehave("get", DEPLOYMENT, deployment("--profiles=/p/f.yaml"))
-    server.misbehave("get", MINE, config_map({"f.yaml": as_text("in-file: {}")}))
-    found = read(server, None)
-    assert (found.source, list(found.known().profiles)) == (
-        "ConfigMap sys/mine, f.yaml",
-        ["in-file"],
-    )
-    assert found.known().claims_problem == CLAIMS_OF_A_FILE
-
-
-@pytest.mark.parametrize(
-    "answer", [deployment(), status(404, "gone"), status(403, "no such right")]
-)
-def test_takes_objects_unless_a_file_is_named(server: FakeApiServer, answer: Behaviour) -> None:
-    put(server, "an-object")
-    server.misbehave("get", DEPLOYMENT, answer)
-    assert list(read(server, None).known().profiles) == ["an-object"]
-
-
-PLACE = ProfilesPlace("/p/f.yaml", ConfigMapKey("mine", "f.yaml"))
-
-
-@table(
-    "place, answer, told",
-    {
-        "absent": (PLACE, status(404, ""), "sys/mine, f.yaml: does not exist"),
-        "no key": (PLACE, config_map({}), "sys/mine, f.yaml: does not exist"),
-        "fault": (
-            PLACE,
-            config_map({"f.yaml": as_text("a: {nets: 1}")}),
-            "ConfigMap sys/mine, f.yaml, line 6: FabricProfile a: spec.nets: is not a field",
-        ),
-        "of the image": (
-            ProfilesPlace("/in/the/image.yaml"),
-            status(404),
-            "file /in/the/image.yaml of the webhook's pods: is out of no ConfigMap",
-        ),
-        "settings in both": (
-            PLACE,
-            config_map({"f.yaml": as_text("{}", "{defaultNetworks: 1}")}),
-            "mine, f.yaml: multus: is given though there is a configuration file",
-        ),
-    },
-)
-def test_says_why_the_file_of_a_deployment_cannot_be_used(
-    server: FakeApiServer, place: ProfilesPlace, answer: Behaviour, told: str
-) -> None:
-    server.misbehave("get", MINE, answer)
-    with pytest.raises(InputError) as raised:
-        read(server, place).known()
-    assert told in str(raised.value)
-
-
 def test_finds_profiles_among_the_objects_of_files() -> None:
     profile = {
         "apiVersion": "fabric-injector.io/v1alpha1",
@@ -258,31 +187,17 @@ def test_finds_profiles_among_the_objects_of_files() -> None:
         broken.known()
 
 
-def test_settings_are_those_that_the_deployment_mounts(server: FakeApiServer) -> None:
-    put(server, "a")
-    server.misbehave("get", MINE, config_map({"c.yaml": CONFIGURATION}))
-    server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
-    server.misbehave("get", DEPLOYMENT, deployment("--config=/p/c.yaml"), deployment())
-    assert read(server, None).known().multus == Multus(namespace_isolation=True)
-    assert read(server, None).known().multus == Multus(), "it was told of no file"
-    assert read(server).known().multus == Multus(namespace_isolation=True), (
-        "the Deployment is not known"
-    )
-
-
 def test_profiles_of_a_file_without_a_configuration_get_the_clusters(
     server: FakeApiServer,
 ) -> None:
     reader = Reader(server.connection())
     for content in (OBJECT, as_text("a: {}")):
         server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
-        found = beside_installed_settings(
-            reader, "sys", read_file("f", content), FROM_OBJECTS
-        ).known()
+        found = beside_installed_settings(reader, "sys", read_file("f", content)).known()
         assert (list(found.profiles), found.multus) == (["a"], Multus(namespace_isolation=True))
     own = read_file("f", f"{CONFIGURATION.replace('true', 'false')}---\n{OBJECT}")
     server.misbehave("get", CONFIG, config_map({"config.yaml": CONFIGURATION}))
-    found = beside_installed_settings(reader, "sys", own, FROM_OBJECTS).known()
+    found = beside_installed_settings(reader, "sys", own).known()
     assert found.multus == Multus()
 
 

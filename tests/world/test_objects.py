@@ -66,13 +66,6 @@ def test_knows_what_the_files_hold(tmp_path: Path) -> None:
     assert known.checks() == {}
 
 
-def test_knows_nothing_else(tmp_path: Path) -> None:
-    known = world(tmp_path, STREAM)
-    assert known.namespace("default") is None
-    assert known.fresh_namespace("default") is None
-    assert known.network("ml", "plain") is None
-
-
 def test_reads_json_as_kubectl_prints_it(tmp_path: Path) -> None:
     objects = load_objects([_write(tmp_path / "stream.yaml", STREAM)])
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent="\t")
@@ -91,11 +84,6 @@ def test_reads_scalars_as_kubernetes_tools_do(tmp_path: Path) -> None:
     assert world(tmp_path, text).namespace("ml") == Namespace(
         "ml", {"istio.io/rev": "12:30", "istio-injection": "2026-11-21"}
     )
-
-
-@pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n"], ids=repr)
-def test_takes_an_empty_file(tmp_path: Path, text: str) -> None:
-    assert load_objects([_write(tmp_path / "empty.yaml", text)]) == []
 
 
 WRONG = """

@@ -1,7 +1,7 @@
 """The profiles that FabricProfile objects describe, as these come, change, break and go."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -9,28 +9,39 @@ import pytest
 from tests.fake_apiserver import FABRIC_PROFILES, NOT_INSTALLED, FakeApiServer, status, text
 from tests.profiles import profiles
 from tests.waiting import wait_until
-from webhook.core.errors import WebhookError
-from webhook.core.profiles import Profile
 from webhook.kube import informer
+from webhook.world.active_profiles import ActiveProfiles
 from webhook.world.profile_objects import ProfileObjects
 
 
-@dataclass
 class Told:
-    """What was reported, and which profiles namespaces name."""
+    """What was logged, and which profiles namespaces name."""
 
-    reloads: list[Mapping[str, Profile]] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    installed: list[bool] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)
+    def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
+        self._caplog, self.used = caplog, set[str]()
 
-    def on_error(self, error: WebhookError) -> None:
-        self.errors.append(str(error))
+    @property
+    def errors(self) -> list[str]:
+        return self._of("profiles not reloaded: ")
+
+    @property
+    def reloads(self) -> list[str]:
+        return self._of("profiles in force: ")
+
+    @property
+    def installed(self) -> list[bool]:
+        found = [each for each in self._caplog.messages if each.startswith("CustomResource")]
+        return ["not installed" not in each for each in found]
+
+    def _of(self, prefix: str) -> list[str]:
+        found = [each for each in self._caplog.messages if each.startswith(prefix)]
+        return [each.removeprefix(prefix) for each in found]
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def told(caplog: pytest.LogCaptureFixture) -> Told:
+    caplog.set_level(logging.INFO)
+    return Told(caplog)
 
 
 @pytest.fixture
@@ -39,13 +50,8 @@ def follow(server: FakeApiServer, told: Told) -> Iterator[Callable[[], ProfileOb
     started: list[ProfileObjects] = []
 
     def begin() -> ProfileObjects:
-        objects = ProfileObjects(
-            server.connection(),
-            is_in_use=told.used.__contains__,
-            on_reload=told.reloads.append,
-            on_error=told.on_error,
-            on_installed=told.installed.append,
-        )
+        active = ActiveProfiles()
+        objects = ProfileObjects(server.connection(), active, told.used.__contains__)
         objects.start()
         started.append(objects)
         return objects
@@ -68,7 +74,7 @@ def start(follow: Callable[[], ProfileObjects]) -> Callable[[], ProfileObjects]:
 
 
 def is_known(objects: ProfileObjects) -> bool:
-    return not any(objects.checks().values())
+    return not objects.doubt()
 
 
 def put(server: FakeApiServer, name: str, **spec: Any) -> None:
@@ -92,7 +98,7 @@ def test_the_objects_are_the_profiles_that_a_file_holds(
     )
     assert objects.current() == wanted.profiles
     assert list(objects.current()) == ["a", "b"]
-    assert told.reloads == [wanted.profiles]
+    assert told.reloads == ["a, b"]
 
 
 def test_what_has_not_been_listed_is_not_known(
@@ -101,8 +107,8 @@ def test_what_has_not_been_listed_is_not_known(
     put(server, "a")
     server.refusal = status(403, "forbidden")
     objects = follow()
-    wait_until(lambda: "403" in objects.checks()["profiles"], "the refusal")
-    assert objects.checks()["profiles"].startswith("not listed yet (")
+    wait_until(lambda: "403" in objects.doubt(), "the refusal")
+    assert objects.doubt().startswith("not listed yet (")
     server.refusal = None
     wait_until(lambda: is_known(objects), "the content")
     assert networks(objects) == {"a": []}
@@ -170,11 +176,11 @@ def test_what_cannot_be_used_leaves_the_last_good_content(
     put(server, "new", pods="some")
     wait_until(lambda: len(told.errors) == 2, "both to be told")
     assert networks(objects) == {"a": ["n/one"]}
-    told.errors.sort()
+    first, second = sorted(told.errors)
     fault = 'FabricProfile a: spec.networks[0].network: found "N/one"; write [namespace/]name'
-    assert told.errors[0].startswith(fault)
-    assert told.errors[0].endswith("; its last good content stays")
-    assert told.errors[1].endswith("; it is not in use")
+    assert first.startswith(fault)
+    assert first.endswith("; its last good content stays")
+    assert second.endswith("; it is not in use")
     assert objects.faulty() == 2
     put(server, "a", networks=[{"network": "n/two"}])
     put(server, "new")
@@ -204,11 +210,11 @@ def test_a_new_status_is_no_new_profile(
     server: FakeApiServer, start: Callable[[], ProfileObjects], told: Told
 ) -> None:
     put(server, "a")
-    objects = start()
+    start()
     server.put(FABRIC_PROFILES, "a", spec={}, status={"namespaces": 3}, labels={"x": "y"})
     put(server, "b")
-    wait_until(lambda: len(objects.current()) == 2, "what came later")
-    assert [list(each) for each in told.reloads] == [["a"], ["a", "b"]]
+    wait_until(lambda: len(told.reloads) == 2, "what came later")
+    assert told.reloads == ["a", "a, b"]
 
 
 def test_tells_of_two_for_the_same_pods(

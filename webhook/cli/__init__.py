@@ -1,7 +1,5 @@
 """Define the command line: each command is a module of this folder, imported when it runs."""
 
-from __future__ import annotations
-
 import errno
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """Check a cluster before and after installation: ``fabric-injector check``."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

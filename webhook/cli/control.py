@@ -1,7 +1,5 @@
 """Run the controller: ``fabric-injector control``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

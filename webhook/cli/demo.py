@@ -1,7 +1,5 @@
 """Show what a TorchX job becomes, on sample data: ``fabric-injector demo``."""
 
-from __future__ import annotations
-
 import sys
 from importlib.resources import as_file, files
 

@@ -1,7 +1,5 @@
 """Show what would be injected into any workload: ``fabric-injector dry-run``."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path

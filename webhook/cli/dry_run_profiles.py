@@ -1,7 +1,5 @@
 """Choose the profiles of a dry run: those of a file, of objects, of the cluster, or samples."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files

@@ -1,11 +1,9 @@
 """Say why a job trains slowly or does not start: ``fabric-injector explain``."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -21,7 +19,6 @@ from webhook.cli.findings import (
 from webhook.cli.input_files import read_profiles_option
 from webhook.cli.options import (
     CLUSTER_HELP,
-    Failure,
     cluster_options,
     connect_to_cluster,
     option,
@@ -32,14 +29,14 @@ from webhook.cli.options import (
     workload_namespace_option,
 )
 from webhook.core.printable import printable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from webhook.diagnose.collect.jobs import Target
-    from webhook.diagnose.explain.judge import Explanation, Row
-    from webhook.diagnose.explain.timeline import Start
-    from webhook.diagnose.finding import Finding
+from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.explain.judge import Explanation, Row, explain
+from webhook.diagnose.explain.timeline import Start
+from webhook.diagnose.finding import Finding, as_document, exit_status
+from webhook.diagnose.jobs import KINDS, find_kind
+from webhook.diagnose.snapshot import UNREAD, Snapshot
+from webhook.diagnose.wording import duration
+from webhook.dry_run.yaml_text import yaml_text
 
 _FEW = 2
 _TARGET_WORDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
@@ -94,32 +91,21 @@ def command(
 
     Exit status: 0 nothing failed, 1 something failed, 2 the command or its input is wrong.
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.core.errors import WebhookError
-    from webhook.diagnose.collect.jobs import read_job
-    from webhook.diagnose.explain.judge import explain
-    from webhook.diagnose.finding import as_document, exit_status
-    from webhook.diagnose.snapshot import Snapshot
-
     meant = _read_target(target, selector)
-    try:
-        known = read_profiles_option(profiles)
-        connection = connect_to_cluster()
-        with show_progress() as progress:
-            space = namespace or connection.namespace or "default"
-            cluster = Snapshot(
-                connection, space, system_namespace=system_namespace, given=known, tell=progress
-            )
-            snapshot, job = read_job(cluster, meant, logs=logs)
-            progress(f"judging {len(job.pods):,} pods")
-            explanation = explain(snapshot, job)
-    except WebhookError as error:
-        raise Failure(str(error)) from None
+    known = read_profiles_option(profiles)
+    connection = connect_to_cluster()
+    with show_progress() as progress:
+        space = namespace or connection.namespace or "default"
+        cluster = Snapshot(
+            connection, space, system_namespace=system_namespace, given=known, tell=progress
+        )
+        snapshot, job = read_job(cluster, meant, logs=logs)
+        progress(f"judging {len(job.pods):,} pods")
+        explanation = explain(snapshot, job)
     document = {**explanation.as_json(), **as_document(explanation.findings)}
     if output == "json":
         print_document(document)
     elif output == "yaml":
-        from webhook.dry_run.yaml_text import yaml_text
-
         click.echo(yaml_text(document), nl=False)
     else:
         print_explanation(explanation, timeline=timeline)
@@ -128,9 +114,6 @@ def command(
 
 def _read_target(words: Sequence[str], selector: str) -> Target:
     """Read what was asked for; raise UsageError if that is nothing, or not one thing."""
-    from webhook.diagnose.collect.jobs import Target
-    from webhook.diagnose.jobs import KINDS, find_kind
-
     if selector:
         if words:
             raise click.UsageError("name a job or a pod, or give -l SELECTOR, not both")
@@ -167,9 +150,6 @@ def print_explanation(explanation: Explanation, *, timeline: bool = False) -> No
 
 def unread_at_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the findings; all that the caller may not read becomes one."""
-    from webhook.diagnose.finding import Finding
-    from webhook.diagnose.snapshot import UNREAD
-
     refused = [each for each in findings if each.code is UNREAD and " answered 403" in each.message]
     for finding in findings:
         if len(refused) < _FEW or finding not in refused:
@@ -191,8 +171,6 @@ def _members(explanation: Explanation, shown: Sequence[Row]) -> Iterator[tuple[s
 
 def _timeline(explanation: Explanation, shown: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Yield a bar for each pod: of each part of the time the letter of the step that it was in."""
-    from webhook.diagnose.wording import duration
-
     _, seconds, starts = explanation.timeline
     yield ("POD", f"0 s{duration(seconds):>{_COLUMNS - 3}}", "TRAINS AFTER", "")
     for row in shown:
@@ -210,7 +188,7 @@ def _letter(start: Start, time: float) -> str:
 
 
 def _print_rest(rows: Sequence[Row]) -> None:
-    """Say how many pods there are in all, of which a few are shown."""
+    """Say how many pods there are in all, where only a few are shown."""
     counted = Counter(row.phase for row in rows)
     phases = ", ".join(f"{number:,} {phase}" for phase, number in counted.items())
     echo(printable(f"… {len(rows):,} pods in all: {phases}; -o json lists them", limit=None))

@@ -1,7 +1,5 @@
 """Print findings, lines, tables and documents; shared by the commands that ask a cluster."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import os

@@ -1,7 +1,5 @@
 """Read the files that a command names; ``-`` is standard input."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

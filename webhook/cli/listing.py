@@ -1,7 +1,5 @@
 """Print a list as kubectl does: a table, names, or a document for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Serve the page on this machine, with the caller's rights: ``fabric-injector page``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """Answer for the page what dry-run, status, explain and check answer, with the caller's rights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,13 +20,12 @@ from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.snapshot import UNREAD, Snapshot, Unread
 from webhook.diagnose.status.status import JobStatus, look_at_all
-from webhook.dry_run import DryRun, dry_run
-from webhook.dry_run.page import fit
+from webhook.dry_run import DryRun, dry_run, fit
 from webhook.kube.catalogue import NAMESPACES
 from webhook.kube.connection import Connection
-from webhook.page.state import state_document
+from webhook.page.app import state_document
 from webhook.world.cluster import Cluster
-from webhook.world.profiles_read import ProfilesRead, read_file
+from webhook.world.profiles_read import read_file
 from webhook.world.view import REFUSED, PermittedWorld, read_namespace
 
 MOST_ROWS = 1_000
@@ -142,38 +139,39 @@ class PageAnswers:
         Shape: ``{"systemNamespace", "findings": [{"level", "code", "topic", "subject", "message",
         "action", "means"}], "summary": {"fail": 0, …}, "at"}``.
         """
-        path = self._profiles
+        path, space = self._profiles, self._given_namespace
         with self._reading():
             given = read_file(str(path), read_text(path)) if path else None
-            space = self._given_namespace
             snapshot = open_snapshot(self._connection, system_namespace=space, given=given)
             found = check(snapshot)
-        findings = [{**each.as_json(), "means": each.code.means} for each in grouped(found)]
-        space = snapshot.system_namespace
-        told = {"systemNamespace": space, "findings": findings, "summary": count(found)}
-        return fitted(told)
+        return fitted(
+            {
+                "systemNamespace": snapshot.system_namespace,
+                "findings": [
+                    {**each.as_json(), "means": each.code.means} for each in grouped(found)
+                ],
+                "summary": count(found),
+            }
+        )
 
     def _cluster(self, namespace: str) -> Snapshot:
-        system, given = self._system_namespace, self._given()
+        system, given = self._system_namespace, read_profiles_option(self._profiles)
         return Snapshot(self._connection, namespace, system_namespace=system, given=given)
-
-    def _given(self) -> ProfilesRead | None:
-        return read_profiles_option(self._profiles)
 
     def _namespaces(self, cluster: Snapshot) -> Sequence[Namespace]:
         """Return all namespaces, else the own one, if the caller may read no others."""
         try:
             return cluster.list_all(NAMESPACES, read_namespace, partly=True)
         except Unread as unread:
-            if REFUSED not in unread.problem:
-                cluster.note(unread.what, unread.problem)
-                return ()
-        try:
-            own = cluster.find(NAMESPACES, ("", self.namespace), read_namespace)
-        except Unread as unread:
-            cluster.note("namespaces", unread.problem)
-            return ()
-        cluster.note("namespaces", f"you may not list all of them; {self.namespace} is shown")
+            problem = unread.problem
+        own = None
+        if REFUSED in problem:
+            problem = f"you may not list all of them; {self.namespace} is shown"
+            try:
+                own = cluster.find(NAMESPACES, ("", self.namespace), read_namespace)
+            except Unread as unread:
+                problem = unread.problem
+        cluster.note("namespaces", problem)
         return (own,) if own else ()
 
     @contextmanager

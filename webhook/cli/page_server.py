@@ -7,8 +7,6 @@ exchanges it, once, for a key of its own. Browsers would send a cookie to every 
 machine.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal
@@ -22,7 +20,7 @@ from flask import Flask, Response, request
 
 from webhook.cli.page_answers import PageAnswers
 from webhook.http.listener import ListenAddress, bind
-from webhook.http.refusal import Refused
+from webhook.http.refusal import Refusal
 from webhook.page.app import json_response, make_app
 
 _THREADS = 4
@@ -74,13 +72,13 @@ def make_page_app(answers: PageAnswers, keys: Keys) -> Flask:
     def refuse() -> None:
         is_file = request.path == "/" or request.path.startswith("/page/")
         if not (is_file or request.path == "/session" or keys.opens(_sent_key())):
-            raise Refused(403, "key", _STRANGER)
+            raise Refusal(403, "key", _STRANGER)
 
     @app.post("/session")
     def session() -> Response:
         if own := keys.exchange(_sent_key()):
             return json_response({"key": own})
-        raise Refused(403, "key", _STRANGER)
+        raise Refusal(403, "key", _STRANGER)
 
     @app.get("/status")
     def status() -> Response:

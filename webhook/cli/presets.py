@@ -1,11 +1,13 @@
 """Show the profiles that come with the program: for clouds, and for NVIDIA's network operator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import textwrap
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
+from webhook.cli.findings import print_document
+from webhook.cli.listing import Listing, print_listing
 from webhook.cli.options import (
     cluster_options,
     connect_to_cluster,
@@ -13,11 +15,12 @@ from webhook.cli.options import (
     option,
     output_option,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from webhook.presets import Preset
+from webhook.core import names
+from webhook.core.accelerators import is_accelerator
+from webhook.core.errors import InputError, Unavailable
+from webhook.core.profiles.slips import did_you_mean
+from webhook.diagnose.snapshot import Snapshot, Unread
+from webhook.presets import VERIFIED, Preset, preset_names, read_preset, read_presets
 
 _WIDTH = 100
 _PATIENCE = 3.0
@@ -29,28 +32,18 @@ _PARTS = (
 )
 
 
-class PresetType(click.ParamType[str]):
-    """Read the name of a preset; help does not read them."""
-
-    name = "preset"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name, or fail with those there are."""
-        from webhook.core.profiles.slips import did_you_mean
-        from webhook.presets import preset_names
-
-        known = preset_names()
-        if meant := value not in known and did_you_mean(value, known):
-            self.fail(f"no preset is named {value!r}; did you mean {meant}?", param, ctx)
-        return click.Choice(known).convert(value, param, ctx)
-
-
 def _name(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> str | None:
     """Return the name after the word show, which may be left out; None for the list."""
     given = words[1:] if words[:1] == ("show",) else words
     if len(given) > 1 or (words and not given):
         raise click.UsageError("name one preset: fabric-injector presets show NAME", ctx)
-    return PresetType().convert(given[0], param, ctx) if given else None
+    if not given:
+        return None
+    known = preset_names()
+    if meant := given[0] not in known and did_you_mean(given[0], known):
+        message = f"no preset is named {given[0]!r}; did you mean {meant}?"
+        raise click.BadParameter(message, ctx, param)
+    return click.Choice(known).convert(given[0], param, ctx)
 
 
 @click.command("presets")
@@ -80,10 +73,6 @@ def command(name: str | None, types: tuple[str, ...], output: str | None, no_hea
       fabric-injector dry-run -f job.yaml -n research --profiles profile.yaml --profile eks-efa
       kubectl apply -f profile.yaml
     """  # noqa: D301  # \\b is click's own mark
-    from webhook.cli.findings import print_document
-    from webhook.cli.listing import print_listing
-    from webhook.presets import VERIFIED, read_preset, read_presets
-
     if name is None:
         if types:
             raise click.UsageError("--instance-type: name a preset: presets show NAME")
@@ -103,14 +92,12 @@ def command(name: str | None, types: tuple[str, ...], output: str | None, no_hea
 
 def _filled(preset: Preset, types: tuple[str, ...]) -> Preset:
     """Return the preset for nodes of these types, or as it is; then say which the cluster has."""
-    from webhook.core.profiles.slips import did_you_mean
-
     for each in types:
         if each not in preset.node_types:
             meant = did_you_mean(each, preset.node_types) or ", ".join(preset.node_types)
             told = f"preset {preset.name} has no number for {each}; leave it out, or write {meant}"
             raise click.UsageError(f"--instance-type: {told}")
-    if not types and preset.waits_for_types:
+    if preset.node_types and not types:
         for line in _proposed(preset):
             click.echo(line, err=True)
     return preset.for_nodes(types)
@@ -118,29 +105,23 @@ def _filled(preset: Preset, types: tuple[str, ...]) -> Preset:
 
 def _proposed(preset: Preset) -> Iterator[str]:
     """Yield what to write for the nodes of the cluster; nothing where they cannot be read."""
-    from webhook.core import names
-    from webhook.core.accelerators import is_accelerator
-    from webhook.core.errors import InputError, Unavailable
-    from webhook.diagnose.snapshot import Snapshot, Unread
-
     try:
         nodes = Snapshot(connect_to_cluster(_PATIENCE)).nodes()
     except (InputError, Unavailable, Unread):
         return
-    with_accelerators = [each for each in nodes if any(map(is_accelerator, each.allocatable))]
-    types = sorted({each.labels.get(names.INSTANCE_TYPE, "") for each in with_accelerators} - {""})
+    large = [each for each in nodes if any(map(is_accelerator, each.allocatable))]
+    types = sorted({each.labels.get(names.INSTANCE_TYPE, "") for each in large} - {""})
     known = [each for each in types if each in preset.node_types]
-    if known:
+    if known and preset.waits_for_types:
         flags = " ".join(f"--instance-type {each}" for each in known)
         yield f"the cluster has nodes of type {', '.join(known)}: for pods that name no type, run"
         yield f"  fabric-injector presets show {preset.name} {flags}"
-    if others := [each for each in types if each not in known]:
-        yield f"the preset has no number for nodes of type {', '.join(others)}:"
-        yield "  with --instance-type, pods that name no type do not go there"
+    if others := ", ".join([each for each in types if each not in known]):
+        yield f"it has no number for nodes of type {others}: pods that name no type, and get"
+        yield "  the number of otherwise, do not go there"
 
 
 def _listing(presets: list[Preset]) -> Any:
-    from webhook.cli.listing import Listing
 
     headings = ("NAME", "VERIFIED", "GIVES", "IMAGES", "SOURCE")
     rows = [
@@ -174,8 +155,6 @@ def _heading(preset: Preset) -> Iterator[str]:
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
-    import textwrap
-
     more = f"{indent}  " if indent else ""
     return textwrap.wrap(
         text, _WIDTH, initial_indent=indent, subsequent_indent=more, break_long_words=False

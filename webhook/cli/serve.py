@@ -1,9 +1,6 @@
 """Run the webhook: ``fabric-injector serve``."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable
 from pathlib import Path
 from ssl import TLSVersion
 from typing import Any
@@ -42,7 +39,6 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     help="Accept only client certificates with this common or DNS name. Repeatable.",
 )
 @option("--tls-min-version", type=click.Choice([*_VERSIONS]), default="1.2", help="Oldest TLS.")
-@option("--tls-ciphers", default="", show_default=False, help="Ciphers for TLS 1.2, as in OpenSSL.")
 @listen_option("--listen", "0.0.0.0:8443", "Address for admission reviews, HTTPS.")
 @listen_option("--dry-run-listen", "127.0.0.1:8081", "Address for dry runs, HTTP; keep it local.")
 @listen_option("--metrics-listen", "0.0.0.0:8080", "Address for metrics and probes, HTTP.")
@@ -57,7 +53,6 @@ def command(
     client_ca: Path | None,
     client_name: tuple[str, ...],
     tls_min_version: str,
-    tls_ciphers: str,
     **given: Any,
 ) -> None:
     """Answer admission reviews until SIGTERM.
@@ -81,7 +76,7 @@ def command(
     settings = WebhookSettings(
         **given,
         configuration=config,
-        handshake=_requirements(client_ca, client_name, tls_min_version, tls_ciphers),
+        handshake=_requirements(client_ca, client_name, tls_min_version),
         client_names=frozenset(client_name),
         quiet_seconds=QUIET_SECONDS_IN_CLUSTER if in_cluster else 0.0,
     )
@@ -95,17 +90,15 @@ def command(
 
 
 def _requirements(
-    client_ca: Path | None, client_names: tuple[str, ...], version: str, ciphers: str
+    client_ca: Path | None, client_names: tuple[str, ...], version: str
 ) -> Requirements:
     """Return what clients must meet; raise Failure for options that contradict each other."""
     if client_names and not client_ca:
         raise Failure("--client-name needs --client-ca: without it no client shows a certificate")
     if not all(client_names):
         raise Failure("--client-name is empty; give the name that the client's certificate has")
-    if ciphers and version == "1.3":
-        raise Failure("--tls-ciphers is for TLS 1.2: leave it out, or --tls-min-version 1.3")
-    return Requirements(_VERSIONS[version], ciphers, client_ca)
+    return Requirements(_VERSIONS[version], client_ca)
 
 
-def _cluster(on_restart: Callable[[str, str], None]) -> Cluster:
-    return Cluster(connect(), on_restart=on_restart)
+def _cluster() -> Cluster:
+    return Cluster(connect())

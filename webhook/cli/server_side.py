@@ -3,8 +3,6 @@
 The same pod with the label that opts it out shows what the API server and other webhooks do anyway.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

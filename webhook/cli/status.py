@@ -1,7 +1,5 @@
 """Show all jobs, and what is wrong with each: ``fabric-injector status``."""
 
-from __future__ import annotations
-
 import gc
 import json
 import shutil
@@ -35,7 +33,7 @@ from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.diagnose.collect.jobs import read_all
 from webhook.diagnose.snapshot import UNREAD, Snapshot, Unread
 from webhook.diagnose.status.status import JobStatus, ended_jobs, look_at_all
-from webhook.diagnose.wording import counted, listed
+from webhook.diagnose.wording import listed
 
 _LEAST_SECONDS = 10.0
 """How long --watch rests between two looks, at least."""
@@ -91,7 +89,7 @@ def command(
         Snapshot, connection, space, system_namespace=system_namespace, given=given
     )
     if watch:
-        jobs = _watch(open_snapshot, space, selector)
+        jobs = _watch(open_snapshot, selector)
     else:
         with show_progress() as progress:
             look = _look(open_snapshot(tell=progress), selector)
@@ -114,35 +112,31 @@ def _look(cluster: Snapshot, selector: str) -> Look:
     return Look(look_at_all(snapshot, jobs), snapshot.unread, ended_jobs(jobs))
 
 
-def _watch(open_snapshot: Callable[[], Snapshot], space: str, selector: str) -> Sequence[JobStatus]:
+def _watch(open_snapshot: Callable[[], Snapshot], selector: str) -> Sequence[JobStatus]:
     """Look again and again until Ctrl-C; return what was found last."""
     output = click.get_current_context().params["output"]
-    look: Look | None = None
+    jobs: Sequence[JobStatus] | None = None
     shown: _Shown = {}
     try:
         while True:
-            began, problem = monotonic(), ""
+            began = monotonic()
             try:
-                look = _look(open_snapshot(), selector)
+                jobs = _look(open_snapshot(), selector).jobs
+                shown = print_changes(jobs, shown, output)
             except Unavailable as error:
-                if look is None:
+                if jobs is None:
                     raise
-                problem = f"not up to date: {error}"
-            if output in (None, "wide") and sys.stdout.isatty():
-                click.clear()
-                print_table(look, space, most=shutil.get_terminal_size().lines, problem=problem)
-            else:
-                shown = print_changes(look.jobs, shown, output)
+                click.echo(printable(f"not up to date: {error}", limit=None), err=True)
             sleep(max(_LEAST_SECONDS, _REST * (monotonic() - began)))
     except KeyboardInterrupt:
-        return look.jobs if look else ()
+        return jobs or ()
 
 
 def _print(look: Look, space: str) -> None:
     given = click.get_current_context().params
     output, no_headers = given["output"], given["no_headers"]
     if output in (None, "wide"):
-        print_table(look, space, wide=output == "wide", no_headers=no_headers)
+        _print_table(look, space, wide=output == "wide", no_headers=no_headers)
         return
     failing = sum(job.is_failing for job in look.jobs)
     document = {
@@ -179,30 +173,16 @@ def _unchanging(job: JobStatus) -> tuple[object, ...]:
     return (job.phase, job.members, job.waits_seconds is None, job.address, *finding)
 
 
-def print_table(
-    look: Look,
-    space: str,
-    *,
-    wide: bool = False,
-    no_headers: bool = False,
-    most: int | None = None,
-    problem: str = "",
-) -> None:
-    """Print the jobs, in at most *most* lines if it is not None; then notes, and the codes."""
+def _print_table(look: Look, space: str, *, wide: bool, no_headers: bool) -> None:
+    """Print the jobs, then notes, and the codes."""
     codes: list[object] = [job.first.code for job in look.jobs if job.first]
-    below = [
-        styled("warn", "yellow") + printable(f"  {each.what}: {each.problem}", limit=LONGEST_TEXT)
-        for each in look.unread
-    ]
-    below += code_lines([*codes, *([UNREAD] if look.unread else [])])
     lines = table(look.jobs, with_namespace=not space, wide=wide)[int(no_headers) :]
-    lines = lines if look.jobs else [_none(look, space)]
-    if problem:
-        lines.insert(0, styled(printable(problem, limit=None), "yellow"))
-    if most is not None and len(lines) + len(below) >= most:
-        del lines[max(1, most - len(below) - 2) :]
-        lines.append(f"… {counted(len(look.jobs), 'job')} in all")
-    for line in (*lines, *below):
+    for line in lines if look.jobs else [_none(look, space)]:
+        echo(line)
+    for each in look.unread:
+        note = printable(f"  {each.what}: {each.problem}", limit=LONGEST_TEXT)
+        echo(styled("warn", "yellow") + note)
+    for line in code_lines([*codes, *([UNREAD] if look.unread else [])]):
         echo(line)
 
 

@@ -1,7 +1,5 @@
 """Print the version of this program and of the webhook in the cluster."""
 
-from __future__ import annotations
-
 import json
 
 import click

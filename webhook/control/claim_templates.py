@@ -6,8 +6,6 @@ applied again and again. One that somebody made with our labels and another cont
 names it.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -63,7 +61,6 @@ class ClaimTemplates:
         namespaces: Callable[[], Mapping[str, str] | None],
         *,
         own_namespace: str = "",
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection, self._namespaces, self._monotonic = connection, namespaces, monotonic
@@ -82,7 +79,6 @@ class ClaimTemplates:
             _read_uid,
             on_change=self._changed,
             on_listed=self._loop.wake,
-            on_restart=on_restart,
             monotonic=monotonic,
         )
         self._pods = Informer(
@@ -91,7 +87,6 @@ class ClaimTemplates:
             _read_pod,
             on_change=self._changed,
             on_listed=self._loop.wake,
-            on_restart=on_restart,
             monotonic=monotonic,
         )
         self._begun = False

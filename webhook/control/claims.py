@@ -1,7 +1,5 @@
 """Follow ResourceClaims, from the first pod on whose address they tell."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
@@ -30,7 +28,6 @@ class ClaimWatch:
         connection: Connection,
         on_change: Callable[[Key], None],
         *,
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._on_change = on_change
@@ -43,7 +40,6 @@ class ClaimWatch:
             RESOURCE_CLAIMS,
             _read,
             on_change=self._changed,
-            on_restart=on_restart,
             monotonic=monotonic,
         )
 

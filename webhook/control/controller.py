@@ -1,7 +1,5 @@
 """Watch the pods of jobs, and publish on them the addresses that Multus or another source tells."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
@@ -68,7 +66,6 @@ class Controller:
         may_write: Callable[[], bool],
         *,
         on_result: Callable[[Result, float], None] = lambda _result, _seconds: None,
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         on_label: Callable[[], None] = lambda: None,
         pod_opt_in: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
@@ -82,7 +79,6 @@ class Controller:
             _read_namespace,
             on_change=self._namespace_changed,
             on_listed=self._begin,
-            on_restart=on_restart,
             monotonic=monotonic,
         )
         self._pods = Informer(
@@ -91,12 +87,9 @@ class Controller:
             _read_pod,
             on_change=lambda pod, _: self._changed(pod),
             on_listed=self._publish_all,
-            on_restart=on_restart,
             monotonic=monotonic,
         )
-        self._claims = ClaimWatch(
-            connection, self._changed, on_restart=on_restart, monotonic=monotonic
-        )
+        self._claims = ClaimWatch(connection, self._changed, monotonic=monotonic)
         self._publisher = Publisher(
             connection,
             self._queue,

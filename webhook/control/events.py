@@ -1,7 +1,5 @@
 """Send Events that say what is wrong with a pod: few, and never at the cost of publishing."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 import time

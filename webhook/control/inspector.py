@@ -1,7 +1,5 @@
 """Look for pods whose wait will never end: end it, let them meet by name, send an Event."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Do one kind of work again and again while this replica leads: thread, pauses and complaints."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """Count what the controller does."""
 
-from __future__ import annotations
-
 from webhook.control.publisher import Result
 from webhook.http.metrics import Metrics
 
@@ -15,46 +13,31 @@ class ControllerMetrics(Metrics):
         waiting, oldest: Pods that wait for an address, and the age of the oldest in seconds.
         excessive, passed_over: Pods that are not written to, and namespaces where none is.
         leader: 1 on the replica that leads.
-        certificate_writes: Writes of ``secret`` or ``configuration``, by what became of them.
     """
 
     def __init__(self) -> None:
         super().__init__("When the certificate ends, as this replica last saw it while it led.")
         self._published = self.counter(
-            "fabric_injector_addresses_published",
+            "addresses_published",
             "Writes of addresses onto pods, by what became of them.",
             "result",
         )
         self._delay = self.histogram(
-            "fabric_injector_address_publish_delay_seconds",
-            "Time from the moment at which an address could be published to the end of the write.",
+            "address_publish_delay_seconds",
+            "Time from when an address could be published to the end of the write.",
             SECONDS,
         )
-        self.waiting = self.gauge(
-            "fabric_injector_pods_waiting", "Live pods that still wait for an address."
-        )
-        self.oldest = self.gauge(
-            "fabric_injector_oldest_wait_seconds", "Age of the oldest pod that still waits."
-        )
+        self.waiting = self.gauge("pods_waiting", "Live pods that still wait for an address.")
+        self.oldest = self.gauge("oldest_wait_seconds", "Age of the oldest pod that still waits.")
         self.excessive = self.gauge(
-            "fabric_injector_pods_excessive",
-            "Live pods that are not written to: more than 1,000 annotations, labels, finalizers or "
-            "owners.",
+            "pods_excessive",
+            "Live pods not written to: more than 1,000 annotations, labels, finalizers or owners.",
         )
         self.passed_over = self.gauge(
-            "fabric_injector_namespaces_passed_over",
-            "Namespaces without the profile's label in which pods carry the job label: nothing is "
-            "done there.",
+            "namespaces_passed_over",
+            "Namespaces without the profile's label whose pods have the job label: not written to.",
         )
-        self.leader = self.gauge(
-            "fabric_injector_leader", "1 on the replica that holds the Lease, 0 on others."
-        )
-        self.certificate_writes = self.counter(
-            "fabric_injector_certificate_writes",
-            "Writes of the certificates' Secret and of the webhook configurations' caBundle.",
-            "object",
-            "result",
-        )
+        self.leader = self.gauge("leader", "1 on the replica that holds the Lease, 0 on others.")
         for result in Result:
             self._published.add(result, number=0)
 

@@ -1,7 +1,5 @@
 """Write the status of each FabricProfile while this replica leads, where it says something new."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
@@ -75,7 +73,6 @@ class ProfileStatus:
         *,
         own_namespace: str = "",
         on_read: Callable[[Mapping[str, Profile | None]], None] = lambda _: None,
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         period_seconds: float = PERIOD_SECONDS,
         unsound_seconds: float = UNSOUND_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
@@ -103,7 +100,6 @@ class ProfileStatus:
             read_object,
             on_change=lambda _key, _obj: self._loop.wake(),
             on_listed=self._listed.set,
-            on_restart=on_restart,
             monotonic=monotonic,
         )
 

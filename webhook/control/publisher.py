@@ -1,7 +1,5 @@
 """Write addresses onto pods: a few requests at a time, as fast as the API server accepts them."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

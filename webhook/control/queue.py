@@ -3,8 +3,6 @@
 A namespace whose writes fail or take long holds up no other.
 """
 
-from __future__ import annotations
-
 import random
 import threading
 import time

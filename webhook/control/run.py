@@ -1,7 +1,5 @@
 """Run the controller as a process: watch, Lease, health and metrics, until SIGTERM."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging
@@ -19,6 +17,7 @@ import uvloop
 from webhook.control.claim_templates import ClaimTemplates
 from webhook.control.controller import Controller
 from webhook.control.events import EventRecorder
+from webhook.control.left_alone import LeftAlone
 from webhook.control.metrics import ControllerMetrics
 from webhook.control.profile_status import ProfileStatus
 from webhook.core import names
@@ -124,7 +123,6 @@ async def _run(
         recorder.record,
         leader.may_write,
         on_result=metrics.published,
-        on_restart=metrics.watch_restarts.add,
         on_label=labelled,
         pod_opt_in=settings.pod_opt_in,
     )
@@ -133,7 +131,6 @@ async def _run(
         leader.may_write,
         controller.profiles_named,
         own_namespace=namespace,
-        on_restart=metrics.watch_restarts.add,
     )
     profile_status = ProfileStatus(
         connection,
@@ -142,8 +139,8 @@ async def _run(
         cluster_settings,
         own_namespace=namespace,
         on_read=claim_templates.put,
-        on_restart=metrics.watch_restarts.add,
     )
+    left_alone = LeftAlone(connection, recorder.record)
     metrics.leader.ask(leader.may_write)
     metrics.waiting.ask(controller.pods_waiting)
     metrics.oldest.ask(controller.oldest_wait_seconds)
@@ -155,7 +152,7 @@ async def _run(
     await listener.start()
     told = {"metrics": listener.url, "lease": f"{namespace}/{LEASE}", "identity": me}
     log_fields(log, logging.INFO, "controlling", told)
-    writers: list[_Part] = [controller, profile_status, claim_templates]
+    writers: list[_Part] = [controller, profile_status, claim_templates, left_alone]
     if settings.certificates:
         writers.append(_certificates(connection, settings, leader, metrics))
     for part in (recorder, *writers):
@@ -182,7 +179,6 @@ def _certificates(
         kept,
         leader.may_write,
         on_end=metrics.certificate_ends,
-        on_write=metrics.certificate_writes.add,
     )
 
 

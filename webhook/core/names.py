@@ -24,6 +24,8 @@ RENDEZVOUS: Final = "fabric-injector.io/rendezvous"
 CLAIMS: Final = "fabric-injector.io/claims"
 """Label on a pod (webhook): ``referenced``, where it names ResourceClaimTemplates of ours; the controller finds such pods by it."""
 CLAIMS_REFERENCED: Final = "referenced"
+LEFT_ALONE: Final = "fabric-injector.io/left-alone"
+"""Label and annotation on a pod (webhook): that a number was not certain, and what to write; the controller finds such pods by it."""
 CLAIM: Final = "fabric-injector.io/claim"
 """Label on a ResourceClaimTemplate (controller): which claim of a profile it is the template of."""
 STATUS: Final = "fabric-injector.io/status"
@@ -158,7 +160,7 @@ WEBHOOK_CONFIGURATION: Final = "zz-fabric-injector"
 MUTATE_PATH: Final = "/mutate"
 """Where the API server sends reviews of pods."""
 
-OWN_LABELS = (JOB, RENDEZVOUS, CLAIMS)
+OWN_LABELS = (JOB, RENDEZVOUS, CLAIMS, LEFT_ALONE)
 """Labels that are set or removed at CREATE, never trusted."""
 OWN_ANNOTATIONS = (
     STATUS,
@@ -174,6 +176,7 @@ OWN_ANNOTATIONS = (
     UNREACHABLE,
     WAIT_ENDS,
     ADDED_DEVICES,
+    LEFT_ALONE,
 )
 """Annotations that are set or removed at CREATE, never trusted."""
 FOREIGN_STALE_ANNOTATIONS = (NETWORK_STATUS, NETWORKS_STATUS)

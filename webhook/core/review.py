@@ -10,6 +10,7 @@ from pybase64 import b64encode
 
 from webhook import __version__
 from webhook.core import bounds, names, podspec
+from webhook.core.accelerators import may_have_accelerator
 from webhook.core.decide import Skip, give_way, make_plan
 from webhook.core.draft import Draft, TooManyEdits
 from webhook.core.errors import Denied, MalformedReview, Unavailable
@@ -27,6 +28,7 @@ _POD: Final = {"group": "", "version": "v1", "resource": "pods"}
 _STEP: Final = "profile"
 _OR: Final = f"or label it {names.PROFILE}={names.PROFILE_NONE} to leave it alone"
 _UID: Final = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([!#-\[\]-~]{1,256})"')
+_UNCERTAIN: Final = (Outcome.WARNED, Reason.UNKNOWN_QUANTITY)
 _LONGEST_MESSAGE: Final = 16_384
 _MOST_PASSES: Final = 3
 
@@ -147,7 +149,11 @@ def _judge(
 
 def _skip(draft: Draft, skip: Skip) -> Verdict:
     decisions = (skip.decision, *copies.undo(draft, skip.decision.message))
-    own_keys.remove(draft)
+    why = skip.decision
+    if (why.outcome, why.reason) == _UNCERTAIN and may_have_accelerator(draft.pod):
+        own_keys.write_left_alone(draft, why)
+    else:
+        own_keys.remove(draft)
     verdict = _allowed(draft, decisions, skip.decision.reason)
     verdict.system, verdict.profile = skip.system, skip.profile
     return verdict

@@ -11,12 +11,6 @@ from webhook.diagnose.finding import Code
 APPLY = "kubectl apply --server-side -f install.yaml (Helm: helm upgrade … --reuse-values)"
 """How an administrator applies the manifests again."""
 
-CONFIGURATION_MISSING = Code(
-    "configuration-missing",
-    "configuration",
-    "The MutatingWebhookConfiguration does not exist, so no pod is sent to the webhook.",
-    f"apply the manifests: {APPLY}; the configuration comes last",
-)
 RESOURCE_NOWHERE = Code(
     "resource-nowhere",
     "devices",

@@ -218,12 +218,6 @@ def is_injected(pod: Object) -> bool:
     return names.STATUS in podspec.annotations(pod)
 
 
-def lacks_injection(pod: Object) -> bool:
-    """Tell a live pod that was not injected and did not opt out."""
-    is_out = podspec.labels(pod).get(names.PROFILE) == names.PROFILE_NONE
-    return not is_injected(pod) and not podspec.is_ending(pod) and not is_out
-
-
 def is_out_of_reach(pod: Object, namespace: Mapping[str, str] | None) -> bool:
     """Tell a pod that asks for a profile in a namespace that does not.
 
@@ -307,8 +301,8 @@ class ObservedPod:
 
     @property
     def is_member(self) -> bool:
-        """Tell a live pod that meets others at an address."""
-        return self.member is not None and bool(self.member.wanted)
+        """Tell a live pod that meets others at an address; a server may only know its own."""
+        return self.meets is not None and self.member is not None and bool(self.member.wanted)
 
     @property
     def is_apart(self) -> bool:

@@ -216,8 +216,6 @@ class Snapshot:
     def profiles(self) -> ProfilesRead:
         """Return the profiles that the webhook uses, or the *given* ones with its settings."""
         read = self.once("profiles", "profiles", self._read_profiles)
-        if read.problem:
-            raise Unread("profiles", f"{read.source} {read.problem}; give --profiles FILE")
         if read.unread:
             self.note("settings", read.unread)
         return read

@@ -1,7 +1,5 @@
 """Decide about each pod of an input, with the code that admission uses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

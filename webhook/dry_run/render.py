@@ -1,23 +1,19 @@
-"""Render a dry run for programs: as JSON document, patches or resulting pods."""
-
-from __future__ import annotations
+"""Render a dry run for programs, as JSON document, patches or pods, and for the page."""
 
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from webhook.core.printable import printable
-from webhook.dry_run.judge import DryRun
+from webhook.core.model import Object, Outcome, Reason
+from webhook.core.printable import LONGEST_TEXT, printable
+from webhook.dry_run.judge import DryRun, PodResult
+from webhook.dry_run.screen import denials, diff_lines, kinds, next_steps
+from webhook.dry_run.summary import group
 from webhook.dry_run.yaml_text import yaml_text
 
 
 def _written(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def render_json(run: DryRun) -> str:
-    """Render the JSON document."""
-    return _written(run.as_json())
 
 
 def render_patch(run: DryRun) -> str:
@@ -37,8 +33,59 @@ def render_pod(run: DryRun) -> str:
 
 
 RENDERERS: Mapping[str, Callable[[DryRun], str]] = {
-    "json": render_json,
+    "json": lambda run: _written(run.as_json()),
     "patch": render_patch,
     "pod": render_pod,
     "yaml": render_pod,
 }
+
+
+def render_page(run: DryRun) -> Object:
+    """Return the page's document; ``diff`` and ``yaml`` are texts of many lines.
+
+    No text has characters that are invisible or reorder others. *kinds* of a workload:
+    ``{"heading": "bert-0, rank 0", "gets": {"network": "…", …}}``.
+    """
+    members = group(run.pods)
+    workloads = []
+    for workload in run.workloads:
+        found = kinds(members[workload.namespace, workload.source])
+        shown = [{"heading": kind.heading, "gets": kind.gets} for kind in found]
+        workloads.append({**workload.as_json(), "kinds": shown})
+    told = {
+        "ignored": [
+            {"source": part.source, "message": part.message, "broken": part.broken}
+            for part in run.ignored
+        ],
+        "workloads": workloads,
+        "next": next_steps(run, ()),
+    }
+    return {"pods": [_entry(pod) for pod in run.pods], **fit(told)}
+
+
+def _entry(pod: PodResult) -> Object:
+    told = {key: value for key, value in pod.as_json().items() if key not in ("pod", "patch")}
+    told["decisions"] = [
+        {"step": each.step, "outcome": str(each.outcome), "message": each.message}
+        for each in pod.decisions
+        if each.outcome is not Outcome.DENIED
+    ]
+    return {
+        **fit({**told, "faults": denials(pod)}),
+        "observed": pod.observed,
+        "unlabelled": any(each.reason is Reason.NO_PROFILE for each in pod.decisions),
+        "patch": list(pod.patch),
+        "diff": "\n".join(diff_lines(pod)),
+        "yaml": yaml_text(pod.after),
+    }
+
+
+def fit(value: Any) -> Any:
+    """Return a JSON value whose texts are printable, and none of their lines too long to show."""
+    if isinstance(value, str):
+        return "\n".join(printable(line, limit=LONGEST_TEXT) for line in value.split("\n"))
+    if isinstance(value, dict):
+        return {fit(key): fit(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [fit(each) for each in value]
+    return value

@@ -1,7 +1,5 @@
 """Write a dry run for people: the verdict of each workload, warnings, and what its pods get."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator
 from shlex import quote

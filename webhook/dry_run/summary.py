@@ -207,8 +207,7 @@ def _summary(namespace: str, source: str, members: list[_Member], everyone: _Eve
         roles[_role(each, has_first=bool(first), several=len(keys) > 1)] += each.pod.replicas
     (never, unseen), half = _waiting(members, everyone), [*_half_injected(members)]
     (agents, meets), (trains, unsure) = _meets(members), _trains(members)
-    disagree = [each.has(Reason.DISAGREES, "rendezvous") for each in members]
-    if problem := CANNOT_MEET if never or any(disagree) else HALF_INJECTED if half else "":
+    if problem := CANNOT_MEET if never else HALF_INJECTED if half else "":
         agents, meets, trains, unsure = "", "", "", []
     warnings = tuple(map(printable, (*never, *unseen, *half, *unsure)))
     jobs = sum(each.pod.replicas for each in first) if len(keys) == 1 else 1
@@ -398,51 +397,30 @@ def _left_out(members: Sequence[_Member]) -> list[_Member]:
 
 
 def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
-    """Warn of pods that ask for the same accelerators and do not get the same."""
+    """Warn of the first pods that ask for the same accelerators and do not get the same.
+
+    Only resources that injection asks for count: a role may need a licence of its own.
+    """
     alike: dict[str, list[_Member]] = {}
     for each in members:
         if each.accelerators and each.state != _DENIED and not each.is_out:
             alike.setdefault(each.accelerators, []).append(each)
     for those in alike.values():
-        alone = [each for each in those if each.state == _ALONE]
-        injected = [each for each in those if each.is_injected]
-        if alone and injected:
-            yield (
-                f"{_named(injected)} and {_named(alone)} ask for the same accelerators, and only "
-                f"the first get the profile: give all of them the same label {names.PROFILE}"
+        before = [(each, asked(each.pod.before)) for each in those if each.is_injected]
+        devices = {name for each, own in before for name, _ in each.asked.items() - own.items()}
+        gets: dict[str, list[_Member]] = {}
+        for each in those:
+            found = [*sorted(key for key, _ in each.attached), _asks(each.asked, devices)]
+            gets.setdefault(", ".join(filter(None, found)) if each.is_injected else "", []).append(
+                each
             )
-        yield from _differing(injected)
-
-
-def _differing(injected: Sequence[_Member]) -> Iterator[str]:
-    """Warn of the first two templates that differ in a fact that must be the same.
-
-    Only resources that injection asks for count: a role may need a licence of its own.
-    """
-    devices = {
-        name
-        for each in injected
-        for name, number in each.asked.items()
-        if asked(each.pod.before).get(name) != number
-    }
-    for other in injected[1:]:
-        first, second = _facts(injected[0], devices), _facts(other, devices)
-        fact = next((fact for fact, value in first.items() if second[fact] != value), "")
-        if fact and other.pod.source != injected[0].pod.source:
-            one = f"{first[fact] or 'none'} ({injected[0].pod.name})"
+        if before and len(gets) > 1:
+            (what, some), (other, others), *_ = gets.items()
             yield (
-                f"pods that ask for the same accelerators differ in {fact}: {one} and "
-                f"{second[fact] or 'none'} ({other.pod.name}): make them alike if they train together"
+                f"{_named(some)} ({what or 'nothing'}) and {_named(others)} ({other or 'nothing'}) "
+                "ask for the same accelerators and do not get the same: make them alike, also in "
+                f"label {names.PROFILE}"
             )
-            return
-
-
-def _facts(member: _Member, devices: Iterable[str]) -> dict[str, str]:
-    """Return what is the same in all pods that train together."""
-    return {
-        "networks": ", ".join(sorted(key for key, _ in member.attached)),
-        "devices": _asks(member.asked, devices),
-    }
 
 
 def _named(members: Sequence[_Member]) -> str:

@@ -1,7 +1,5 @@
 """Write JSON values as YAML for people: keys in their order, texts of several lines as blocks."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,13 +3,12 @@
 httptools (llhttp) parses strictly: what can be read in two ways ends the connection.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -22,11 +21,12 @@ if TYPE_CHECKING:
     from webhook.http.listener import Listener
 
 HEAD_BYTES = 64 << 10
-UNREAD_BYTES = 16 << 10
+UNREAD_BYTES = 64 << 10
+"""How much of its answers a client may leave unread when it asks again."""
 
-IDLE, HEAD, BODY, ANSWER, READER = range(5)
-"""What a connection waits for. ANSWER: its request is whole. READER: its client does not read."""
-SECONDS = {IDLE: 120.0, HEAD: 10.0, BODY: 3.0, ANSWER: inf, READER: 10.0}
+IDLE, HEAD, BODY, ANSWER, END = range(5)
+"""What a connection waits for. ANSWER: its request is whole. END: its client reads the last one."""
+SECONDS = {IDLE: 120.0, HEAD: 10.0, BODY: 3.0, ANSWER: inf, END: 10.0}
 """How long it waits. IDLE: more than the API server's 90 s, so that it is who closes."""
 
 
@@ -73,14 +73,14 @@ class HttpConnection(asyncio.Protocol):
     when it was accepted. *expires_at*: when `expire` is due.
     """
 
-    def __init__(self, listener: Listener, peer: str) -> None:
+    def __init__(self, listener: "Listener", peer: str) -> None:
         self.peer, self.state = peer, IDLE
         self.transport: asyncio.Transport | None = None
-        self._listener, self._loop = listener, asyncio.get_running_loop()
+        self._listener, self._endpoint = listener, listener.endpoint
+        self._loop = asyncio.get_running_loop()
         self.since, self.expires_at = (False, self._loop.time()), inf
         self._request: Request | None = None
         self._refusal: Refusal | None = None  # of all its requests
-        self._answering: asyncio.Task[None] | None = None
         self._parser: Any = None
         self._head_bytes = 0
         self._target, self._headers = b"", dict[str, str]()
@@ -88,7 +88,6 @@ class HttpConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # a stream's
         """Begin, after the handshake."""
         self.transport = transport
-        transport.set_write_buffer_limits(UNREAD_BYTES)
         self._parser = httptools.HttpRequestParser(self)
         self._refusal = self._listener.judge_client(self)
         self._wait_for(IDLE)
@@ -103,20 +102,25 @@ class HttpConnection(asyncio.Protocol):
         """Read what has come."""
         if self.transport is None or self.transport.is_closing():
             return
-        if self.state in (ANSWER, READER):  # no API server sends a byte before it has the answer
+        has_read = self.transport.get_write_buffer_size() < UNREAD_BYTES
+        if self.state == ANSWER or not has_read:  # an API server reads before it asks again
             self.drop()
             return
         try:
             self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._break(error)
-            return
-        if self.state == ANSWER:
-            self._listener.answer_in_turn(self)
-        elif self.state == HEAD:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_BYTES:
-                self._end_with(_unreadable("the head is too long"))
+            if self.state == HEAD:
+                self._head_bytes += len(data)
+                if self._head_bytes > HEAD_BYTES:
+                    raise ValueError("the head is too long")
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade, ValueError) as error:
+            if self.state == ANSWER:
+                self.drop()
+                return
+            problem = f"the request cannot be read: {error.__context__ or error}"
+            self._end_with(self._refusal or Refusal(400, "http", problem))
+        else:
+            if self.state == ANSWER:
+                self._listener.answer_in_turn(self)
 
     def on_message_begin(self) -> None:
         """Begin a head."""
@@ -136,13 +140,12 @@ class HttpConnection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         """Begin a body, unless its head is reason enough to refuse it."""
         parser = self._parser
-        version = parser.get_http_version()
-        if version != "1.1":
+        if (version := parser.get_http_version()) != "1.1":
             raise ValueError(f"HTTP/{version} is not spoken here")
         if "transfer-encoding" in self._headers:
             raise ValueError("chunks are not taken: send a Content-Length")
         length = int(self._headers.get("content-length", "0"))
-        if length > self._listener.endpoint.most_bytes:
+        if length > self._endpoint.most_bytes:
             self._stop(TOO_LARGE)
         method, keeps_alive = parser.get_method().decode(), parser.should_keep_alive()
         path, _, query = self._target.decode("latin-1").partition("?")
@@ -151,11 +154,11 @@ class HttpConnection(asyncio.Protocol):
 
     def on_body(self, part: bytes) -> None:
         """Keep a part of the body, within the endpoint's bounds and the peer's share."""
-        request, endpoint = self._request, self._listener.endpoint
+        request = self._request
         if request is None:
             return
-        if request.length > endpoint.read_bytes:
-            part = part[: endpoint.kept_bytes - len(request.body)]
+        if request.length > self._endpoint.read_bytes:
+            part = part[: self._endpoint.kept_bytes - len(request.body)]
         if not self._listener.bodies.take(self.peer, len(part)):
             self._stop(OVERLOADED)
         request.body += part
@@ -163,15 +166,6 @@ class HttpConnection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         """Wait for the answer, unless more follows."""
         self._wait_for(ANSWER)
-
-    def pause_writing(self) -> None:
-        """Set a deadline for a client that reads no answer."""
-        self._wait_for(READER)
-
-    def resume_writing(self) -> None:
-        """Go on: the client reads."""
-        if self.transport and not self.transport.is_closing():
-            self._wait_for(IDLE)
 
     def expire(self) -> None:
         """End a connection whose client took too long."""
@@ -185,31 +179,25 @@ class HttpConnection(asyncio.Protocol):
         if self.transport:
             self.transport.abort()
 
-    def shutdown(self) -> None:
-        """End the connection if it asks nothing."""
-        if self.state == IDLE and self.transport:
-            self.transport.close()
-
     def answer(self) -> None:
         """Have the whole request answered."""
         request = self._request
         if request is None:  # the client has gone
             return
-        refusal, endpoint = self._refusal, self._listener.endpoint
-        answer = refusal if refusal else answered(endpoint.answer, request)
+        refusal = self._refusal
+        answer = refusal if refusal else answered(self._endpoint.answer, request)
         if isinstance(answer, (Response, Refusal)):
             self._write(request, answer)
         else:
-            self._answering = self._loop.create_task(self._answer_later(request, answer))
+            asyncio.ensure_future(answer).add_done_callback(partial(self._write_later, request))
 
-    async def _answer_later(self, request: Request, answer: Awaitable[Response | Refusal]) -> None:
-        found = await answer
-        if self._request is request:
-            self._write(request, found)
+    def _write_later(self, request: Request, answer: asyncio.Future[Response | Refusal]) -> None:
+        if self._request is request and not answer.cancelled():
+            self._write(request, answer.result())
 
     def _write(self, request: Request, answer: Response | Refusal) -> None:
         if isinstance(answer, Refusal):
-            answer = self._refused(answer, request)
+            answer = self._endpoint.refuse(answer, request).response
         transport = self.transport
         if transport is None or transport.is_closing():
             return
@@ -226,26 +214,17 @@ class HttpConnection(asyncio.Protocol):
         self._refusal = refusal
         raise ValueError(refusal.message)
 
-    def _break(self, error: Exception) -> None:
-        if self.state == ANSWER:
-            self.drop()
-        else:
-            self._end_with(self._refusal or _unreadable(str(error.__context__ or error)))
-
     def _end_with(self, refusal: Refusal) -> None:
         """Say why, and close: nobody knows where the next request would begin."""
         self._let_go()
-        response = self._refused(refusal, None)
+        response = self._endpoint.refuse(refusal, None).response
         if self.transport:
             self.transport.write(_written(response, ends=True))
             self._close(self.transport)
 
-    def _refused(self, refusal: Refusal, request: Request | None) -> Response:
-        return self._listener.endpoint.refuse(refusal, request).response
-
     def _close(self, transport: asyncio.Transport) -> None:
         """Close once the answer is read, and soon in any case."""
-        self._wait_for(READER)
+        self._wait_for(END)
         transport.close()
 
     def _wait_for(self, state: int) -> None:
@@ -256,10 +235,6 @@ class HttpConnection(asyncio.Protocol):
         if self._request:
             self._listener.bodies.give_back(self.peer, len(self._request.body))
             self._request = None
-
-
-def _unreadable(reason: str) -> Refusal:
-    return Refusal(400, "http", f"the request cannot be read: {reason}")
 
 
 def _written(response: Response, *, ends: bool, has_content: bool = True) -> bytes:

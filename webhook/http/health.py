@@ -1,14 +1,14 @@
 """Answer ``/livez``, ``/readyz`` and ``/metrics``, and hear when the process is to end."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Callable, Mapping
 
 from webhook.http.connection import Endpoint, Request
 from webhook.http.metrics import CONTENT_TYPE, Metrics
-from webhook.http.refusal import STARTING, Refusal, Response
+from webhook.http.refusal import STARTING, Refusal, Response, misdirected
+
+PATHS = ("/livez", "/readyz", "/healthz", "/metrics")
 
 
 class Health(Endpoint):
@@ -35,44 +35,33 @@ class Health(Endpoint):
 
     def answer(self, request: Request) -> Response | Refusal:
         """Answer one request."""
-        path = request.path
-        if path not in ("/livez", "/readyz", "/healthz", "/metrics"):
-            message = f"{path[:100]} is not found; ask for /livez, /readyz or /metrics"
-            return Refusal(404, "not-found", message)
-        if request.method not in ("GET", "HEAD"):
-            allowed = {"Allow": "GET, HEAD"}
-            return Refusal(405, "method-not-allowed", f"{path} answers GET only", allowed)
+        path, asks = request.path, "GET /livez, /readyz or /metrics"
+        if refusal := misdirected(path, request.method, PATHS, ("GET", "HEAD"), asks):
+            return refusal
         if path == "/metrics":
             return Response(200, self._metrics.written(), {"Content-Type": CONTENT_TYPE})
         problems = {"ping": ""}
         if path != "/livez":
             ending = "the process is about to end" if self.draining else ""
             problems = {**self._checks(), "shutdown": ending}
-        return _report(path[1:], problems, request.query.startswith("verbose"))
+        return _report(path[1:], problems)
 
 
-def _report(name: str, problems: Mapping[str, str], verbose: bool) -> Response:
-    """Write what an API server's health endpoints write; a failure always lists all checks."""
-    failed, text = any(problems.values()), "ok"
-    if failed or verbose:
-        lines = [
-            f"[-]{check} failed: {problem}\n" if problem else f"[+]{check} ok\n"
-            for check, problem in problems.items()
-        ]
-        text = "".join([*lines, f"{name} check {'failed' if failed else 'passed'}\n"])
+def _report(name: str, problems: Mapping[str, str]) -> Response:
+    """Write what an API server's health endpoints write when they are asked for ``?verbose``."""
+    failed = any(problems.values())
+    lines = [
+        f"[-]{check} failed: {problem}\n" if problem else f"[+]{check} ok\n"
+        for check, problem in problems.items()
+    ]
+    text = "".join([*lines, f"{name} check {'failed' if failed else 'passed'}\n"])
     headers = {"Content-Type": "text/plain; charset=utf-8"}
     return Response(503 if failed else 200, text.encode(), headers)
 
 
 def stop_asked() -> asyncio.Event:
-    """Return what SIGTERM or SIGINT sets; a second signal ends the process by itself."""
+    """Return what SIGTERM or SIGINT sets."""
     asked, loop = asyncio.Event(), asyncio.get_running_loop()
-
-    def ask() -> None:
-        asked.set()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
-
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ask)
+        loop.add_signal_handler(number, asked.set)
     return asked

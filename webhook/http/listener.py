@@ -4,10 +4,9 @@ asyncio's own server keeps the TLS context of its start, while ours is replaced 
 certificate, and it accepts without a bound.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
+import re
 import socket
 import ssl
 import time
@@ -15,10 +14,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from webhook.core.errors import InputError
-from webhook.http.connection import ANSWER, Endpoint, HttpConnection
+from webhook.http.connection import ANSWER, IDLE, Endpoint, HttpConnection
 from webhook.http.logs import log_fields
 from webhook.http.refusal import STRANGER, Refusal
 
@@ -26,9 +26,8 @@ RECEIVE_BYTES = 16 << 10
 """What the kernel keeps of a connection, and so the most that TLS decrypts at a time."""
 BODIES_BYTES = 16 << 20
 """How much of bodies is held in all."""
-HANDSHAKE_SECONDS = 10.0
-CLOSING_SECONDS = 3.0
-"""How long a client may take to confirm the end of a TLS connection (close_notify)."""
+DEADLINES = {"ssl_handshake_timeout": 10.0, "ssl_shutdown_timeout": 3.0}
+"""How long a client may take for a handshake, and to confirm the end (close_notify), in s."""
 BACKLOG = 1024
 BURST = 8
 """Most connections accepted, and most requests answered, before the loop looks what has come."""
@@ -37,6 +36,7 @@ LOG_SECONDS = 10.0
 """Least time between log lines about failed handshakes: any client can cause many."""
 VERIFIED = ""
 """The peer of all whose client certificate was verified: bound only in all."""
+_ADDRESS = re.compile(r"(\[[^][]*\]|[^][:]*):(\d{1,5})", re.ASCII)
 
 log = logging.getLogger(__name__)
 
@@ -49,15 +49,13 @@ class ListenAddress:
     port: int
 
     @classmethod
-    def parse(cls, text: str) -> ListenAddress:
+    def parse(cls, text: str) -> "ListenAddress":
         """Read ``0.0.0.0:8443``, ``[::1]:0`` or ``:8080`` (all addresses). Raises ValueError."""
-        host, colon, port = text.rpartition(":")
-        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-        is_port = port.isascii() and port.isdigit() and int(port) <= 65535
-        if not colon or not is_port or (":" in host and bare == host):
+        found = _ADDRESS.fullmatch(text)
+        if not found or int(found[2]) > 65535:
             advice = "write for example 0.0.0.0:8443 or [::1]:8443"
             raise ValueError(f"{text!r} is not host:port; {advice}")
-        return cls(bare, int(port))
+        return cls(found[1].strip("[]"), int(found[2]))
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -73,7 +71,6 @@ def bind(address: ListenAddress) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)  # also of connections
         return sock
     except OSError as error:
-        # create_server repeats the address
         reason = (error.strerror or str(error)).partition(" (while ")[0]
         raise InputError(f"cannot listen on {address}: {reason}; choose another address") from None
 
@@ -118,6 +115,7 @@ class Listener:
 
     Attributes:
         closing: Every answer ends its connection.
+        url: Where it listens, ``https://127.0.0.1:8443``.
         requested_at: When the last request was whole, by ``time.monotonic()``.
     """
 
@@ -133,22 +131,13 @@ class Listener:
     ) -> None:
         self.endpoint, self.closing, self.requested_at = endpoint, False, time.monotonic()
         self.address = ListenAddress(*sock.getsockname()[:2])
+        self.url = f"{'https' if context else 'http'}://{self.address}"
         self.connections: dict[HttpConnection, asyncio.Task[None]] = {}
         self.bodies, self._places = Share(BODIES_BYTES), Share(connections)
         self._socket, self._context, self._names = sock, context, names
         self._on_dropped = on_dropped
         self._waiting: dict[str, deque[HttpConnection]] = {}  # for their answers, by peer
         self._logs_at = 0.0
-
-    @property
-    def url(self) -> str:
-        """Return ``https://127.0.0.1:8443``."""
-        return f"{'https' if self._context else 'http'}://{self.address}"
-
-    @property
-    def in_flight(self) -> int:
-        """Count the requests that wait for their answer; any thread may ask."""
-        return sum(each.state == ANSWER for each in list(self.connections))
 
     async def start(self) -> None:
         """Start to accept connections."""
@@ -165,7 +154,8 @@ class Listener:
         self._socket.close()
         await self._wait(linger_seconds)
         for connection in list(self.connections):
-            connection.shutdown()
+            if connection.state == IDLE and connection.transport:
+                connection.transport.close()
         await self._wait(grace_seconds)
         for connection in list(self.connections):
             self._drop(connection)
@@ -254,20 +244,17 @@ class Listener:
         connection.drop()
 
     async def _shake_hands(self, connection: HttpConnection, accepted: socket.socket) -> None:
-        context = self._context() if self._context else None
-        # asyncio takes no deadlines without TLS
-        deadlines = (HANDSHAKE_SECONDS, CLOSING_SECONDS) if context else (None, None)
+        tls: dict[str, Any] = {}  # asyncio takes no deadlines without a context
+        if self._context:
+            tls = {"ssl": self._context(), **DEADLINES}
         try:
-            await self._loop.connect_accepted_socket(
-                lambda: connection,
-                accepted,
-                ssl=context,
-                ssl_handshake_timeout=deadlines[0],
-                ssl_shutdown_timeout=deadlines[1],
-            )
+            await self._loop.connect_accepted_socket(lambda: connection, accepted, **tls)
         except OSError as error:
             self._on_dropped("handshake")
-            self._log_failure(connection.peer, error)
+            # port scans and probes that connect and leave are of no interest
+            if isinstance(error, ssl.SSLError) and self._loop.time() >= self._logs_at:
+                self._logs_at = self._loop.time() + LOG_SECONDS
+                log.warning("TLS handshake with %s failed: %s", connection.peer, error)
 
     def _handshake_done(
         self, connection: HttpConnection, accepted: socket.socket, _: asyncio.Task[None]
@@ -288,16 +275,9 @@ class Listener:
         while self.connections and self._loop.time() < deadline:
             await asyncio.sleep(0.02)
 
-    def _log_failure(self, peer: str, error: OSError) -> None:
-        """Log errors of TLS; port scans and probes that connect and leave are of no interest."""
-        if isinstance(error, ssl.SSLError) and self._loop.time() >= self._logs_at:
-            self._logs_at = self._loop.time() + LOG_SECONDS
-            log.warning("TLS handshake with %s failed: %s", peer, error)
-
 
 def names_of(certificate: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the common and DNS names of a certificate as ``getpeercert`` of ssl shows it."""
-    subject = [pair for part in certificate.get("subject", ()) for pair in part]
-    common = [value for key, value in subject if key == "commonName"]
-    dns = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
-    return tuple(dict.fromkeys([*common, *dns]))
+    subject = chain.from_iterable(certificate.get("subject", ()))
+    pairs = (*subject, *certificate.get("subjectAltName", ()))
+    return tuple(dict.fromkeys(value for kind, value in pairs if kind in ("commonName", "DNS")))

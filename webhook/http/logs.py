@@ -1,7 +1,5 @@
 """Write logs on standard error: one JSON object a line."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import logging
@@ -79,24 +77,21 @@ _lines: LineWriter | None = None
 
 class _LineHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        error = logging.Formatter().formatException(record.exc_info) if record.exc_info else ""
-        message = record.getMessage()
+        info = record.exc_info
+        error = {"error": logging.Formatter().formatException(info)} if info else {}
         if _lines:
-            _lines.write(_json_line(record.created, record.levelname, message, {}, error))
+            message = record.getMessage()
+            _lines.write(_json_line(record.created, record.levelname, message, error))
 
 
-def _json_line(
-    created: float, level: str, message: str, fields: Mapping[str, Any], error: str = ""
-) -> bytes:
+def _json_line(created: float, level: str, message: str, fields: Mapping[str, Any]) -> bytes:
     written = datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds")
-    line: dict[str, Any] = {
+    line = {
         "time": written.replace("+00:00", "Z"),
         "level": level.lower(),
         "message": message[:MESSAGE_LENGTH],
         **fields,
     }
-    if error:
-        line["error"] = error
     try:
         return orjson.dumps(line)
     except TypeError:  # lone surrogates, integers beyond 64 bits

@@ -1,31 +1,24 @@
 """Count, and write what was counted as Prometheus reads it; no label names a pod or a namespace."""
 
-from __future__ import annotations
-
-import os
 import threading
-import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate
-from pathlib import Path
+from typing import TypeVar
 
 from webhook import __version__
 
+_PREFIX = "fabric_injector_"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class Numbers:
-    """Hold a number for each combination of *labels*; any thread may change it.
+    """Hold a ``counter`` or a ``gauge`` for each combination of *labels*; for any thread."""
 
-    *kind* is ``counter`` or ``gauge``; the name of a counter gets ``_total`` where it is shown.
-    """
-
-    def __init__(self, kind: str, name: str, text: str, labels: Sequence[str] = ()) -> None:
-        self.kind, self.text, self.labels = kind, text, tuple(labels)
-        self.name = f"{name}_total" if kind == "counter" else name
+    def __init__(self, kind: str, name: str, text: str, labels: tuple[str, ...]) -> None:
+        self.kind, self.name, self.text, self.labels = kind, name, text, labels
         self._lock = threading.Lock()
         self._numbers: dict[tuple[str, ...], float] = {} if labels else {(): 0.0}
         self._functions: dict[tuple[str, ...], Callable[[], float]] = {}
@@ -37,26 +30,21 @@ class Numbers:
 
     def set(self, number: float, *labels: str) -> None:
         """Show *number* from now on."""
-        with self._lock:
-            self._numbers[labels] = number
+        self._numbers[labels] = number
 
     def ask(self, function: Callable[[], float], *labels: str) -> None:
         """Call *function* at each scrape."""
-        with self._lock:
-            self._functions[labels] = function
+        self._functions[labels] = function
 
     def samples(self) -> Iterator[str]:
         """Yield the numbers as they are now."""
-        with self._lock:
-            numbers, functions = dict(self._numbers), dict(self._functions)
-        numbers |= {labels: function() for labels, function in functions.items()}
-        for values, number in numbers.items():
-            pairs = [
-                f'{label}="{value.translate(_ESCAPED)}"'
-                for label, value in zip(self.labels, values, strict=True)
-            ]
-            shown = "{" + ",".join(pairs) + "}" if pairs else ""
-            yield f"{self.name}{shown} {float(number)}"
+        asked = {labels: function() for labels, function in self._functions.copy().items()}
+        for values, number in {**self._numbers.copy(), **asked}.items():
+            texts = (value.translate(_ESCAPED) for value in values)
+            pairs = ",".join(
+                f'{name}="{text}"' for name, text in zip(self.labels, texts, strict=True)
+            )
+            yield f"{self.name}{f'{{{pairs}}}' if pairs else ''} {float(number)}"
 
 
 class Histogram:
@@ -87,43 +75,36 @@ class Histogram:
         yield f"{self.name}_sum {seconds}"
 
 
-class Metrics:
-    """Register metrics; *certificate_help* explains the certificate's end.
+M = TypeVar("M", Numbers, Histogram)
 
-    ``watch_restarts``: watches that began again, by resource and reason: ``("pods", "expired")``.
+
+class Metrics:
+    """Register metrics; the name of each gets ``fabric_injector_`` in front.
+
+    *certificate_help* explains the certificate's end.
     """
 
     def __init__(self, certificate_help: str) -> None:
         self.registered: list[Numbers | Histogram] = []
-        self.gauge("fabric_injector_build_info", "Always 1.", "version").set(1, __version__)
-        memory = self.gauge("process_resident_memory_bytes", "Resident memory.")
-        memory.ask(_resident_bytes)
-        cpu = self.counter("process_cpu_seconds", "Processor time, user and system.")
-        cpu.ask(time.process_time)
-        self.watch_restarts = self.counter(
-            "fabric_injector_watch_restarts",
-            "Watches of the API server that began again.",
-            "resource",
-            "reason",
-        )
-        self._not_after = self.gauge(
-            "fabric_injector_certificate_not_after_timestamp_seconds", certificate_help, "kind"
-        )
+        self.gauge("build_info", "Always 1.", "version").set(1, __version__)
+        ends = "certificate_not_after_timestamp_seconds"
+        self._not_after = self.gauge(ends, certificate_help, "kind")
 
     def counter(self, name: str, text: str, *labels: str) -> Numbers:
-        """Register a counter; *name* is without the ``_total`` that a scrape shows."""
-        self.registered.append(made := Numbers("counter", name, text, labels))
-        return made
+        """Register a counter, whose name gets ``_total`` behind."""
+        return self._register(Numbers("counter", f"{_PREFIX}{name}_total", text, labels))
 
     def gauge(self, name: str, text: str, *labels: str) -> Numbers:
         """Register a gauge."""
-        self.registered.append(made := Numbers("gauge", name, text, labels))
-        return made
+        return self._register(Numbers("gauge", f"{_PREFIX}{name}", text, labels))
 
     def histogram(self, name: str, text: str, bounds: Sequence[float]) -> Histogram:
         """Register a histogram; *bounds* are upper ones, in seconds."""
-        self.registered.append(made := Histogram(name, text, bounds))
-        return made
+        return self._register(Histogram(f"{_PREFIX}{name}", text, bounds))
+
+    def _register(self, metric: M) -> M:
+        self.registered.append(metric)
+        return metric
 
     def certificate_ends(self, kind: str, not_after: datetime) -> None:
         """Record when a certificate ends: ``authority`` or ``serving``."""
@@ -136,8 +117,3 @@ class Metrics:
             lines += [f"# HELP {each.name} {each.text}", f"# TYPE {each.name} {each.kind}"]
             lines += each.samples()
         return "\n".join([*lines, ""]).encode()
-
-
-def _resident_bytes() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,11 +1,8 @@
 """Turn every failure into one answer: a status code, a metric label and a sentence."""
 
-from __future__ import annotations
-
 import json
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,17 +22,18 @@ class Response(NamedTuple):
     headers: Mapping[str, str] = JSON
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Describe an answer that holds no decision.
+class Refusal(Exception):
+    """Describe an answer that holds no decision; it is returned, or raised.
 
     *code* is for the client, *reason* for the metric, *message* for people.
     """
 
-    code: int
-    reason: str
-    message: str
-    extra_headers: dict[str, str] = field(default_factory=dict)
+    def __init__(
+        self, code: int, reason: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.reason, self.message = code, reason, message
+        self.headers = headers or {}
 
     @property
     def decision(self) -> str:
@@ -57,8 +55,8 @@ class Refusal:
             "reason": HTTPStatus(self.code).phrase.replace(" ", ""),
             "code": self.code,
         }
-        headers = {**JSON, **again, **self.extra_headers}
-        return Response(self.code, json.dumps(status).encode(), headers)
+        content = json.dumps(status).encode()
+        return Response(self.code, content, {**JSON, **again, **self.headers})
 
 
 TOO_SLOW = Refusal(408, "too-slow", "the request body did not arrive in time")
@@ -75,22 +73,15 @@ NO_MEMORY = Refusal(503, "no-memory", "not enough memory for this request now; a
 STARTING = Refusal(503, "starting", "not ready yet, /readyz says why; ask again")
 
 
-class Refused(Exception):
-    """End a request with the answer ``refusal``."""
-
-    def __init__(self, code: int, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.refusal = Refusal(code, reason, message)
-
-
-def misdirected(path: str, method: str, own_path: str, what: str) -> Refusal | None:
-    """Refuse all but a POST to *own_path*; *what* is to be sent there."""
-    if path != own_path:
-        message = f"{path[:100]} is not found; POST {what} to {own_path}"
-        return Refusal(404, "not-found", message)
-    if method != "POST":
-        message = f"the method {method} is not answered: POST {what}"
-        return Refusal(405, "method-not-allowed", message, {"Allow": "POST"})
+def misdirected(
+    path: str, method: str, paths: Sequence[str], methods: Sequence[str], what: str
+) -> Refusal | None:
+    """Refuse all but these *methods* on these *paths*; *what* is to be asked instead."""
+    if path not in paths:
+        return Refusal(404, "not-found", f"{path[:100]} is not found: {what}")
+    if method not in methods:
+        message = f"the method {method} is not answered: {what}"
+        return Refusal(405, "method-not-allowed", message, {"Allow": ", ".join(methods)})
     return None
 
 
@@ -108,8 +99,8 @@ def answered(function: Callable[..., T], *arguments: Any) -> T | Refusal:
 def refusal_for(error: Exception) -> Refusal:
     """Map an exception to its answer; log one that is not raised on purpose."""
     match error:
-        case Refused():
-            return error.refusal
+        case Refusal():
+            return error
         case MalformedReview():
             return Refusal(400, "malformed", str(error))
         case InputError():

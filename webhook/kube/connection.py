@@ -1,7 +1,5 @@
 """Send requests to the API server over kept-alive connections; say why there is no answer."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

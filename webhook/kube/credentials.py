@@ -1,7 +1,5 @@
 """Hold whose requests a connection sends, and find those of a pod: its service account."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Decode what the API server sends: lists object by object, so that one hides no other."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

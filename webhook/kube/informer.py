@@ -5,14 +5,11 @@ where that is too old. Source: kubernetes.io/docs/reference/using-api/api-concep
 detection of changes".
 """
 
-from __future__ import annotations
-
 import logging
 import random
 import threading
 import time
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from webhook.core.model import Object
@@ -45,42 +42,13 @@ MOST_COMPLAINTS = 5
 _log = logging.getLogger(__name__)
 
 
-class Restart(StrEnum):
-    """Say why a watch begins again: a metric label, so the set is closed.
-
-    ended: it lasted as long as asked. broken: no connection, or one that broke or fell silent.
-    expired: 410, the version is too old. throttled: 429. refused: any other status.
-    not-installed: 404 of a resource that need not exist. invalid: what came is not what a list or a
-    watch holds.
-    """
-
-    ENDED = "ended"
-    BROKEN = "broken"
-    EXPIRED = "expired"
-    THROTTLED = "throttled"
-    REFUSED = "refused"
-    NOT_INSTALLED = "not-installed"
-    INVALID = "invalid"
-
-
-_BY_STATUS = {
-    0: Restart.BROKEN,
-    200: Restart.INVALID,
-    429: Restart.THROTTLED,
-    EXPIRED: Restart.EXPIRED,
-}
-_GOES_ON = (Restart.ENDED, Restart.BROKEN, Restart.THROTTLED)
-"""What lets a watch go on from the version that it had; so does a status of 500 and above."""
-
-
 class Informer(Generic[T]):
     """Hold in ``items`` what *read* keeps of each object (None: nothing); one thread writes.
 
     That thread calls *on_change* after ``items`` changed, with the key and the value, None for one
-    that is gone. It calls *on_listed* after all was listed, *on_restart* with the resource's name
-    and a Restart. ``synced``: all was listed once. ``installed``: the resource was there when last
-    listed. ``last_contact``: monotonic time of the last answer. ``problem``: what ended the last
-    turn before its time.
+    that is gone. It calls *on_listed* after all was listed. ``synced``: all was listed once.
+    ``installed``: the resource was there when last listed. ``last_contact``: monotonic time of the
+    last answer. ``problem``: what ended the last turn before its time.
     """
 
     def __init__(
@@ -91,7 +59,6 @@ class Informer(Generic[T]):
         *,
         on_change: Callable[[Key, T | None], None] = lambda _key, _value: None,
         on_listed: Callable[[], object] = lambda: None,
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         monotonic: Callable[[], float] = time.monotonic,
         uniform: Callable[[float, float], float] = random.uniform,
         pause: Callable[[float], object] | None = None,
@@ -108,7 +75,6 @@ class Informer(Generic[T]):
         self._keep = read
         self._on_change = on_change
         self._on_listed = on_listed
-        self._on_restart = on_restart
         self._monotonic = monotonic
         self._uniform = uniform
         self._silence_seconds = silence_seconds
@@ -152,17 +118,18 @@ class Informer(Generic[T]):
             problem = self._try()
             if self._stopped.is_set():
                 return
-            restart = self._restart(problem)
-            if restart not in _GOES_ON and not (problem and problem.status >= 500):
+            if problem and not _goes_on(problem):
                 self._version = ""
+            is_absent = problem is not None and self._is_absent(problem)
             is_healthy = self._monotonic() - began >= HEALTHY_SECONDS
-            failures = 0 if is_healthy or restart is Restart.NOT_INSTALLED else failures + 1
-            if restart is Restart.BROKEN:
+            failures = 0 if is_healthy or is_absent else failures + 1
+            if problem and not problem.status:
                 failures = min(failures, MOST_BROKEN)
-            self._report(restart, str(problem or ""))
+            self._report(str(problem or ""))
             if problem or not is_healthy:
                 most = min(MOST_BACKOFF_SECONDS, LEAST_BACKOFF_SECONDS * 2 ** min(failures, 10))
-                self._pause(_least_pause(restart, problem) + self._uniform(0.0, most))
+                least = NOT_INSTALLED_SECONDS if is_absent else _least_pause(problem)
+                self._pause(least + self._uniform(0.0, most))
 
     def _try(self) -> RequestFailed | None:
         """List where need be, then watch; return what ended it before its time."""
@@ -172,7 +139,8 @@ class Informer(Generic[T]):
         except RequestFailed as error:
             return error
         except Exception as error:  # without this thread nothing is seen any more
-            _log.exception("watch of %s: unexpected failure", self.resource.name)
+            if not self._stopped.is_set():  # `stop` cuts a read off, which may fail in any way
+                _log.exception("watch of %s: unexpected failure", self.resource.name)
             return RequestFailed(repr(error), 200)
         return None
 
@@ -204,15 +172,14 @@ class Informer(Generic[T]):
             if line:
                 self._take(line)
 
-    def _restart(self, problem: RequestFailed | None) -> Restart:
-        if problem is None:
-            return Restart.ENDED
-        if problem.status == 404 and self.resource.optional:
-            self.installed = False
-            self._contact()
-            self._replace({})
-            return Restart.NOT_INSTALLED
-        return _BY_STATUS.get(problem.status, Restart.REFUSED)
+    def _is_absent(self, problem: RequestFailed) -> bool:
+        """Tell whether the resource is not installed, and need not be: then there are none."""
+        if problem.status != 404 or not self.resource.optional:
+            return False
+        self.installed = False
+        self._contact()
+        self._replace({})
+        return True
 
     def _list(self) -> str:
         """Bring ``items`` to what is there now; return the version to watch from."""
@@ -252,11 +219,10 @@ class Informer(Generic[T]):
             self._set(key, None)
         self._version = version or self._version
 
-    def _report(self, restart: Restart, problem: str) -> None:
+    def _report(self, problem: str) -> None:
         if problem and problem != self.problem:
             _log.warning("watch of %s: %s; trying again", self.resource.name, problem)
         self.problem = problem
-        self._on_restart(self.resource.name, restart)
 
     def _contact(self) -> None:
         self.last_contact = self._monotonic()
@@ -298,9 +264,12 @@ class Informer(Generic[T]):
             _log.exception("%s %s: change not handled", self.resource.name, what)
 
 
-def _least_pause(restart: Restart, problem: RequestFailed | None) -> float:
-    if restart is Restart.NOT_INSTALLED:
-        return NOT_INSTALLED_SECONDS
+def _goes_on(problem: RequestFailed) -> bool:
+    """Tell whether the next watch may go on from the version that this one had."""
+    return problem.status in (0, 429) or problem.status >= 500
+
+
+def _least_pause(problem: RequestFailed | None) -> float:
     return min(problem.retry_after_seconds, MOST_RETRY_AFTER_SECONDS) if problem else 0.0
 
 

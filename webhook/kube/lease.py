@@ -1,13 +1,11 @@
 """Hold a Lease, so that one process at a time writes: client-go's election, by our clock too."""
 
-from __future__ import annotations
-
 import logging
 import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from webhook.core.model import Object
@@ -31,8 +29,6 @@ MOST_SECONDS = 60
 """Longest duration that is believed: a wrong one must end."""
 RELEASED_SECONDS = 1
 MOST_TRANSITIONS = 2**31 - 1
-_ANY_LEASE = replace(LEASES, shape={})
-"""One that somebody has edited wrongly can be taken: it must not block all writers."""
 _log = logging.getLogger(__name__)
 
 
@@ -51,7 +47,7 @@ class LeaseRecord:
     transitions: int = 0
 
     @classmethod
-    def of(cls, lease: Object) -> LeaseRecord:
+    def of(cls, lease: Object) -> "LeaseRecord":
         """Read an object, which may hold anything."""
         spec = lease.get("spec")
         if not isinstance(spec, dict):
@@ -67,7 +63,7 @@ class LeaseRecord:
         """Give how long the record holds after it was first seen."""
         return min(max(self.duration_seconds, DURATION_SECONDS), MOST_SECONDS)
 
-    def held_by(self, identity: str, now: datetime) -> LeaseRecord:
+    def held_by(self, identity: str, now: datetime) -> "LeaseRecord":
         """Renew it if it is theirs, else hand it over."""
         at = _micro_time(now)
         if self.holder == identity:
@@ -76,7 +72,7 @@ class LeaseRecord:
         transitions = self.transitions + 1 if 0 <= self.transitions < MOST_TRANSITIONS else 0
         return LeaseRecord(identity, DURATION_SECONDS, at, at, transitions)
 
-    def released(self, now: datetime) -> LeaseRecord:
+    def released(self, now: datetime) -> "LeaseRecord":
         """Leave it to whoever comes first."""
         at = _micro_time(now)
         return LeaseRecord("", RELEASED_SECONDS, at, at, self.transitions)
@@ -242,7 +238,7 @@ class Leader:
         return True
 
     def _read(self, seconds: float) -> Object | None:
-        return self._reader.find(_ANY_LEASE, self._key, whole, seconds=seconds)
+        return self._reader.find(LEASES, self._key, whole, seconds=seconds)
 
     def _send(self, lease: Object, seconds: float, *, is_new: bool = False) -> Object | None:
         """Create or replace it; return it as it was written, None where another was quicker.

@@ -6,8 +6,6 @@ broken: an object that is not as its kind prescribes. One that was asked for is 
 of a list is left out and named in `Page.broken`, and the others count.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from webhook.core.model import Object
+from webhook.kube.catalogue import CLAIMS, CLAIMS_V1
 from webhook.kube.connection import (
     MOST_BYTES,
     AnswerTooLong,
@@ -175,6 +174,10 @@ class Reader:
             raise RequestFailed(f"GET {group} answered without versions", 200)
         served = (each.get("version") for each in versions if isinstance(each, dict))
         return frozenset(version for version in served if isinstance(version, str))
+
+    def serves_claims(self) -> bool:
+        """Tell whether the cluster serves v1 of the API of claims (DRA). Raises RequestFailed."""
+        return CLAIMS_V1.rpartition("/")[2] in self.versions(CLAIMS)
 
     def server_time(self) -> datetime | None:
         """Ask for the API server's time; None where the answer names none.

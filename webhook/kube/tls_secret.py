@@ -1,7 +1,5 @@
 """Read the Secret in which the controller keeps authorities, serving certificate and keys."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Read of a configuration of mutating webhooks whom it calls, and what it trusts."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import ipaddress

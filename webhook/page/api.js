@@ -22,7 +22,7 @@ export const askSample = async (path) => read(await ask(`page/${path}`), "text")
 
 /** Judge a manifest; an empty namespace or profile is left to the server. */
 export async function judge(text, namespace, profile, signal) {
-  const query = new URLSearchParams({ output: "page" });
+  const query = new URLSearchParams();
   if (namespace) query.set("namespace", namespace);
   if (profile) query.set("profile", profile);
   const headers = { "Content-Type": "application/yaml" };

@@ -1,17 +1,13 @@
 """Answer ``POST /mutate``: one decision, one log line, one count."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, cast
 
 from webhook.core import bounds, names
-from webhook.core.errors import Unavailable
 from webhook.core.model import World
 from webhook.core.profiles import Profiles
 from webhook.core.review import Answer, answer_review, deny_unread
@@ -19,11 +15,10 @@ from webhook.http.connection import Endpoint, Request
 from webhook.http.logs import log_fields
 from webhook.http.refusal import Refusal, Response, answered, misdirected
 from webhook.serve.metrics import WebhookMetrics
-from webhook.world.lookup import NotCached
+from webhook.world.lookup import InTime, NotCached
 
 THREADS = 8
-SECONDS = 3.0
-"""How long the cluster may be asked for a review: the API server gives up after 5 s itself."""
+ASKS = f"POST an AdmissionReview to {names.MUTATE_PATH}"
 UNAVAILABLE = "the cluster cannot be asked; ask again; the log of fabric-injector says why"
 """What a client gets; the log names the cluster's addresses."""
 
@@ -57,7 +52,9 @@ class Admission(Endpoint):
 
     def answer(self, request: Request) -> Response | Refusal | Awaitable[Response | Refusal]:
         """Answer one request."""
-        if refusal := self._starting() or _refusal(request):
+        path, method = request.path, request.method
+        astray = misdirected(path, method, (names.MUTATE_PATH,), ("POST",), ASKS)
+        if refusal := self._starting() or astray:
             return refusal
         try:
             return self._review(request, self._cached)
@@ -74,8 +71,9 @@ class Admission(Endpoint):
         self._metrics.count(refusal.decision, refusal.reason, seconds)
         fields = {"decision": refusal.decision, "reason": refusal.reason, "status": refusal.code}
         log_fields(log, logging.WARNING, f"{refusal.decision}: {refusal.message}", fields)
-        hides = refusal.reason == "unavailable"
-        return replace(refusal, message=UNAVAILABLE) if hides else refusal
+        if refusal.reason == "unavailable":
+            return Refusal(refusal.code, refusal.reason, UNAVAILABLE)
+        return refusal
 
     def _review(self, request: Request, world: World) -> Response:
         body = bytes(request.body)
@@ -117,33 +115,3 @@ def _told(answer: Answer) -> tuple[str, str, str, list[str], list[str]]:
         decision = "denied"
     message = f"denied: {verdict.message}" if verdict.message else decision
     return decision, verdict.reason, message, verdict.told, verdict.injected
-
-
-def _refusal(request: Request) -> Refusal | None:
-    """Say what is wrong with a request, apart from its body."""
-    path, method = request.path, request.method
-    if refusal := misdirected(path, method, names.MUTATE_PATH, "an AdmissionReview"):
-        return refusal
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("application/json", ""):
-        message = f"content type {kind[:100]}: an AdmissionReview is application/json"
-        return Refusal(415, "content-type", message)
-    return None
-
-
-class InTime:
-    """Answer as *world* does for SECONDS after *begun*; then raise Unavailable.
-
-    A pod may name many networks, and a slow API server would be asked for each. *begun*: as
-    ``time.perf_counter()`` gives it.
-    """
-
-    def __init__(self, world: World, begun: float) -> None:
-        self._world, self._until = world, begun + SECONDS
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the method of this name, unless it is too late."""
-        if time.perf_counter() > self._until:
-            found = f"what is asked of the cluster takes longer than {SECONDS:g} s"
-            raise Unavailable(f"{found}: ask again")
-        return getattr(self._world, name)

@@ -4,8 +4,6 @@ Profiles and cluster are the same. The only module of this process that loads th
 first request.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json
@@ -19,8 +17,8 @@ from webhook.core.model import World
 from webhook.core.profiles import Profiles
 from webhook.http.connection import Endpoint, Request
 from webhook.http.loopback import refuse_foreign
-from webhook.http.refusal import Refusal, Refused, Response, answered, misdirected
-from webhook.serve.admission import InTime
+from webhook.http.refusal import Refusal, Response, answered, misdirected
+from webhook.world.lookup import InTime
 
 if TYPE_CHECKING:
     from webhook.dry_run import DryRun
@@ -33,13 +31,14 @@ MOST_VALUES = 100_000
 PARAMETERS = ("namespace", "profile")
 _MOST_CHARACTERS = 8 << 20
 """Of an answer: that of 50 ordinary pods has 1.3 million."""
+_ASKS = f"POST a manifest to {PATH}"
 _ELSEWHERE = "give fewer objects at once, or run fabric-injector dry-run -f FILE"
 
 
 class DryRuns(Endpoint):
     """Judge one manifest at a time, in a thread. *world* is the cluster."""
 
-    read_bytes = MOST_BYTES
+    most_bytes = read_bytes = MOST_BYTES
 
     def __init__(self, profiles: Callable[[], Profiles], world: World) -> None:
         self._profiles, self._world = profiles, world
@@ -66,25 +65,22 @@ class DryRuns(Endpoint):
         found = find_templates(documents, asked.get("namespace"), most_pods=MOST_PODS + 1)
         if not (found.pods or found.ignored):
             advice = "send it: curl --data-binary @job.yaml"
-            raise Refused(400, "empty", f"expected a manifest, found nothing; {advice}")
+            raise Refusal(400, "empty", f"expected a manifest, found nothing; {advice}")
         if len(found.pods) > MOST_PODS:
             many = f"the manifest makes more than {MOST_PODS} pods, and no more are judged"
-            raise Refused(413, "too-many", f"{many}: {_ELSEWHERE}")
+            raise Refusal(413, "too-many", f"{many}: {_ELSEWHERE}")
         world = cast("World", InTime(self._world, time.perf_counter()))
         run = judge(found, profile=asked.get("profile"), profiles=self._profiles(), world=world)
         return Response(200, _written(run).encode())
 
 
 def _refusal(request: Request) -> Refusal | None:
-    if refusal := misdirected(request.path, request.method, PATH, "a manifest"):
+    if refusal := misdirected(request.path, request.method, (PATH,), ("POST",), _ASKS):
         return refusal
     names = {name for name, _ in parse_qsl(request.query, keep_blank_values=True)}
     if unknown := sorted(names - {*PARAMETERS}):
         message = f"{unknown[0][:100]} is not a parameter: use {', '.join(PARAMETERS)}"
         return Refusal(400, "parameter", message)
-    if request.length > MOST_BYTES:
-        found = f"the manifest has {request.length} bytes, and at most {MOST_BYTES} are taken"
-        return Refusal(413, "too-large", f"{found}: {_ELSEWHERE}")
     return None
 
 
@@ -93,15 +89,15 @@ def _text(request: Request) -> str:
         return request.body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"byte {error.start} of the body is not UTF-8; send text"
-        raise Refused(400, "encoding", problem) from None
+        raise Refusal(400, "encoding", problem) from None
 
 
-def _written(run: DryRun) -> str:
+def _written(run: "DryRun") -> str:
     """Write the JSON document part by part: that of an alias bomb would not fit the memory."""
     text = io.StringIO()
     for part in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(run.as_json()):
         if text.tell() + len(part) > _MOST_CHARACTERS:
             found = f"the answer has more than {_MOST_CHARACTERS} characters"
-            raise Refused(413, "too-large", f"{found}: {_ELSEWHERE}")
+            raise Refusal(413, "too-large", f"{found}: {_ELSEWHERE}")
         text.write(part)
     return text.getvalue() + "\n"

@@ -1,7 +1,5 @@
 """Count what the webhook does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from webhook.http.metrics import Metrics
@@ -14,56 +12,37 @@ class WebhookMetrics(Metrics):
 
     Attributes:
         dropped: Connections that were ended without an answer: ``handshake`` or ``too-many``.
-        profiles_reloads, certificate_reloads: Reads of what has changed: ``success`` or ``error``.
-        faulty: How much of ``profiles`` or ``configuration`` is not in force.
+        faulty: How much of ``profiles``, ``configuration`` or ``certificate`` is not in force.
     """
 
     def __init__(self) -> None:
         super().__init__("When the certificate ends.")
         self._requests = self.counter(
-            "fabric_injector_admission_requests",
+            "admission_requests",
             "Admission requests answered, by what was decided and why.",
             "decision",
             "reason",
         )
         self._duration = self.histogram(
-            "fabric_injector_admission_duration_seconds",
-            "Time from a request's head to its answer.",
-            SECONDS,
+            "admission_duration_seconds", "Time from a request's head to its answer.", SECONDS
         )
-        self._injected = self.counter(
-            "fabric_injector_injected", "Steps that changed a pod.", "step"
-        )
+        self._injected = self.counter("injected", "Steps that changed a pod.", "step")
         self._would_inject = self.counter(
-            "fabric_injector_would_inject",
+            "would_inject",
             "Steps that would have changed a pod, by what kept them from it.",
             "step",
             "cause",
         )
-        self.in_flight = self.gauge(
-            "fabric_injector_admission_in_flight", "Admission requests being answered."
-        )
         self.dropped = self.counter(
-            "fabric_injector_connections_dropped",
-            "Connections to the admission port that were ended without an answer.",
+            "connections_dropped",
+            "Connections to the admission port ended without an answer.",
             "reason",
         )
-        self.profiles_reloads = self.counter(
-            "fabric_injector_profiles_reloads",
-            "Reads of changed profiles, of a file or of objects.",
-            "result",
-        )
         self.faulty = self.gauge(
-            "fabric_injector_faulty",
+            "faulty",
             "FabricProfiles, or files, whose content is not in force as it stands now.",
             "source",
         )
-        self.certificate_reloads = self.counter(
-            "fabric_injector_certificate_reloads", "Reads of changed certificate files.", "result"
-        )
-        for result in ("success", "error"):
-            self.profiles_reloads.add(result, number=0)
-            self.certificate_reloads.add(result, number=0)
 
     def count(
         self,

@@ -1,33 +1,20 @@
-"""Keep the profiles in force as their file, or the objects of the cluster, say; log each change."""
-
-from __future__ import annotations
+"""Keep the profiles and the settings in force that files hold."""
 
 import logging
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
-from webhook.core.errors import InputError, ProfilesError, WebhookError
-from webhook.core.profiles import ClusterSettings, Profile, Profiles, parse_profiles
+from webhook.core.errors import InputError, ProfilesError
+from webhook.core.profiles import ClusterSettings, Profiles, parse_profiles
 from webhook.core.profiles.load import parse_configuration
-from webhook.serve.metrics import WebhookMetrics
 from webhook.world.active_profiles import ActiveProfiles
 from webhook.world.followed_file import FollowedFile
-
-if TYPE_CHECKING:
-    from webhook.world.cluster import Cluster
-    from webhook.world.profile_objects import ProfileObjects
-
-Source: TypeAlias = "FollowedFile[ClusterSettings] | FollowedFile[Profiles] | ProfileObjects"
 
 log = logging.getLogger(__name__)
 
 
-def follow_file(
-    path: Path, active: ActiveProfiles, metrics: WebhookMetrics, *, configured: bool
-) -> Source:
-    """Read the profiles file, to be followed once started.
+def follow_file(path: Path, active: ActiveProfiles, *, configured: bool) -> FollowedFile[Profiles]:
+    """Put the profiles of a file in force, at each look of what is returned too.
 
     *configured*: the settings of the whole cluster stand in a file of their own. Raises
     ProfilesError or InputError where the file cannot be used.
@@ -43,20 +30,11 @@ def follow_file(
     def put(profiles: Profiles) -> None:
         active.put(profiles=profiles.profiles, settings=None if configured else profiles.settings)
 
-    def reloaded(profiles: Profiles) -> None:
-        put(profiles)
-        _log_reload(metrics, profiles.profiles)
-
-    broken = partial(_log_fault, f"profiles not reloaded, the last good ones stay: {path}", metrics)
-    source = FollowedFile(path, parse=parse, on_reload=reloaded, on_error=broken)
-    put(source.current())
-    return source
+    return FollowedFile(path, parse=parse, on_read=put)
 
 
-def follow_configuration(
-    path: Path, active: ActiveProfiles, metrics: WebhookMetrics
-) -> FollowedFile[ClusterSettings]:
-    """Read the configuration file, to be followed once started; the defaults hold without one.
+def follow_configuration(path: Path, active: ActiveProfiles) -> FollowedFile[ClusterSettings]:
+    """Put the settings of a file in force, as `follow_file` does; the defaults hold without one.
 
     Raises InputError where it cannot be used.
     """
@@ -65,14 +43,10 @@ def follow_configuration(
         active.put(settings=settings)
 
     try:
-        source = configuration_file(path, on_read=put)
+        return configuration_file(path, on_read=put)
     except ProfilesError as error:
         faults = "\n".join(f"{path}: {fault}" for fault in error.problems)
         raise InputError(f"the configuration cannot be used\n{faults}") from None
-    put(source.current())
-    _log_read(path, source.current())
-    metrics.faulty.ask(source.faulty, "configuration")
-    return source
 
 
 def configuration_file(
@@ -86,7 +60,9 @@ def configuration_file(
 
     def read(settings: ClusterSettings) -> None:
         on_read(settings)
-        _log_read(path, settings)
+        is_default = settings == ClusterSettings()
+        told = ", which is absent or says nothing: the defaults hold" if is_default else ""
+        log.info("configuration read: %s%s", path, told)
 
     return FollowedFile(
         path,
@@ -94,44 +70,5 @@ def configuration_file(
         title="configuration file",
         absent=absent,
         at_first=at_first,
-        on_reload=read,
-        on_error=partial(
-            _log_fault, f"configuration not reloaded, the last good one stays: {path}", None
-        ),
+        on_read=read,
     )
-
-
-def follow_objects(cluster: Cluster, active: ActiveProfiles, metrics: WebhookMetrics) -> Source:
-    """Make what follows the FabricProfiles of *cluster* once started."""
-    from webhook.world.profile_objects import DEFINITION_TITLE
-
-    def reloaded(profiles: Mapping[str, Profile]) -> None:
-        active.put(profiles=profiles)
-        _log_reload(metrics, profiles)
-
-    def installed(is_installed: bool) -> None:
-        if is_installed:
-            log.info("%s is installed: profiles are followed", DEFINITION_TITLE)
-        else:
-            log.warning("%s is not installed: there are no profiles until it is", DEFINITION_TITLE)
-
-    broken = partial(_log_fault, "profiles not reloaded", metrics)
-    return cluster.follow_profiles(on_reload=reloaded, on_error=broken, on_installed=installed)
-
-
-def _log_read(path: Path, settings: ClusterSettings) -> None:
-    is_default = settings == ClusterSettings()
-    told = ", which is absent or says nothing: the defaults hold" if is_default else ""
-    log.info("configuration read: %s%s", path, told)
-
-
-def _log_fault(what: str, metrics: WebhookMetrics | None, error: WebhookError) -> None:
-    if metrics:
-        metrics.profiles_reloads.add("error")
-    for fault in error.problems if isinstance(error, ProfilesError) else (error,):
-        log.error("%s: %s", what, fault)
-
-
-def _log_reload(metrics: WebhookMetrics, profiles: Mapping[str, Profile]) -> None:
-    metrics.profiles_reloads.add("success")
-    log.info("profiles reloaded: %s", ", ".join(profiles) or "none")

@@ -1,7 +1,5 @@
 """Run the webhook: prepare what is served from the settings, and serve it until SIGTERM."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging
@@ -15,7 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import uvloop
 
@@ -26,13 +24,14 @@ from webhook.core.claim_templates import CLAIMS_OF_A_FILE
 from webhook.http import logs
 from webhook.http.health import Health, stop_asked
 from webhook.http.listener import ListenAddress, Listener, bind
-from webhook.serve import profiles as sources
 from webhook.serve.admission import Admission
 from webhook.serve.dry_runs import DryRuns
 from webhook.serve.metrics import WebhookMetrics
+from webhook.serve.profiles import follow_configuration, follow_file
 from webhook.serve.watches import (
     CertificateWatch,
     ClaimsWatch,
+    FileWatch,
     TrustWatch,
     Watch,
     follow,
@@ -85,11 +84,7 @@ class WebhookSettings:
     webhook_configuration: str = names.WEBHOOK_CONFIGURATION
 
 
-MakeCluster: TypeAlias = "Callable[[Callable[[str, str], None]], Cluster]"
-"""Make a cluster; it gets what counts restarts of watches, by resource and reason."""
-
-
-def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
+def run(settings: WebhookSettings, make_cluster: "Callable[[], Cluster]") -> None:
     """Serve until SIGTERM or SIGINT; *make_cluster* is asked where no files stand for a cluster.
 
     Raises ProfilesError with all faults of the profiles, CertificateError, or InputError for
@@ -100,35 +95,35 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
     claims_problem = CLAIMS_OF_A_FILE if settings.profiles else ""
     active = ActiveProfiles(own_image=settings.image, claims_problem=claims_problem)
     with ExitStack() as stack:
-        followed: list[sources.Source] = []
+        watches: list[Watch] = []
         if path := settings.configuration:
-            followed.append(sources.follow_configuration(path, active, metrics))
+            found = follow_configuration(path, active)
+            watches.append(FileWatch(found, "configuration", metrics))
         if path := settings.profiles:
-            configured = bool(settings.configuration)
-            followed.append(sources.follow_file(path, active, metrics, configured=configured))
+            file = follow_file(path, active, configured=bool(settings.configuration))
+            watches.append(FileWatch(file, "profiles", metrics))
         addresses = (settings.listen, settings.dry_run_listen, settings.metrics_listen)
         sockets = [stack.enter_context(closing(bind(address))) for address in addresses]
         directory = settings.tls_dir or stack.enter_context(_throwaway())
         certificate = ServingCertificate(directory, settings.handshake)
-        watches: list[Watch] = [CertificateWatch(certificate, metrics)]
-        cluster = None
-        if not settings.objects:
-            cluster = make_cluster(metrics.watch_restarts.add)
+        watches.append(CertificateWatch(certificate, metrics))
+        cluster = None if settings.objects else make_cluster()
+        if cluster:
             stack.callback(cluster.stop)
+            if not settings.profiles:
+                watches.append(ClaimsWatch(cluster.serves_claims, active))
+                metrics.faulty.ask(cluster.follow_profiles(active).faulty, "profiles")
             cluster.start()
             ask = partial(cluster.webhook_configuration, settings.webhook_configuration)
             watches.append(TrustWatch(ask, certificate))
-        if cluster and not settings.profiles:
-            watches.append(ClaimsWatch(cluster.serves_claims, active))
-            followed.append(sources.follow_objects(cluster, active, metrics))
         world = cluster or _objects(settings.objects)
-        profiles = followed[-1]
-        metrics.faulty.ask(profiles.faulty, "profiles")
-        _follow(followed, watches, stack)
+        stopped = threading.Event()
+        stack.callback(stopped.set)
+        threading.Thread(target=follow, args=(watches, stopped), name="look", daemon=True).start()
 
         def checks() -> Mapping[str, str]:
             found = {watch.check: watch.problem() for watch in watches if watch.check}
-            return {**profiles.checks(), **found, **world.checks()}
+            return {**found, **world.checks()}
 
         health = Health(checks, metrics)
         cached = cluster.cached if cluster else world
@@ -144,7 +139,6 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
             names=settings.client_names,
             on_dropped=metrics.dropped.add,
         )
-        metrics.in_flight.ask(lambda: admission.in_flight)
         local = [
             Listener(sock, endpoint, connections=LOCAL_CONNECTIONS)
             for sock, endpoint in zip(sockets[1:], (dry_runs, health), strict=True)
@@ -153,16 +147,6 @@ def run(settings: WebhookSettings, make_cluster: MakeCluster) -> None:
         told = {} if settings.tls_dir else {"ca": str(directory / "ca.crt")}
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve([admission, *local], health, settings.quiet_seconds, told))
-
-
-def _follow(followed: list[sources.Source], watches: list[Watch], stack: ExitStack) -> None:
-    """Have all look at what changes, until *stack* is closed."""
-    for each in followed:
-        each.start()
-        stack.callback(each.stop)
-    stopped = threading.Event()
-    stack.callback(stopped.set)
-    threading.Thread(target=follow, args=(watches, stopped), name="look", daemon=True).start()
 
 
 def _tune() -> None:
@@ -180,7 +164,7 @@ def _throwaway() -> Iterator[Path]:
         yield Path(directory)
 
 
-def _objects(paths: tuple[Path, ...]) -> ObjectsWorld:
+def _objects(paths: tuple[Path, ...]) -> "ObjectsWorld":
     from webhook.world.objects import ObjectsWorld, load_objects
 
     return ObjectsWorld(load_objects(paths))

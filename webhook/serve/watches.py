@@ -1,7 +1,5 @@
 """Look again and again at what changes outside: the certificate, who trusts it, and claims."""
 
-from __future__ import annotations
-
 import ctypes
 import logging
 import threading
@@ -9,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from certs.handshake import CertificateError
 from certs.serving import ServingCertificate
@@ -17,6 +15,7 @@ from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.errors import Unavailable
 from webhook.serve.metrics import WebhookMetrics
 from webhook.world.active_profiles import ActiveProfiles
+from webhook.world.followed_file import FollowedFile
 
 if TYPE_CHECKING:
     from webhook.world.cluster import WebhookConfiguration
@@ -45,13 +44,24 @@ class Watch(ABC):
         """Return what keeps the process from being ready; empty for nothing."""
         return ""
 
-    def log_once(self, fault: str, level: int = logging.WARNING) -> bool:
-        """Log what went wrong, unless the last look found the same; return whether it is new."""
-        is_new = fault != self._fault
-        self._fault = fault
-        if fault and is_new:
+    def log_once(self, fault: str, level: int = logging.WARNING) -> None:
+        """Log what went wrong, unless the last look found the same."""
+        if fault and fault != self._fault:
             log.log(level, "%s", fault)
-        return is_new
+        self._fault = fault
+
+
+class FileWatch(Watch):
+    """Look at a file; *source* names it for the metric of what is not in force."""
+
+    def __init__(self, file: FollowedFile[Any], source: str, metrics: WebhookMetrics) -> None:
+        self._file = file
+        metrics.faulty.ask(lambda: file.error() is not None, source)
+
+    def look(self) -> float:
+        """Read it."""
+        self._file.look()
+        return SECONDS
 
 
 class CertificateWatch(Watch):
@@ -62,6 +72,7 @@ class CertificateWatch(Watch):
     def __init__(self, certificate: ServingCertificate, metrics: WebhookMetrics) -> None:
         self._certificate, self._metrics = certificate, metrics
         metrics.certificate_ends("serving", certificate.not_after)
+        metrics.faulty.ask(lambda: bool(self._fault), "certificate")
 
     def problem(self) -> str:
         """Return why the certificate cannot be served now; empty if it can."""
@@ -73,14 +84,12 @@ class CertificateWatch(Watch):
             changed = self._certificate.poll(datetime.now(UTC))
         except CertificateError as error:
             fault = f"certificate not reloaded, the old one serves on: {error}"
-            if self.log_once(fault, logging.ERROR):
-                self._metrics.certificate_reloads.add("error")
+            self.log_once(fault, logging.ERROR)
             return SECONDS
         self.log_once("")
         if changed:
             ends = self._certificate.not_after
             self._metrics.certificate_ends("serving", ends)
-            self._metrics.certificate_reloads.add("success")
             log.info("certificate reloaded, good until %s", ends.isoformat())
         return SECONDS
 
@@ -94,7 +103,7 @@ class TrustWatch(Watch):
     check = "ca-bundle"
 
     def __init__(
-        self, ask: Callable[[], WebhookConfiguration | None], certificate: ServingCertificate
+        self, ask: "Callable[[], WebhookConfiguration | None]", certificate: ServingCertificate
     ) -> None:
         self._ask, self._certificate = ask, certificate
         self._problem = NOT_ASKED
@@ -106,16 +115,15 @@ class TrustWatch(Watch):
     def look(self) -> float:
         """Read caBundle once and compare; where it cannot be read, the last result stays."""
         try:
-            found = self._distrust()
+            self._problem = self._distrust()
         except Exception as error:  # the next look may go better
             why = error if isinstance(error, Unavailable) else f"internal error: {error!r}"
             self.log_once(f"the certificate is not compared with caBundle: {why}")
-            found = "" if self._problem == NOT_ASKED else self._problem
+            self._problem = self._problem.removeprefix(NOT_ASKED)
         else:
-            told = f"API servers refuse the certificate: {found}" if found else ""
+            told = f"API servers refuse the certificate: {self._problem}" if self._problem else ""
             self.log_once(told, logging.ERROR)
-        self._problem = found
-        return SECONDS if found else TRUST_SECONDS
+        return SECONDS if self._problem else TRUST_SECONDS
 
     def _distrust(self) -> str:
         configuration = self._ask()

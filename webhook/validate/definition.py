@@ -1,7 +1,5 @@
 """Give the definition of FabricProfile: the manifest that is installed."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from functools import cache
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Evaluate the rules of the definition, in CEL, and find items of a list with the same key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Make the pod that a profile makes of one that says nothing itself, for an API server to judge."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from webhook.core import names

@@ -1,7 +1,5 @@
 """Find what has the wrong type, is unknown, missing or beyond a bound. Needs jsonschema."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final

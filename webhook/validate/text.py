@@ -3,8 +3,6 @@
 A document that is broken hides no other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,12 +1,13 @@
 """Hold the profiles that admission uses, from a file or from the objects of the cluster."""
 
-from __future__ import annotations
-
+import logging
 import threading
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from webhook.core.profiles import ClusterSettings, Profile, Profiles
+
+log = logging.getLogger(__name__)
 
 
 class ActiveProfiles:
@@ -30,7 +31,9 @@ class ActiveProfiles:
         settings: ClusterSettings | None = None,
         claims_problem: str | None = None,
     ) -> None:
-        """Put a new part in force."""
+        """Put a new part in force, and log which profiles there are now."""
+        if profiles is not None:
+            log.info("profiles in force: %s", ", ".join(profiles) or "none")
         with self._lock:
             before = self._profiles
             found = before.profiles if profiles is None else MappingProxyType(dict(profiles))

@@ -1,24 +1,21 @@
 """Answer admission's questions from watches; ask briefly for what they have not brought."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from webhook.core import names
-from webhook.core.errors import WebhookError
 from webhook.core.model import Namespace, Object
 from webhook.core.networks import define_network
-from webhook.core.profiles import Profile, ProfileObject, read_object
+from webhook.core.profiles import ProfileObject, read_object
 from webhook.kube.catalogue import FABRIC_PROFILES, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
-from webhook.kube.claims_api import ClaimsApi
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.kube.reader import Reader
 from webhook.kube.resource import Key, Resource
 from webhook.kube.webhook_configuration import WebhookConfiguration, read_webhook_configuration
+from webhook.world.active_profiles import ActiveProfiles
 from webhook.world.lookup import Lookup, NotCached
 from webhook.world.profile_objects import ProfileObjects
 from webhook.world.view import View, read_namespace
@@ -50,18 +47,16 @@ class Cluster(View):
         self,
         connection: Connection,
         *,
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
         lookup_seconds: float = LOOKUP_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._connection, self._on_restart = connection, on_restart
+        self._connection = connection
         self._lookup_seconds, self._monotonic = lookup_seconds, monotonic
         self._reader = Reader(connection, lookup_seconds)
-        self._claims = ClaimsApi(self._reader, monotonic)
         self._namespaces, namespaces = self._watched(NAMESPACES, read_namespace)
         self._networks, networks = self._watched(NETWORKS, define_network)
         self._informers: tuple[Informer[Any], ...] = (self._namespaces, self._networks)
-        self._objects: Mapping[Key, ProfileObject] | None = None
+        self._profile_objects: ProfileObjects | None = None
         self._profiles: Lookup[ProfileObject] = self._lookup({}, FABRIC_PROFILES, read_object)
         super().__init__(
             lambda name: namespaces.get(("", name)),
@@ -80,16 +75,23 @@ class Cluster(View):
         """Begin to watch; `checks` says when all is known."""
         for informer in self._informers:
             informer.start()
+        if self._profile_objects:
+            self._profile_objects.start()
 
     def stop(self) -> None:
         """End the watches; what they brought is still served."""
+        if self._profile_objects:
+            self._profile_objects.stop()
         for informer in self._informers:
             informer.stop()
         self._connection.close()
 
     def checks(self) -> Mapping[str, str]:
         """Say for each watch, by resource, what keeps it from being trusted; empty for nothing."""
-        return {each.resource.name: each.doubt(STALE_SECONDS) for each in self._informers}
+        doubts = {each.resource.name: each.doubt(STALE_SECONDS) for each in self._informers}
+        if self._profile_objects:
+            doubts["profiles"] = self._profile_objects.doubt()
+        return doubts
 
     def webhook_configuration(self, name: str) -> WebhookConfiguration | None:
         """Ask for a MutatingWebhookConfiguration; None where there is none. Raises Unavailable."""
@@ -98,7 +100,7 @@ class Cluster(View):
 
     def serves_claims(self) -> bool:
         """Tell whether the API server knows claims in v1. Raises Unavailable."""
-        return self._claims.is_served()
+        return self._reader.serves_claims()
 
     def names_profile(self, profile: str) -> bool:
         """Tell whether a live namespace names *profile*, or may: not all are listed."""
@@ -106,24 +108,11 @@ class Cluster(View):
         named = (each.labels.get(names.PROFILE) for each in namespaces if not each.is_ending)
         return profile in named or not self._namespaces.synced
 
-    def follow_profiles(
-        self,
-        *,
-        on_reload: Callable[[Mapping[str, Profile]], None],
-        on_error: Callable[[WebhookError], None],
-        on_installed: Callable[[bool], None],
-    ) -> ProfileObjects:
-        """Make what follows the FabricProfiles; start it, and stop it before the cluster."""
-        profiles = ProfileObjects(
-            self._connection,
-            is_in_use=self.names_profile,
-            on_reload=on_reload,
-            on_error=on_error,
-            on_installed=on_installed,
-            on_restart=self._on_restart,
-        )
-        self._objects = profiles.objects
-        return profiles
+    def follow_profiles(self, active: ActiveProfiles) -> ProfileObjects:
+        """Put the FabricProfiles into *active* too, once started."""
+        found = ProfileObjects(self._connection, active, self.names_profile)
+        self._profile_objects = found
+        return found
 
     def _has_profile(self, name: str) -> bool:
         try:
@@ -133,9 +122,9 @@ class Cluster(View):
             return found is not None and found.content.profile is not None
 
     def _has_profile_cached(self, name: str) -> bool:
-        if self._objects is None:
+        if self._profile_objects is None:
             return False
-        found = self._objects.get(("", name))
+        found = self._profile_objects.objects.get(("", name))
         if found is None:
             raise NotCached
         return found.content.profile is not None
@@ -148,7 +137,6 @@ class Cluster(View):
             resource,
             read,
             on_change=lambda key, _: lookup.forget(key),
-            on_restart=self._on_restart,
             monotonic=self._monotonic,
         )
         lookup = self._lookup(informer.items, resource, read)

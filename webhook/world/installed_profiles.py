@@ -1,30 +1,23 @@
-"""Read the profiles that a cluster's webhook uses: objects, or the file that it mounts."""
-
-from __future__ import annotations
+"""Read the profiles that a cluster's webhook uses: its FabricProfiles, and the Configuration."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from webhook.core.claim_templates import CLAIMS_OF_A_FILE, CLAIMS_UNSERVED
+from webhook.core import names
+from webhook.core.claim_templates import CLAIMS_UNSERVED
 from webhook.core.errors import ProfilesError
 from webhook.core.model import Object
 from webhook.core.profiles import ClusterSettings
 from webhook.core.profiles.load import parse_configuration
 from webhook.core.profiles.objects import DEFINITION
-from webhook.kube.catalogue import CONFIG_MAPS, DEPLOYMENTS, FABRIC_PROFILES
-from webhook.kube.claims_api import ClaimsApi
+from webhook.kube.catalogue import CONFIG_MAPS, FABRIC_PROFILES
 from webhook.kube.connection import RequestFailed
 from webhook.kube.reader import Reader, whole
 from webhook.world.profiles_read import (
-    FROM_OBJECTS,
     OBJECTS,
-    ConfigMapKey,
     ProfileFault,
-    ProfilesPlace,
     ProfilesRead,
     faults_in_file,
-    place_in_deployment,
-    read_file,
     read_objects,
 )
 
@@ -32,66 +25,36 @@ DEPLOYMENT = "fabric-injector-webhook"
 MOST_PAGES = 20
 """Ten thousand profiles."""
 NO_DEFINITION = (
-    f"the cluster has no CustomResourceDefinition {DEFINITION}, which the manifests hold"
+    f"the cluster has no CustomResourceDefinition {DEFINITION}, which the manifests hold; where "
+    "the webhook reads a file, give it by --profiles"
 )
 
 
-def installed_profiles(
-    reader: Reader, namespace: str, place: ProfilesPlace | None = None
-) -> ProfilesRead:
-    """Read them where the webhook of *namespace* does; *place* None: look at its Deployment.
+def installed_profiles(reader: Reader, namespace: str) -> ProfilesRead:
+    """Read the FabricProfiles, and the Configuration of the webhook in *namespace*.
 
-    Where the Deployment does not exist or may not be read, FabricProfiles are taken. Raises
-    RequestFailed where what is asked for may not be read, or the API server does not answer.
+    Raises RequestFailed where they may not be read, or the API server does not answer.
     """
-    place = place or _place(reader, namespace)
-    if place.config_map is not None:
-        read = _with_settings(
-            reader, namespace, place.settings, _of_file(reader, namespace, place.config_map)
-        )
-        return _without_claims(read, CLAIMS_OF_A_FILE)
-    if place.file:
-        source = f"file {place.file} of the webhook's pods"
-        return ProfilesRead(source, problem="is out of no ConfigMap, and cannot be read from here")
-    read = _with_settings(reader, namespace, place.settings, _of_objects(reader))
-    profiles = read.profiles.profiles.values() if read.profiles else ()
-    has_claims = any(profile.claims for profile in profiles)
-    return _without_claims(read, _claims_problem(reader) if has_claims else "")
+    read = _with_settings(reader, namespace, _of_objects(reader))
+    if read.profiles and any(profile.claims for profile in read.profiles.profiles.values()):
+        problem = _claims_problem(reader)
+        return replace(read, profiles=replace(read.profiles, claims_problem=problem))
+    return read
 
 
-def beside_installed_settings(
-    reader: Reader, namespace: str, read: ProfilesRead, place: ProfilesPlace | None = None
-) -> ProfilesRead:
+def beside_installed_settings(reader: Reader, namespace: str, read: ProfilesRead) -> ProfilesRead:
     """Give profiles of a file the cluster's Configuration, unless they have their own.
 
     Raises RequestFailed as `installed_profiles` does.
     """
     if read.profiles is None or read.profiles.has_settings:
         return read
-    return _with_settings(reader, namespace, (place or _place(reader, namespace)).settings, read)
+    return _with_settings(reader, namespace, read)
 
 
 def config_map_data(obj: Object) -> Mapping[str, str]:
     """Return the texts of a ConfigMap."""
     return {key: text for key, text in (obj.get("data") or {}).items() if isinstance(text, str)}
-
-
-def _place(reader: Reader, namespace: str) -> ProfilesPlace:
-    key = (namespace, DEPLOYMENT)
-    try:
-        return reader.find(DEPLOYMENTS, key, place_in_deployment) or FROM_OBJECTS
-    except RequestFailed as error:
-        if not error.is_refusal:
-            raise
-        return FROM_OBJECTS
-
-
-def _of_file(reader: Reader, namespace: str, place: ConfigMapKey) -> ProfilesRead:
-    source = f"ConfigMap {namespace}/{place.name}, {place.key}"
-    data = reader.find(CONFIG_MAPS, (namespace, place.name), config_map_data)
-    if data is None or place.key not in data:
-        return ProfilesRead(source, missing="does not exist")
-    return read_file(source, data[place.key])
 
 
 def _of_objects(reader: Reader) -> ProfilesRead:
@@ -113,47 +76,36 @@ def _of_objects(reader: Reader) -> ProfilesRead:
     return read_objects(OBJECTS, found, tuple(faults))
 
 
-def _without_claims(read: ProfilesRead, problem: str) -> ProfilesRead:
-    """Say that pods get no claims, as the webhook does; nothing where the problem is empty."""
-    if read.profiles is None or not problem:
-        return read
-    return replace(read, profiles=replace(read.profiles, claims_problem=problem))
-
-
 def _claims_problem(reader: Reader) -> str:
     """Say why no pod gets the claims of its profile; empty where that is not known."""
     try:
-        return "" if ClaimsApi(reader).is_served() else CLAIMS_UNSERVED
+        return "" if reader.serves_claims() else CLAIMS_UNSERVED
     except RequestFailed:
         return ""
 
 
-def _with_settings(
-    reader: Reader, namespace: str, place: ConfigMapKey | None, read: ProfilesRead
-) -> ProfilesRead:
-    """Add the settings of a Configuration to profiles, which then may say nothing of them."""
-    if place is None or read.profiles is None:
+def _with_settings(reader: Reader, namespace: str, read: ProfilesRead) -> ProfilesRead:
+    """Add the settings of the Configuration to the profiles."""
+    if read.profiles is None:
         return read
-    if given := read.profiles.given_settings():
-        message = f"{given}: is given though there is a configuration file; write it there alone"
-        return replace(read, profiles=None, faults=(ProfileFault(read.source, message),))
-    title = f"ConfigMap {namespace}/{place.name}"
+    title = f"ConfigMap {namespace}/{names.CONFIG_MAP}"
     try:
-        data = reader.find(CONFIG_MAPS, (namespace, place.name), config_map_data)
+        data = reader.find(CONFIG_MAPS, (namespace, names.CONFIG_MAP), config_map_data)
     except RequestFailed as error:
         if not error.is_refusal:
             raise
         taken = "so Multus is taken to have its defaults"
         return replace(read, unread=f"{title} cannot be read, {taken}: {error}")
-    settings, faults = _settings(title, place.key, data)
+    settings, faults = _settings(title, data)
     profiles = replace(read.profiles, multus=settings.multus)
     return replace(read, profiles=profiles, faults=(*faults, *read.faults))
 
 
 def _settings(
-    title: str, key: str, data: Mapping[str, str] | None
+    title: str, data: Mapping[str, str] | None
 ) -> tuple[ClusterSettings, tuple[ProfileFault, ...]]:
     """Read a Configuration, and its faults; the defaults hold with any, and without the data."""
+    key = names.CONFIG_FILE
     if data is None:
         return ClusterSettings(), ()
     if key not in data:

@@ -1,14 +1,13 @@
 """Answer from what a watch holds, and ask the API server for what is missing: once, and briefly."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from webhook.core.errors import Unavailable
+from webhook.core.model import World
 from webhook.kube.resource import Key, key_text
 
 T = TypeVar("T")
@@ -18,10 +17,30 @@ FOUND_SECONDS = 5.0
 ABSENT_SECONDS = 1.0
 FAILED_SECONDS = 0.5
 MOST_ANSWERS = 1000
+IN_TIME_SECONDS = 3.0
+"""How long the cluster may be asked for a review: the API server gives up after 5 s itself."""
 
 
 class NotCached(Exception):
     """Say that the answer would have to be asked for, and may take long."""
+
+
+class InTime:
+    """Answer as *world* does for IN_TIME_SECONDS after *begun*; then raise Unavailable.
+
+    A pod may name many networks, and a slow API server would be asked for each. *begun*: as
+    ``time.perf_counter()`` gives it.
+    """
+
+    def __init__(self, world: World, begun: float) -> None:
+        self._world, self._until = world, begun + IN_TIME_SECONDS
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the method of this name, unless it is too late."""
+        if time.perf_counter() > self._until:
+            found = f"what is asked of the cluster takes longer than {IN_TIME_SECONDS:g} s"
+            raise Unavailable(f"{found}: ask again")
+        return getattr(self._world, name)
 
 
 @dataclass(frozen=True, slots=True)

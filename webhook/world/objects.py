@@ -1,7 +1,5 @@
 """Answer admission's questions from objects in files in place of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -101,6 +99,9 @@ def _check(place: str, resource: Resource, value: Object) -> None:
         value = {**value, "metadata": {**metadata, "namespace": namespace_of(value)}}
     try:
         resource.check(value)
+        spec = value.get("spec") or {}
+        if not isinstance(spec, dict) or not isinstance(spec.get("config"), str | None):
+            raise Misfit(f"spec.config is not {STRING}")
     except Misfit as problem:
         advice = "put it in quotes" if str(problem).endswith(STRING) else "correct it"
         raise InputError(f"{place}: {problem}; {advice}") from None

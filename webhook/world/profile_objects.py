@@ -1,42 +1,37 @@
 """Follow the FabricProfiles of a cluster, and keep of each the last content that could be used."""
 
-from __future__ import annotations
-
+import logging
 from collections.abc import Callable, Iterator, Mapping
 
-from webhook.core.errors import InputError, WebhookError
 from webhook.core.profiles import Profile, ProfileObject, read_object, same_pod_labels
 from webhook.core.profiles.objects import DEFINITION, PROFILE_KIND
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.kube.resource import Key
+from webhook.world.active_profiles import ActiveProfiles
 
-DEFINITION_TITLE = f"CustomResourceDefinition {DEFINITION}"
+_TITLE = f"CustomResourceDefinition {DEFINITION}"
+
+log = logging.getLogger(__name__)
 
 
 class ProfileObjects:
     """Hold the profiles that the objects describe; once started, follow their changes.
 
     An object is read as the watch brings it. *is_in_use* tells whether a namespace names a profile:
-    one that is deleted all the same serves on until restart. *on_reload* gets each new set of
-    profiles. *on_error* gets once why an object is not in use as it stands; its last good content
-    stays. *on_installed*: whether there is a CustomResourceDefinition, where that changed.
+    one that is deleted all the same serves on until restart. Each new set of profiles is put into
+    *active*. Why an object is not in use as it stands is logged once; its last good content stays.
     ``objects``: what is known of each object, by key.
     """
 
     def __init__(
         self,
         connection: Connection,
-        *,
-        is_in_use: Callable[[str], bool] = lambda _: False,
-        on_reload: Callable[[Mapping[str, Profile]], None] = lambda _: None,
-        on_error: Callable[[WebhookError], None] = lambda _: None,
-        on_installed: Callable[[bool], None] = lambda _: None,
-        on_restart: Callable[[str, str], None] = lambda _resource, _reason: None,
+        active: ActiveProfiles,
+        is_in_use: Callable[[str], bool],
     ) -> None:
-        self._is_in_use = is_in_use
-        self._on_reload, self._on_error, self._on_installed = on_reload, on_error, on_installed
+        self._active, self._is_in_use = active, is_in_use
         self._good: dict[str, Profile] = {}
         self._problems: tuple[str, ...] = ()
         self._profiles: Mapping[str, Profile] | None = None
@@ -47,7 +42,6 @@ class ProfileObjects:
             read_object,
             on_change=self._changed,
             on_listed=self._listed,
-            on_restart=on_restart,
         )
         self.objects = self._informer.items
 
@@ -59,9 +53,9 @@ class ProfileObjects:
         """Count the objects that are not in use as they stand."""
         return len(self._problems)
 
-    def checks(self) -> Mapping[str, str]:
+    def doubt(self) -> str:
         """Say what keeps the profiles from being known; none at all is an answer too."""
-        return {"profiles": self._informer.doubt(float("inf"))}
+        return self._informer.doubt(float("inf"))
 
     def start(self) -> None:
         """Begin to follow the objects."""
@@ -83,18 +77,21 @@ class ProfileObjects:
     def _listed(self) -> None:
         if self._installed is not self._informer.installed:
             self._installed = self._informer.installed
-            self._on_installed(self._installed)
+            if self._installed:
+                log.info("%s is installed: profiles are followed", _TITLE)
+            else:
+                log.warning("%s is not installed: there are no profiles until it is", _TITLE)
         self._publish()
 
     def _publish(self) -> None:
         found = dict(sorted(self._good.items()))
         if self._profiles is None or _revisions(found) != _revisions(self._profiles):
             self._profiles = found
-            self._on_reload(found)
+            self._active.put(profiles=found)
         before, self._problems = self._problems, tuple(self._judge())
         for problem in self._problems:
             if problem not in before:
-                self._on_error(InputError(problem))
+                log.error("profiles not reloaded: %s", problem)
 
     def _judge(self) -> Iterator[str]:
         """Say of each object why it is not in use as it stands."""

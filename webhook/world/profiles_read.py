@@ -1,13 +1,9 @@
-"""Say where a webhook reads its profiles, and hold what was read there, with its faults."""
+"""Hold the profiles that were read, with their faults."""
 
-from __future__ import annotations
-
-import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
 from webhook.core.model import Object
 from webhook.core.profiles import (
@@ -24,27 +20,6 @@ OBJECTS = f"{PROFILE_KIND}s"
 """What profiles are called that no file holds."""
 
 
-class ConfigMapKey(NamedTuple):
-    """Name a key of a ConfigMap of the own namespace."""
-
-    name: str
-    key: str
-
-
-class ProfilesPlace(NamedTuple):
-    """Say what a webhook reads: a *file*, of a *config_map* if mounted; without, FabricProfiles.
-
-    *settings*: where the Configuration is beside them; None: nowhere, so that the defaults hold.
-    """
-
-    file: str = ""
-    config_map: ConfigMapKey | None = None
-    settings: ConfigMapKey | None = ConfigMapKey(names.CONFIG_MAP, names.CONFIG_FILE)
-
-
-FROM_OBJECTS = ProfilesPlace()
-
-
 class ProfileFault(NamedTuple):
     """Name one fault: *where* as ``FabricProfile hostdev`` or ``profiles.yaml, line 7``."""
 
@@ -56,15 +31,14 @@ class ProfileFault(NamedTuple):
 class ProfilesRead:
     """Hold the *profiles* and the *source*, ``FabricProfiles`` or ``profiles.yaml``.
 
-    *profiles* None: *faults* say what is wrong, *missing* why there is none, *problem* why they
-    cannot be read. *objects*: the FabricProfiles, those with faults too. *unread*: why the
-    settings of the cluster are not known, whose defaults are taken; else empty.
+    *profiles* None: *faults* say what is wrong, *missing* why there is none. *objects*: the
+    FabricProfiles, those with faults too. *unread*: why the settings of the cluster are not known,
+    whose defaults are taken; else empty.
     """
 
     source: str
     profiles: Profiles | None = None
     faults: tuple[ProfileFault, ...] = ()
-    problem: str = ""
     missing: str = ""
     objects: tuple[ProfileObject, ...] = ()
     unread: str = ""
@@ -91,52 +65,7 @@ class ProfilesRead:
         if self.faults:
             faults = "\n".join(f"{fault.where}: {fault.message}" for fault in self.faults)
             raise InputError(f"the profiles cannot be used\n{faults}")
-        raise InputError(f"{self.source}: {self.missing or self.problem}")
-
-
-def place_in_deployment(deployment: Object) -> ProfilesPlace:
-    """Read the place that the Deployment of a webhook names."""
-    pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
-    for container in pod.get("containers") or ():
-        arguments = [*(container.get("command") or ()), *(container.get("args") or ())]
-        if "serve" in arguments:
-            return read_place(pod, container, arguments)
-    return FROM_OBJECTS
-
-
-def read_place(pod: Object, container: Object, arguments: Sequence[str]) -> ProfilesPlace:
-    """Follow ``--profiles`` and ``--config`` of the webhook's *container* to their ConfigMaps."""
-    profiles = option_of(container, arguments, "--profiles", "FABRIC_INJECTOR_SERVE_PROFILES")
-    settings = option_of(container, arguments, "--config", "FABRIC_INJECTOR_SERVE_CONFIG")
-    return ProfilesPlace(
-        profiles, _mounted(pod, container, profiles), _mounted(pod, container, settings)
-    )
-
-
-def _mounted(pod: Object, container: Object, path: str) -> ConfigMapKey | None:
-    """Follow a *path* by its mount to the ConfigMap and its key; None where there is none."""
-    for mount in container.get("volumeMounts") or ():
-        folder = str(mount.get("mountPath") or "").rstrip("/")
-        if not path or not path.startswith(f"{folder}/"):
-            continue
-        volumes = {each.get("name"): each for each in pod.get("volumes") or ()}
-        source = volumes.get(mount.get("name"), {}).get("configMap") or {}
-        if source.get("name"):
-            inside = posixpath.relpath(path, folder)
-            items = {each.get("path"): each.get("key") for each in source.get("items") or ()}
-            return ConfigMapKey(source["name"], items.get(inside) or inside)
-    return None
-
-
-def option_of(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
-    """Return an option's value, from the arguments or the variable that stands for it."""
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        if argument == option:
-            return following
-        if argument.startswith(f"{option}="):
-            return argument.partition("=")[2]
-    variables = {each.get("name"): each.get("value") or "" for each in container.get("env") or ()}
-    return variables.get(variable, "")
+        raise InputError(f"{self.source}: {self.missing}")
 
 
 def read_file(source: str, content: str | bytes) -> ProfilesRead:

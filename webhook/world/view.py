@@ -1,7 +1,5 @@
 """Answer admission's questions by four functions, whatever they look in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from sys import intern

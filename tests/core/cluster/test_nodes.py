@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from webhook.core.cluster.nodes import NodeOffer, devices, place_of, read_node, shown_amount
+from webhook.core.cluster.nodes import NodeOffer, devices, read_node, shown_amount
 from webhook.core.model import Object
 
 NODE: Object = {
     "metadata": {"name": "node-0", "labels": {"rail": "fast"}},
-    "spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}], "unschedulable": True},
+    "spec": {"unschedulable": True},
     "status": {
         "allocatable": {"rdma/hca": "8"},
         "conditions": [{"type": "DiskPressure"}, {"type": "Ready", "status": "True"}],
@@ -18,9 +18,8 @@ NODE: Object = {
 
 
 def test_keeps_of_a_node_what_decides_about_pods() -> None:
-    taints = ({"key": "gpu", "effect": "NoSchedule"},)
     assert read_node(NODE) == NodeOffer(
-        "node-0", {"rail": "fast"}, {"rdma/hca": "8"}, taints, cordoned=True
+        "node-0", {"rail": "fast"}, {"rdma/hca": "8"}, cordoned=True
     )
     assert read_node({}) == NodeOffer("", not_ready="no reason told")
 
@@ -77,30 +76,6 @@ def test_says_why_a_node_is_not_ready(conditions: object, told: str) -> None:
 )
 def test_writes_huge_pages_in_mi(resource: str, amount: int, shown: str) -> None:
     assert shown_amount(resource, Fraction(amount)) == shown
-
-
-TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
-
-
-@pytest.mark.parametrize(
-    ("taint", "toleration", "keeps_off"),
-    [
-        (TAINT, None, True),
-        ({**TAINT, "effect": "PreferNoSchedule"}, None, False),
-        (TAINT, {"operator": "Exists"}, False),
-        (TAINT, {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}, False),
-        (TAINT, {"key": "gpu", "operator": "Exists", "effect": "NoExecute"}, True),
-        (TAINT, {"key": "gpu", "value": "a100"}, False),
-        (TAINT, {"key": "gpu", "operator": "Equal", "value": "h100"}, True),
-        (TAINT, {"key": "other", "operator": "Exists"}, True),
-        ({"key": "down", "effect": "NoExecute"}, {"key": "down"}, False),
-    ],
-)
-def test_which_taints_keep_a_pod_off_a_node(
-    taint: Object, toleration: Object | None, keeps_off: bool
-) -> None:
-    place = place_of({"spec": {"tolerations": [toleration] if toleration else []}})
-    assert bool(place.untolerated(NodeOffer("a", taints=(taint,)))) is keeps_off
 
 
 def asks(amount: int, **fields: str) -> Object:

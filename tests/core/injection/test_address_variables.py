@@ -18,6 +18,7 @@ from webhook.core.injection import wait
 from webhook.core.model import Object
 from webhook.core.profiles import Profiles
 from webhook.core.reconcile import Jobs, read_member
+from webhook.diagnose.jobs import ObservedPod
 
 ROWS = yaml.safe_load(Path(__file__).with_name("addresses.yaml").read_text("utf-8"))
 NETWORKS = "networks: [{network: default/rdma-net, resource: rdma/hca}]"
@@ -59,6 +60,7 @@ def test_the_controller_tells_a_server_its_own_address_and_nothing_else() -> Non
     found = jobs.publication(unit)
     assert found is not None
     assert found.annotations == {names.LOCAL_ADDR: "192.168.7.9"}
+    assert not ObservedPod(pod, member).is_member, "nobody asks for the rank 0 of a server"
 
 
 def _server() -> Object:

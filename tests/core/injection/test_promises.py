@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.core.injection.strategies import check_promises, planned_pods
 from webhook.core.draft import Draft
@@ -12,7 +12,6 @@ from webhook.core.model import Object
 from webhook.core.plan import Plan
 
 
-@settings(max_examples=100)
 @given(planned_pods())
 def test_every_step_keeps_its_promises(case: tuple[Object, Plan]) -> None:
     """The input is untouched, the patch leads to the result, a second pass changes nothing; nothing but Denied is raised."""
@@ -20,7 +19,6 @@ def test_every_step_keeps_its_promises(case: tuple[Object, Plan]) -> None:
         check_promises(step, case)
 
 
-@settings(max_examples=100)
 @given(planned_pods())
 def test_a_second_pass_over_all_steps_changes_nothing(case: tuple[Object, Plan]) -> None:
     """What one step adds is there for all others the next time."""

@@ -4,11 +4,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.tables import grouped_file
 from webhook.core import names
 from webhook.core.injection import wait
+from webhook.core.model import Object
 
 SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "ash"]]
 PROGRAM = [sys.executable, "-m", "webhook", "wait"]
@@ -87,32 +90,24 @@ def sandbox(tmp_path: Path) -> Sandbox:
     return Sandbox(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "10.56.217.171",
-        "fd0e:11::11",
-        "2001:db8::ff00:42:8329",
-        "::1",
-        "2001:0db8:0000:0000:0000:ff00:0042:8329",
-    ],
-)
-def test_an_own_address_on_an_interface_ends_the_wait(
-    sandbox: Sandbox, shell: list[str], address: str
-) -> None:
-    (sandbox.folder / "local-addr").write_text(address)
-    assert sandbox.run(shell, "local-addr:own") == 0
+def rows() -> list[Any]:
+    return [
+        pytest.param({**group, **row}, id=name)
+        for name, group, row in grouped_file(__file__, "wait_script.yaml")
+    ]
 
 
-@pytest.mark.parametrize(
-    "address", ["10.56.217.255", "10.56.217.0", "10.56.217.17", "fd0e:11::12", "10.0.0.1"]
-)
-def test_an_own_address_of_an_earlier_sandbox_does_not_count(
-    sandbox: Sandbox, shell: list[str], address: str
-) -> None:
-    (sandbox.folder / "local-addr").write_text(address)
-    assert sandbox.run(shell, "local-addr:own") == 75
-    assert address in sandbox.log.read_text()
+@pytest.mark.parametrize("row", rows())
+def test_a_row_ends_as_it_says(sandbox: Sandbox, shell: list[str], row: Object) -> None:
+    for name, content in row["files"].items():
+        (sandbox.folder / name).write_text(content)
+    assert sandbox.run(shell, *row["needs"]) == row["status"]
+    log = sandbox.log.read_text() if sandbox.log.exists() else ""
+    assert log == row.get("log", log)
+    assert log.startswith(row.get("begins", ""))
+    assert [one for one in row.get("says", ()) if one not in log] == []
+    if row["status"]:
+        assert log == sandbox.errors
 
 
 def test_our_own_program_names_the_annotation_of_another_source(sandbox: Sandbox) -> None:
@@ -120,64 +115,6 @@ def test_our_own_program_names_the_annotation_of_another_source(sandbox: Sandbox
     sandbox.more = {names.ENV_ADDRESS_ANNOTATION: "pod-ips"}
     assert sandbox.run(PROGRAM, "master-addr") == 75
     assert "at that pod's pod-ips annotation" in sandbox.log.read_text()
-
-
-def test_an_address_of_another_pod_needs_no_interface(sandbox: Sandbox, shell: list[str]) -> None:
-    (sandbox.folder / "master-addr").write_text("10.9.9.9\n")
-    assert sandbox.run(shell, "master-addr") == 0
-    assert sandbox.log.read_text() == "10.9.9.9\n", (
-        "the pod's status shows what the container starts with"
-    )
-
-
-def test_the_end_of_the_time_says_which_address_of_which_job(
-    sandbox: Sandbox, shell: list[str]
-) -> None:
-    (sandbox.folder / "local-addr").write_text("10.56.217.171")
-    (sandbox.folder / "master-addr").write_text("")
-    assert sandbox.run(shell, "local-addr:own", "master-addr") == 75
-    message = sandbox.log.read_text()
-    assert message == sandbox.errors
-    for part in ("master-addr", "bert-4e2b1a474f", "bert-master-0"):
-        assert part in message
-
-
-@pytest.mark.parametrize("value", ["=mlx5_4,mlx5_7", "=", "mlx5_4:1,mlx5_7:1", "all"])
-def test_device_names_end_the_wait_as_they_stand(
-    sandbox: Sandbox, shell: list[str], value: str
-) -> None:
-    for file in wait.DEVICE_FILES:
-        (sandbox.folder / file).write_text(value)
-    (sandbox.folder / "master-addr").write_text("10.9.9.9")
-    assert sandbox.run(shell, "master-addr", *wait.DEVICE_FILES) == 0
-    assert sandbox.log.read_text() == "10.9.9.9\n"
-
-
-@pytest.mark.parametrize("lack", [*wait.DEVICE_FILES])
-def test_the_end_of_the_time_says_which_device_names_of_this_pod(
-    sandbox: Sandbox, shell: list[str], lack: str
-) -> None:
-    for file in ("master-addr", *wait.DEVICE_FILES):
-        (sandbox.folder / file).write_text("" if file == lack else "=mlx5_4")
-    assert sandbox.run(shell, "master-addr", *wait.DEVICE_FILES) == 75
-    message = sandbox.log.read_text()
-    assert message == sandbox.errors
-    what = "the names of this pod's RDMA devices, was not published after 0 s"
-    assert message.startswith(
-        f"fabric-injector: annotation fabric-injector.io/{lack}, {what}. Look at this pod's annotation "
-    )
-    for part in ("k8s.v1.cni.cncf.io/network-status", "Events", "the fabric-injector controller"):
-        assert part in message
-
-
-def test_an_address_that_lacks_beside_devices_is_told_as_before(
-    sandbox: Sandbox, shell: list[str]
-) -> None:
-    (sandbox.folder / "nccl-ib-hca").write_text("=mlx5_4")
-    assert sandbox.run(shell, "master-addr", "nccl-ib-hca") == 75
-    assert sandbox.errors.startswith(
-        "fabric-injector: master-addr of job bert-4e2b1a474f was not published after 0 s. "
-    )
 
 
 CAUSE = "rank 0 of job bert-4e2b1a474f, pod bert-master-0, is 'left' alone: $(label) it"
@@ -193,16 +130,6 @@ def test_a_cause_ends_the_wait_with_it_as_the_last_words(
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 75
     assert sandbox.log.read_text() == errors == f"fabric-injector: {CAUSE}\n"
-
-
-@pytest.mark.parametrize("cause", [None, "", CAUSE])
-def test_addresses_that_are_there_count_whatever_the_cause_was(
-    sandbox: Sandbox, shell: list[str], cause: str | None
-) -> None:
-    (sandbox.folder / "master-addr").write_text("bert-master-0")
-    if cause is not None:
-        (sandbox.folder / "wait-ends").write_text(cause)
-    assert sandbox.run(shell, "master-addr") == 0
 
 
 def test_a_wait_that_is_started_again_goes_on_once_the_cause_is_gone(

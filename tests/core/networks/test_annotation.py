@@ -1,6 +1,7 @@
 """The networks annotation, read as Multus reads it and extended in its own form."""
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -9,14 +10,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
+from tests.tables import read
 from webhook.core.networks.annotation import NetworkElement, NetworksAnnotation, parse_networks
 
 CASES = json.loads((ROOT / "tests/cases" / "networks_annotation.json").read_text())
 ACCEPTED = [case for case in CASES if "elements" in case]
 REFUSED = [case for case in CASES if "refused" in case]
 
-RAIL = NetworkElement("rails", "rail-0")
-NAMED = NetworkElement("rails", "rail-1", "rdma0")
+TABLES = read(__file__, "annotation.yaml")
 
 
 def text(value: Any) -> str:
@@ -48,44 +49,28 @@ def test_refuses_what_multus_refuses(case: Any) -> None:
     assert str(refusal.value) == case.get(since, case["refused"])
 
 
-MAC_ADDRESSES = """
-02:00:5e:10:00:01 02-00-5E-10-00-01 0200.5e10.0001 02005e100001 02:00:5e:10:00:00:00:01
-0200.5e10.0000.0001 02005e1000000001
-"""
-NO_MAC_ADDRESSES = """
-02:00:5e:10:00 02:00:5e:10:00:01:02 02:00:5e:10:00-01 2:0:5e:10:0:1 02:00:5e:10:00:0g
-0x02005e100001 0200.5e10
-"""
-ADDRESSES = """
-10.0.0.7 :: FD00::7 0:0:0:0:0:0:0:1 ::ffff:10.0.0.7 1:2:3:4:5:6:10.0.0.7 1:2:3:4:5:6:7::
-10.0.0.7/24 10.0.0.0/0 10.0.0.0/32 10.0.0.0/00024 ::ffff:10.0.0.7/120 fd00::/128
-"""
-NO_ADDRESSES = """
-10.0.0.07 10.0.0 10.0.0.256 10.0.0.7%eth0 0x0a.0.0.7 \u0661.0.0.7 : ::: fe80::1%net1 ::1% 1::2::3
-1:2:3:4:5:6:7::8 12345::1 ::g 1:2:3:4:5:6:7:8:9 1:2:3:4:5:6:7:10.0.0.7 ::10.0.0.07 [::1] localhost
-10.0.0.7/ 10.0.0.7/33 fd00::/129 10.0.0.7/+8 10.0.0.7/-1 10.0.0.7/8/8 10.0.0.7/\u0668 /24
-fe80::1%eth0/64 10.0.0.7/255.255.255.0
-"""
-
-
 def asking_for(**members: object) -> str:
     return json.dumps([{"name": "a", **members}])
 
 
 def test_takes_the_addresses_that_go_takes() -> None:
     long = [":".join(["a0"] * 20), ".".join(["a0b1"] * 10), "a0" * 20]
-    for mac in (*MAC_ADDRESSES.split(), *long):
+    for mac in (*TABLES["mac_addresses"], *long):
         assert parse_networks(asking_for(mac=mac), "podns").elements
-    assert parse_networks(asking_for(ips=ADDRESSES.split()), "podns").elements
+    assert parse_networks(asking_for(ips=TABLES["addresses"]), "podns").elements
 
 
-@pytest.mark.parametrize("mac", [*NO_MAC_ADDRESSES.split(), " ", ".".join(["a0b1"] * 9), "a0" * 7])
+@pytest.mark.parametrize(
+    "mac", [*TABLES["no_mac_addresses"], " ", ".".join(["a0b1"] * 9), "a0" * 7]
+)
 def test_refuses_what_go_takes_for_no_hardware_address(mac: str) -> None:
     with pytest.raises(ValueError, match="is not a hardware address"):
         parse_networks(asking_for(mac=mac), "podns")
 
 
-@pytest.mark.parametrize("ip", [*NO_ADDRESSES.split(), " ", "10.0.0.7 ", "fd00::/" + "1" * 10_000])
+@pytest.mark.parametrize(
+    "ip", [*TABLES["no_addresses"], " ", "10.0.0.7 ", "fd00::/" + "1" * 10_000]
+)
 def test_refuses_what_go_takes_for_no_address(ip: str) -> None:
     with pytest.raises(ValueError, match="is not an"):
         parse_networks(asking_for(ips=[ip]), "podns")
@@ -95,42 +80,17 @@ def test_takes_no_text_as_no_networks() -> None:
     assert parse_networks("", "podns") == NetworksAnnotation()
 
 
-ROUTES = {
-    '[{"name":"a"}]': (0, 0),
-    '[{"name":"a","default-route":["10.0.0.1","fd00::1","::ffff:10.0.0.2"]}]': (2, 1),
-    '[{"name":"a","default-route":["",null]}]': (0, 2),
-}
-R0 = '{"name":"rail-0","namespace":"rails"}'
-R1 = '{"name":"rail-1","namespace":"rails","interface":"rdma0"}'
-DOT = NetworkElement("rails", "r.0", "y")
-IN_JSON = '{"name":"a","namespace":"podns"},{"name":"c","namespace":"b","interface":"x"}'
-APPENDED = [
-    ("", [RAIL], "rails/rail-0"),
-    ("", [RAIL, NAMED], "rails/rail-0,rails/rail-1@rdma0"),
-    ("", [NetworkElement("rails", "r.0")], '[{"name":"r.0","namespace":"rails"}]'),
-    (" a , b@x", [RAIL], " a , b@x,rails/rail-0"),
-    ("a,\n", [NAMED], "a,,rails/rail-1@rdma0"),
-    ("a\n", [RAIL], "a,rails/rail-0"),
-    ("a, b/c@x", [DOT], f'[{IN_JSON},{{"name":"r.0","namespace":"rails","interface":"y"}}]'),
-    ("[]", [RAIL], f"[{R0}]"),
-    (" [ \n] \n", [RAIL], f" [{R0} \n] \n"),
-    ('[{"Name": "a", "ips": []}]', [RAIL, NAMED], f'[{{"Name": "a", "ips": []}},{R0},{R1}]'),
-    ('[\n  {"name": "]"}\n]\n', [RAIL], f'[\n  {{"name": "]"}},{R0}\n]\n'),
-]
-
-
-@pytest.mark.parametrize("value", ROUTES)
+@pytest.mark.parametrize("value", TABLES["routes"])
 def test_counts_default_routes_by_family(value: str) -> None:
     """One that is mapped is of IPv4, and no address counts as IPv6."""
-    assert parse_networks(value, "podns").elements[0].gateways == ROUTES[value]
+    assert parse_networks(value, "podns").elements[0].gateways == tuple(TABLES["routes"][value])
 
 
-@pytest.mark.parametrize(("value", "added", "result"), APPENDED)
-def test_appends_in_the_form_that_is_there(
-    value: str, added: list[NetworkElement], result: str
-) -> None:
-    """The text that is there stays; a name with a dot needs JSON."""
-    assert parse_networks(value, "podns").with_added(added) == result
+@pytest.mark.parametrize(("value", "added", "result"), TABLES["appended"])
+def test_appends_in_the_form_that_is_there(value: str, added: list[str], result: str) -> None:
+    parts = [re.fullmatch(r"(.+)/([^@]+)(?:@(.+))?", one) for one in added]
+    elements = [NetworkElement(one[1], one[2], one[3]) for one in parts if one]
+    assert parse_networks(value, "podns").with_added(elements) == result
 
 
 SPACE = st.text(alphabet=" \t\n", max_size=2)

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import ROOT
-from tests.tables import cases
+from tests.tables import cases, read
 from webhook.core import names
 from webhook.core.model import NetworkDefinition, Object
 from webhook.core.networks import define_network
 from webhook.core.networks.definition import with_resource_name_keys
 
 FIXTURES = ROOT / "tests/fixtures" / "networking" / "nad"
+TABLES = read(__file__, "definition.yaml")
 RESOURCE_NAME, NODE_SELECTOR = names.RESOURCE_NAME, names.NODE_SELECTOR
 
 
@@ -42,56 +43,25 @@ def from_fixture(file: str) -> list[NetworkDefinition]:
     ]
 
 
-FOUND: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
-    "macvlan.yaml": [("default", "rdma-net-ipam", ())],
-    "ipoib.yaml": [("default", "aks-infiniband", ())],
-    "hostdevice.yaml": [("default", "example-hostdevice-network", ("nvidia.com/hostdev",))],
-    "sriov.yaml": [("training", "sriov-network-rail-0", ("nvidia.com/sriov_resource_rail_0",))],
-    "sriov-ib-with-rdma-metaplugin.yaml": [
-        ("default", "example-sriov-ib-network", ("nvidia.com/mlnxnics",))
-    ],
-    "oci-repeated-with-tuning.yaml": [("default", "rdma-vf", ("nvidia.com/rdma-vf",))],
-    "eight-rails.yaml": [
-        ("training", f"eth-rail{n}", (f"openshift.io/eth_rail{n}",)) for n in range(8)
-    ],
-    "nicclusterpolicy.yaml": [],
-}
-
-
 @pytest.mark.parametrize("path", sorted(FIXTURES.iterdir()), ids=lambda path: path.name)
 def test_reads_what_operators_write(path: Path) -> None:
-    found = [replace(one, annotations={}) for one in from_fixture(path.name)]
-    assert found == [
-        NetworkDefinition(space, name, resources, has_ipam=True)
-        for space, name, resources in FOUND[path.name]
-    ]
+    found = from_fixture(path.name)
+    assert all(one.has_ipam for one in found)
+    told = [" ".join([f"{one.namespace}/{one.name}", *one.resources]) for one in found]
+    assert told == TABLES["fixtures"][path.name]
 
 
-RESOURCES: dict[Any, tuple[str, ...]] = {
-    "rdma/ib": ("rdma/ib",),
-    " rdma/ib ,\tnvidia.com/hostdev\n": ("rdma/ib", "nvidia.com/hostdev"),
-    ",rdma/ib,,": ("rdma/ib",),
-    "rdma/ib,rdma/ib": ("rdma/ib", "rdma/ib"),
-    **dict.fromkeys(("", " , ", None), ()),
-}
-NO_RESOURCES = {
-    "rdma/ib, rdma/a b": "rdma/a b",
-    **{each: each for each in ("hostdev", "a/b/c", "RDMA/ib", "kubernetes.io/ib", "7")},
-    "requests.rdma/ib": "requests.rdma/ib",
-}
-
-
-@pytest.mark.parametrize("annotation", RESOURCES)
-def test_splits_the_resource_name(annotation: str | None) -> None:
+@pytest.mark.parametrize(("annotation", "resources"), TABLES["resources"])
+def test_splits_the_resource_name(annotation: str | None, resources: list[str]) -> None:
     found = define_network(nad({RESOURCE_NAME: annotation}))
-    assert (found.resources, found.resource_problem) == (RESOURCES[annotation], "")
+    assert ([*found.resources], found.resource_problem) == (resources, "")
 
 
-@pytest.mark.parametrize("annotation", NO_RESOURCES)
+@pytest.mark.parametrize("annotation", TABLES["no_resources"])
 def test_names_a_resource_that_no_container_may_ask_for(annotation: str) -> None:
     found = define_network(nad({RESOURCE_NAME: annotation}))
     assert found.resources == ()
-    told = f"annotation {RESOURCE_NAME} is {annotation!r}: {NO_RESOURCES[annotation]!r} "
+    told = f"annotation {RESOURCE_NAME} is {annotation!r}: {TABLES['no_resources'][annotation]!r} "
     assert told in found.resource_problem
 
 
@@ -137,20 +107,12 @@ def test_keeps_no_copy_of_the_applied_manifest() -> None:
     }
 
 
-SELECTORS: dict[Any, dict[str, str]] = {
-    "rail=fast": {"rail": "fast"},
-    " topology.kubernetes.io/zone = a ": {"topology.kubernetes.io/zone": "a"},
-    "rail": {"rail": ""},
-    "rail=": {"rail": ""},
-    "": {},
-    None: {},
-}
-
-
-@pytest.mark.parametrize("annotation", SELECTORS)
-def test_reads_the_node_selector_as_network_resources_injector_does(annotation: str | None) -> None:
+@pytest.mark.parametrize(("annotation", "labels"), TABLES["selectors"])
+def test_reads_the_node_selector_as_network_resources_injector_does(
+    annotation: str | None, labels: dict[str, str]
+) -> None:
     found = define_network(nad({NODE_SELECTOR: annotation}))
-    assert (found.node_selector, found.problem) == (SELECTORS[annotation], "")
+    assert (found.node_selector, found.problem) == (labels, "")
 
 
 @pytest.mark.parametrize("annotation", ["a=b=c", "a=b,c=d", "=b", "a b=c", "a=b c", "a==b"])

@@ -81,6 +81,11 @@ def test_half_a_pair_of_surrogates_is_refused() -> None:
         read_profile("a", spec)
 
 
+def test_a_file_without_a_profile_is_refused() -> None:
+    with pytest.raises(ProfilesError, match="is empty; write a FabricProfile"):
+        parse_profiles("# nothing")
+
+
 def test_a_configuration_stands_alone_in_its_file() -> None:
     with pytest.raises(ProfilesError, match="to hold one object"):
         parse_configuration(read_presets()[0].text)

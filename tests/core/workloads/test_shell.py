@@ -127,7 +127,7 @@ def run_by_bash(text: str) -> list[Words]:
 
 
 @given(SHELL_TEXT)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 def test_splits_as_bash_does(text: str) -> None:
     commands = read_commands(("bash", "-c", text))
     assert commands is not None

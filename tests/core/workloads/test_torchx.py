@@ -9,7 +9,7 @@ from tests.tables import read
 from tests.worlds import PROFILES, world
 from webhook.core import podspec
 from webhook.core.injection import wait
-from webhook.core.model import Object, Outcome, Reason
+from webhook.core.model import Object, Reason
 from webhook.core.review import decide
 
 _RUN = (
@@ -115,21 +115,6 @@ def test_an_option_of_several_nodes_outweighs_a_variable_of_the_users(
 def test_a_backend_of_etcd_may_be_a_variable() -> None:
     pod = set_command(replica(1), "torchrun", "--rdzv_endpoint=etcd:2379", "t.py")
     assert answer(add_env(pod, "PET_RDZV_BACKEND", "etcd-v2")) == "etcd"
-
-
-def test_a_hyphen_in_a_role_is_warned_of_since_no_shell_reads_its_variable() -> None:
-    pod = replica(1, command=_RUN.replace("ADDRESS", "${VC_TRAIN-GPT-2_0_HOSTS:=localhost}"))
-    decisions = decide(pod, "train", PROFILES, world()).decisions
-    [warning] = [each for each in decisions if each.outcome is Outcome.WARNED]
-    assert warning.reason is Reason.DISAGREES
-    assert warning.message == (
-        f"pod {pod['metadata']['name']}: container train-1 can never meet rank 0: a shell reads "
-        "${VC_TRAIN-GPT-2_0_HOSTS:=localhost} as variable VC_TRAIN, which is not set, and takes "
-        "the text 'GPT-2_0_HOSTS:=localhost' for the address; give the role a name without a hyphen"
-    )
-    cured = decide(add_env(pod, "VC_TRAIN", "train-0-0.train"), "train", PROFILES, world())
-    plain = decide(replica(1), "train", PROFILES, world())
-    assert Outcome.WARNED not in [each.outcome for each in (*cured.decisions, *plain.decisions)]
 
 
 @pytest.mark.parametrize("lone", ["torchrun --standalone t.py", "torchrun --nnodes=1 t.py", _RUN])

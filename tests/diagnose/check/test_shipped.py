@@ -12,12 +12,7 @@ from tests import ROOT
 from tests.tables import cases
 from webhook.core.model import Object
 from webhook.diagnose.check.needs import Role, read_deployment
-from webhook.diagnose.check.privileges import (
-    EXCESSIVE,
-    SHIPPED_POLICIES,
-    Access,
-    needed,
-)
+from webhook.diagnose.check.privileges import EXCESSIVE, SHIPPED_POLICIES, Access, needed
 from webhook.diagnose.common import selects
 
 BASE = ROOT / "manifests/base"

@@ -1,4 +1,4 @@
-"""One object of a list is broken: `check` and `explain` leave it out, say so in the same words, and judge the others."""
+"""One object of a list is broken: `check` and `explain` leave it out and say so alike."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from webhook.core.errors import InputError
 from webhook.diagnose.collect.jobs import Target, read_all, read_job
 from webhook.diagnose.snapshot import Snapshot
 
-PROBLEM = "is left out, since it cannot be read: status.allocatable is not an object"
+PROBLEM = "is left out, since it cannot be read: metadata.labels is not an object"
 
 
 def with_a_broken_node(connection: HostileConnection) -> HostileConnection:
     broken = node("node-1")
-    broken["status"]["allocatable"] = ["rdma/hca"]
+    broken["metadata"]["labels"] = ["rdma/hca"]
     connection.objects["/api/v1/nodes"] = [broken, node("node-2")]
     return connection
 

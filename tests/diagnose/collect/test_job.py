@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +22,6 @@ from tests.fake_apiserver import (
     status,
     text,
 )
-from tests.profiles import as_text
 from tests.tables import cases
 from webhook.cli import main
 from webhook.core.errors import InputError, Unavailable
@@ -52,12 +50,7 @@ def asked(server: FakeApiServer) -> tuple[JobSnapshot, ObservedJob]:
 
 
 def test_says_what_is_needed_where_pods_may_not_be_read(server: FakeApiServer) -> None:
-    server.misbehave(
-        "get",
-        PATH,
-        status(403, "pods is forbidden"),
-        status(503, "later"),
-    )
+    server.misbehave("get", PATH, status(403, "pods is forbidden"), status(503, "later"))
     with pytest.raises(
         InputError, match="pods is forbidden; explain reads pods in namespace ml: ask for it"
     ):
@@ -114,16 +107,6 @@ def test_says_what_is_wrong_with_the_command(tmp_path: Path, arguments: str, tol
     assert "Traceback" not in result.output
 
 
-def test_names_the_faults_of_the_profiles_file(tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text(as_text("{a: {nets: []}}"))
-    result = call(tmp_path, "job/bert", "--profiles", str(tmp_path / "p.yaml"))
-    assert result.exit_code == 2
-    assert re.search(
-        r"the profiles cannot be used\n.*p\.yaml, line 6: FabricProfile a: spec\.nets",
-        result.output,
-    )
-
-
 def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(
     tmp_path: Path, server: FakeApiServer
 ) -> None:
@@ -139,8 +122,8 @@ def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(
     for result in (unknown, empty):
         assert result.exit_code == 2
         assert (
-            "pod/bert-0: namespace ml has no such pod, and no Event of an owner of that name; name the job's namespace by -n"
-            in result.output
+            "pod/bert-0: namespace ml has no such pod, and no Event of an owner of that name "
+            "(a suspended job has neither); name the job's namespace by -n" in result.output
         )
     server.misbehave("get", "/api/v1/namespaces/ml/events", status(403, "no such right"))
     assert (
@@ -171,24 +154,12 @@ def test_progress_is_for_terminals_and_goes_to_standard_error_alone(
     assert [member["pod"] for member in document["members"]] == ["a-0"]
 
 
-def test_reads_the_profiles_that_are_objects(server: FakeApiServer) -> None:
-    serve_one_pod(server)
-    server.put(FABRIC_PROFILES, "good", generation=4)
-    server.put(FABRIC_PROFILES, "bad", spec={"later": 1})
-    reading, _ = asked(server)
-    assert reading.profiles is not None
-    assert list(reading.profiles.profiles) == ["good"]
-    assert reading.unusable == {"bad"}
-    [told] = [each.problem for each in reading.unread if each.what == "FabricProfile bad"]
-    assert told.startswith("cannot be used (spec.later: is not a field")
-
-
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
         (
             text(404, NOT_INSTALLED),
-            "no CustomResourceDefinition fabricprofiles.fabric-injector.io, which the manifests hold; ",
+            "no CustomResourceDefinition fabricprofiles.fabric-injector.io, which the manifests",
         ),
         (status(500, "broken"), "cannot be read, so that part is unknown"),
     ],

@@ -1,4 +1,4 @@
-"""What `explain` finds of the addresses that members are told, and of the controller that tells them."""
+"""What `explain` finds of the addresses that members have, and of the controller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.diagnose.scenes import Scene, ago
 
 
 def made_again(scene: Scene, address: str, at: str, *, told: str = "192.168.0.1") -> None:
-    """Let rank 0 get another sandbox: its containers start again, and its new address is published to all."""
+    """Let rank 0 get another sandbox: its containers start again, and all get its new address."""
     for pod in scene.workers:
         pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["message"] = (
             f"{told}\n" if told else ""

@@ -7,7 +7,6 @@ import pytest
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import SPACE, ClaimScene
 from webhook.core.claim_templates import template_name
-from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers
 from webhook.core.profiles import ClaimRequest, Profile, ProfileClaim, Profiles
 
 KEPT = ProfileClaim("nic", (ClaimRequest("r", "a"),))
@@ -24,22 +23,6 @@ def pending(workers: int = 0) -> ClaimScene:
     for claim in scene.claims.values():
         claim["status"] = {}
     return scene
-
-
-@pytest.mark.parametrize("is_there", [False, True])
-def test_a_claim_that_waits_for_a_driver_that_is_silent(is_there: bool) -> None:
-    scene = pending()
-    drivers = frozenset({"dra.net"} if is_there else ())
-    nic = DeviceClass("nic", "", ("dra.net",))
-    scene.changes["device_offers"] = DeviceOffers(
-        (nic, nic._replace(name="other", named=("x",))), drivers
-    )
-    silent = [each for each in findings(scene, "devices") if each.code.name == "driver-silent"]
-    assert [(each.subject, each.message) for each in silent] == (
-        []
-        if is_there
-        else [("DeviceClass nic", "names dra.net, and there is no ResourceSlice of it")]
-    )
 
 
 @pytest.mark.parametrize(
@@ -77,16 +60,3 @@ def test_says_who_is_to_make_the_template_of_a_profile(
         each for each in findings(scene, "claims") if each.code.name == "claim-template-missing"
     ]
     assert found.action == advice
-
-
-def test_the_classes_among_which_a_request_may_choose_are_looked_at() -> None:
-    scene = pending()
-    for claim in scene.claims.values():
-        choice = [{"deviceClassName": "first"}, {"deviceClassName": "second"}, "odd"]
-        claim["spec"]["devices"]["requests"] = [{"name": "nic", "firstAvailable": choice}]
-    classes = [DeviceClass(name, "", (f"{name}.net",)) for name in ("first", "second", "third")]
-    scene.changes["device_offers"] = DeviceOffers(tuple(classes))
-    silent = [
-        each.subject for each in findings(scene, "devices") if each.code.name == "driver-silent"
-    ]
-    assert silent == ["DeviceClass first", "DeviceClass second"]

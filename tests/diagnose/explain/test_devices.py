@@ -1,10 +1,12 @@
-"""What `explain` says of RDMA devices: which were told, why none, and which variables leave out those that the pod has."""
+"""What `explain` says of devices: of which no node offers enough, and whose names are awaited."""
 
 from __future__ import annotations
 
-from tests.diagnose.explain.explanations import findings, texts
-from tests.diagnose.scenes import Scene, ago
-from webhook.core.injection.environment import nccl_may_use
+import pytest
+
+from tests.diagnose.explain.explanations import findings, one, texts
+from tests.diagnose.scenes import Scene, ago, node
+from webhook.core.cluster.device_classes import DeviceClass, DeviceOffers
 
 ASKING = """
 shared:
@@ -29,7 +31,15 @@ def test_a_wait_for_names_alone_is_told_as_such() -> None:
     ]
 
 
-def test_what_is_published_lets_each_library_use_the_device() -> None:
-    assert nccl_may_use("=mlx5_4,mlx5_7", "mlx5_7")
-    assert not nccl_may_use("=mlx5_4,mlx5_7", "mlx5_70")
-    assert nccl_may_use("=", "mlx5_4")
+NIC = DeviceClass("nic", "rdma/hca", ("dra.net",))
+
+
+@pytest.mark.parametrize("drivers", [frozenset({"dra.net"}), frozenset[str]()], ids=["", "silent"])
+def test_devices_that_claims_may_give_are_not_missed(drivers: frozenset[str]) -> None:
+    scene = Scene(0)
+    scene.unschedule(scene.master, "0/2 nodes are available: 2 cannot allocate all claims.")
+    scene.nodes = [node("node-1", {}), node("node-2", {})]
+    scene.changes["device_offers"] = DeviceOffers((NIC,), drivers)
+    told = " ".join(texts(findings(scene, "devices")))
+    assert ("none of 2 nodes offers it" in told) is not bool(drivers)
+    assert not drivers or "cannot allocate all claims" in one(scene, "scheduling")

@@ -1,4 +1,4 @@
-"""Jobs of several roles whose rank 0 no variable names: the first pod of each role may be it, and the job is still one."""
+"""Jobs of several roles whose rank 0 no variable names: the first pod of each may be it."""
 
 from __future__ import annotations
 

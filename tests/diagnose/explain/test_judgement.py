@@ -6,12 +6,9 @@ import pytest
 
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import SPACE, Scene
-from tests.pods import all_names, load
-from tests.profiles import profiles
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import NetworkDefinition, Object
-from webhook.diagnose.explain.drift import changes_today
 from webhook.diagnose.explain.snapshot import judge_today, networks_to_read
 from webhook.diagnose.snapshot import Unread
 
@@ -66,47 +63,3 @@ def test_explains_without_a_part_that_could_not_be_read(unknown: str) -> None:
     scene.tell(scene.pods["bert-worker-1"], "10.66.6.6")
     scene.changes = {unknown: None}
     assert [each.topic for each in findings(scene)] == ["controller", "addresses"]
-
-
-def test_explains_without_the_networks() -> None:
-    scene = Scene(2)
-    scene.changes = {"networks": {}}
-    assert findings(scene) == []
-
-
-def test_reads_the_networks_of_a_profile_that_a_pod_chooses_by_its_labels() -> None:
-    text = "{a: {podLabels: {team: vision}, networks: [{network: rails/rail-0}]}, b: {networks: [{network: x/y}]}}"
-    member: Object = {"metadata": {"namespace": SPACE, "labels": {"team": "vision"}}}
-    assert networks_to_read((member,), {SPACE: {names.PROFILE: "b"}}, profiles(text)) == [
-        ("rails", "rail-0")
-    ]
-    unknown: Object = {"metadata": {"namespace": SPACE, "labels": {names.PROFILE: "c"}}}
-    assert networks_to_read((unknown,), {}, profiles(text)) == []
-
-
-EVERYTHING = """
-plain: {networks: [{network: default/rdma-net, resource: rdma/hca}], sharedMemory: {sizeLimit: 16Gi}}
-adding: {pods: all, existingDevices: add, networks: [{network: default/rdma-net, resource: rdma/hca}]}
-rich:
-  pods: all
-  networks: [{network: default/rdma-net, resource: rdma/hca, count: 2}]
-  container: {env: [{name: NCCL_IB_HCA, value: mlx5}], resources: {limits: {example.com/nic: 2}}}
-  pod: {spec: {nodeSelector: {rail: fast}}}
-  rendezvous: {ipFamily: IPv6, timeout: 5m}
-"""
-
-
-@pytest.mark.parametrize("profile", ["plain", "adding", "rich"])
-@pytest.mark.parametrize("fixture", all_names())
-def test_what_was_admitted_would_get_nothing_else_today(fixture: str, profile: str) -> None:
-    pod = load(fixture)
-    space = pod["metadata"].setdefault("namespace", "train")
-    pod["metadata"].setdefault("name", "member-1")
-    scene = Scene(0)
-    known = profiles(EVERYTHING)
-    scene.changes = {"labels": {space: {names.PROFILE: profile}}, "profiles": known}
-    snapshot = scene.snapshot
-    admitted = judge_today(pod, known, snapshot.world)
-    assert admitted is not None
-    [again] = snapshot.observe([admitted.pod])
-    assert list(changes_today(snapshot, again)) == []

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.diagnose.hostile import cluster_of
-from tests.diagnose.scenes import SPACE, Scene, event, workload
-from webhook.core.errors import InputError
+from tests.diagnose.scenes import SPACE, Scene, workload
 from webhook.core.model import Object
 from webhook.diagnose.collect.jobs import Target, read_job
 from webhook.diagnose.explain.judge import explain
-from webhook.diagnose.explain.queues import keep_workload, objects_of
+from webhook.diagnose.explain.queues import objects_of
 from webhook.diagnose.snapshot import Snapshot
 
-UNUSED = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu in flavor a100, 8 more needed"
+UNUSED = "insufficient unused quota for nvidia.com/gpu in flavor a100, 8 more needed"
 
 
 def suspended(held: Object) -> Scene:
@@ -22,10 +19,6 @@ def suspended(held: Object) -> Scene:
     scene.pods.clear()
     scene.workloads.append(held)
     return scene
-
-
-def test_one_that_has_finished_is_not_kept() -> None:
-    assert keep_workload(workload(("Finished", "True", "Succeeded", ""))) is None
 
 
 def test_which_workload_is_of_the_job() -> None:
@@ -59,26 +52,3 @@ def test_the_workload_is_read_where_no_pod_is_there_or_one_is_on_no_node() -> No
     assert not [request for request in connection.asked if "kueue" in request], (
         "its pods are on nodes: nothing holds them"
     )
-
-
-def test_who_may_not_read_workloads_is_told_so_and_the_rest_is_judged() -> None:
-    scene = suspended(workload(("QuotaReserved", "False", "Pending", UNUSED)))
-    scene.events.append(event("Workload", "pytorchjob-bert-a1b2c", "Pending", UNUSED))
-    connection = cluster_of(scene)
-    connection.spoil = lambda request, *answer: (
-        (403, b'{"message": "no"}') if request.endswith("/workloads") else answer
-    )
-    read = read_job(Snapshot(connection, SPACE), Target("job", "bert"))
-    assert read[1].workloads is None
-    [lack] = [each for each in read[0].unread if each.what == "workloads"]
-    assert "answered 403" in lack.problem
-    assert explain(*read).findings[0].code.name == "job-without-pods"
-    scene.events.clear()
-    connection = cluster_of(scene)
-    connection.spoil = lambda request, *answer: (
-        (403, b'{"message": "no"}') if request.endswith("/workloads") else answer
-    )
-    with pytest.raises(
-        InputError, match="no Event of an owner of that name, nor may Kueue's Workloads be read"
-    ):
-        read_job(Snapshot(connection, SPACE), Target("job", "bert"))

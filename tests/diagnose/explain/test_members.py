@@ -1,9 +1,11 @@
-"""What `explain` finds of members that are missing, doubled, ended or ending, rank 0 above all."""
+"""What `explain` finds of members: missing, doubled, of two jobs, or with another profile."""
 
 from __future__ import annotations
 
-from tests.diagnose.explain.explanations import findings
-from tests.diagnose.scenes import Scene, ago
+import json
+
+from tests.diagnose.explain.explanations import findings, texts
+from tests.diagnose.scenes import Scene, ago, plugin_gone
 from webhook.core import names
 
 
@@ -41,3 +43,46 @@ def test_a_number_of_members_that_no_job_has_is_none() -> None:
         )
         pod["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] = "9" * 5000
     assert findings(scene, "members") == []
+
+
+def test_names_members_with_another_revision_than_rank_zero() -> None:
+    """They were created after the profile was changed."""
+    scene = Scene(2)
+    status = json.loads(scene.workers[1]["metadata"]["annotations"][names.STATUS])
+    had, status["revision"] = status["revision"], "0" * 12
+    scene.workers[1]["metadata"]["annotations"][names.STATUS] = json.dumps(status)
+    assert (
+        "warn pod bert-worker-1: has profile shared in revision 000000000000, and rank 0, pod "
+        f"bert-master-0, has profile shared in revision {had}"
+    ) in texts(findings(scene, "drift"))
+    assert "revisions-differ" in {each.code.name for each in findings(scene)}
+
+
+def test_a_pod_that_was_asked_for_comes_with_rank_zero_alone() -> None:
+    scene = Scene(3)
+    scene.changes = {"focus": "bert-worker-1"}
+    scene.tell(scene.pods["bert-worker-2"], "10.66.6.6")
+    plugin_gone(scene)
+    found = texts(findings(scene))
+    assert not [each for each in found if each.startswith("fail pod bert-worker-2")]
+    assert [row.pod for row in scene.explained.rows] == ["bert-master-0", "bert-worker-1"]
+
+
+def test_two_jobs_of_one_selector_are_told_apart() -> None:
+    one_job, other = Scene(1), Scene(1)
+    for pod in other.pods.values():
+        pod["metadata"]["name"] = f"again-{pod['metadata']['name']}"
+        pod["metadata"]["labels"][names.JOB] = "again-0123456789"
+    other.tell(next(iter(other.workers)), "10.66.6.6")
+    both = (*one_job.pods.values(), *other.pods.values())
+    one_job.pods = {pod["metadata"]["name"]: pod for pod in both}
+    explanation = one_job.explained
+    assert len(explanation.jobs) == 2
+    assert [row.pod for row in explanation.rows if row.role == "rank 0"] == [
+        "again-bert-master-0",
+        "bert-master-0",
+    ]
+    assert {row.job for row in explanation.rows} == set(explanation.jobs)
+    told = texts(explanation.findings)
+    has = "has 10.66.6.6 as rank 0's address, and again-bert-master-0 is at 192.168.0.1"
+    assert f"fail pod again-bert-worker-0: {has}" in told

@@ -1,4 +1,4 @@
-"""What is read of NCCL's and RCCL's lines, in the formats of their versions and of what stands around them."""
+"""What is read of NCCL's and RCCL's lines, in the formats of their versions and around them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def test_lines_may_be_cut_coloured_mixed_and_behind_a_progress_bar() -> None:
         b"ket : Using [0]eth9:10.0.0.1<0>\n"
         b"\r 12%|###   | 3/24\rhost:5:6 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>"
         b"host:7:8 [1] NCCL INFO NET/Socket : Using [0]net1:10.0.0.2<0>\n"
-        b"host:5:6 [0] NCCL \x1b[0mINFO Using network Sockethost:7:8 [1] NCCL INFO Using network Socket\n"
+        b"host:5:6 [0] NCCL \x1b[0mINFO Using network Socket"
+        b"host:7:8 [1] NCCL INFO Using network Socket\n"
         b"host:7:8 [1] NCCL INFO Channel 00 : 0[b01000] -> 4[201000] [send] via NET/Socket/0\n"
         b"host:5:6 [0] NCCL INFO Channel 01/0 : 0[0] -> 4[0] [send] via NET/Sock"
     )

@@ -1,7 +1,7 @@
-"""What a person sees first when a job does not train: the whole screen, for each of the usual causes.
+"""What a person sees first when a job does not train: the whole screen, for each usual cause.
 
-`python -m tests.diagnose.explain.test_screens` writes the screens of tests/cases/explain again, to be
-read before they are kept.
+`python -m tests.diagnose.explain.test_screens` writes the screens of tests/cases/explain again, to
+be read before they are kept.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.diagnose.explain.explanations import one
 from tests.diagnose.explain.test_nccl_log import read
 from tests.diagnose.scenes import Scene
 from webhook.core import names
@@ -41,40 +40,6 @@ def test_rdma_on_devices_that_network_status_names() -> None:
     assert (found.level, str(found.code)) == ("ok", "ok")
     assert found.subject == f"job {scene.master['metadata']['labels'][names.JOB]}"
     assert found.message == "trains over RDMA on mlx5_2 (net1), mlx5_3, with GPUDirect RDMA"
-
-
-def test_libfabric_over_tcp_is_tcp() -> None:
-    scene = all_say("efa")
-    for found in scene.changes["logs"].values():
-        found.log.providers = {"tcp;ofi_rxm": None}
-    assert "trains over TCP" in one(scene, "transport")
-
-
-def test_a_plugin_that_is_not_known_is_named() -> None:
-    scene = all_say("efa")
-    for found in scene.changes["logs"].values():
-        found.log.channels = {"FasTrak": {}}
-    [said] = told(scene)
-    assert said.message == "trains over NCCL's plugin FasTrak, with GPUDirect RDMA"
-
-
-def test_devices_of_another_name_on_each_node() -> None:
-    scene = all_say("2.21-roce")
-    scene.changes["logs"]["bert-worker-0"].log.channels["IB"] = {"mlx5_7": None}
-    [found] = told(scene)
-    assert (
-        found.message
-        == "trains over RDMA, for example: RDMA on mlx5_2, mlx5_3, with GPUDirect RDMA"
-    )
-
-
-def test_the_run_before() -> None:
-    scene = Scene(1)
-    scene.changes["logs"] = {
-        name: PodLog("pytorch", read("2.21-roce"), is_previous=True) for name in scene.pods
-    }
-    [found] = told(scene)
-    assert found.message.endswith("in the run before its container was restarted")
 
 
 _HEAD = "bert-master-0:12:40 [0] NCCL INFO "

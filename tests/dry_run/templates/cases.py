@@ -5,8 +5,6 @@ A row is written by ``of`` (apiVersion, kind, name), ``spec`` and ``metadata``, 
 its anchors.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """No manifest, however broken, gives anything but pods, reasons or a refusal."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 What a controller adds to the pods of its template is in the pods that are shown (parts.yaml).
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.calls import count_calls

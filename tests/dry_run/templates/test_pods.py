@@ -1,7 +1,5 @@
 """Completed templates equal the pods that each system really sends: completed.yaml."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What is read of an input: text as it is pasted, lists taken apart, up to a size."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

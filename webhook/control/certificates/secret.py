@@ -1,7 +1,5 @@
 """Read and write the Secret that holds authorities, serving certificate and keys."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from datetime import datetime

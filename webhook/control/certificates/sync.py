@@ -1,7 +1,5 @@
 """Write what ``certs.rotation`` decides, every few seconds while this process leads."""
 
-from __future__ import annotations
-
 import base64
 import logging
 import time
@@ -18,7 +16,7 @@ from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.kube.catalogue import WEBHOOK_CONFIGURATIONS
-from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.connection import Connection
 from webhook.kube.lease import WRITE_SECONDS
 from webhook.kube.reader import Reader
 from webhook.kube.tls_secret import TlsSecret
@@ -50,8 +48,7 @@ class CertificateSettings:
 class CertificateSync:
     """Renew and publish certificates in a thread of its own; nothing is written unless *may_write*.
 
-    *on_end* gets the kind and the end of what is in use, *on_write* the object and ``success``,
-    ``conflict`` or ``error``.
+    *on_end* gets the kind and the end of what is in use.
     """
 
     def __init__(
@@ -61,13 +58,12 @@ class CertificateSync:
         may_write: Callable[[], bool],
         *,
         on_end: Callable[[Kind, datetime], None] = lambda _kind, _end: None,
-        on_write: Callable[[str, str], None] = lambda _object, _result: None,
         period_seconds: float = PERIOD_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._connection, self._settings = connection, settings
-        self._on_end, self._on_write, self._monotonic, self._now = on_end, on_write, monotonic, now
+        self._on_end, self._monotonic, self._now = on_end, monotonic, now
         self._reader = Reader(connection, WRITE_SECONDS)
         self._secret = SecretStore(connection, settings.namespace, settings.secret)
         self._published: dict[str, float] = {}
@@ -151,7 +147,7 @@ class CertificateSync:
             return False
         if not self._loop.may_write():
             return None
-        done = self._count("secret", lambda: self._secret.write(secret, data))
+        done = self._secret.write(secret, data)
         for change in step.changes if done else ():
             log.info("certificates: %s", change)
         return True if done else None
@@ -163,30 +159,17 @@ class CertificateSync:
             return True
         if not self._loop.may_write():
             return False
-
-        def send() -> bool:
-            response = self._connection.request(
-                "PATCH",
-                WEBHOOK_CONFIGURATIONS.object_path(("", configuration.name)),
-                body=patch,
-                headers={"Content-Type": "application/json-patch+json"},
-                timeout=WRITE_SECONDS,
-            )
-            return was_written(response)
-
-        done = self._count("configuration", send)
+        response = self._connection.request(
+            "PATCH",
+            WEBHOOK_CONFIGURATIONS.object_path(("", configuration.name)),
+            body=patch,
+            headers={"Content-Type": "application/json-patch+json"},
+            timeout=WRITE_SECONDS,
+        )
+        done = was_written(response)
         if done:
             count, name = len(bundle.authorities), configuration.name
             log.info("certificates: caBundle of %s holds %d CA", name, count)
-        return done
-
-    def _count(self, what: str, write: Callable[[], bool]) -> bool:
-        try:
-            done = write()
-        except RequestFailed:
-            self._on_write(what, "error")
-            raise
-        self._on_write(what, "success" if done else "conflict")
         return done
 
     def _report(self, configuration: WebhookConfiguration | None, step: Rotation) -> None:

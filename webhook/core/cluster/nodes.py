@@ -17,7 +17,6 @@ from webhook.core.profiles.grammar import HUGE_PAGES
 from webhook.core.quantity import format_quantity, stored_quantity
 from webhook.core.wording import counted, listed
 
-_REPELS = ("NoSchedule", "NoExecute")
 _MEBI = 1 << 20
 _NOTHING = DeviceOffers()
 
@@ -29,7 +28,6 @@ class NodeOffer:
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
     allocatable: Mapping[str, str] = field(default_factory=dict)
-    taints: tuple[Mapping[str, str], ...] = ()
     cordoned: bool = False
     not_ready: str = ""
 
@@ -53,7 +51,6 @@ def read_node(node: Object) -> NodeOffer:
         metadata.get("name") or "",
         metadata.get("labels") or {},
         status.get("allocatable") or {},
-        tuple(spec.get("taints") or ()),
         bool(spec.get("unschedulable")),
         "" if ready.get("status") == "True" else str(why),
     )
@@ -116,47 +113,6 @@ def _judge(
         message = f"of {counted(len(enough), 'node')} with enough of it none has {text}"
         return Supply(Shortage.UNLABELLED, message)
     return Supply(None, "", fitting, sum((node.offered(resource) for node in fitting), Fraction(0)))
-
-
-class Place(NamedTuple):
-    """Hold what a pod says of its node; a toleration is (key, operator, value, effect)."""
-
-    selector: frozenset[tuple[str, str]]
-    tolerations: frozenset[tuple[str, ...]]
-
-    def untolerated(self, node: NodeOffer) -> list[Mapping[str, str]]:
-        """Return the taints of the node that keep the pod off it."""
-        return [
-            taint
-            for taint in node.taints
-            if taint.get("effect") in _REPELS and not self._tolerates(taint)
-        ]
-
-    def _tolerates(self, taint: Mapping[str, str]) -> bool:
-        """Source: kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration."""
-        for key, operator, value, effect in self.tolerations:
-            if effect not in ("", taint.get("effect")) or (key not in ("", taint.get("key"))):
-                continue
-            if operator == "Exists" or (key and value == (taint.get("value") or "")):
-                return True
-        return False
-
-
-def shown_taint(taint: Mapping[str, str]) -> str:
-    """Write a taint as kubectl does: ``key=value:NoSchedule``."""
-    value = f"={taint['value']}" if taint.get("value") else ""
-    return f"{taint.get('key')}{value}:{taint.get('effect')}"
-
-
-def place_of(pod: Object) -> Place:
-    """Read where a pod may go."""
-    spec = pod.get("spec") or {}
-    keys = ("key", "operator", "value", "effect")
-    tolerations = [
-        tuple(str(each.get(key) or "") for key in keys) for each in spec.get("tolerations") or ()
-    ]
-    selector = (spec.get("nodeSelector") or {}).items()
-    return Place(frozenset(selector), frozenset(tolerations))
 
 
 def devices(pod: Object) -> dict[str, Fraction]:

@@ -1,23 +1,20 @@
 """Give the training container variables that hold the pod's own address on the fabric.
 
 Servers such as vLLM take the address that they announce from a variable of their own. The address
-is known once the network is attached: it comes as that of rank 0 does, by an annotation that the
-controller writes and that the wait container waits for.
+is known once the network is attached. It comes as rank 0's own does: the controller writes it into
+an annotation, and the wait container waits for that.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
-from webhook.core import podspec
 from webhook.core.draft import Draft
-from webhook.core.injection import wait
 from webhook.core.injection.device_variables import give
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Reason
 from webhook.core.plan import Plan
 
 STEP: Final = Row("address-variables")
-_FILE: Final = "local-addr"
 
 
 def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
@@ -31,11 +28,4 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         return [STEP.skipped(reason, f"the pod's own address is not published: {why}")]
     writer = plan.source.words.writer
     what = f"the pod's own address on {network.place}, once {writer} has given it"
-    return give(draft, plan, STEP, dict.fromkeys(profile.address_variables, _FILE), what)
-
-
-def needs(draft: Draft, plan: Plan) -> tuple[str, ...]:
-    """Return the file that the training container's address variables wait for."""
-    entries = podspec.env(plan.trainer(draft.pod))
-    takes = any(podspec.field_path(entry) == wait.field_path(_FILE) for entry in entries)
-    return (f"{_FILE}:own",) if takes else ()
+    return give(draft, plan, STEP, dict.fromkeys(profile.address_variables, "local-addr"), what)

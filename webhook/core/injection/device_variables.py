@@ -67,12 +67,10 @@ def give(
 
 
 def needs(draft: Draft, plan: Plan) -> tuple[str, ...]:
-    """Return the files that the training container's device variables wait for, in order."""
-    if not plan.profile.device_variables:
-        return ()
-    entries = podspec.env(plan.trainer(draft.pod))
-    there = {entry["name"] for entry in entries if podspec.names_devices(entry)}
-    return tuple([file for name, file in _FILES.items() if name in there])
+    """Return what the training container's variables wait for, of the pod's own, in order."""
+    taken = set(map(podspec.field_path, podspec.env(plan.trainer(draft.pod))))
+    files = {"local-addr:own": wait.field_path("local-addr"), **wait.DEVICE_FILES}
+    return tuple([need for need, path in files.items() if path in taken])
 
 
 def _why_not(plan: Plan) -> Decision | None:

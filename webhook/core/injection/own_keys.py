@@ -13,6 +13,7 @@ from webhook.core.injection import copies, wait
 from webhook.core.injection.row import stated
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.plan import Plan
+from webhook.core.printable import printable
 from webhook.core.workloads.endpoint import is_local
 
 _NOBODY_ASKED = (Reason.NOT_ASKED, Reason.NO_SIDECAR)
@@ -55,6 +56,13 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     remove(draft, keep={*labels, *annotations, names.ADDED_DEVICES})
     if names.ADDRESS_SOURCE in annotations:  # what a live pod's saved manifest carries
         draft.remove_key(_ANNOTATIONS, plan.source.words.told)
+
+
+def write_left_alone(draft: Draft, why: Decision) -> None:
+    """Mark a pod whose devices are not certain: its user sees no warning of the webhook."""
+    remove(draft, keep=(names.LEFT_ALONE,))
+    draft.set_key(_LABELS, names.LEFT_ALONE, str(why.reason))
+    draft.set_key(_ANNOTATIONS, names.LEFT_ALONE, printable(why.message, limit=1024))
 
 
 def remove(draft: Draft, keep: Container[str] = ()) -> None:

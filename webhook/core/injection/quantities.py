@@ -4,7 +4,7 @@ devices.py asks for them. The node is not chosen yet at admission: its type is k
 names it. Of several types the number is known where it is the same for all.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from itertools import chain, product
 from typing import Final
 
@@ -26,7 +26,7 @@ _AFFINITY = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "
 
 
 def count_devices(
-    draft: Draft, plan: Plan, needed: Iterable[str]
+    draft: Draft, plan: Plan, needed: Collection[str]
 ) -> tuple[dict[str, int], list[Decision]]:
     """Return how many of each device to ask for, and the decisions about those not asked for.
 
@@ -43,8 +43,10 @@ def count_devices(
     told: list[Decision] = []
     for quantity in plan.profile.quantities:
         resource = quantity.resource
-        if any(resource in limits(one) or resource in requests(one) for one in asking):
-            told.append(_STEP.already_there(f"the pod asks for {resource} already"))
+        given = chain.from_iterable((limits(one), requests(one)) for one in asking)
+        if own_numbers := [each[resource] for each in given if resource in each]:
+            wants_none = resource not in needed and all(each in (0, "0") for each in own_numbers)
+            told.append(_left_to_pod(resource, wants_none=wants_none))
             continue
         types = _node_types(draft, plan, quantity)
         is_other = quantity.accelerator not in (None, *limits(own), *requests(own))
@@ -57,37 +59,37 @@ def count_devices(
     return asked, told
 
 
+def _left_to_pod(resource: str, *, wants_none: bool) -> Decision:
+    """Leave the pod its own number; one that asks for 0 gets nothing of the fabric."""
+    if wants_none:
+        return _STEP.skipped(Reason.UNKNOWN_QUANTITY, f"the pod asks for 0 of {resource}")
+    return _STEP.already_there(f"the pod asks for {resource} already")
+
+
 def least_amount(profile: Profile, quantity: ProfileQuantity, labels: Mapping[str, str]) -> int:
     """Return how many a pod of the profile takes at least that gets any; 0 for none.
 
     The node has these *labels*, and maybe others.
     """
     accelerators = profile.accelerators or 1
+    every = [*quantity.by_node_type.values(), quantity.otherwise]
     node_type = labels.get(quantity.node_label) if quantity.by_node_type else ""
-    if node_type:
-        node = quantity.by_node_type.get(node_type)
-        return quantity.share(node, accelerators) or 0 if node else 0
-    nodes = [*quantity.by_node_type.values(), *filter(None, [quantity.otherwise])]
-    amounts = [quantity.share(node, accelerators) for node in nodes]
-    if quantity.per_accelerator is not None and quantity.otherwise is None:
+    nodes = [quantity.by_node_type.get(node_type)] if node_type else every
+    amounts = [quantity.share(node, accelerators) for node in nodes if node]
+    if quantity.per_accelerator is not None and not (node_type or quantity.otherwise):
         amounts.append(quantity.per_accelerator * accelerators)
     return min(filter(None, amounts), default=0)
 
 
-def _amount(
-    quantity: ProfileQuantity, types: Iterable[str], accelerators: int | None
-) -> int | None:
+def _amount(quantity: ProfileQuantity, types: list[str], accelerators: int | None) -> int | None:
     """Return the number for a pod that may go to nodes of these *types*; None where not known.
 
     Types that have too few accelerators do not count, unless all have.
     """
-    nodes = [quantity.by_node_type.get(node_type) for node_type in types]
-    if not nodes:
-        if quantity.otherwise is not None:
-            return quantity.share(quantity.otherwise, accelerators)
-        if quantity.per_accelerator is None or not accelerators:
-            return None
-        return quantity.per_accelerator * accelerators
+    each = quantity.per_accelerator
+    if not types and quantity.otherwise is None:
+        return None if each is None or not accelerators else each * accelerators
+    nodes = [quantity.by_node_type.get(name) for name in types] or [quantity.otherwise]
     known = [node for node in nodes if node is not None]
     if len(known) < len(nodes):
         return None

@@ -18,7 +18,7 @@ from typing import Final
 
 from webhook.core import names, podspec
 from webhook.core.draft import Draft
-from webhook.core.injection import address_variables, copies, device_variables, wait
+from webhook.core.injection import copies, device_variables, wait
 from webhook.core.injection.row import Row
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
@@ -80,7 +80,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     needs: tuple[str, ...] = (f"master-addr{own}",) if uses_master else ()
     if _takes_local_address(draft, plan, rendezvous, uses_master=uses_master):
         needs += ("local-addr:own",)
-    awaited = (*needs, *address_variables.needs(draft, plan), *device_variables.needs(draft, plan))
+    awaited = (*needs, *device_variables.needs(draft, plan))
     if awaited:
         wait.ensure(draft, plan, tuple(dict.fromkeys(awaited)))
     return _decisions(plan, rendezvous, needs, kept, changed=draft.edits > before)
@@ -89,11 +89,8 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
 def _decisions(
     plan: Plan, rendezvous: Rendezvous, needs: tuple[str, ...], kept: list[str], *, changed: bool
 ) -> Iterator[Decision]:
-    found = plan.training_pod
-    if found is not None and found.message and rendezvous.rank_zero:
-        yield STEP.warned(plan, found.reason, found.message)
-    elif found is not None and found.message:
-        yield STEP.skipped(found.reason, found.message)
+    if plan.training_pod is not None and plan.training_pod.message:
+        yield STEP.skipped(plan.training_pod.reason, plan.training_pod.message)
     who = "a worker"
     if rendezvous.role == "master":
         who = "rank 0" if rendezvous.is_certain else "the first pod of its role"

@@ -74,6 +74,8 @@ _BEFORE: Final = re.compile(
 """Words before a command that do not change what it is."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=")
 _EXPANDED: Final = re.compile("[$`\0]")
+_HOOKS: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "volumeMounts")
+"""Fields that may hold a command or a path with a variable in it."""
 _BRANCHES: Final = tuple((word,) for word in ("if", "case", "while", "until", "for", "select"))
 _ASSIGNS: Final = frozenset(("export", "declare", "typeset", "readonly", "local"))
 _LOOP: Final = ("while", "until", "for", "select")
@@ -420,20 +422,9 @@ def script_of(container: Object) -> Script:
 def _is_named_elsewhere(container: Object, name: str) -> bool:
     """Tell whether other texts than the command's name a variable, as ``$(NAME)`` or ``$NAME``."""
     whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    values = [
-        value for entry in podspec.env(container) if name in (value := entry.get("value") or "")
-    ]
-    if any(map(whole.search, values)):
-        return True
-    if any(name in (mount.get("subPathExpr") or "") for mount in podspec.mounts(container)):
-        return True
-    lifecycle = container.get("lifecycle") or {}
-    probes = map(container.get, ("livenessProbe", "readinessProbe", "startupProbe"))
-    for hook in (*probes, *map(lifecycle.get, ("postStart", "preStop"))):
-        run = (hook or {}).get("exec") or {}
-        if any(name in text for text in run.get("command") or ()):
-            return True
-    return False
+    values = [entry.get("value") or "" for entry in podspec.env(container)]
+    hooks = [container.get(key) for key in _HOOKS]
+    return any(map(whole.search, values)) or any(name in str(each) for each in hooks if each)
 
 
 def _options_at(words: Words) -> int:

@@ -72,6 +72,7 @@ _GANGS: Final = (
 )
 """Schedulers, with the label or annotation that names a gang, and the one of its least size."""
 _TRAINER_VARIABLES = ("PET_NODE_RANK", "JAX_PROCESS_ID", "DMLC_TASK_ID")
+_MPI = ("MPIJob", "mpi-operator", "mpijob-controller")
 _SLINKY = "slinky.slurm.net/"
 _HELPERS = {
     "ps": "the parameter server",
@@ -225,28 +226,12 @@ def _of_jobset(it: PodFacts, system: str) -> Job:
     )
 
 
-def mpijob(it: PodFacts) -> Found:
-    """Recognise MPIJobs: of the mpi-operator, and of the training operator v1."""
-    # Source: kubeflow/mpi-operator pkg/controller/mpi_job_controller.go; kubeflow/trainer
-    # release-1.9 pkg/controller.v1/mpi.
-    if KUBEFLOW + "job-name" not in it.labels:
-        return None
-    operator = it.labels.get(KUBEFLOW + "operator-name")
-    if operator not in ("mpi-operator", "mpijob-controller") and it.owner.get("kind") != "MPIJob":
-        return None
-    roles = (it.labels.get(KUBEFLOW + "job-role"), it.labels.get(KUBEFLOW + "replica-type"))
-    message = "the MPI launcher asks for no accelerator: it only starts the workers"
-    if "launcher" in roles and (helper := it.helps("mpijob", message)):
-        return helper
-    message = "MPI ranks find each other by the hostfile; give them variables with mpirun -x"
-    return _without_ranks("mpijob", message)
-
-
 def kubeflow(it: PodFacts) -> Found:
-    """Recognise PyTorchJobs of the training operator v1, by the labels of all its versions.
+    """Recognise jobs of the training operator v1, by the labels of all its versions, and MPIJobs.
 
     ``job-role=master`` is on the Master, else on Worker 0; MPI launchers carry it too. Source:
-    kubeflow/trainer release-1.9 pkg/apis/kubeflow.org/v1, pkg/controller.v1/pytorch.
+    kubeflow/trainer release-1.9 pkg/apis/kubeflow.org/v1, pkg/controller.v1/{pytorch,mpi};
+    kubeflow/mpi-operator pkg/controller/mpi_job_controller.go.
     """
     labels = it.labels
     job = labels.get(KUBEFLOW + "job-name") or labels.get("pytorch-job-name")
@@ -255,10 +240,11 @@ def kubeflow(it: PodFacts) -> Found:
     if job is None:
         return None
     roles = (labels.get(prefix + "replica-type", "") for prefix in (KUBEFLOW, "", "pytorch-"))
-    role = next(filter(None, roles), "").lower()
+    role = next(filter(None, roles), labels.get(KUBEFLOW + "job-role", "")).lower()
     kind, operator = it.owner.get("kind") or "", labels.get(KUBEFLOW + "operator-name") or ""
     if kind not in ("", "PyTorchJob") or operator not in ("", "pytorchjob-controller"):
-        return _other_framework(it, "kubeflow", role, kind or operator)
+        framework = operator if operator in _MPI else kind or operator
+        return _other_framework(it, "kubeflow", role, framework)
     calls_itself_master = "master" in (labels.get(KUBEFLOW + "job-role"), labels.get("job-role"))
     leads = role == "master" or (role == "worker" and calls_itself_master)
     sizes = ("PET_NNODES", "WORLD_SIZE")  # the second counts processes where nprocPerNode is set
@@ -271,9 +257,14 @@ def _other_framework(
     it: PodFacts, system: str, role: str, framework: str
 ) -> TrainingPod | NotTraining:
     message = f"{_HELPERS.get(role)} asks for no accelerator: it is not a rank of the job"
+    is_mpi = framework in _MPI
+    system = "mpijob" if is_mpi and system == "kubeflow" else system
     if role in _HELPERS and (helper := it.helps(system, message)):
         return helper
-    return _without_ranks(system, f"{framework} forms no torch process group")
+    message = f"{framework} forms no torch process group"
+    if is_mpi:
+        message = "MPI ranks find each other by the hostfile; give them variables with mpirun -x"
+    return _without_ranks(system, message)
 
 
 def kubedl(it: PodFacts) -> Found:
@@ -486,7 +477,8 @@ def gang(it: PodFacts) -> Found:
     # Source: kubernetes/api 10b39a3 core/v1 PodSchedulingGroup, koordinator apis/extension,
     # scheduler-plugins apis/scheduling/v1alpha1, KAI-Scheduler 72de64f pkg/common/constants.
     marks = {**it.annotations, **it.labels}
-    native = (it.pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
+    spec = it.pod.get("spec") or {}
+    native = (spec.get("schedulingGroup") or {}).get("podGroupName")
     named = [(name, marks.get(key), marks.get(size)) for name, key, size in _GANGS]
     for system, group, least in (("kubernetes", native, None), *named):
         if group and is_dns_subdomain(group):
@@ -508,8 +500,7 @@ SYSTEMS: Final[tuple[Callable[[PodFacts], Found], ...]] = (
     leaderworkerset,  # its pods are StatefulSets' pods
     trainjob,  # its pods are JobSets' pods
     jobset,  # its pods are Jobs' pods
-    mpijob,  # its launcher is a Job's pod, and shares the training operator's labels
-    kubeflow,  # with gang scheduling its pods carry Volcano's annotations
+    kubeflow,  # MPI launchers are Jobs' pods; with gang scheduling pods carry Volcano's marks
     kubedl,  # shares the unprefixed job-name with Jobs
     torch_on_k8s,
     volcano,

@@ -30,7 +30,6 @@ _RANK_ZERO: Final = "role 0 replica 0"
 _VARIABLE: Final = r"(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_-]{1,100}_0_HOSTS)"
 _NAMED: Final = re.compile(rf"(?<!\w){_VARIABLE}(?!\w)")
 _DEFAULTED: Final = re.compile(rf"\$\{{{_VARIABLE}:=localhost\}}")
-_HYPHENED: Final = re.compile(r"\$\{(VC_[A-Z0-9_]{0,100})-([A-Z0-9_-]{1,100}_0_HOSTS:=localhost)\}")
 _UNFIT: Final = re.compile(r"[^A-Z0-9]")
 
 
@@ -71,7 +70,7 @@ def recognise(pod: Object, labels: Mapping[str, str]) -> TrainingPod | None:
     rendezvous = Rendezvous(
         key, "master" if is_master else "worker", _RANK_ZERO, by_operator=leads, is_certain=meets
     )
-    return TrainingPod(SYSTEM, container, rendezvous, Reason.DISAGREES, _why_never(containers))
+    return TrainingPod(SYSTEM, container, rendezvous)
 
 
 def _names_rank_zero(pod: Object, role_name: str) -> bool:
@@ -92,16 +91,3 @@ def _is_of_role(variable: str, role: str) -> bool:
     """Tell whether *variable* is the role's own, without what a variable cannot hold."""
     name = variable.removeprefix("VC_").removeprefix("TORCHX_MCAD_").removesuffix("_0_HOSTS")
     return variable == "TORCHX_RANK0_HOST" or role.endswith(_UNFIT.sub("", name))
-
-
-def _why_never(containers: list[Object]) -> str:
-    """Say why a replica cannot meet rank 0: TorchX keeps a role's hyphen in a variable's name."""
-    for container in containers:
-        for text in podspec.argv(container):
-            if (match := _HYPHENED.search(text)) and not podspec.has_env(container, match[1]):
-                return (
-                    f"container {container.get('name')} can never meet rank 0: a shell reads "
-                    f"{match[0]} as variable {match[1]}, which is not set, and takes the text "
-                    f"{match[2]!r} for the address; give the role a name without a hyphen"
-                )
-    return ""

@@ -63,8 +63,8 @@ class TrainingPod:
     """Describe a pod that trains.
 
     *container*: as of the Job. *rendezvous* is ``None`` where the ranks cannot or need not meet on
-    the secondary network; *reason* and *message* then say why. Beside a rendezvous a *message* is
-    a warning: what keeps this pod from it. *warning*: what may make other members differ.
+    the secondary network; *reason* and *message* then say why. *warning*: what may make other
+    members differ.
     """
 
     system: str

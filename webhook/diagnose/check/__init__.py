@@ -33,10 +33,7 @@ def rules() -> dict[Rule, str]:
 
 
 def open_snapshot(
-    connection: Connection,
-    namespace: str = "",
-    system_namespace: str | None = None,
-    **options: Any,
+    connection: Connection, namespace: str = "", system_namespace: str | None = None, **options: Any
 ) -> Snapshot:
     """Return a Snapshot that knows where the installation is; *system_namespace* None: look for it.
 

@@ -8,12 +8,18 @@ from typing import Any
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.check.needs import configuration, webhooks_of
-from webhook.diagnose.common import APPLY, CONFIGURATION_MISSING, selects
+from webhook.diagnose.common import APPLY, selects
 from webhook.diagnose.finding import Code, Finding, Level, ok
 from webhook.diagnose.snapshot import Snapshot
 from webhook.kube.catalogue import SERVICES
 from webhook.kube.reader import whole
 
+CONFIGURATION_MISSING = Code(
+    "configuration-missing",
+    "configuration",
+    "The MutatingWebhookConfiguration does not exist, so no pod is sent to the webhook.",
+    f"apply the manifests: {APPLY}; the configuration comes last",
+)
 CONFIGURATION_CHANGED = Code(
     "configuration-changed",
     "configuration",

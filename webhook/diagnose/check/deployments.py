@@ -23,12 +23,6 @@ DEPLOYMENT_NOT_READY = Code(
     "Replicas of the Deployment are not ready, or its rollout does not end.",
     "look at its pods with kubectl describe, and at their logs",
 )
-REPLICA_SINGLE = Code(
-    "replica-single",
-    "deployments",
-    "The Deployment has one replica, so nobody takes over while its node fails.",
-    "set replicas: 2",
-)
 _TASKS: Mapping[Role, str] = {
     "webhook": "no pod of a labelled namespace can be created",
     "controller": "no address is published, and no certificate renewed",
@@ -61,8 +55,6 @@ def _judge(deployment: Deployment) -> Finding:
     if deployment.waiting:
         message = f"{ready}, and {counted(deployment.waiting, 'pod')} of its rollout not"
         return DEPLOYMENT_NOT_READY.warn(subject, message, describe)
-    if deployment.wanted == 1:
-        return REPLICA_SINGLE.warn(subject, f"{ready}: nobody takes over while its node fails")
     return ok("deployments", subject, ready)
 
 

@@ -20,14 +20,8 @@ from webhook.core.model import Object
 from webhook.core.networks import define_network
 from webhook.core.profiles import Profiles
 from webhook.diagnose.snapshot import Snapshot, Unread
-from webhook.kube.catalogue import (
-    DEPLOYMENTS,
-    NAMESPACES,
-    NETWORKS,
-    WEBHOOK_CONFIGURATIONS,
-)
+from webhook.kube.catalogue import DEPLOYMENTS, NAMESPACES, NETWORKS, WEBHOOK_CONFIGURATIONS
 from webhook.kube.reader import whole
-from webhook.world.profiles_read import option_of
 
 LIKE_OURS = "fabric-injector"
 """How labels begin that are looked at: people misspell what follows, the rest of the prefix too."""
@@ -163,7 +157,7 @@ def read_deployment(obj: Object) -> Deployment | None:
         if role is None or "injector" not in texts:
             continue
         variable = "FABRIC_INJECTOR_CONTROL_CERTIFICATES"
-        keeper = option_of(container, arguments, "--certificates", variable)
+        keeper = _option_of(container, arguments, "--certificates", variable)
         replicas = spec.get("replicas")
         return Deployment(
             metadata["name"],
@@ -205,3 +199,14 @@ def find_system_namespace(snapshot: Snapshot) -> str:
     services = [(each.get("clientConfig") or {}).get("service") for each in webhooks_of(found)]
     spaces = [each["namespace"] for each in services if each and each.get("namespace")]
     return spaces[0] if spaces else DEFAULT_NAMESPACE
+
+
+def _option_of(container: Object, arguments: Sequence[str], option: str, variable: str) -> str:
+    """Return an option's value, from the arguments or the variable that stands for it."""
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if argument == option:
+            return following
+        if argument.startswith(f"{option}="):
+            return argument.partition("=")[2]
+    variables = {each.get("name"): each.get("value") or "" for each in container.get("env") or ()}
+    return variables.get(variable, "")

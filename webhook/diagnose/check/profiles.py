@@ -14,7 +14,6 @@ from webhook.diagnose.wording import counted, listed
 from webhook.kube.catalogue import CUSTOM_RESOURCE_DEFINITIONS
 from webhook.kube.reader import whole
 from webhook.validate.definition import object_schema
-from webhook.world.profiles_read import OBJECTS
 
 PROFILE_INVALID = Code(
     "profile-invalid",
@@ -50,10 +49,8 @@ def check_profiles(snapshot: Snapshot) -> Iterator[Finding]:
     read = snapshot.profiles()
     for fault in read.faults:
         yield PROFILE_INVALID.fail(fault.where, fault.message)
-    if read.missing and read.source == OBJECTS:
+    if read.missing:
         yield PROFILES_MISSING.warn(read.source, read.missing)
-    elif read.missing:
-        yield PROFILES_MISSING.fail(read.source, read.missing)
     elif read.profiles is not None and (read.profiles.profiles or not read.faults):
         known = sorted(read.profiles.profiles)
         which = f": {listed(known, _MOST_NAMED)}" if known else ""
@@ -72,7 +69,7 @@ def check_definition(snapshot: Snapshot) -> Iterator[Finding]:
         return
     found = snapshot.find(CUSTOM_RESOURCE_DEFINITIONS, ("", DEFINITION), whole)
     if found is None:
-        if snapshot.given is None and snapshot.profiles().source == OBJECTS:
+        if snapshot.given is None:
             yield DEFINITION_OUTDATED.fail(_TITLE, "does not exist: there can be no FabricProfile")
         return
     conditions = (found.get("status") or {}).get("conditions") or ()

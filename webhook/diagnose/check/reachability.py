@@ -10,12 +10,7 @@ from webhook.core.errors import MalformedReview
 from webhook.core.model import Object
 from webhook.core.pod_check import check_pod
 from webhook.diagnose.check.configuration import NAME_LABEL, reaches
-from webhook.diagnose.check.needs import (
-    LabelledNamespace,
-    configuration,
-    labelled,
-    webhooks_of,
-)
+from webhook.diagnose.check.needs import LabelledNamespace, configuration, labelled, webhooks_of
 from webhook.diagnose.common import WEBHOOK_UNREACHABLE
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import is_injected

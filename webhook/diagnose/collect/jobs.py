@@ -18,19 +18,17 @@ from webhook.core.workloads.systems import STATEFUL_POD
 from webhook.diagnose.collect.logs import read_logs
 from webhook.diagnose.explain import queues
 from webhook.diagnose.explain.judge import observe_job
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, networks_to_read, owners_of
-from webhook.diagnose.jobs import NAME_LABELS, Job, JobKind, find_jobs, lacks_injection, title
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, networks_to_read
+from webhook.diagnose.jobs import NAME_LABELS, Job, JobKind, find_jobs, title
 from webhook.diagnose.snapshot import Snapshot, Unread, at_once
 from webhook.kube.catalogue import (
     EVENTS,
-    JOBS,
     NAMESPACES,
     NETWORK_POLICIES,
     NETWORKS,
     PODS,
     RESOURCE_CLAIM_TEMPLATES,
     RESOURCE_CLAIMS,
-    WEBHOOK_CONFIGURATIONS,
     WORKLOADS,
 )
 from webhook.kube.reader import whole
@@ -41,8 +39,6 @@ from webhook.world.view import REFUSED, read_namespace
 T = TypeVar("T")
 
 _NAMED = 8
-_MOST_ROOTS = 4
-"""Names of suspended jobs that are asked for one by one."""
 _WARNINGS = ("type!=Normal", "type=Normal,involvedObject.kind=PodGroup")
 """The Events that are read: Volcano says by a normal one why it lets no pods be made."""
 
@@ -75,13 +71,10 @@ def read_job(
     server does not answer. What the caller may not read is noted, except pods.
     """
     job = _with_pods(cluster, "explain reads", partial(_find, cluster, target))
-    owners = owners_of(job.pods, job.owner) | set(map(title, job.pods))
-    idle = () if job.is_live else sorted(owners - {""})[:_MOST_ROOTS]
-    kind = target.of_kind.kind if target.of_kind else ""
-    snapshot = _read(cluster, [job], partial(_suspended, cluster, idle, kind), logs=logs)
+    snapshot = _read(cluster, [job], logs=logs)
     focus = target.name if target.kind == "pod" else ""
     found = observe_job(snapshot, job, str(target), focus=focus)
-    if not (found.pods or found.events or found.workloads or found.suspended):
+    if not (found.pods or found.events or found.workloads):
         raise _nothing(cluster, target, snapshot)
     return snapshot, found
 
@@ -97,9 +90,7 @@ def read_all(cluster: Snapshot, selector: str = "") -> tuple[JobSnapshot, list[J
     labels = _part(cluster, partial(_labels, cluster))
     if cluster.namespace and labels == {}:
         raise InputError(f"-n {cluster.namespace}: there is no namespace of this name")
-    is_wanted = any(names.PROFILE in each for each in (labels or {}).values())
-    suspended = partial(_suspended, cluster) if is_wanted else tuple[Object, ...]
-    return _read(cluster, jobs, suspended), jobs
+    return _read(cluster, jobs), jobs
 
 
 # the pods of one job
@@ -195,7 +186,7 @@ def _nothing(cluster: Snapshot, target: Target, snapshot: JobSnapshot) -> InputE
     if there:
         more = ", …" if len(there) > _NAMED else ""
         hint = f"; jobs there: {', '.join(there[:_NAMED])}{more}"
-    lack = "no Event of an owner of that name"
+    lack = "no Event of an owner of that name (a suspended job has neither)"
     if snapshot.events is None:
         lack = "its Events may not be read"
     if snapshot.workloads is None:
@@ -206,13 +197,7 @@ def _nothing(cluster: Snapshot, target: Target, snapshot: JobSnapshot) -> InputE
 # what pods depend on
 
 
-def _read(
-    cluster: Snapshot,
-    jobs: Sequence[Job],
-    suspended: Callable[[], tuple[Object, ...]],
-    *,
-    logs: bool = False,
-) -> JobSnapshot:
+def _read(cluster: Snapshot, jobs: Sequence[Job], *, logs: bool = False) -> JobSnapshot:
     """Read what the pods of these jobs lead to."""
     pods = [pod for job in jobs for pod in job.pods]
     early = _together(
@@ -222,7 +207,6 @@ def _read(
     )
     labels = early["labels"]
     known: ProfilesRead = early["profiles"] or ProfilesRead("")
-    is_lacking = any(lacks_injection(pod) for job in jobs for pod in job.pods)
     examples = [pod for job in jobs for pod in _examples(job)]
     wanted = networks_to_read(examples, labels, known.profiles)
     return JobSnapshot(
@@ -236,14 +220,12 @@ def _read(
         **_together(
             events=partial(_part, cluster, partial(_events, cluster)),
             lease=partial(_part, cluster, lambda: cluster.lease() or {}),
-            configured=partial(_configured, cluster) if is_lacking else lambda: None,
             networks=partial(_networks, cluster, wanted),
             claims=partial(_claims, cluster, pods),
             claim_templates=partial(_claim_templates, cluster, pods),
             device_offers=partial(_offers, cluster, pods),
             workloads=partial(_part, cluster, partial(_workloads, cluster, pods)),
             policies=partial(_allowed, cluster, partial(_list, cluster, NETWORK_POLICIES)),
-            suspended=lambda: queues.outermost(suspended()),
             logs=partial(read_logs, cluster, pods) if logs else lambda: None,
         ),
         unread=tuple(cluster.unread()),
@@ -316,32 +298,6 @@ def read_profiles(cluster: Snapshot) -> ProfilesRead | None:
         cluster.note("profiles", f"{error}; {unknown}; name a file by --profiles")
         return None
     return read
-
-
-def _suspended(
-    cluster: Snapshot, named: Iterable[str] | None = None, kind: str = ""
-) -> tuple[Object, ...]:
-    """Return suspended jobs, all or those of these names; *kind*: only of this one."""
-
-    def find(made: str, resource: Resource) -> tuple[Object, ...]:
-        read = partial(queues.keep_suspended, kind=made)
-        if named is None:
-            return tuple(filter(None, cluster.list_all(resource, read, cluster.namespace)))
-        keys = [(cluster.namespace, name) for name in named]
-        return tuple(filter(None, (cluster.find(resource, key, read) for key in keys)))
-
-    wanted = [job for job in JOBS if kind in ("", job[0]) and (named is None or named)]
-    found = at_once([partial(_allowed, cluster, partial(find, *job)) for job in wanted])
-    return tuple(job for each in found for job in each)
-
-
-def _configured(cluster: Snapshot) -> bool | None:
-    """Tell whether the MutatingWebhookConfiguration exists; None where it may not be read."""
-    key = ("", names.WEBHOOK_CONFIGURATION)
-    try:
-        return cluster.find(WEBHOOK_CONFIGURATIONS.metadata, key, whole) is not None
-    except Unread:
-        return None
 
 
 def _networks(cluster: Snapshot, wanted: Sequence[Key]) -> Mapping[Key, Object | None]:

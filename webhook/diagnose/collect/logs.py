@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from webhook.core import podspec
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
@@ -20,10 +19,7 @@ from webhook.kube.connection import RequestFailed
 
 MOST_PODS = 128
 _ALL_BYTES = 64 << 20
-_MOST_BYTES, _TAIL_BYTES = 4 << 20, 1 << 18
-"""Most of one log that is read: from its beginning, and from its end if NCCL says nothing there."""
-_TAIL_LINES = 2000
-_MOST_CONTAINERS = 4
+_MOST_BYTES = 4 << 20
 _SECONDS = 30.0
 _FORBIDDEN = 403
 _RIGHT = "ask for get of pods/log, or let an administrator run this"
@@ -72,55 +68,26 @@ def choose_pods(members_: Sequence[ObservedPod], most: int) -> list[ObservedPod]
 
 
 def _begun(pod: ObservedPod) -> bool:
-    """Tell whether the training container has run, or another where none is known for it."""
+    """Tell whether a container has run that is no init container."""
     status = pod.pod.get("status") or {}
-    for each in status.get("containerStatuses") or ():
-        state = each.get("state") or {}
-        if "running" in state or "terminated" in state or each.get("restartCount"):
-            return True
-    return False
+    found = status.get("containerStatuses") or ()
+    states = [each.get("state") or {} for each in found]
+    has_run = any("running" in state or "terminated" in state for state in states)
+    return has_run or any(each.get("restartCount") for each in found)
 
 
 def _read_pod(cluster: Snapshot, pod: ObservedPod, most: int) -> PodLog:
-    """Read the training container's log, else of the run before it, else of other containers."""
-    training = str(pod.training.get("name") or "")
-    others = [
-        str(each.get("name"))
-        for each in podspec.containers(pod.pod)
-        if each.get("name") != training
-    ]
-    restarted = {
-        str(each.get("name"))
-        for each in (pod.pod.get("status") or {}).get("containerStatuses") or ()
-        if each.get("restartCount")
-    }
-    first: PodLog | None = None
-    for container in [training, *others][:_MOST_CONTAINERS]:
-        for is_previous in (False, True) if container in restarted else (False,):
-            try:
-                found = _read_container(cluster, pod, container, most, is_previous=is_previous)
-            except RequestFailed as error:
-                if (
-                    first is None and error.status != 400
-                ):  # 400: it has not run, or its former run is removed
-                    raise
-                continue
-            if found.log.tells:
-                return found
-            first = first or found
-    return first or PodLog(training, read_log(()))
-
-
-def _read_container(
-    cluster: Snapshot, pod: ObservedPod, container: str, most: int, *, is_previous: bool
-) -> PodLog:
-    query = {"container": container, **({"previous": "true"} if is_previous else {})}
-    head = _ask(cluster, pod, {**query, "limitBytes": str(most)}, most)
-    log = read_log([head])
-    if not log.tells and len(head) >= most:
-        tail = {**query, "tailLines": str(_TAIL_LINES), "limitBytes": str(_TAIL_BYTES)}
-        log = read_log([head, _ask(cluster, pod, tail, _TAIL_BYTES)])
-    return PodLog(container, log, is_previous)
+    """Read the training container's log; of the run before it where this one tells nothing."""
+    container = str(pod.training.get("name") or "")
+    query = {"container": container, "limitBytes": str(most)}
+    now = PodLog(container, read_log([_ask(cluster, pod, query, most)]))
+    if now.log.tells or not pod.status_of(container).get("restartCount"):
+        return now
+    try:
+        before = read_log([_ask(cluster, pod, {**query, "previous": "true"}, most)])
+    except RequestFailed:
+        return now  # the former run is removed
+    return PodLog(container, before, is_previous=True) if before.tells else now
 
 
 def _ask(cluster: Snapshot, pod: ObservedPod, query: Mapping[str, str], most: int) -> bytes:

@@ -11,7 +11,7 @@ from webhook.core.reconcile.jobs import newest_master, publication
 from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import TrainingPod
 from webhook.diagnose.explain.networks import further_interfaces, meets_on_pod_network
-from webhook.diagnose.explain.observation import Observation, fail, observe, ok, warn
+from webhook.diagnose.explain.observation import Observation, fail, observe, ok
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
 from webhook.diagnose.jobs import ObservedPod
@@ -36,13 +36,6 @@ ADDRESS_OUTDATED = Code(
     "The pod holds an address that rank 0 does not have.",
     "see the findings of the controller, which publishes the new one",
 )
-ADDRESS_UNTOLD = Code(
-    "address-untold",
-    "addresses",
-    "The pod has not been given rank 0's address, or its own.",
-    "see the findings of the controller, which publishes it",
-)
-
 _SLACK_SECONDS = 15.0
 """How long a publication may be on its way."""
 _MOST_NAMED = 64
@@ -109,9 +102,6 @@ def _of_job(
         if held and held != address:
             message = f"has {held} as rank 0's address, and {master.name} is at {address}"
             found.append(fail(ADDRESS_OUTDATED, pod, message))
-        elif snapshot.seconds_waited(pod) is None:  # else it says what it waits for
-            what = "its own address or devices" if held else f"rank 0's address, {address}"
-            found.append(warn(ADDRESS_UNTOLD, pod, f"was not given {what}"))
     if former:
         rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
         command = f"kubectl delete pod -n {job.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"

@@ -8,10 +8,8 @@ from dataclasses import replace
 
 from webhook.core import names
 from webhook.core.model import Decision, Outcome, Reason
-from webhook.core.reconcile.complaint import UNPUBLISHED, why_uncalled
-from webhook.core.review import Verdict
+from webhook.core.reconcile.complaint import why_uncalled
 from webhook.diagnose.common import (
-    CONFIGURATION_MISSING,
     NAMESPACE_OBSERVES,
     WEBHOOK_MISSED,
     WEBHOOK_OUT_OF_REACH,
@@ -62,12 +60,6 @@ OTHER_WEBHOOK_UNREACHABLE = Code(
     "A pod of the job cannot be created, for another program's webhook does not answer.",
     "look at that program, whose webhook configuration names its Service",
 )
-RANK_ZERO_APART = Code(
-    "rank-zero-apart",
-    "injection",
-    "Rank 0 was injected without a rendezvous, so it publishes no address.",
-    "give all pods of the job the same labels and networks, then restart it",
-)
 STEP_DOUBTFUL = Code(
     "step-doubtful",
     "injection",
@@ -113,16 +105,7 @@ NOT_INJECTED = Code(
 
 OURS = "fabric-injector"
 _LIMITS = r"forbidden: (\[?(?:m(?:ax|in)imum \S+ usage|\S+ max limit to request ratio) per .*)"
-_IPC_LOCK = (
-    r'(violates PodSecurity "[^"]*": non-default capabilities \([^()]* '
-    r'must not include "IPC_LOCK" in [\w.]+\))$'
-)
 _REFUSALS: tuple[tuple[str, Code, str | None], ...] = (
-    (
-        _IPC_LOCK,
-        POD_SECURITY_REFUSED,
-        "label the namespace privileged, or set podSecurity: skip or ipcLock: false in the profile",
-    ),
     (r"(violates PodSecurity .*)", POD_SECURITY_REFUSED, None),
     (
         r"(failed quota: .*)",
@@ -219,7 +202,6 @@ def concerns(event: Mapping[str, object], owner: str, owners: frozenset[str]) ->
 
 # pods that exist
 
-_RENDEZVOUS = "rendezvous"
 _NOT_WORTH_A_WORD = (
     *(Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED),
     *(Reason.SINGLE_NODE, Reason.NO_MASTER, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME),
@@ -244,32 +226,18 @@ def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obser
     for pod in unfinished:
         if pod.is_injected:
             since[pod.job] = min(since.get(pod.job, pod.created), pod.created)
-    meeting = [pod for pod in unfinished if pod.is_member]
-    lost = {pod.job for pod in meeting} - {pod.job for pod in meeting if pod.is_master}
     is_held_back = not since and all(pod.phase != "Running" for pod in unfinished)
     for pod in unfinished:
-        is_missed = pod.job in lost and pod.is_apart
         if pod.is_injected:
-            yield from _injected(snapshot, pod, is_missed=is_missed)
+            yield from _injected(snapshot, pod)
         elif pod.is_live:
-            found = _not_injected(
-                snapshot, job, pod, since.get(pod.job, ""), any_injected=bool(since)
-            )
+            found = _not_injected(job, pod, since.get(pod.job, ""), any_injected=bool(since))
             if is_held_back and found.stage is Stage.ADMISSION:
                 found = replace(found, stage=Stage.SPEED)  # not by the lack of injection
-            yield _missed(found) if is_missed else found
+            yield found
 
 
-def _missed(one: Observation) -> Observation:
-    """Say of a rank 0 what follows for the members that wait for it."""
-    message = f"{one.message}; it {UNPUBLISHED}"
-    action = (one.code.action if one.action is None else one.action) or RANK_ZERO_APART.action
-    code = RANK_ZERO_APART if one.level == "ok" else one.code
-    found = replace(one, code=code, stage=Stage.ADMISSION, level="fail")
-    return replace(found, message=message, action=action)
-
-
-def _injected(snapshot: JobSnapshot, pod: ObservedPod, *, is_missed: bool) -> Iterator[Observation]:
+def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Observation]:
     status = pod.status
     if not status:
         message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
@@ -284,20 +252,10 @@ def _injected(snapshot: JobSnapshot, pod: ObservedPod, *, is_missed: bool) -> It
         what = "; ".join(told) or "nothing had to be injected"
         head = f"profile {status.get('profile', '?')}, version {status.get('version', '?')}"
         yield ok("injection", pod, f"{head}: {what}")
-    if is_missed:
-        skipped = status.get("skipped")
-        why = skipped.get(_RENDEZVOUS) if isinstance(skipped, dict) else None
-        message = (
-            f"lacks label {names.JOB} or annotation {names.RENDEZVOUS_NETWORK} of the injection"
-        )
-        if why is not None:
-            message = f"not injected: {_RENDEZVOUS}: {common_form(str(why), pod.name)}"
-        yield _missed(fail(RANK_ZERO_APART, pod, message))
     verdict = pod.verdict
     if verdict is not None and verdict.allowed and verdict.profile:
         for decision in verdict.decisions:
-            if not (is_missed and decision.step == _RENDEZVOUS):
-                yield from _decision(snapshot, pod, decision)
+            yield from _decision(snapshot, pod, decision)
 
 
 def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Observation]:
@@ -321,7 +279,7 @@ def said(decision: Decision, pod: ObservedPod) -> str:
 
 
 def _not_injected(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, since: str, *, any_injected: bool
+    job: ObservedJob, pod: ObservedPod, since: str, *, any_injected: bool
 ) -> Observation:
     """Say why a pod was not injected; *since*: when the first injected one of its job was made."""
     verdict, labels = pod.verdict, job.labels or {}
@@ -329,13 +287,11 @@ def _not_injected(
         message = (
             f"nothing was injected: label {names.MODE} of namespace {job.namespace} only observes"
         )
-        would = f"; without it {_would_be(verdict, pod)}" if verdict else ""
-        return warn(NAMESPACE_OBSERVES, pod, f"{message}{would}")
-    level: Level = "warn" if any_injected else "fail"
-    stage = Stage.SPEED if any_injected else Stage.ADMISSION
+        return warn(NAMESPACE_OBSERVES, pod, message)
+    is_beside = any_injected and not pod.is_master  # for a rank 0 the others wait
+    level: Level = "warn" if is_beside else "fail"
+    stage = Stage.SPEED if is_beside else Stage.ADMISSION
     if verdict is None:
-        if snapshot.configured is False:
-            return _unconfigured(pod)
         message = "nothing was injected, and why is unknown"
         action = "see why profiles cannot be read, or give --profiles FILE"
         return observe(level, NOT_INJECTED, pod, message, action, stage=stage)
@@ -344,7 +300,7 @@ def _not_injected(
         message = f"nothing was injected, and today it would be denied: {why}"
         return fail(POD_DENIED, pod, message, "correct that, then restart the job", stage=stage)
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
-        return _uncalled(snapshot, job, pod, verdict.profile, since)
+        return _uncalled(job, pod, verdict.profile, since)
     decision = verdict.decisions[0]
     text, reason = said(decision, pod), decision.reason
     if reason is Reason.OPTED_OUT and since and not pod.is_master:
@@ -363,34 +319,7 @@ def _label_action(job: ObservedJob) -> str:
     return f"{command}, then restart the job"
 
 
-def _unconfigured(pod: ObservedPod, profile_name: str = "") -> Observation:
-    """Say of a pod without injection that none is sent to the webhook now."""
-    configuration = f"MutatingWebhookConfiguration {names.WEBHOOK_CONFIGURATION}"
-    message = f"was created without injection: {configuration} does not exist now"
-    if profile_name:
-        message += f"; with it, it would get profile {profile_name}"
-    action = "let an administrator apply the manifests of fabric-injector, then restart the job"
-    return fail(CONFIGURATION_MISSING, pod, message, action)
-
-
-def _would_be(verdict: Verdict, pod: ObservedPod) -> str:
-    """Say what would become of a pod of a namespace that only observes."""
-    if denials := [one for one in verdict.decisions if one.outcome is Outcome.DENIED]:
-        return f"it would be denied: {'. Also: '.join(said(one, pod) for one in denials)}"
-    if steps := would_inject(verdict):
-        return f"profile {verdict.profile} would inject {', '.join(steps)}"
-    told = (said(one, pod) for one in verdict.decisions)
-    return f"it would be left alone: {next(told, 'it lacks nothing')}"
-
-
-def would_inject(verdict: Verdict | None) -> list[str]:
-    """Return the steps that would change a pod of a namespace that only observes; else none."""
-    return list(dict.fromkeys(verdict.injected)) if verdict and verdict.observed else []
-
-
-def _uncalled(
-    snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, profile_name: str, since: str
-) -> Observation:
+def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str) -> Observation:
     """Say why a pod that would be injected was not, and what to do; times are compared as text."""
     code, (why, action) = WEBHOOK_MISSED, why_uncalled(pod.created, since)
     if job.labels is not None and is_out_of_reach(pod.pod, job.labels):
@@ -399,8 +328,6 @@ def _uncalled(
             f"was created without injection: its namespace has no label {names.PROFILE}, "
             "without which only component pod-opt-in lets the webhook be called"
         )
-    elif snapshot.configured is False:
-        return _unconfigured(pod, profile_name)
     elif not "" < since < pod.created:
         action = WEBHOOK_MISSED.action
     return fail(code, pod, f"{why}; today it would get profile {profile_name}", action)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from webhook.core import names, podspec
 from webhook.core.model import Object
 from webhook.core.quantity import stored_quantity
-from webhook.core.workloads.endpoint import is_local
 from webhook.diagnose.explain.observation import Observation, Stage, common_form, fail, warn
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
@@ -20,12 +19,6 @@ POD_ENDED_BY_NODE = Code(
     "containers",
     "The pod's node refused it or gave it up.",
     "look at the node's Events",
-)
-NAMES_UNRESOLVED = Code(
-    "names-unresolved",
-    "addresses",
-    "The pod uses its node's network and DNS, which do not know the name that rank 0 has.",
-    "set dnsPolicy: ClusterFirstWithHostNet, or remove hostNetwork, then restart the job",
 )
 WAIT_GAVE_UP = Code(
     "wait-gave-up",
@@ -103,29 +96,8 @@ def _of_pod(pod: ObservedPod) -> Iterator[Observation]:
         message, action = f"was ended by its node: {reason}", _POD_FAILED.get(reason)
         code, stage = POD_ENDED_BY_NODE, Stage.SCHEDULING
         yield fail(code, pod, message, action, detail=detail, stage=stage)
-    yield from _unresolved(pod)
     for each in pod.container_statuses:
         yield from _container(pod, each)
-
-
-def _unresolved(pod: ObservedPod) -> Iterator[Observation]:
-    """Name a failed pod that cannot resolve rank 0's name: hostNetwork took the cluster's DNS.
-
-    Source: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
-    """
-    spec = pod.pod.get("spec") or {}
-    hosts = sorted(host for host in (pod.meets.hosts if pod.meets else ()) if not is_local(host))
-    policy = spec.get("dnsPolicy") or "ClusterFirst"
-    if not hosts or not podspec.is_host_network(pod.pod) or spec.get("dnsConfig"):
-        return
-    ended = map(_ended, pod.container_statuses)
-    has_failed = any(each.get("exitCode") and each.get("reason") != "OOMKilled" for each in ended)
-    if has_failed and policy in ("ClusterFirst", "Default"):
-        message = (
-            "uses its node's network (hostNetwork) and its node's DNS, which knows no name of the "
-            f"cluster: {hosts[0]}, where rank 0 is, among them"
-        )
-        yield fail(NAMES_UNRESOLVED, pod, message, stage=Stage.NETWORK)
 
 
 def _ended(status: Object) -> Object:

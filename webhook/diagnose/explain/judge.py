@@ -11,18 +11,8 @@ from webhook.core import names
 from webhook.core.model import Object
 from webhook.diagnose.explain import addresses, members, queues
 from webhook.diagnose.explain.addresses import what_members_know
-from webhook.diagnose.explain.admission import (
-    concerns,
-    what_was_injected,
-    why_refused,
-    would_inject,
-)
-from webhook.diagnose.explain.containers import (
-    GAVE_UP,
-    WAIT_GAVE_UP,
-    what_failed,
-)
-from webhook.diagnose.explain.drift import changes_today, what_changed, who_differs
+from webhook.diagnose.explain.admission import concerns, what_was_injected, why_refused
+from webhook.diagnose.explain.containers import GAVE_UP, WAIT_GAVE_UP, what_failed
 from webhook.diagnose.explain.networks import (
     attached_elsewhere,
     what_is_attached,
@@ -63,8 +53,8 @@ RULES: tuple[Rule, ...] = (
     what_members_know,
     addresses.what_they_wait_for,
     what_it_trains_over,
-    who_differs,
-    what_changed,
+    members.who_differs,
+    members.what_changed,
 )
 """What `explain` and `status` ask of each job."""
 _MOST_ROOTS = 4
@@ -75,12 +65,7 @@ _ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
 
 
 def observe_job(
-    snapshot: JobSnapshot,
-    job: Job,
-    target: str = "",
-    *,
-    focus: str = "",
-    most: int | None = None,
+    snapshot: JobSnapshot, job: Job, target: str = "", *, focus: str = "", most: int | None = None
 ) -> ObservedJob:
     """Return a job with what the snapshot holds of it.
 
@@ -98,7 +83,7 @@ def observe_job(
         return any(concerns(event, root, owners) for root in roots)
 
     workloads = snapshot.of("workloads", space) if queues.may_be_held(job.pods) else ()
-    events, suspended = snapshot.of("events", space), snapshot.of("suspended", space)
+    events = snapshot.of("events", space)
     return ObservedJob(
         target or f"job/{job.name}",
         space,
@@ -108,7 +93,6 @@ def observe_job(
         (snapshot.labels or {}).get(space),
         None if snapshot.events is None else tuple(filter(is_its, events)),
         None if snapshot.workloads is None else queues.objects_of(workloads, job.pods, job.owner),
-        () if job.is_live else tuple(one for one in suspended if one["metadata"]["name"] in owners),
     )
 
 
@@ -227,11 +211,11 @@ def _row(snapshot: JobSnapshot, pod: ObservedPod, start: Start, *, is_rank_zero:
         address=shown_address(pod) or NOTHING,
         rank_zero=(pod.member.published.master_addr if pod.member else "") or NOTHING,
         wait=_wait(snapshot, pod),
-        details={**_details(snapshot, pod), "start": start.as_json()},
+        details={**_details(pod), "start": start.as_json()},
     )
 
 
-def _details(snapshot: JobSnapshot, pod: ObservedPod) -> Mapping[str, Any]:
+def _details(pod: ObservedPod) -> Mapping[str, Any]:
     told = ("profile", "version", "injected", "kept", "skipped")
     attached = [
         {
@@ -243,8 +227,6 @@ def _details(snapshot: JobSnapshot, pod: ObservedPod) -> Mapping[str, Any]:
     ]
     return {
         **{key: pod.status.get(key) for key in told},
-        "today": list(changes_today(snapshot, pod)),
-        "would_inject": would_inject(pod.verdict),
         "networks": [*attached, *attached_elsewhere(pod)],
         "lacks": list(addresses.lacks(pod)) if pod.is_live else [],
     }

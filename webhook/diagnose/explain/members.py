@@ -1,21 +1,14 @@
-"""Say who is missing from a job, rank 0 above all, or is in it twice."""
+"""Say who is missing from a job, rank 0 above all, is in it twice, or has another profile."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.core import names, podspec
 from webhook.core.model import Reason
 from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import TrainingPod
-from webhook.diagnose.explain.admission import RANK_ZERO_APART
-from webhook.diagnose.explain.observation import (
-    Observation,
-    fail,
-    named,
-    ok,
-    warn,
-)
+from webhook.diagnose.explain.admission import said
+from webhook.diagnose.explain.observation import Observation, fail, named, ok, warn
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
 from webhook.diagnose.jobs import ObservedPod, expected_members, identity
@@ -120,25 +113,73 @@ def _ended(snapshot: JobSnapshot, pod: ObservedPod, members: Sequence[ObservedPo
     is_awaited = any(snapshot.seconds_waited(one) is not None for one in members)
     if pod.phase == "Succeeded" and not is_awaited:
         return ok("members", pod, "rank 0 has ended well, and its members should follow")
-    message = f"rank 0 is {pod.phase}{_why_ended(pod)}, and its members still run"
+    message = f"rank 0 is {pod.phase}, and its members still run"
     command = pod.log_command(str(pod.training.get("name")))
     action = f"look at its log, then restart the job: {command}"
-    if is_awaited and not pod.is_injected:
-        is_out = podspec.labels(pod.pod).get(names.PROFILE) == names.PROFILE_NONE
-        why = f"carries label {names.PROFILE}: none" if is_out else "was not injected"
-        message = (
-            f"rank 0 {why} and published no address; it is {pod.phase}, and its members still run"
-        )
-        action = RANK_ZERO_APART.action
-    elif pod.phase == "Terminating":
+    if pod.phase == "Terminating":
         action = "wait for the next one; if this one stays, look at its finalizers and its kubelet"
     return fail(RANK_ZERO_ENDED, pod, message, action)
 
 
-def _why_ended(pod: ObservedPod) -> str:
-    for status in pod.container_statuses:
-        ended = (status.get("state") or {}).get("terminated") or {}
-        if ended.get("exitCode"):
-            return f" (container {status.get('name')} exited with {ended['exitCode']})"
-    reason = (pod.pod.get("status") or {}).get("reason")
-    return f" ({reason})" if reason else ""
+# members that another profile was for, today's or rank 0's
+
+DRIFT = Code(
+    "drift",
+    "drift",
+    "The pod would get another result today: its profile has changed, or is not for it.",
+    "restart the job to take it up, or undo the change",
+)
+REVISIONS_DIFFER = Code(
+    "revisions-differ",
+    "drift",
+    "Members of one job have different profiles, or different revisions of one.",
+    "restart the job; give a changed fabric a profile of a new name, so that jobs keep theirs",
+)
+_LONGEST = 64
+"""Characters of a value of the status annotation, which the pod's owner may have written."""
+
+
+def what_changed(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Look at every injected pod that is live."""
+    for pod in job.live:
+        if pod.is_injected and (today := _today(pod)):
+            yield warn(DRIFT, pod, f"would get another result today: {today}")
+
+
+def _today(pod: ObservedPod) -> str:
+    """Say what a pod would get by another profile, or another revision of its own."""
+    verdict = pod.verdict
+    if verdict is None or verdict.observed:
+        return ""
+    if not verdict.allowed:
+        is_found = verdict.reason == Reason.NETWORK_ABSENT and bool(pod.node)
+        return "" if is_found else f"denied: {said(verdict.decisions[0], pod)}"
+    if not verdict.profile:
+        return "nothing would be injected"
+    name, revision = _profile_of(pod)
+    if name in ("", verdict.profile) and revision in ("", verdict.revision):
+        return ""
+    now = f"profile {verdict.profile} in revision {verdict.revision}"
+    return f"{now} in place of {name} in revision {revision or '?'}"
+
+
+def who_differs(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+    """Name members that have another profile than their rank 0, or another revision of it."""
+    injected = sorted((pod for pod in job.live if pod.is_injected), key=lambda pod: pod.created)
+    rank_zero = {pod.job: pod for pod in injected if pod.job and pod.is_master}
+    for pod in injected:
+        zero = rank_zero.get(pod.job, pod)
+        (name, revision), (name_of_zero, revision_of_zero) = _profile_of(pod), _profile_of(zero)
+        if name != name_of_zero or (revision and revision_of_zero and revision != revision_of_zero):
+            has = f"has profile {name} in revision {revision}"
+            message = (
+                f"{has}, and rank 0, pod {zero.name}, has profile {name_of_zero} in revision "
+                f"{revision_of_zero}"
+            )
+            yield warn(REVISIONS_DIFFER, pod, message)
+
+
+def _profile_of(pod: ObservedPod) -> tuple[str, str]:
+    """Return the profile of the status annotation and its revision; empty where it does not say."""
+    status = pod.status
+    return str(status.get("profile") or "")[:_LONGEST], str(status.get("revision") or "")[:_LONGEST]

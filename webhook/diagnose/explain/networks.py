@@ -8,7 +8,6 @@ from contextlib import suppress
 
 from webhook.core import names, podspec
 from webhook.core.addresses import DEFAULT, MULTUS, Words, source_named
-from webhook.core.addresses.claim import read_claim
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
 from webhook.core.reconcile import Member
@@ -24,11 +23,9 @@ from webhook.diagnose.explain.observation import (
     ok,
     warn,
 )
-from webhook.diagnose.explain.scheduling import CLAIM_UNALLOCATED, made_claims
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, broken_networks
 from webhook.diagnose.finding import Code
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.wording import listed
 
 VOLUME_UNMOUNTED = Code(
     "volume-unmounted",
@@ -160,37 +157,10 @@ def _elsewhere(
     has_networks = bool(podspec.annotations(pod.pod).get(names.NETWORKS))
     if member.reported:
         yield from _address(member, pod)
-    elif member.has_claims and not failure:
-        yield from _claimed_address(snapshot, pod, member)
+    elif member.has_claims and not failure and snapshot.claims.get(member.namespace) is None:
+        return  # they could not be read
     elif member.has_claims or pod.attached is not None or not has_networks:
         yield _no_status(snapshot, job, pod, failure, member.source.words)
-
-
-def _claimed_address(
-    snapshot: JobSnapshot, pod: ObservedPod, member: Member
-) -> Iterator[Observation]:
-    """Look at a pod whose claims are to tell its address, and have told none."""
-    claims = snapshot.claims.get(member.namespace)
-    if not member.wanted or claims is None:
-        return
-    if _is_early(snapshot, pod):
-        yield _pending(pod)
-        return
-    made = made_claims(pod)
-    entries = (pod.pod.get("spec") or {}).get("resourceClaims") or ()
-    keys = (made.get(each["name"]) or each.get("resourceClaimName") for each in entries)
-    found = [read_claim(claims[key]) for key in keys if key in claims]
-    devices = [device for claim in found for device in claim.devices]
-    if not devices:
-        message = "has no claim whose devices are allocated, though it is on a node"
-        yield fail(CLAIM_UNALLOCATED, pod, message)
-        return
-    drivers = listed(dict.fromkeys(device.driver for device in devices if not device.ips), 3)
-    message = (
-        f"its claims are allocated, and driver {drivers} published no address for {member.wanted}"
-    )
-    action = "look at the driver's log on the pod's node: does it publish networkData?"
-    yield fail(ADDRESS_MISSING, pod, message, action)
 
 
 def _no_status(
@@ -201,7 +171,7 @@ def _no_status(
         action = None if words is _MULTUS else words.look
         return fail(code, pod, "its network could not be made", action, detail=failure)
     if _is_early(snapshot, pod):
-        return _pending(pod)
+        return ok("networks", pod, "has just been bound; its network is being made")
     since = "has begun" if pod.has_begun else "has been on its node for more than a minute"
     message = f"{since}, and {words.writer} has written no {words.told_at}"
     action = words.unwritten
@@ -213,10 +183,6 @@ def _no_status(
 def _is_early(snapshot: JobSnapshot, pod: ObservedPod) -> bool:
     limit = _BEGUN_SECONDS if pod.has_begun else BOUND_SECONDS
     return snapshot.seconds_bound(pod) < limit
-
-
-def _pending(pod: ObservedPod) -> Observation:
-    return ok("networks", pod, "has just been bound; its network is being made")
 
 
 def _address(member: Member, pod: ObservedPod) -> Iterator[Observation]:

@@ -1,8 +1,8 @@
-"""Say why a job makes no pods, or only gated ones: Kueue, Volcano or its owner holds it back.
+"""Say why a job makes no pods, or only gated ones: Kueue or Volcano holds it back.
 
 Source: kubernetes-sigs/kueue apis/kueue/v1beta2/workload_types.go, pkg/controller/constants,
 pkg/scheduler/flavorassigner (0.19.2); volcano.sh/apis scheduling/v1beta1, pkg/scheduler/actions and
-plugins (1.12); ``suspend`` of batch/v1, jobset, trainer, training-operator, mpi-operator, kuberay.
+plugins (1.12).
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ from webhook.diagnose.explain.observation import (
     fail,
     observe,
     seconds_since,
-    warn,
 )
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Level
 from webhook.diagnose.jobs import identity, title
-from webhook.diagnose.wording import listed
 
 KUEUE_WAITING = Code(
     "kueue-waiting",
@@ -41,15 +39,7 @@ QUEUE_WAITING = Code(
     "The pod waits for a queue or a quota.",
     "look at the queue and its quota: does it exist, is it active, and what is free in it?",
 )
-JOB_SUSPENDED = Code(
-    "job-suspended",
-    "members",
-    "The job is suspended, so it makes no pods.",
-    "set suspend: false in its spec or its runPolicy, or ask whoever suspended it",
-)
-
 _JOB_UID = KUEUE + "job-uid"
-_QUEUE = KUEUE + "queue-name"
 _UID_LENGTH = len("-00000000-0000-0000-0000-000000000000")
 _SOON_SECONDS = 30.0
 _MOST_TEXT = 600
@@ -115,11 +105,11 @@ def _owner(held: Object) -> Mapping[str, Any]:
 
 
 def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
-    """Say why Kueue or Volcano does not admit the job, or that it is suspended."""
+    """Say why Kueue or Volcano does not admit the job."""
     if any(is_gated(pod.pod) for pod in job.live):
         return  # its pods say so
-    found = [*_by_kueue(snapshot, job), *_by_volcano(job)]
-    yield from found or map(_suspended, job.suspended)
+    yield from _by_kueue(snapshot, job)
+    yield from _by_volcano(job)
 
 
 def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
@@ -153,8 +143,8 @@ def hold_of(workload: Object, now: datetime) -> Hold | None:
             "fail", "passes over {}, since its Workload has spec.active: false", why, _ACTIVATE
         )
     if has_quota and not is_evicted:
-        said = _checks(workload) or _said(conditions.get("Admitted", {}))
-        remedy = "look at the AdmissionCheck that is named"
+        said = _said(conditions.get("Admitted", {}))
+        remedy = "look at status.admissionChecks of the Workload"
         return Hold("fail", "has quota for {}, and waits for admission checks", said, remedy)
     said = "" if has_quota else _said(quota)
     if is_evicted and said in ("", why):
@@ -174,17 +164,6 @@ def _message(workload: Object, hold: Hold) -> str:
     what = f"{_owner(workload).get('kind') or 'job'} {name}" if name else "these pods"
     message = hold.does.format(common_form(f"{what} (LocalQueue {queue})" if queue else what))
     return f"Kueue {message}: {hold.said}" if hold.said else f"Kueue {message}"
-
-
-def _checks(workload: Object) -> str:
-    """Name the admission checks that are not ready, and what they say."""
-    waiting = []
-    for each in (workload.get("status") or {}).get("admissionChecks") or ():
-        if each.get("state") != "Ready":
-            said = str(each.get("message") or "").strip()
-            why = f" ({said})" if said else ""
-            waiting.append(f"{each.get('name')} is {each.get('state')}{why}")
-    return common_form(listed(waiting), limit=_MOST_TEXT)
 
 
 def _conditions(held: Object) -> Mapping[str, Object]:
@@ -223,31 +202,3 @@ def _by_volcano(job: ObservedJob) -> Iterator[Observation]:
             message = f"Volcano does not start {job.owner or 'the job'}: {said}"
             # a refusal of its pods comes before that its gang is not complete
             yield fail(QUEUE_WAITING, f"PodGroup {group}", message, stage=Stage.MEMBERS)
-
-
-# suspended by somebody
-
-
-def keep_suspended(job: Object, kind: str) -> Object | None:
-    """Keep a job of this *kind*, which lists do not tell, that is suspended."""
-    spec = job.get("spec") or {}
-    policy = spec.get("runPolicy") or {}
-    if not spec.get("suspend") and not policy.get("suspend"):
-        return None
-    return {"kind": kind, "metadata": job["metadata"]}
-
-
-def outermost(suspended: Iterable[Object]) -> tuple[Object, ...]:
-    """Return those that no other one of them has made: a JobSet suspends its Jobs."""
-    found = tuple(suspended)
-    uids = {job["metadata"].get("uid") for job in found} - {None}
-    return tuple(job for job in found if podspec.controller(job).get("uid") not in uids)
-
-
-def _suspended(job: Object) -> Observation:
-    message, action = "is suspended, so that it makes no pods", None
-    if queue := podspec.labels(job).get(_QUEUE):
-        message += f", as Kueue does with jobs of LocalQueue {queue}"
-        action = "look at its Workload: the job runs once Kueue admits that"
-    subject = f"{job['kind']} {job['metadata']['name']}"
-    return warn(JOB_SUSPENDED, subject, message, action, stage=Stage.ADMISSION)

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from fractions import Fraction
 
-from webhook.core import podspec
 from webhook.core.claim_templates import is_template_name, template_name
-from webhook.core.cluster.nodes import (
-    judge_supply,
-    place_of,
-    shown_taint,
-)
+from webhook.core.cluster.nodes import judge_supply
 from webhook.core.model import Object
-from webhook.core.quantity import format_quantity, stored_quantity
-from webhook.core.wording import listed
-from webhook.diagnose.common import (
-    CLAIM_TEMPLATE_MISSING,
-    DRIVER_SILENT,
-    RESOURCE_TOO_SMALL,
-    SHORTAGES,
-)
+from webhook.core.quantity import format_quantity
+from webhook.diagnose.common import CLAIM_TEMPLATE_MISSING, RESOURCE_TOO_SMALL, SHORTAGES
 from webhook.diagnose.explain import queues
 from webhook.diagnose.explain.observation import (
     Observation,
@@ -35,7 +23,7 @@ from webhook.diagnose.explain.observation import (
 from webhook.diagnose.explain.queues import QUEUE_WAITING
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
-from webhook.diagnose.jobs import ObservedPod, identity
+from webhook.diagnose.jobs import ObservedPod
 
 UNSCHEDULABLE = Code(
     "unschedulable",
@@ -66,12 +54,6 @@ RESOURCE_TAKEN = Code(
     "scheduling",
     "Too little of the resource is free on the nodes that the pod can take.",
     "wait, or free the resource on the nodes",
-)
-TAINT_UNTOLERATED = Code(
-    "taint-untolerated",
-    "scheduling",
-    "The nodes that the pod could take have a taint that it does not tolerate.",
-    "give the job, or its profile for all pods of the namespace, a toleration of the taint",
 )
 CLAIM_MISSING = Code(
     "claim-missing",
@@ -109,8 +91,6 @@ _REMEDIES = {  # of several the first counts
     "were unschedulable": "nodes are cordoned: kubectl uncordon NODE lets pods on them again",
 }
 _TAINTED = "untolerated taint"
-_ROLES = "node-role.kubernetes.io/"
-"""Begins the taints of control planes, which no training pod is to tolerate."""
 _SOON_SECONDS = 30.0
 _ON_NO_NODE = "is on no node yet"
 _GANG = re.compile(
@@ -120,7 +100,6 @@ _GANG = re.compile(
 )
 """What schedulers say of a pod of a gang for which there would be a node."""
 _NO_NODE = re.compile(r"nodes? are available|node\(s\)|Insufficient|didn't|untolerated")
-_GIBI = 1 << 30
 
 
 def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
@@ -134,13 +113,11 @@ def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
         said = scheduler.get(pod.name, "")
         found = list(_pending(snapshot, job, pod, queue, said, remedy))
         pending.append((pod, _could_be_placed(pod, said, found), found))
-    blocked = {
-        _gang(pod)
-        for pod, could, found in pending
-        if not could and any(one.level == "fail" for one in found)
-    }
-    for pod, could, found in pending:
-        if could and _gang(pod) in blocked:
+    is_blocked = any(
+        not could and any(one.level == "fail" for one in found) for _, could, found in pending
+    )
+    for _, could, found in pending:
+        if could and is_blocked:
             action = "correct what is found of the pods of its gang that cannot be placed"
             message = "could be placed, and waits for the rest of its gang"
             found = [replace(one, level="warn", message=message, action=action) for one in found]
@@ -161,10 +138,6 @@ def _could_be_placed(pod: ObservedPod, said: str, found: Iterable[Observation]) 
 
 def _waits_for_gang(said: str) -> bool:
     return _GANG.search(said) is not None and _NO_NODE.search(said) is None
-
-
-def _gang(pod: ObservedPod) -> str:
-    return identity(pod.pod) or pod.job or pod.name
 
 
 def _pending(
@@ -193,7 +166,7 @@ def _pending(
     if is_beyond:
         yield fail(RESOURCE_TOO_SMALL, pod, f"asks for more than any node has: {text}")
     elif text:
-        yield _unscheduled(snapshot, pod, text, queue)
+        yield _unscheduled(pod, text, queue)
     elif queue:
         action = remedy or _quota_action(queue)
         yield fail(QUEUE_WAITING, pod, _ON_NO_NODE, action, detail=queue)
@@ -215,7 +188,7 @@ def _gated(pod: ObservedPod, gates: list[str], queue: str, remedy: str) -> Obser
     return observe("fail" if said else "warn", SCHEDULING_GATED, pod, message, action)
 
 
-def _unscheduled(snapshot: JobSnapshot, pod: ObservedPod, text: str, queue: str) -> Observation:
+def _unscheduled(pod: ObservedPod, text: str, queue: str) -> Observation:
     """Say what the scheduler's *text* means, and what to do."""
     resources = list(dict.fromkeys(_INSUFFICIENT.findall(text)))
     code, action = UNSCHEDULABLE, UNSCHEDULABLE.action
@@ -225,32 +198,15 @@ def _unscheduled(snapshot: JobSnapshot, pod: ObservedPod, text: str, queue: str)
         code, action = CLAIM_SELECTOR_FAILS, CLAIM_SELECTOR_FAILS.action
     elif resources:
         code, action = RESOURCE_TAKEN, f"wait, or free {', '.join(resources)} on the nodes"
-    elif taints := _taints(snapshot, pod, text):
-        code, action = TAINT_UNTOLERATED, TAINT_UNTOLERATED.action
-        text = f"{text}; {taints}" if snapshot.nodes else text
     elif remedies := [remedy for sign, remedy in _REMEDIES.items() if sign in text]:
         action = remedies[0]
+    elif _TAINTED in text and text.count("node(s)") == text.count(_TAINTED):
+        action = "give the job, or its profile, a toleration of the nodes' taint"
     elif _waits_for_gang(text):
         action = "see why the rest of its gang is not there: its pods, quota and policies"
     if _QUOTA.search(text):
         code, action = QUEUE_WAITING, _quota_action(text)
     return fail(code, pod, _ON_NO_NODE, action, detail=text)
-
-
-def _taints(snapshot: JobSnapshot, pod: ObservedPod, text: str) -> str:
-    """Name the taints that keep the pod off nodes; empty where it is not certain that one does."""
-    if _TAINTED not in text:
-        return ""
-    if not snapshot.nodes:
-        return text if text.count("node(s)") == text.count(_TAINTED) else ""
-    place = place_of(pod.pod)
-    return listed(
-        f"node {node.name} has the taint {shown}"
-        for node in snapshot.nodes
-        if node.usable and place.selector <= node.labels.items()
-        for shown in map(shown_taint, place.untolerated(node))
-        if not shown.startswith(_ROLES)
-    )
 
 
 def _quota_action(text: str) -> str:
@@ -262,20 +218,12 @@ def _quota_action(text: str) -> str:
 def _offered_nowhere(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[tuple[Code, str]]:
     if snapshot.nodes is None:
         return
-    chosen = place_of(pod.pod).selector
+    chosen = ((pod.pod.get("spec") or {}).get("nodeSelector") or {}).items()
     for resource, amount in pod.devices.items():
         supply = judge_supply(snapshot.nodes, resource, amount, chosen, snapshot.device_offers)
         if supply.shortage and not supply.uncounted:
             message = f"asks for {format_quantity(amount)} {resource}, and {supply.message}"
             yield SHORTAGES[supply.shortage], message
-    for resource, scale, unit in (("cpu", 1, ""), ("memory", _GIBI, "Gi")):
-        requests = [podspec.requests(one) for one in podspec.running_containers(pod.pod)]
-        amount = sum((stored_quantity(each.get(resource)) for each in requests), Fraction(0))
-        most = max((node.offered(resource) for node in snapshot.nodes), default=Fraction(0))
-        if amount > most > 0:
-            asked, there = (f"{float(each / scale):.4g}{unit}" for each in (amount, most))
-            message = f"asks for {asked} {resource}, and no node offers more than {there}"
-            yield RESOURCE_TOO_SMALL, message
 
 
 def _queue_message(snapshot: JobSnapshot, job: ObservedJob) -> tuple[str, str]:
@@ -286,16 +234,10 @@ def _queue_message(snapshot: JobSnapshot, job: ObservedJob) -> tuple[str, str]:
             return hold.said, hold.remedy or ""
     if job.workloads:
         return "", ""
-    kinds = ("Workload", "PodGroup", "Job", "LocalQueue", "Queue")
-    reasons = ("Pending", "Inadmissible", "Unschedulable", "QuotaExceeded", "Waiting")
-    found = [
-        event
-        for event in job.warnings
-        if (event.get("involvedObject") or {}).get("kind") in kinds
-        and event.get("reason") in reasons
-    ]
-    found.sort(key=event_time)
-    return (common_form(str(found[-1].get("message") or "")) if found else ""), ""
+    kinds = ("Workload", "PodGroup")
+    found = [one for one in job.warnings if (one.get("involvedObject") or {}).get("kind") in kinds]
+    last = max(found, key=event_time, default={})
+    return common_form(str(last.get("message") or "")), ""
 
 
 def scheduler_messages(events: Iterable[Object]) -> dict[str, str]:
@@ -332,12 +274,10 @@ def _claims(
         elif (claim := known.get(named)) is None:
             message = f"asks by claim {name} for a ResourceClaim that does not exist"
             yield fail(CLAIM_MISSING, pod, message, detail=common_form(named, pod.name))
-        elif not (claim.get("status") or {}).get("allocation"):
-            yield from _silent(snapshot, claim)
-            if not _CEL.search(said):
-                message = f"waits for claim {name}, which is not allocated"
-                detail = common_form(said, pod.name)
-                yield fail(CLAIM_UNALLOCATED, pod, message, detail=detail)
+        elif not (claim.get("status") or {}).get("allocation") and not _CEL.search(said):
+            message = f"waits for claim {name}, which is not allocated"
+            detail = common_form(said, pod.name)
+            yield fail(CLAIM_UNALLOCATED, pod, message, detail=detail)
 
 
 def made_claims(pod: ObservedPod) -> dict[str, str | None]:
@@ -358,21 +298,6 @@ def _template_advice(snapshot: JobSnapshot, job: ObservedJob, template: str) -> 
     if said := snapshot.not_ready.get(giving[0]):
         return f"correct FabricProfile {giving[0]}, which is not Ready: {said}"
     return f"the controller makes it for profile {giving[0]}: look at its log"
-
-
-def _silent(snapshot: JobSnapshot, claim: Object) -> Iterator[Observation]:
-    """Name the DeviceClasses of a claim whose drivers publish nothing."""
-    requests = ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ()
-    choices = (
-        choice
-        for request in requests
-        for choice in (request.get("exactly") or {}, *(request.get("firstAvailable") or ()))
-    )
-    wanted = {each.get("deviceClassName") for each in choices if isinstance(each, Mapping)}
-    for each in snapshot.device_offers.classes or ():
-        if each.name in wanted and (silent := snapshot.device_offers.silent_drivers(each)):
-            message = f"names {listed(silent, 3)}, and there is no ResourceSlice of it"
-            yield fail(DRIVER_SILENT, f"DeviceClass {each.name}", message)
 
 
 # the nodes of pods that have one

@@ -38,9 +38,8 @@ class JobSnapshot:
     *claim_templates*. *networks*: the NetworkAttachmentDefinitions that were asked for by
     (namespace, name), None for one that does not exist. *unusable*: names of profiles with a
     fault; *not_ready*: what the controller says of others, by name. *workloads*: Kueue's that have
-    not finished, *suspended*: jobs, *policies*: NetworkPolicies. *lease*: empty for one that does
-    not exist. *configured*: whether the MutatingWebhookConfiguration exists. *logs*: by the name of
-    each pod whose log was read; None where nobody asked for logs.
+    not finished, *policies*: NetworkPolicies. *lease*: empty for one that does not exist. *logs*:
+    by the name of each pod whose log was read; None where nobody asked for logs.
     """
 
     now: datetime
@@ -55,9 +54,7 @@ class JobSnapshot:
     claim_templates: Mapping[str, frozenset[str]] = field(default_factory=dict)
     device_offers: DeviceOffers = field(default_factory=DeviceOffers)
     workloads: tuple[Object, ...] | None = ()
-    suspended: tuple[Object, ...] = ()
     policies: tuple[Object, ...] = ()
-    configured: bool | None = None
     lease: Object | None = None
     lease_key: tuple[str, str] = ("fabric-injector", "fabric-injector")
     logs: Mapping[str, PodLog] | None = None
@@ -81,7 +78,7 @@ class JobSnapshot:
     def _spaces(self) -> Mapping[str, Mapping[str, list[Object]]]:
         """Return by name of a field and namespace the objects of the lists that are long."""
         kept: dict[str, dict[str, list[Object]]] = {}
-        for field_name in ("events", "workloads", "suspended"):
+        for field_name in ("events", "workloads"):
             by_space = kept.setdefault(field_name, {})
             for obj in getattr(self, field_name) or ():
                 by_space.setdefault(str(obj["metadata"].get("namespace") or ""), []).append(obj)
@@ -142,8 +139,8 @@ class ObservedJob:
 
     *target* as ``job/train``; *owner* is the name that owners of its pods carry, ``train``.
     *focus* is the one pod that was asked for, else empty. *pods* are all that may belong to it,
-    also finished ones. *labels*: of its namespace. *events*, *workloads*,
-    *suspended*: as of the snapshot, those that concern it.
+    also finished ones. *labels*: of its namespace. *events*, *workloads*: as of
+    the snapshot, those that concern it.
     """
 
     target: str
@@ -154,7 +151,6 @@ class ObservedJob:
     labels: Mapping[str, str] | None = None
     events: tuple[Object, ...] | None = None
     workloads: tuple[Object, ...] | None = ()
-    suspended: tuple[Object, ...] = ()
 
     @cached_property
     def live(self) -> tuple[ObservedPod, ...]:

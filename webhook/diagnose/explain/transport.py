@@ -17,13 +17,7 @@ from webhook.core.injection.environment import RDMA_SWITCHES, disables_rdma
 from webhook.core.networks.rdma_devices import rdma_devices
 from webhook.diagnose.explain.nccl_log import NcclLog, PodLog, Sign
 from webhook.diagnose.explain.networks import further_interfaces
-from webhook.diagnose.explain.observation import (
-    About,
-    Observation,
-    fail,
-    ok,
-    warn,
-)
+from webhook.diagnose.explain.observation import About, Observation, fail, ok, warn
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code
 from webhook.diagnose.jobs import ObservedPod

@@ -68,8 +68,7 @@ class JobStatus(NamedTuple):
 def look_at_all(snapshot: JobSnapshot, jobs: Iterable[Job]) -> list[JobStatus]:
     """Look at each job that is injected or should be: failures first, then warnings, then by name.
 
-    A job without a live pod is left out, unless its pods are refused, or a queue or itself holds
-    it back.
+    A job without a live pod is left out, unless its pods are refused, or a queue holds it back.
     """
     shown = [job for job in jobs if job.is_live and _is_shown(job, snapshot.labels)]
     often = Counter((job.namespace, job.name) for job in shown)
@@ -153,8 +152,6 @@ def _idle(snapshot: JobSnapshot, space: str, known: Iterable[str]) -> Iterator[s
         if hold_of(workload, snapshot.now) is not None:
             yield owner_of(workload)
     yield from map(owner_of_group, waiting_groups(snapshot.of("events", space)))
-    for job in snapshot.of("suspended", space):
-        yield str(job["metadata"]["name"])
 
 
 def _counted(phases: Counter[str]) -> list[str]:

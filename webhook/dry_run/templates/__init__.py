@@ -4,8 +4,6 @@ A kind has a row in the table KINDS: from (API group, kind) to the function that
 In other kinds whatever looks like a pod template is taken for one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Read a manifest as it was pasted; what ``torchx run --dryrun`` prints around it is left out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Make the pods of each kind of workload: which there are, and with what values for shapes.yaml."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -496,37 +494,30 @@ def refuse(workload: Workload) -> Found:
     yield workload.ignore("", f"is of a kind whose pods dry-run cannot make; {advice}")
 
 
-_BY_GROUP: Mapping[str, Mapping[Expand, str]] = {
-    "": {pod: "Pod", equal_pods: "ReplicationController"},
-    "apps": {equal_pods: "ReplicaSet Deployment DaemonSet", stateful_set: "StatefulSet"},
-    "batch": {batch_job: "Job CronJob"},
-    "jobset.x-k8s.io": {job_set: "JobSet"},
-    "leaderworkerset.x-k8s.io": {leader_worker_set: "LeaderWorkerSet"},
-    "trainer.kubeflow.org": {
-        train_job: "TrainJob",
-        runtime: "ClusterTrainingRuntime TrainingRuntime",
-    },
-    "kubeflow.org": {
-        kubeflow_job: "PyTorchJob PaddleJob XGBoostJob TFJob JAXJob",
-        mpi_job: "MPIJob",
-        refuse: "MXJob",
-    },
-    "batch.volcano.sh": {volcano_job: "Job"},
-    "ray.io": {ray_cluster: "RayCluster RayJob RayService"},
-    "orchestration.aibrix.ai": {
-        ray_cluster: "RayClusterFleet RayClusterReplicaSet",
-        storm_service: "StormService",
-    },
-    "grove.io": {pod_clique_set: "PodCliqueSet"},
-    "workload.codeflare.dev": {app_wrapper: "AppWrapper"},
-    "mcad.ibm.com": {app_wrapper: "AppWrapper"},
-    "training.kubedl.io": {refuse: "PyTorchJob TFJob MPIJob XGBoostJob"},
-    "train.distributed.io": {refuse: "TorchJob"},
-}
+_TABLE: tuple[tuple[Expand, str, str], ...] = (
+    (pod, "", "Pod"),
+    (equal_pods, "", "ReplicationController"),
+    (equal_pods, "apps", "ReplicaSet Deployment DaemonSet"),
+    (stateful_set, "apps", "StatefulSet"),
+    (batch_job, "batch", "Job CronJob"),
+    (job_set, "jobset.x-k8s.io", "JobSet"),
+    (leader_worker_set, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
+    (train_job, "trainer.kubeflow.org", "TrainJob"),
+    (runtime, "trainer.kubeflow.org", "ClusterTrainingRuntime TrainingRuntime"),
+    (kubeflow_job, "kubeflow.org", "PyTorchJob PaddleJob XGBoostJob TFJob JAXJob"),
+    (mpi_job, "kubeflow.org", "MPIJob"),
+    (volcano_job, "batch.volcano.sh", "Job"),
+    (ray_cluster, "ray.io", "RayCluster RayJob RayService"),
+    (ray_cluster, "orchestration.aibrix.ai", "RayClusterFleet RayClusterReplicaSet"),
+    (storm_service, "orchestration.aibrix.ai", "StormService"),
+    (pod_clique_set, "grove.io", "PodCliqueSet"),
+    (app_wrapper, "workload.codeflare.dev", "AppWrapper"),
+    (app_wrapper, "mcad.ibm.com", "AppWrapper"),
+    (refuse, "kubeflow.org", "MXJob"),
+    (refuse, "training.kubedl.io", "PyTorchJob TFJob MPIJob XGBoostJob"),
+    (refuse, "train.distributed.io", "TorchJob"),
+)
 KINDS: Mapping[tuple[str, str], Expand] = {
-    (group, kind): expand
-    for group, kinds in _BY_GROUP.items()
-    for expand, named in kinds.items()
-    for kind in named.split()
+    (group, kind): expand for expand, group, kinds in _TABLE for kind in kinds.split()
 }
 """What finds the pods of each kind, by API group and kind."""

@@ -4,8 +4,6 @@ The runtime is the input's, else what Trainer ships under that name. Source: kub
 pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/{torch,jax,xgboost,mpi}.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files

@@ -1,1 +1,0 @@
-"""Tests of webhook/diagnose/status."""
