@@ -15,17 +15,23 @@ import urllib3
 from tests.waiting import NotReady, wait_until
 
 PORTS = range(20000, 32000)
+_TAKEN: list[socket.socket] = []
+"""Sockets without a file whose names keep ports for this process until it ends."""
 
 
 def free_port() -> int:
-    """Give a port that nobody listens on, below those that the kernel hands to outgoing connections."""
+    """Give a port that nobody listens on, below those that the kernel hands to outgoing connections.
+
+    No other test process of this machine gets it, since the server binds it only a while later.
+    """
     for port in random.sample(PORTS, 100):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
+        kept = socket.socket(socket.AF_UNIX)
+        with suppress(OSError), socket.socket() as probe:
+            kept.bind(f"\0fabric-injector-port-{port}")
+            probe.bind(("127.0.0.1", port))
+            _TAKEN.append(kept)
             return port
+        kept.close()
     raise NotReady("no free port on 127.0.0.1")
 
 
