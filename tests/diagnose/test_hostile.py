@@ -23,7 +23,7 @@ from tests.diagnose.hostile import (
     spoil_an_annotation,
     spoil_an_answer,
 )
-from tests.diagnose.scenes import SPACE, Scene
+from tests.diagnose.scenes import Scene
 from tests.pods import FIXTURES, load
 from webhook.cli import explain, main, status
 from webhook.core import names, podspec
@@ -252,17 +252,3 @@ def test_texts_of_tenants_are_shown_and_obeyed_by_nobody(text: str) -> None:
     assert max(map(len, table.splitlines())) < 5_000, (
         "one tenant's text leaves no room for the jobs of others"
     )
-
-
-def no_list(status: Object) -> Object:
-    return {**status, "conditions": {}, "containerStatuses": "x", "initContainerStatuses": 7}
-
-
-def test_a_status_whose_lists_are_none_is_left_out_and_said_so() -> None:
-    made = Scene()
-    other = made.pods["bert-worker-1"]
-    other["status"] = no_list(other["status"])
-    shown = judged(STATUS, cluster_of(made))
-    assert [(job["name"], job["members"]) for job in shown["jobs"]] == [("bert", 3)]
-    assert "pods/bert-worker-1" in {each["what"] for each in shown["unread"]}
-    assert shown["jobs"][0]["namespace"] == SPACE

@@ -11,6 +11,7 @@ import yaml
 
 from tests.manifests import chart_readme, values_schema
 from tests.manifests.chart_readme import CHART, examples_of, uncommented
+from webhook import __version__
 
 VALUES = (CHART / "values.yaml").read_text()
 
@@ -19,6 +20,11 @@ def test_the_schema_is_that_of_the_code() -> None:
     assert (CHART / "values.schema.json").read_text() == values_schema.text(), (
         "run `make reference`"
     )
+
+
+def test_the_version_is_that_of_the_code() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
 
 
 def test_the_readme_is_that_of_the_values() -> None:

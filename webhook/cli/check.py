@@ -35,7 +35,11 @@ _PAUSE_SECONDS = 3.0
 @click.command("check", epilog=CLUSTER_HELP)
 @option("--profiles", type=FILE, help="Check the profiles of this file, not the webhook's.")
 @workload_namespace_option("Check only the pods of this namespace.")
-@option("--system-namespace", metavar="NS", help="Namespace of fabric-injector, if not found.")
+@option(
+    "--system-namespace",
+    metavar="NS",
+    help="Namespace of fabric-injector, if not that of its webhook's Service.",
+)
 @option(
     "--wait",
     is_flag=False,

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.cli.dry_run_profiles import assumed_networks, note
-from webhook.cli.findings import show_progress
-from webhook.cli.listing import Listing, print_listing
+from webhook.cli.findings import Listing, print_listing, show_progress
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError

@@ -1,4 +1,4 @@
-"""Print findings, lines, tables and documents; shared by the commands that ask a cluster."""
+"""Print findings, lines, tables, lists and documents; shared by the commands that ask a cluster."""
 
 import codecs
 import json
@@ -8,18 +8,24 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.diagnose.finding import Finding, Level, as_document
 from webhook.dry_run.screen import Line
+from webhook.dry_run.yaml_text import yaml_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 _WIDEST = 253
 """Most characters of a cell: no name is longer, but an annotation may be."""
 _NARROWEST = 20
+_CLEAR = "\r\x1b[K"
+"""Go to the start of the line, and clear it."""
+FORMS = ("name", "wide", "json", "yaml")
+_MOST = 120
+"""Characters of the last column of a table that is not wide."""
 COLOUR: dict[Level, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -99,6 +105,37 @@ def columns(rows: Iterable[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in line) for line in pairs]
 
 
+class Listing(NamedTuple):
+    """Hold rows by their headings; *names* for ``-o name``, *document* for json and yaml.
+
+    Only ``-o wide`` shows the last *extra* columns, and the last column without a limit.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    names: Sequence[str]
+    document: Any
+    extra: int = 0
+
+
+def print_listing(listing: Listing, output: str | None, *, no_headers: bool) -> None:
+    """Print it in the form *output*; None is a table."""
+    if output == "name":
+        click.echo("".join(f"{name}\n" for name in listing.names), nl=False)
+    elif output == "json":
+        print_document(listing.document)
+    elif output == "yaml":
+        click.echo(yaml_text(listing.document), nl=False)
+    elif listing.rows:
+        rows = [*listing.rows] if no_headers else [listing.headings, *listing.rows]
+        print_table(rows if output == "wide" else [_narrow(row, listing.extra) for row in rows])
+
+
+def _narrow(row: Sequence[str], extra: int) -> Sequence[str]:
+    *cells, last = row[: len(row) - extra]
+    return [*cells, last if len(last) <= _MOST else f"{last[: _MOST - 1]}…"]
+
+
 def code_option(command: F) -> F:
     """Add ``--code CODE``, which prints what a finding's code means in place of all else."""
     return click.option(
@@ -132,10 +169,10 @@ def show_progress() -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status("asking the cluster") as status:
-        yield lambda text: status.update(text)
+    try:
+        yield lambda text: click.echo(f"{_CLEAR}{printable(text)} …", nl=False, err=True)
+    finally:
+        click.echo(_CLEAR, nl=False, err=True)
 
 
 def echo(text: str) -> None:

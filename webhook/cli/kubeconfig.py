@@ -99,10 +99,11 @@ def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
     title += f", context {name}"
     try:
         chosen = _chosen(documents, name, cluster)
-        _check(title, chosen)
+        _check(chosen)
         return _credentials(title, chosen, _loaded(chosen))
-    except InputError:
-        raise
+    except InputError as error:
+        problem = str(error).removeprefix(f"{title}: ")  # that of a token file has it
+        raise InputError(f"{title}: {problem}") from None
     except Exception as error:  # the library raises whatever its assumptions meet
         problem = str(error) or repr(error)
         raise InputError(f"{title}: {problem}; see `kubectl config view`") from None
@@ -148,26 +149,24 @@ def _entry(documents: Mapping[Path, Object], kind: str, name: Any) -> tuple[Path
     return found[name]
 
 
-def _check(title: str, chosen: _Chosen) -> None:
+def _check(chosen: _Chosen) -> None:
     """Refuse what the library would pass over.
 
     It would act on another server, as another user, or check nothing. Raises InputError.
     """
-    cluster, user = chosen.cluster, chosen.user
-    skip, proxy = cluster.get("insecure-skip-tls-verify"), cluster.get("proxy-url")
-    if not str(cluster.get("server")).startswith(("https://", "http://")):
-        raise InputError(f"{title}: server is no http or https URL; write https://HOST:PORT")
-    if not isinstance(skip or False, bool):
-        raise InputError(f"{title}: insecure-skip-tls-verify is no boolean; write true or false")
-    if proxy and not str(proxy).startswith(("https://", "http://")):
-        problem = "proxy-url: only http and https proxies are supported"
-        raise InputError(f"{title}: {problem}; use such a proxy or none")
+    cluster, user, web = chosen.cluster, chosen.user, ("https://", "http://")
+    if not str(cluster.get("server")).startswith(web):
+        raise InputError("server is no http or https URL; write https://HOST:PORT")
+    if not isinstance(cluster.get("insecure-skip-tls-verify") or False, bool):
+        raise InputError("insecure-skip-tls-verify is no boolean; write true or false")
+    if not str(cluster.get("proxy-url") or web[0]).startswith(web):
+        raise InputError("proxy-url: only http and https proxies are supported; use one or none")
     if as_whom := [key for key in user if key == "as" or key.startswith("as-")]:
         advice = "choose a context whose user is meant itself"
-        raise InputError(f"{title}: {as_whom[0]}: impersonation is not supported; {advice}")
+        raise InputError(f"{as_whom[0]}: impersonation is not supported; {advice}")
     for key, value in (*cluster.items(), *user.items()):
         if key.endswith("-data") and not str(value or "").strip():
-            raise InputError(f"{title}: {key} is empty; leave it out or fill it")
+            raise InputError(f"{key} is empty; leave it out or fill it")
 
 
 def _loaded(chosen: _Chosen) -> Any:
@@ -193,14 +192,13 @@ def _credentials(title: str, chosen: _Chosen, found: Any) -> Credentials:
         for file in (found.ssl_ca_cert, found.cert_file, found.key_file)
     )
     if ca is not None and not ca.read_bytes().strip():
-        raise InputError(f"{title}: the certificate authority is empty; give a PEM file")
+        raise InputError("the certificate authority is empty; give a PEM file")
     if (certificate is None) != (key is None):
-        problem = "a client certificate and its key go together, one is missing"
-        raise InputError(f"{title}: {problem}; give both or none")
+        raise InputError("a client certificate and its key go together, one is missing; give both")
     plugins = chosen.user.keys() & {"exec", "auth-provider"}
     if plugins and not authorization() and certificate is None:  # which the library only logs
-        problem = f"{plugins.pop()}: it gave neither a token nor a certificate"
-        raise InputError(f"{title}: {problem}; try `kubectl get namespaces`")
+        problem = "it gave neither a token nor a certificate; try `kubectl get namespaces`"
+        raise InputError(f"{plugins.pop()}: {problem}")
     return Credentials(
         source=title,
         server=found.host,

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from webhook.cli.findings import print_document
-from webhook.cli.listing import Listing, print_listing
+from webhook.cli.findings import Listing, print_document, print_listing
 from webhook.cli.options import (
     cluster_options,
     connect_to_cluster,

@@ -12,9 +12,18 @@ from typing import Any, NamedTuple
 
 import click
 
-from webhook.cli.findings import COLOUR, code_lines, columns, echo, show_progress, styled
+from webhook.cli.findings import (
+    COLOUR,
+    FORMS,
+    Listing,
+    code_lines,
+    columns,
+    echo,
+    print_listing,
+    show_progress,
+    styled,
+)
 from webhook.cli.input_files import read_profiles_option
-from webhook.cli.listing import FORMS, Listing, print_listing
 from webhook.cli.options import (
     CLUSTER_HELP,
     all_namespaces_option,

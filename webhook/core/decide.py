@@ -148,7 +148,8 @@ def _attach(pod: Object, plan: Plan, profiles: Profiles, world: World) -> Choice
     if profile.claims and profile.rendezvous.address_source == claim.NAME:
         pod = claims.with_references(pod, plan)
     choice = plan.source.choose(pod, profile, networks)
-    plan.rendezvous_network, plan.other_interfaces = choice.network, choice.interfaces
+    if not plan.host_network:  # there nobody makes an interface
+        plan.rendezvous_network, plan.other_interfaces = choice.network, choice.interfaces
     return choice
 
 
@@ -326,7 +327,7 @@ def _why_no_rendezvous(
         reason, message = choice.reason, choice.problem
     elif plan.host_network:
         reason = Reason.HOST_NETWORK
-        writer = plan.source.WORDS.writer
+        writer = plan.source.words.writer
         message = f"the pod uses the node's network: {writer} gives it no secondary address"
     elif podspec.is_windows(pod):
         reason, message = Reason.WINDOWS, "a Windows pod cannot run the wait step"

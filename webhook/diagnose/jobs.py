@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from webhook.core import names, podspec
-from webhook.core.addresses import multus
+from webhook.core.addresses import MULTUS
 from webhook.core.cluster.nodes import devices
 from webhook.core.model import Object
 from webhook.core.networks.status import secondary_networks
@@ -339,7 +339,7 @@ class ObservedPod:
     @cached_property
     def attached(self) -> list[Object] | None:
         """Return what network-status says of each second network; None where it cannot be read."""
-        return secondary_networks(multus.WORDS.read(podspec.annotations(self.pod)))
+        return secondary_networks(MULTUS.words.read(podspec.annotations(self.pod)))
 
     @cached_property
     def command(self) -> str:

@@ -1,6 +1,6 @@
 // A picture of how a job started: a bar for each pod, of the steps that explain tells. Made by DOM calls, texts are text nodes.
 
-import { h } from "./dom.js";
+import { count, h } from "./dom.js";
 import { s, text, titled } from "./ranks.js";
 
 const [ROW, BAR, LINE] = [52, 12, 15]; // pixels
@@ -16,7 +16,7 @@ export function timelinePicture({ timeline, members }) {
     const width = Math.min(760, Math.floor(box.clientWidth));
     if (!width || width === drawn) return;
     drawn = width;
-    box.replaceChildren(draw(rows, timeline.seconds, width), legend(timeline));
+    box.replaceChildren(draw(rows, timeline.seconds, width), legend(timeline, members.length));
   }).observe(box);
   return box;
 }
@@ -46,7 +46,8 @@ function described({ pod, start }) {
   return `${pod} ${trains}${start.says ? `: ${start.says}` : ""}.`;
 }
 
-function legend({ since, seconds }) {
+function legend({ since, seconds }, pods) {
+  const first = pods > MOST ? `; the first ${MOST} of ${count(pods, "pod")}` : "";
   const names = STEPS.map((name, index) => [h("span", { class: `key s${index}` }), `${name} `]);
-  return h("p", { class: "hint" }, names, `· ${Math.round(seconds)} s from ${since}`);
+  return h("p", { class: "hint" }, names, `· ${Math.round(seconds)} s from ${since}${first}`);
 }

@@ -20,14 +20,7 @@ from tests.profiles import profiles
 from tests.worlds import namespace
 from webhook.core import names, podspec
 from webhook.core.addresses import claim as module
-from webhook.core.addresses.claim import (
-    ANY,
-    MOST_DEVICES,
-    parse_wanted,
-    read_claim,
-    secondary,
-    tell,
-)
+from webhook.core.addresses.claim import ANY, MOST_DEVICES, SOURCE, read_claim, secondary, tell
 from webhook.core.model import Decision, Object, Reason
 from webhook.core.networks.status import MAX_NAME, Secondary, Wanted
 from webhook.core.reconcile import Fate, beside_claims, read_member
@@ -91,7 +84,7 @@ def claimed(*devices: Any, **fields: Any) -> str:
 
 
 def found(told: str, wanted: str = f"{ANY}@/any") -> Secondary:
-    parsed = parse_wanted(wanted)
+    parsed = SOURCE.parse_wanted(wanted)
     assert parsed is not None
     return secondary(told, parsed)
 
@@ -121,7 +114,7 @@ def test_tells_nothing_without_an_address() -> None:
     ],
 )
 def test_what_says_no_claim_and_family_is_not_understood(text: str) -> None:
-    assert parse_wanted(text) is None
+    assert SOURCE.parse_wanted(text) is None
 
 
 def test_keeps_no_more_than_can_count() -> None:
@@ -134,15 +127,15 @@ def test_keeps_no_more_than_can_count() -> None:
 
 @given(st.text(max_size=40))
 def test_reads_no_annotation_that_is_not_as_it_is_written(text: str) -> None:
-    parsed = parse_wanted(text)
+    parsed = SOURCE.parse_wanted(text)
     assert parsed is None or text == f"{parsed.name}@{parsed.interface}/{parsed.family}"
 
 
 def test_reads_no_annotation_that_is_longer_than_any_of_ours() -> None:
     ending = "@net1/IPv4"
     longest = "n" * (MAX_NAME - len(ending)) + ending
-    assert parse_wanted(longest) == Wanted("", longest.removesuffix(ending), "net1", "IPv4")
-    assert parse_wanted("n" + longest) is None
+    assert SOURCE.parse_wanted(longest) == Wanted("", longest.removesuffix(ending), "net1", "IPv4")
+    assert SOURCE.parse_wanted("n" + longest) is None
 
 
 @given(st.lists(st.text(max_size=30), max_size=4), st.text(max_size=20))

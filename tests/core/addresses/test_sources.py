@@ -129,7 +129,7 @@ def test_a_source_that_tells_nothing_gives_no_address(name: str) -> None:
     )
     wanted = source_named("gke").parse_wanted("rdma-0@eth1/any")
     assert wanted is not None
-    assert source.secondary(source.WORDS.read(told), wanted).address == ""
+    assert source.secondary(source.words.read(told), wanted).address == ""
     assert (
         read_member(
             pods.member_pod("m-0", "master", annotations={names.ADDRESS_SOURCE: name, **told})
@@ -140,7 +140,7 @@ def test_a_source_that_tells_nothing_gives_no_address(name: str) -> None:
 
 def test_words_of_every_source_are_whole() -> None:
     for name in (*SOURCES, "pigeon"):
-        words = source_named(name).WORDS
+        words = source_named(name).words
         assert words.look_on_node.format(node="node-1").isprintable()
         assert words.writer
         assert source_of({names.ADDRESS_SOURCE: name}) is source_named(name)

@@ -8,10 +8,12 @@ from tests import pods
 from tests.core.test_review import judge
 from tests.pods import minimal_container, minimal_pod
 from tests.profiles import profiles
+from tests.tables import table
 from tests.worlds import world
 from webhook.core import names, podspec
 from webhook.core.injection import wait
 from webhook.core.model import Object, Outcome, Reason
+from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict
 
 MEETING = [
@@ -28,6 +30,7 @@ MEETING = [
     "volcano-pod-1",
 ]
 WITHOUT_FILE = "{rdma: {networks: [{network: default/rdma-net, resource: rdma/hca}]}}"
+WITHOUT_RENDEZVOUS = "{rdma: {pods: all, rendezvous: {enabled: false}}}"
 WITH_FILE = profiles(WITHOUT_FILE.replace("]}}", "], ncclConf: true}}"))
 
 
@@ -82,22 +85,21 @@ def test_a_debug_copy_starts(name: str) -> None:
         check_starts(verdict)
 
 
+@table(
+    "label, profile, read, reason",
+    {
+        "opts out": ({names.PROFILE: names.PROFILE_NONE}, "rdma", WITH_FILE, "opted-out"),
+        # the webhook may see it all the same: its caches are older than the API server's, or its selectors are wider
+        "in a namespace without a profile": ({}, None, WITH_FILE, "no-profile"),
+        "injected without a rendezvous": ({}, "rdma", profiles(WITHOUT_RENDEZVOUS), "injected"),
+    },
+)
 @pytest.mark.parametrize("name", MEETING)
-def test_a_saved_manifest_that_opts_out_starts(name: str) -> None:
-    check_starts(judge(opted_out(injected(name)), world(profile="rdma"), WITH_FILE))
-
-
-@pytest.mark.parametrize("name", MEETING)
-def test_a_copy_in_a_namespace_without_a_profile_starts(name: str) -> None:
-    """The webhook may see it all the same: its caches are older than the API server's, or its selectors are wider."""
-    check_starts(judge(injected(name), world(profile=None), WITH_FILE))
-
-
-@pytest.mark.parametrize("name", MEETING)
-def test_a_copy_that_is_injected_without_a_rendezvous_starts(name: str) -> None:
-    text = "{rdma: {pods: all, rendezvous: {enabled: false}}}"
-    verdict = judge(injected(name), world(profile="rdma"), profiles(text))
-    assert verdict.reason == "injected"
+def test_a_saved_manifest_starts(
+    name: str, label: dict[str, str], profile: str | None, read: Profiles, reason: str
+) -> None:
+    verdict = judge(labelled(injected(name), **label), world(profile=profile), read)
+    assert verdict.reason == reason
     check_starts(verdict)
 
 

@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from tests import pods
 from tests.core.builders import attachment, carry_out, environment, outcomes, plan, profile
 from tests.pods import add_env, drop_env, set_command
+from tests.tables import table
 from webhook import __version__
 from webhook.core import names
 from webhook.core.injection import rendezvous, wait
@@ -155,25 +157,17 @@ def test_the_wait_container_asks_for_no_device() -> None:
     assert found["imagePullPolicy"] == "IfNotPresent"
 
 
-@pytest.mark.parametrize(
+@table(
     "resources",
-    [
-        pytest.param(
-            {"limits": {"cpu": "4", "memory": "1Gi"}, "requests": {"cpu": "1"}}, id="burstable"
-        ),
-        pytest.param({"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}, id="no-memory"),
-        pytest.param({"requests": {"cpu": "2", "memory": "1Gi"}}, id="no-limits"),
-        pytest.param(
-            {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}},
-            id="guaranteed",
-        ),
-        pytest.param({"limits": {"cpu": 2, "memory": "1Gi"}}, id="guaranteed-by-default"),
-        pytest.param({"limits": {"cpu": "many", "memory": "1Gi"}}, id="not-a-quantity"),
-        pytest.param(
-            {"limits": {"ephemeral-storage": "8Gi"}, "requests": {"ephemeral-storage": "1Gi"}},
-            id="storage",
-        ),
-    ],
+    yaml.safe_load("""
+burstable: {limits: {cpu: "4", memory: 1Gi}, requests: {cpu: "1"}}
+no memory: {limits: {cpu: "1"}, requests: {cpu: "1"}}
+no limits: {requests: {cpu: "2", memory: 1Gi}}
+guaranteed: {limits: {cpu: "1", memory: 1Gi}, requests: {cpu: "1", memory: 1Gi}}
+guaranteed by default: {limits: {cpu: 2, memory: 1Gi}}
+not a quantity: {limits: {cpu: many, memory: 1Gi}}
+storage: {limits: {ephemeral-storage: 8Gi}, requests: {ephemeral-storage: 1Gi}}
+"""),
 )
 def test_the_wait_container_asks_for_as_much_as_the_training_container(resources: Object) -> None:
     """A LimitRange with a ratio or a minimum that takes the training container takes the wait container too."""

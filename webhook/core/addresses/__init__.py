@@ -8,17 +8,21 @@ from collections.abc import Mapping
 
 from webhook.core import names
 from webhook.core.addresses import claim, gke
-from webhook.core.addresses.simple import NONE, UNKNOWN, Multus
+from webhook.core.addresses.simple import MULTUS, NONE, UNKNOWN
 from webhook.core.addresses.source import Choice, Source, Words
 from webhook.core.networks import ResolvedNetworks
 from webhook.core.profiles import Profile
 
-__all__ = ["DEFAULT", "SOURCES", "Choice", "Source", "Words"]
-__all__ += ["choose_alone", "multus", "source_named", "source_of"]
+__all__ = ["DEFAULT", "MULTUS", "SOURCES", "Choice", "Source", "Words"]
+__all__ += ["choose_alone", "source_named", "source_of"]
 
 DEFAULT = "multus"
-multus = Multus()
-SOURCES: Mapping[str, Source] = {DEFAULT: multus, "gke": gke, claim.NAME: claim, "none": NONE}
+SOURCES: Mapping[str, Source] = {
+    DEFAULT: MULTUS,
+    "gke": gke.SOURCE,
+    claim.NAME: claim.SOURCE,
+    "none": NONE,
+}
 """By the value of a profile's ``rendezvous.addressSource``."""
 
 
@@ -28,8 +32,8 @@ def choose_alone(profile: Profile) -> Choice | None:
     None where the profile leaves that to its pods, or Multus attaches it.
     """
     source = source_named(profile.rendezvous.address_source)
-    is_asked = profile.rendezvous.enabled and source.WORDS.asked in profile.annotations
-    if source is multus or not is_asked:
+    is_asked = profile.rendezvous.enabled and source.words.asked in profile.annotations
+    if source is MULTUS or not is_asked:
         return None
     return source.choose({}, profile, ResolvedNetworks())
 

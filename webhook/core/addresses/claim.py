@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from webhook.core import names, podspec
-from webhook.core.addresses.source import Choice, Words
+from webhook.core.addresses.source import Choice, Source, Words
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks
 from webhook.core.networks.status import (
@@ -23,7 +23,6 @@ from webhook.core.networks.status import (
     Secondary,
     Wanted,
     choose_address,
-    parse_unnamespaced,
     told_once,
 )
 from webhook.core.profiles import Profile
@@ -42,7 +41,6 @@ WORDS = Words(
     ),
     place="status.devices of its ResourceClaims",
 )
-parse_wanted = parse_unnamespaced
 ANY = "any claim"
 """Stands for the name of a claim where the profile names none: no claim has a name with a space."""
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
@@ -86,9 +84,6 @@ class Claim(NamedTuple):
 
 def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice:
     """Choose the claim that the profile names by its name in the pod, else any with an address."""
-    if podspec.is_host_network(pod):
-        why = f"the pod uses the node's network, {WORDS.attaches_nothing}"
-        return Choice(None, Reason.HOST_NETWORK, why)
     claims: list[Object] = (pod.get("spec") or {}).get("resourceClaims") or []
     if not claims:
         return Choice(problem="the pod has no resource claim, whose status could tell an address")
@@ -115,6 +110,9 @@ def secondary(told: str, wanted: Wanted) -> Secondary:
     problems: list[str] = []
     found = _addresses(told, wanted, problems)
     return Secondary(found[0]) if found else Secondary(problem=told_once(problems))
+
+
+SOURCE = Source(WORDS, choose, secondary)
 
 
 def is_told(told: str, wanted: Wanted, address: str) -> bool:

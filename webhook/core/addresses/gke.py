@@ -13,7 +13,7 @@ import re
 from typing import NamedTuple
 
 from webhook.core import names, podspec
-from webhook.core.addresses.source import Choice, Words
+from webhook.core.addresses.source import Choice, Source, Words
 from webhook.core.model import NetworkDefinition, Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks
 from webhook.core.networks.status import (
@@ -22,7 +22,6 @@ from webhook.core.networks.status import (
     Wanted,
     choose_address,
     parse_objects,
-    parse_unnamespaced,
     remembered,
     told_once,
 )
@@ -44,7 +43,6 @@ WORDS = Words(
         f"annotation {names.GKE_INTERFACES} asks for no interface whose address GKE tells",
     ),
 )
-parse_wanted = parse_unnamespaced
 MAX_INTERFACES = 64
 _DEFAULT_NETWORKS = ("default", "pod-network")
 """The cluster network, by its present and its former name."""
@@ -83,9 +81,6 @@ class InterfaceRef(NamedTuple):
 
 def choose(pod: Object, profile: Profile, _networks: ResolvedNetworks) -> Choice:
     """Choose the interface of the profile's network, else the first not of the default network."""
-    if podspec.is_host_network(pod):
-        why = f"the pod uses the node's network, {WORDS.attaches_nothing}"
-        return Choice(None, Reason.HOST_NETWORK, why)
     texts = {**profile.annotations, **podspec.annotations(pod)}
     asked = f"annotation {names.GKE_INTERFACES}"
     text = texts.get(names.GKE_INTERFACES) or ""
@@ -163,6 +158,9 @@ def secondary(told: str, wanted: Wanted) -> Secondary:
             "holds no address of its own: a device that GKE hands over without one has none"
         )
     return Secondary(problem=told_once(problems))
+
+
+SOURCE = Source(WORDS, choose, secondary)
 
 
 def _parse(text: str) -> list[Object]:

@@ -1,12 +1,12 @@
 """Describe what is asked of each source of secondary addresses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from webhook.core.model import Object, Reason
 from webhook.core.networks import Attachment, ResolvedNetworks
-from webhook.core.networks.status import Secondary, Wanted
+from webhook.core.networks.status import Secondary, Wanted, parse_unnamespaced
 from webhook.core.profiles import Profile
 
 
@@ -56,22 +56,17 @@ class Choice:
     interfaces: tuple[str, ...] = ()
 
 
-class Source(Protocol):
-    """Describe what each source has.
+class Source(NamedTuple):
+    """Hold what is asked of each source; no function of it raises.
 
     Most find addresses in an annotation of the pod itself. Others, as claims, find them in a text
-    of other objects: who reads the cluster brings it to `secondary`.
+    of other objects: who reads the cluster brings it to *secondary*. *choose*: choose at admission,
+    beside what Multus attaches. *parse_wanted*: read annotation
+    ``fabric-injector.io/rendezvous-network``; None for anything else. *secondary*: find the address
+    of the wanted network in that text; ``Secondary()`` where none is.
     """
 
-    @property
-    def WORDS(self) -> Words:  # noqa: N802  # a constant
-        """Give its words."""
-
-    def choose(self, pod: Object, profile: Profile, networks: ResolvedNetworks, /) -> Choice:
-        """Choose at admission; *networks*: what Multus attaches. Raises nothing."""
-
-    def parse_wanted(self, text: str, /) -> Wanted | None:
-        """Read annotation ``fabric-injector.io/rendezvous-network``; None for anything else."""
-
-    def secondary(self, told: str, wanted: Wanted, /) -> Secondary:
-        """Find the address of the wanted network in that text; ``Secondary()`` where none is."""
+    words: Words
+    choose: Callable[[Object, Profile, ResolvedNetworks], Choice]
+    secondary: Callable[[str, Wanted], Secondary]
+    parse_wanted: Callable[[str], Wanted | None] = parse_unnamespaced

@@ -26,6 +26,6 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         none = plan.why_no_rendezvous
         reason, why = (none.reason, none.message) if none else (Reason.NO_IPAM, "no network")
         return [STEP.skipped(reason, f"the pod's own address is not published: {why}")]
-    writer = plan.source.WORDS.writer
+    writer = plan.source.words.writer
     what = f"the pod's own address on {network.place}, once {writer} has given it"
     return give(draft, plan, STEP, dict.fromkeys(profile.address_variables, "local-addr"), what)

@@ -38,7 +38,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         why = "the pod is on the host network"
         found = [_no_interface(plan, there, Reason.HOST_NETWORK, why)]
     else:
-        found = [_no_interface(plan, there, *plan.source.WORDS.no_interface)]
+        found = [_no_interface(plan, there, *plan.source.words.no_interface)]
     ruled_out = _ruling_out(holds, interface) if interface else {}
     wrong = [*ruled_out.items(), *_turned_off(plan, holds)]
     wrong += _fixed(draft, plan, {name: holds[name] for name in holds if name not in ruled_out})

@@ -32,7 +32,7 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         message = f"neither profile {plan.profile.name} nor the pod names a network"
         if plan.other_interfaces:
             others = ", ".join(plan.other_interfaces[:_MOST_LISTED])
-            message += f" of Multus; {plan.source.WORDS.writer} makes {others}"
+            message += f" of Multus; {plan.source.words.writer} makes {others}"
         first = STEP.not_asked(message)
     return [first, *islice(_doubts(plan), _MOST_DOUBTS)]
 

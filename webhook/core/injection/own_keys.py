@@ -55,7 +55,7 @@ def write(draft: Draft, plan: Plan, decisions: Iterable[Decision], version: str)
     # The devices have just set or removed theirs.
     remove(draft, keep={*labels, *annotations, names.ADDED_DEVICES})
     if names.ADDRESS_SOURCE in annotations:  # what a live pod's saved manifest carries
-        draft.remove_key(_ANNOTATIONS, plan.source.WORDS.told)
+        draft.remove_key(_ANNOTATIONS, plan.source.words.told)
 
 
 def write_left_alone(draft: Draft, why: Decision) -> None:

@@ -97,7 +97,7 @@ def _decisions(
     member = f"{who} of job {rendezvous.job}"
     where = plan.rendezvous_network.place if plan.rendezvous_network is not None else ""
     if needs:
-        given = f"once {plan.source.WORDS.writer} has given them"
+        given = f"once {plan.source.words.writer} has given them"
         message = f"{member}: its addresses come from {where} {given}"
         yield STEP.added(message) if changed else STEP.already_there(message)
     else:

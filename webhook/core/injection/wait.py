@@ -193,7 +193,7 @@ def _ensure_volume(draft: Draft, plan: Plan, needs: tuple[str, ...]) -> None:
 
 def _container(training: Object, plan: Plan, needs: tuple[str, ...], nccl_conf: str) -> Object:
     settings, rendezvous = plan.profile.rendezvous, plan.rendezvous
-    words = plan.source.WORDS
+    words = plan.source.words
     told_in = words.place or words.told.partition("/")[2]
     image = str(settings.wait_image) or training.get("image")
     command = _command(needs, nccl_conf, told_in)

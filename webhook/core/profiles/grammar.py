@@ -45,7 +45,7 @@ _SECONDS: Final = {
 _DURATION_PART: Final = r"([0-9]+(?:\.[0-9]+)?)(h|ms|m|s)"
 _DURATION: Final = re.compile(rf"(?:{_DURATION_PART})+", re.ASCII)
 _LONGEST_DURATION: Final = 40
-_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+_DEVICES: Final = re.compile(r"(0|[1-9][0-9]{0,9})(?:/([1-9][0-9]{0,9}))?", re.ASCII)
 
 
 def _refused(text: str, allowed: str) -> ValueError:
@@ -150,14 +150,13 @@ class NodeDevices(tuple[int, int]):
     @classmethod
     def read(cls, written: Any) -> Self:
         """Read ``32/8``, or ``32`` where a node's devices are not shared."""
-        whole, slash, accelerators = str(written).partition("/")
-        of = accelerators if slash else "1"
         is_text = isinstance(written, int | str) and not isinstance(written, bool)
-        if not is_text or not _NUMBER.fullmatch(whole) or not _NUMBER.fullmatch(of) or of == "0":
+        devices = _DEVICES.fullmatch(str(written)) if is_text else None
+        if devices is None:
             found = quoted(str(written)) if is_text else type_name(written)
             told = f"found {found}; write the devices of a node, such as 32"
             raise ValueError(f"{told}, or 32/8: shared by its 8 accelerators")
-        return cls((int(whole), int(of) if slash else 0))
+        return cls((int(devices[1]), int(devices[2] or 0)))
 
 
 class WaitImage(str):

@@ -105,7 +105,7 @@ def read_profile(name: str, spec: Any) -> Profile:
         raise ProfilesError((Problem(path, 1, str(fault)),)) from None
 
 
-def parse_profiles(content: str | bytes) -> Profiles:
+def parse_profiles(content: str | bytes, *, takes_profiles: bool = True) -> Profiles:
     """Read a file of FabricProfiles and at most one Configuration, as documents or in a List.
 
     Raises ProfilesError, with path and line.
@@ -123,6 +123,10 @@ def parse_profiles(content: str | bytes) -> Profiles:
                 raise Fault(("metadata",), already)
             lines[what] = line
             if isinstance(read, Profile):
+                if not takes_profiles:
+                    wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
+                    message = f"the file is to hold one object, with {wanted}"
+                    raise Fault(("kind",), f"{message}; write others elsewhere")
                 profiles[read.name] = read
                 _check_pod_labels(read.name, profiles.values())
             else:
@@ -138,19 +142,7 @@ def parse_profiles(content: str | bytes) -> Profiles:
 
 def parse_configuration(content: str | bytes) -> ClusterSettings:
     """Read a configuration file, one Configuration object. Raises ProfilesError as above."""
-    marks, objects = _read_file(content)
-    found = ClusterSettings()
-    for number, (value, line) in enumerate(objects):
-        try:
-            read = parse_object(value)
-            if number or isinstance(read, Profile):
-                wanted = f"apiVersion: {SETTINGS_API_VERSION} and kind: {SETTINGS_KIND}"
-                message = f"the file is to hold one object, with {wanted}; write others elsewhere"
-                raise Fault(("kind",), message)
-        except Fault as fault:
-            raise _located(value, line, fault, marks) from None
-        found = read
-    return found
+    return parse_profiles(content, takes_profiles=False).settings
 
 
 def parse_object(value: Any) -> Profile | ClusterSettings:

@@ -30,7 +30,7 @@ class Complaint(NamedTuple):
 
 def about_status(member: Member) -> Complaint | None:
     """Complain of what only a person can mend: too much metadata, an unusable network-status."""
-    secondary, words = member.secondary, member.source.WORDS
+    secondary, words = member.secondary, member.source.words
     if member.is_excessive and member.waits:
         return Complaint(
             EXCESSIVE,
@@ -60,7 +60,7 @@ def about_left_alone(message: str) -> Complaint:
 
 def about_address(member: Member, node: str, seconds: float) -> Complaint:
     """Complain of a pod that has been on its *node* for long without a secondary address."""
-    words = member.source.WORDS
+    words = member.source.words
     told = "holds no address" if words.place else "is missing"
     if member.reported:
         told = f"lists no network {member.wanted}"

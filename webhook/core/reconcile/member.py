@@ -7,7 +7,7 @@ from sys import intern
 from typing import NamedTuple
 
 from webhook.core import names
-from webhook.core.addresses import DEFAULT, Source, claim, multus, source_named, source_of
+from webhook.core.addresses import DEFAULT, MULTUS, Source, claim, source_named, source_of
 from webhook.core.model import Object
 from webhook.core.networks.rdma_devices import MAX_VALUE, nccl_ib_hca, rdma_devices, ucx_net_devices
 from webhook.core.networks.status import Secondary
@@ -162,7 +162,7 @@ def read_member(obj: Object) -> Member | None:
         return None
     annotations = metadata.get("annotations") or {}
     source = source_of(annotations)
-    told = source.WORDS.read(annotations)
+    told = source.words.read(annotations)
     network = annotations.get(names.RENDEZVOUS_NETWORK) or ""
     wanted = source.parse_wanted(network)
     secondary = source.secondary(told, wanted) if wanted and told else _NOTHING
@@ -189,7 +189,7 @@ def read_member(obj: Object) -> Member | None:
         is_excessive=any(len(metadata.get(key) or ()) > MOST_ENTRIES for key in _COUNTED),
         devices=_devices(waits_for, annotations) if has_devices else (),
         source_name=_kept(annotations.get(names.ADDRESS_SOURCE), MAX_NAME) or DEFAULT,
-        rendezvous_network=intern(network) if source is claim and wanted else "",
+        rendezvous_network=intern(network) if source is claim.SOURCE and wanted else "",
     )
 
 
@@ -200,7 +200,7 @@ def beside_claims(member: Member, told: str) -> Member:
     come first. While nothing is known of the wanted one, it counts as unreported: the driver may
     still write it.
     """
-    wanted = claim.parse_wanted(member.rendezvous_network)
+    wanted = claim.SOURCE.parse_wanted(member.rendezvous_network)
     if wanted is None or not told:
         return member
     found = claim.secondary(told, wanted)
@@ -213,7 +213,7 @@ def beside_claims(member: Member, told: str) -> Member:
 
 def _devices(listed: list[str], annotations: Object) -> tuple[tuple[str, str], ...]:
     """Return what is to be published of the pod's RDMA devices, empty before network-status."""
-    status = multus.WORDS.read(annotations)
+    status = MULTUS.words.read(annotations)
     found = rdma_devices(status)
     written = {names.NCCL_IB_HCA: nccl_ib_hca, names.UCX_NET_DEVICES: ucx_net_devices}
     asked = [key for key in written if key.removeprefix(names.PREFIX) in listed]

@@ -119,7 +119,7 @@ class Survey:
     def _about_injected(self, zero: Member, seconds: float) -> Ruling:
         """Decide where a member that must publish an address, rank 0 as a rule, has the label."""
         who = f"{'rank 0' if zero.is_master else 'a member'} of job {zero.job}, pod {zero.name}"
-        words = zero.source.WORDS
+        words = zero.source.words
         look = f"{words.look}, then delete that pod or restart the job"
         if zero.secondary.address:
             return Ruling()
@@ -172,7 +172,7 @@ def _may_meet(rank_zero: Object, source: Source, *, accelerated: bool) -> bool:
     """
     annotations = podspec.annotations(rank_zero)
     if names.STATUS in annotations:
-        return source.WORDS.asked in annotations and not podspec.is_host_network(rank_zero)
+        return source.words.asked in annotations and not podspec.is_host_network(rank_zero)
     opted_out = podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE
     if opted_out or find_pod_accelerator(rank_zero):
         return False
@@ -203,7 +203,7 @@ def _why_not_injected(rank_zero: Object, since: str, source: Source) -> tuple[st
     if podspec.labels(rank_zero).get(names.PROFILE) == names.PROFILE_NONE:
         return f"carries {opted_out}", "give all pods of the job that label, or none"
     if podspec.is_host_network(rank_zero):
-        why = f"uses the node's network, {source.WORDS.attaches_nothing}"
+        why = f"uses the node's network, {source.words.attaches_nothing}"
         then = f"take hostNetwork off it, or give all pods of the job the {opted_out}"
         return why, f"{then}, then restart the job"
     if names.STATUS in podspec.annotations(rank_zero):

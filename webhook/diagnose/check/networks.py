@@ -117,6 +117,6 @@ def check_sources(snapshot: Snapshot) -> Iterator[Finding]:
             message = f"{choice.problem}: ranks meet on the pod network"
             yield NETWORK_WITHOUT_ADDRESSES.warn(subject, message, action)
         else:
-            writer = source_named(profile.rendezvous.address_source).WORDS.writer
+            writer = source_named(profile.rendezvous.address_source).words.writer
             where = f"{network.interface} of network {network.key}, which {writer} makes"
             yield ok("networks", subject, f"its ranks meet on {where}")

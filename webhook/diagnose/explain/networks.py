@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from webhook.core import names, podspec
-from webhook.core.addresses import DEFAULT, Words, multus, source_named
+from webhook.core.addresses import DEFAULT, MULTUS, Words, source_named
 from webhook.core.model import Object
 from webhook.core.networks import parse_networks
 from webhook.core.reconcile import Member
@@ -83,7 +83,7 @@ POLICY_CUTS = Code(
 )
 
 _LOOK = "look at Multus' log on the pod's node"
-_MULTUS = source_named(DEFAULT).WORDS
+_MULTUS = source_named(DEFAULT).words
 _EXHAUSTED = re.compile(
     r"no IP addresses available|could not allocate IP in range|"
     r"no (?:free|available) (?:IP|address)|exhausted",
@@ -124,7 +124,7 @@ def _attached(
     snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, text: str, failure: str
 ) -> Iterator[Observation]:
     status = pod.attached
-    if status is None and multus.WORDS.read(podspec.annotations(pod.pod)):
+    if status is None and MULTUS.words.read(podspec.annotations(pod.pod)):
         message = f"annotation {names.NETWORK_STATUS} is not a list of networks"
         yield fail(NETWORK_STATUS_MISSING, pod, message, _LOOK)
         return
@@ -160,7 +160,7 @@ def _elsewhere(
     elif member.has_claims and not failure and snapshot.claims.get(member.namespace) is None:
         return  # they could not be read
     elif member.has_claims or pod.attached is not None or not has_networks:
-        yield _no_status(snapshot, job, pod, failure, member.source.WORDS)
+        yield _no_status(snapshot, job, pod, failure, member.source.words)
 
 
 def _no_status(
@@ -189,7 +189,7 @@ def _address(member: Member, pod: ObservedPod) -> Iterator[Observation]:
     """Look at the network on which the ranks meet."""
     if not member.wanted:
         return
-    secondary, words = member.secondary, member.source.WORDS
+    secondary, words = member.secondary, member.source.words
     is_multus = member.source_name == DEFAULT
     action = None if is_multus else words.look
     if secondary.problem:

@@ -98,7 +98,7 @@ def _marks(snapshot: JobSnapshot, pod: ObservedPod, now: float) -> Iterator[tupl
     if wait.get("restartCount"):
         begun = made or begun  # its first run is not told
     if training.get("restartCount"):
-        trains = over
+        trains = over or made or trains
     told = (
         (NO_NODE, "" if is_again else pod.created),
         (network, "" if is_again else _condition(pod, "PodScheduled")),
