@@ -18,7 +18,7 @@ _LEFT = PODS.metadata.select(labels=names.LEFT_ALONE, fields=UNFINISHED)
 class LeftAlone:
     """Follow pods with the webhook's mark; *tell* gets the pod, the reason and what to write.
 
-    Each is told of once while *may_write*. A new leader tells of those that are there: the one
+    It tells of each once, while *may_write*. A new leader tells of those that are there: the one
     before it may have ended too early.
     """
 
@@ -34,7 +34,7 @@ class LeftAlone:
             "left-alone",
             self._turn,
             may_write,
-            fault="pods that were left alone are not told of",
+            fault="no Event tells of pods that were left alone",
             on_lost=self._told.clear,
         )
         self._pods = Informer(connection, _LEFT, _read, on_change=lambda *_: self._loop.wake())
