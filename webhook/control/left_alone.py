@@ -2,42 +2,67 @@
 
 from collections.abc import Callable
 
-from webhook.control.events import PodRef
+from webhook.control.events import MESSAGE_BYTES, PodRef
+from webhook.control.leader_loop import LeaderLoop
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.reconcile.complaint import about_left_alone
 from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
-from webhook.kube.resource import Key
 
+IDLE_SECONDS = 300.0
 _LEFT = PODS.metadata.select(labels=names.LEFT_ALONE, fields=UNFINISHED)
 
 
 class LeftAlone:
-    """Follow pods with the webhook's mark; *tell* gets the pod, the reason and what to write."""
+    """Follow pods with the webhook's mark; *tell* gets the pod, the reason and what to write.
 
-    def __init__(self, connection: Connection, tell: Callable[[PodRef, str, str], None]) -> None:
+    It tells of each once, while *may_write*. A new leader tells of those that are there: the one
+    before it may have ended too early.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        tell: Callable[[PodRef, str, str], None],
+        may_write: Callable[[], bool],
+    ) -> None:
         self._tell = tell
-        self._pods = Informer(connection, _LEFT, _read, on_change=self._changed)
+        self._told: set[PodRef] = set()
+        self._loop = LeaderLoop(
+            "left-alone",
+            self._turn,
+            may_write,
+            fault="no Event tells of pods that were left alone",
+            on_lost=self._told.clear,
+        )
+        self._pods = Informer(connection, _LEFT, _read, on_change=lambda *_: self._loop.wake())
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the threads."""
         self._pods.start()
+        self._loop.start()
 
     def stop(self) -> bool:
-        """End it; it writes nothing itself."""
+        """End them; they write nothing themselves."""
+        self._loop.stop()
         self._pods.stop()
         return True
 
-    def _changed(self, key: Key, left: tuple[str, str] | None) -> None:
-        if left is not None:
-            uid, message = left
-            self._tell(PodRef(*key, uid), *about_left_alone(message))
+    def _turn(self) -> float:
+        there = {PodRef(*key, uid): text for key, (uid, text) in self._pods.items.copy().items()}
+        for pod, message in there.items():
+            if pod not in self._told:
+                self._tell(pod, *about_left_alone(message))
+        self._told.intersection_update(there)
+        self._told.update(there)
+        return IDLE_SECONDS
 
 
 def _read(pod: Object) -> tuple[str, str] | None:
-    """Keep the pod's uid, and what the webhook wrote."""
+    """Keep the pod's uid, and of what is written there no more than an Event takes."""
     metadata = pod["metadata"]
     message = (metadata.get("annotations") or {}).get(names.LEFT_ALONE)
-    return (str(metadata.get("uid") or ""), str(message)) if message else None
+    uid = str(metadata.get("uid") or "")
+    return (uid, str(message)[:MESSAGE_BYTES]) if message else None

@@ -140,7 +140,7 @@ async def _run(
         own_namespace=namespace,
         on_read=claim_templates.put,
     )
-    left_alone = LeftAlone(connection, recorder.record)
+    left_alone = LeftAlone(connection, recorder.record, leader.may_write)
     metrics.leader.ask(leader.may_write)
     metrics.waiting.ask(controller.pods_waiting)
     metrics.oldest.ask(controller.oldest_wait_seconds)

@@ -190,7 +190,8 @@ def _changed(draft: Draft, plan: Plan, written: Object, raised: list[str]) -> li
             f"container {plan.container_name} asked for too little; raised {', '.join(raised)}"
         )
         found.append(STEP.warned(plan, Reason.RAISED, message))
-    if claimed := claims_of_devices(draft.pod, plan):
+    devices = any("/" in resource for resource in written)
+    if devices and (claimed := claims_of_devices(draft.pod, plan)):
         named = f"claims {', '.join(claimed)} are not counted as devices"
         if len(claimed) == 1:
             named = f"claim {claimed[0]} is not counted as a device"

@@ -16,12 +16,15 @@ from webhook.core.model import Decision, Object, Reason
 from webhook.core.plan import Plan
 from webhook.core.podspec import containers, limits, requests, running_containers
 from webhook.core.profiles import Profile, ProfileQuantity
+from webhook.core.profiles.grammar import NodeDevices
 
 _STEP: Final = Row("devices")
 _SHOWN: Final = 64
 _OLD_LABEL: Final = "beta.kubernetes.io/instance-type"
 _KARPENTER: Final = ("karpenter.k8s.aws", "eks.amazonaws.com")
 """Domains of the labels that Karpenter, and EKS Auto Mode by it, give to nodes."""
+_SMALL: Final = ".*"
+"""After a family: its small sizes, which have one accelerator, no devices, and are not listed."""
 _AFFINITY = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 
 
@@ -89,13 +92,18 @@ def _amount(quantity: ProfileQuantity, types: list[str], accelerators: int | Non
     each = quantity.per_accelerator
     if not types and quantity.otherwise is None:
         return None if each is None or not accelerators else each * accelerators
-    nodes = [quantity.by_node_type.get(name) for name in types] or [quantity.otherwise]
+    nodes = [_node(quantity, name) for name in types] or [quantity.otherwise]
     known = [node for node in nodes if node is not None]
     if len(known) < len(nodes):
         return None
     large = [node for node in known if not node[1] or node[1] >= (accelerators or 0)]
     shares = {quantity.share(node, accelerators) for node in large or known}
     return shares.pop() if len(shares) == 1 else None
+
+
+def _node(quantity: ProfileQuantity, name: str) -> NodeDevices | None:
+    small = NodeDevices((0, 1)) if name.endswith(_SMALL) else None
+    return quantity.by_node_type.get(name, small)
 
 
 def _node_types(draft: Draft, plan: Plan, quantity: ProfileQuantity) -> list[str]:
@@ -143,7 +151,7 @@ def _types_of(wanted: Mapping[str, list[str]], quantity: ProfileQuantity) -> lis
             return [f"{family}.{size}" for family, size in product(families, sizes)]
         if families:
             known = [each for each in quantity.by_node_type if each.split(".")[0] in families]
-            return known or families
+            return [*known, *(family + _SMALL for family in families)] if known else families
     return []
 
 
