@@ -128,7 +128,7 @@ def test_no_object_and_no_definition_are_answers_too(
     assert objects.faulty() == 0
     put(server, "a")
     wait_until(lambda: networks(objects) == {"a": []}, "the definition and a profile")
-    assert told.installed == [False, True]
+    wait_until(lambda: told.installed == [False, True], "that it is told")
 
 
 def test_a_definition_that_is_gone_leaves_what_was_known(

@@ -74,6 +74,8 @@ def make_plan(
     choice = _attach(pod, plan, profiles, world)
     _meet(pod, plan, job, choice)
     lacking = whole.unknown_device(pod, plan) if profile.quantities else None
+    if lacking is None and profile.claims and not (plan.attachments or profile.quantities):
+        lacking = claims.why_alone(plan)
     return plan if lacking is None else networks_only(plan, lacking)
 
 

@@ -16,7 +16,10 @@ from webhook.validate.definition import object_schema
 
 
 def rows(name: str) -> list[tuple[str, str]]:
-    """Read a table beside this file: what is written, and below it what is told of it."""
+    """Read a table beside this file: what is written, and below it what is told of it.
+
+    An ellipsis at its end stands for more.
+    """
     lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
     return [(written, told.strip()) for written, told in zip(lines[::2], lines[1::2], strict=True)]
 
@@ -26,7 +29,9 @@ def test_tells_what_is_wrong_and_what_is_allowed(spec: str, told: str) -> None:
     with pytest.raises(ProfilesError) as raised:
         read_profile("a", read_documents(f"spec: {spec}")[0].value["spec"])
     [problem] = raised.value.problems
-    assert f"{problem.path}: {problem.message}" == f"FabricProfile a: {told}"
+    beginning, rest, _ = told.partition("…")
+    found = f"{problem.path}: {problem.message}".removeprefix("FabricProfile a: ")
+    assert found.startswith(beginning) if rest else found == told
     assert str(problem).isprintable()
 
 

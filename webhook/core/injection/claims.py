@@ -68,17 +68,24 @@ def _named(claims: list[str]) -> str:
     return f"{'claims' if len(claims) > 1 else 'claim'} {', '.join(claims)}"
 
 
+def why_alone(plan: Plan) -> Decision | None:
+    """Say why a pod that is no part of a job of several pods gets no claim; None for the others."""
+    training, profile = plan.training_pod, plan.profile.name
+    if training is None:
+        reason, what = Reason.NOT_TRAINING, "it is not known to be one of a job of several pods"
+    elif training.reason is Reason.SINGLE_NODE and training.rendezvous is None:
+        reason, what = Reason.SINGLE_NODE, "the job has one pod, which needs no network"
+    else:
+        return None
+    why = f"the claims of profile {profile} are left out: {what}, and a claim keeps a pod"
+    return STEP.skipped(reason, f"{why} from nodes without such devices")
+
+
 def _why_none(pod: Object, plan: Plan) -> Decision | None:
     """Say why the pod gets no claim at all."""
-    training = plan.training_pod
     left_out = f"the claims of profile {plan.profile.name} are left out:"
-    keeps = "from nodes without such devices"
-    if training is None:
-        what = "it is not known to be one of a job of several pods, and a claim keeps a pod"
-        return STEP.skipped(Reason.NOT_TRAINING, f"{left_out} {what} {keeps}")
-    if training.reason is Reason.SINGLE_NODE and training.rendezvous is None:
-        what = "the job has one pod, which needs no network, and a claim would keep it"
-        return STEP.skipped(Reason.SINGLE_NODE, f"{left_out} {what} {keeps}")
+    if alone := why_alone(plan):
+        return alone
     if plan.claims_problem:
         reason, what = Reason.CLAIMS_UNSERVED, plan.claims_problem
     elif plan.host_network:
