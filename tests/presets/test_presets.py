@@ -172,7 +172,9 @@ def test_the_jobs_own_variables_win(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["eks-efa-dra", "gke-rdma", "gke-rdma-dra", "gke-tcpxo"])
+@pytest.mark.parametrize(
+    "name", ["eks-efa-dra", "gke-rdma", "gke-rdma-dra", "gke-tcpx", "gke-tcpxo"]
+)
 @pytest.mark.parametrize("asked", [0, 2])
 def test_what_a_whole_node_has_is_not_given_to_a_part_of_it(name: str, asked: int) -> None:
     for pod in training_pods(name):
@@ -213,6 +215,12 @@ OWN = '[{"interfaceName":"eth0","network":"default"}]'
         ("eks-efa", {"types": ["p4d.24xlarge"], "asks": {GPU: 4}}, EFA, "2"),
         ("eks-efa", {"types": ["g5.12xlarge", "p5.48xlarge"], "asks": {GPU: 4}}, EFA, "1"),
         ("gke-rdma", {"annotations": {INTERFACES[11:]: OWN}}, INTERFACES, OWN),
+        (
+            "gke-tcpx",
+            {"nodes": {GKE_TYPE: "nvidia-h100-80gb"}},
+            "mount /run/tcpx",
+            "hostPath /run/tcpx",
+        ),
         ("gke-tcpxo", {"annotations": {INTERFACES[11:]: OWN}}, INTERFACES, OWN),
     ],
 )
@@ -235,6 +243,9 @@ def test_gives_the_number_of_the_node_and_leaves_the_jobs_own(
         ("eks-efa", {"types": ["p5.48xlarge"], "nodes": {TYPE: "m5.large"}}, "gives no number"),
         ("gke-rdma", {"nodes": {GKE_TYPE: "nvidia-l4"}}, f"select nodes by {GKE_TYPE}"),
         ("gke-rdma", {"nodes": {TYPE: "a3-megagpu-8g"}}, f"select nodes by {TYPE}"),
+        ("gke-tcpx", {"nodes": {GKE_TYPE: "nvidia-l4"}}, "(nvidia-h100-80gb)"),
+        ("gke-tcpx", {"nodes": {GKE_TYPE: "nvidia-h100-mega-80gb"}}, "(nvidia-h100-80gb)"),
+        ("gke-tcpx", {"nodes": {TYPE: "a3-highgpu-4g"}}, "(a3-highgpu-8g)"),
         ("gke-tcpxo", {"nodes": {GKE_TYPE: "nvidia-h100-80gb"}}, "(nvidia-h100-mega-80gb)"),
     ],
 )
@@ -262,7 +273,7 @@ def test_leaves_a_pod_alone_that_wants_no_efa() -> None:
     assert [each.outcome for each in verdict.decisions] == ["skipped"]
 
 
-@pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpxo"])
+@pytest.mark.parametrize("name", ["gke-rdma", "gke-tcpx", "gke-tcpxo"])
 def test_asks_for_no_interfaces_of_a_pod_on_the_nodes_network(name: str) -> None:
     for pod in training_pods(name):
         job = copy.deepcopy(pod.before)
