@@ -3,9 +3,10 @@
 Each preset is filled in for a set of nodes, as `presets show --instance-type` does. It is asked
 about every accelerator pod of a job of several pods, in the folders of that cloud. A pod is
 *injected*, or *complete*: it asks for the fabric itself, and keeps its number. Not counted are pods
-that name other nodes than the set has, and what Kubernetes refuses by itself. A number is *wrong*
-where a node has fewer that the pod may go to, or where it is not the share of the node that the pod
-names. Exit status 1: a number is wrong, or less than 90 % are served. FULL=1 names the others.
+that name other nodes than the set has or need larger ones, and what Kubernetes refuses by itself.
+A number is *wrong* where a node has fewer that the pod may go to, or where it is not the share of
+the node that the pod names. Exit status 1: a number is wrong, or less than 90 % are served. FULL=1
+names the others.
 """
 
 import copy
@@ -36,10 +37,13 @@ AWS = {  # devices and accelerators of a node
     "g5.12xlarge": (1, 4),
     "g5.48xlarge": (1, 8),
 }
+ARM = "a4x-highgpu-4g"  # GKE taints its nodes as arm64; 4 accelerators are all of one
 GKE_TYPES = {
+    "nvidia-h100-80gb": "a3-highgpu-8g",
     "nvidia-h200-141gb": "a3-ultragpu-8g",
     "nvidia-b200": "a4-highgpu-8g",
     "nvidia-h100-mega-80gb": "a3-megagpu-8g",
+    "nvidia-gb200": ARM,
 }
 SETS = {
     "eks-efa": [
@@ -49,12 +53,15 @@ SETS = {
         [*AWS],
     ],
     "gke-rdma": [["a3-ultragpu-8g"], ["a4-highgpu-8g"]],
+    "gke-rdma-a4x": [[ARM]],
+    "gke-tcpx": [["a3-highgpu-8g"]],
     "gke-tcpxo": [["a3-megagpu-8g"]],
 }
 CLOUDS = {"eks-efa": ("aws",), "gke": ("google", "ai-hypercomputer")}
 TYPE_LABELS = (names.INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
 SERVED = ("injected", "complete")
 ELSEWHERE = "names other nodes"
+LARGER = "needs a larger node"
 INVALID = "refused by Kubernetes itself"
 
 
@@ -95,6 +102,18 @@ def devices(pod: Object) -> int:
     return int(sum(stored_quantity(each) for each in asked))
 
 
+def claims_cards(pod: Object) -> bool:
+    """Tell whether the pod claims network cards itself."""
+    claims = pod["spec"].get("resourceClaims") or ()
+    return not all(map(podspec.is_compute_domain_channel, claims))
+
+
+def tolerates_arm(pod: Object) -> bool:
+    """Tell whether the pod may go to nodes that GKE taints as arm64."""
+    tolerations = pod["spec"].get("tolerations") or ()
+    return any(each.get("key") == "kubernetes.io/arch" for each in tolerations)
+
+
 def is_wrong(number: int, accelerators: int, types: set[str], nodes: list[str]) -> bool:
     """Tell whether a number of EFA devices is not that of the nodes that the pod may go to."""
     may_go = [AWS[name] for name in types or nodes if name in AWS]
@@ -115,8 +134,9 @@ def judge(pod: Object, profiles: Profiles, world: Any, nodes: list[str]) -> str:
         (devices(each) if is_aws else podspec.annotations(each).get(GKE))
         for each in (pod, verdict.pod)
     )
-    claimed = None if is_aws else pod["spec"].get("resourceClaims")
-    if before or claimed:
+    if not is_aws and ARM not in nodes and tolerates_arm(pod):
+        return ELSEWHERE if before == after else "WRONG: for other nodes"
+    if before or (not is_aws and claims_cards(pod)):
         return "complete" if verdict.allowed and before == after else "WRONG: its own has changed"
     reason = next((str(one.reason) for one in verdict.decisions), "")
     accelerators = sum(count_accelerators(one) or 0 for one in podspec.containers(pod))
@@ -124,6 +144,8 @@ def judge(pod: Object, profiles: Profiles, world: Any, nodes: list[str]) -> str:
         return f"WRONG: {after} for {accelerators} accelerators"
     if types and not types & set(nodes) and not (is_aws and after):
         return "WRONG: for other nodes" if after else ELSEWHERE
+    if not is_aws and not after and accelerators > (4 if ARM in nodes else 8):
+        return LARGER
     if reason == Reason.INVALID_POD:
         return INVALID
     return "injected" if verdict.allowed and after else f"not served: {reason}"
@@ -145,7 +167,7 @@ def main(folders: list[str], *, is_full: bool) -> int:
             ]
             sums = Counter(cause for cause, _ in told)
             served = sum(sums[each] for each in SERVED)
-            counted = sum(sums.values()) - sums[ELSEWHERE] - sums[INVALID]
+            counted = sum(sums.values()) - sum(sums[each] for each in (ELSEWHERE, LARGER, INVALID))
             share = f"{served} of {counted} pods, {served / max(counted, 1):.0%}"
             print(f"{name} on {', '.join(nodes)}: {share}")
             for cause, count in sums.most_common():

@@ -209,6 +209,7 @@ OWN = '[{"interfaceName":"eth0","network":"default"}]'
     [
         ("eks-efa", {"nodes": {TYPE: "p5.48xlarge"}, "asks": {GPU: 2}}, EFA, "8"),
         ("eks-efa", {"nodes": {TYPE: "ml.p5en.48xlarge"}}, EFA, "16"),
+        ("eks-efa", {"nodes": {TYPE: "p6e-gb200.36xlarge"}, "asks": {GPU: 4}}, EFA, "4"),
         ("eks-efa", {"nodes": {TYPE: "p5.48xlarge"}, "asks": {EFA[9:]: 2}}, EFA, 2),
         ("eks-efa", {"asks": {EFA[9:]: 2, GPU: 1}}, EFA, 2),
         ("eks-efa", {"types": ["p5.48xlarge", "p5en.48xlarge"]}, EFA, "16"),
@@ -240,6 +241,7 @@ def test_gives_the_number_of_the_node_and_leaves_the_jobs_own(
     [
         ("eks-efa", {}, f"select nodes by {TYPE} (p4d.24xlarge"),
         ("eks-efa", {"nodes": {TYPE: "g5.xlarge"}}, "gives no number"),
+        ("eks-efa", {"nodes": {TYPE: "ml.p6e-gb200.36xlarge"}}, "gives no number"),
         ("eks-efa", {"types": ["p5.48xlarge"], "nodes": {TYPE: "m5.large"}}, "gives no number"),
         ("gke-rdma", {"nodes": {GKE_TYPE: "nvidia-l4"}}, f"select nodes by {GKE_TYPE}"),
         ("gke-rdma", {"nodes": {TYPE: "a3-megagpu-8g"}}, f"select nodes by {TYPE}"),
