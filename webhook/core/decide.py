@@ -71,6 +71,7 @@ def make_plan(
     )
     if job.warning:
         plan.warnings += (Decision(STEP, Outcome.WARNED, Reason.NO_SIZE, job.warning),)
+    claims.leave_interfaces_out(pod, plan)
     choice = _attach(pod, plan, profiles, world)
     _meet(pod, plan, job, choice)
     lacking = whole.unknown_device(pod, plan) if profile.quantities else None

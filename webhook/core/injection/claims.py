@@ -7,7 +7,9 @@ by the profile, the job's number of pods, and what the pod's text asks for.
 from collections.abc import Iterable
 from typing import Final
 
-from webhook.core import podspec
+from msgspec import structs
+
+from webhook.core import names, podspec
 from webhook.core.accelerators import find_pod_accelerator, is_accelerator, is_accelerator_class
 from webhook.core.claim_templates import is_ours, name_in_pod, template_name
 from webhook.core.draft import Draft
@@ -39,6 +41,23 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
         listed = ", ".join(map(name_in_pod, wanted))
         told.insert(0, STEP.already_there(f"the pod has {listed} already"))
     return told
+
+
+def leave_interfaces_out(pod: Object, plan: Plan) -> None:
+    """Take the interfaces that annotations ask of GKE from the plan, where the pod claims cards."""
+    profile, annotations = plan.profile, plan.profile.annotations
+    asked = [key for key in annotations if key.startswith(names.GKE_NETWORKING)]
+    own = claims_of_devices(pod, plan) if asked else []
+    if not own:
+        return
+    kept = {key: value for key, value in annotations.items() if key not in asked}
+    metadata = {**profile.pod["metadata"], "annotations": kept}
+    plan.profile = structs.replace(profile, pod={**profile.pod, "metadata": metadata})
+    message = (
+        f"annotations {', '.join(asked)} of profile {profile.name} are left out: the pod brings "
+        f"{_named(own)} of its own, which may be for the same cards; remove one of the two"
+    )
+    plan.warnings += (STEP.warned(plan, Reason.DRA_CLAIM, message),)
 
 
 def given(pod: Object, plan: Plan) -> tuple[list[ProfileClaim], list[Decision]]:
