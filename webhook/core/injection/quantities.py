@@ -5,7 +5,7 @@ names it. Of several types the number is known where it is the same for all.
 """
 
 from collections.abc import Collection, Mapping
-from itertools import chain, product
+from itertools import chain, islice, product
 from typing import Final
 
 from webhook.core import names
@@ -148,7 +148,10 @@ def _types_of(wanted: Mapping[str, list[str]], quantity: ProfileQuantity) -> lis
         families = wanted.get(f"{domain}/instance-family") or []
         sizes = wanted.get(f"{domain}/instance-size") or []
         if families and sizes:
-            return [f"{family}.{size}" for family, size in product(families, sizes)]
+            pairs = product(dict.fromkeys(families), dict.fromkeys(sizes))
+            # more than are listed: one of them has no number, and millions would take seconds
+            some = islice(pairs, len(quantity.by_node_type) + 1)
+            return [f"{family}.{size}" for family, size in some]
         if families:
             known = [each for each in quantity.by_node_type if each.split(".")[0] in families]
             return [*known, *(family + _SMALL for family in families)] if known else families
