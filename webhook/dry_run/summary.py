@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from webhook.core import names, podspec
 from webhook.core.accelerators import is_accelerator
 from webhook.core.injection.environment import nccl_may_use
-from webhook.core.injection.fixed_settings import INTERFACES
 from webhook.core.injection.wait import needs
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.annotation import parse_networks
@@ -162,7 +161,7 @@ class _Member:
     def interfaces(self) -> list[str]:
         """Return all interfaces that the pod has."""
         own = (self.interface, *(each for _, each in self.attached))
-        return [*INTERFACES, *dict.fromkeys(filter(None, own))]
+        return [*names.INTERFACES_OF_EVERY_POD, *dict.fromkeys(filter(None, own))]
 
 
 class _Everyone(NamedTuple):
@@ -287,7 +286,8 @@ def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
         if each.is_injected:
             found.setdefault(_nccl_interfaces(each), []).append(each)
     for choice, those in found.items():
-        if not set(choice) - {*INTERFACES} or not (unwanted := {*choice} & {*INTERFACES}):
+        unwanted = {*choice}.intersection(names.INTERFACES_OF_EVERY_POD)
+        if not unwanted or unwanted == {*choice}:
             continue
         value = podspec.env_value(those[0].training, _IFNAME) or ""
         wanted = _listed([each for each in choice if each not in unwanted])
@@ -304,7 +304,7 @@ def _trains(members: Sequence[_Member]) -> tuple[str, list[str]]:
     networks: dict[str, set[str]] = {}
     for member in members:
         networks.setdefault(member.interface, set()).add(member.network)
-    taken = [one for one in next(iter(found)) if one not in INTERFACES]
+    taken = [one for one in next(iter(found)) if one not in names.INTERFACES_OF_EVERY_POD]
     places = [networks.get(one, set()) for one in taken]
     named = [min(of) if len(of) == 1 else one for one, of in zip(taken, places, strict=True)]
     return _listed(named), []
