@@ -31,13 +31,8 @@ WORDS = Words(
     asked=names.GKE_INTERFACES,
     told=names.GKE_POD_IPS,
     writer="GKE",
-    attaches_nothing="where GKE makes no interface",
     look="look at the Network and its GKENetworkParamSet, "
     "and at the log of anetd on the pod's node",
-    look_on_node="at anetd on {node} (namespace kube-system), "
-    "and at the Network and its GKENetworkParamSet",
-    unwritten="look at the pod's Events, and at anetd on its node: "
-    "kubectl -n kube-system get pods -o wide",
     no_interface=(
         Reason.NO_ADDRESS,
         f"annotation {names.GKE_INTERFACES} asks for no interface whose address GKE tells",

@@ -19,8 +19,6 @@ def inject(draft: Draft, plan: Plan) -> Iterable[Decision]:
     context = plan.trainer(draft.pod).get("securityContext") or {}
     if not profile.ipc_lock:
         return [STEP.skipped(Reason.DISABLED, f"profile {profile.name} has ipcLock: false")]
-    if podspec.is_windows(draft.pod):
-        return [STEP.skipped(Reason.WINDOWS, "a Windows pod has no Linux capabilities")]
     if context.get("privileged"):
         message = f"{who} is privileged, which includes {CAPABILITY}"
         first = STEP.kept(Reason.PRIVILEGED, message)

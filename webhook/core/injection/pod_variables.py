@@ -1,9 +1,9 @@
 """Give the training container variables of the pod's own: its RDMA devices and its address.
 
 NCCL and UCX take the names of the cards from variables, and servers such as vLLM the address that
-they announce. Both are known on the node only: Multus writes them into network-status, and the
-controller from there into annotations of the pod, to which the variables refer. The wait container
-waits for these. So this is done in pods with a rendezvous, which the controller watches.
+they announce. Both are known on the node only. The controller writes them into annotations of the
+pod, to which the variables refer, and the wait container waits for these. So this is done in pods
+with a rendezvous, which the controller watches.
 """
 
 from collections.abc import Iterator, Mapping

@@ -40,20 +40,13 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     if left := {*interfaces, *_published(own)}:
         env = {name: each for name, each in container.get("env", {}).items() if name not in left}
         container = {**container, "env": Keyed(env)}
-    contexts = container.get(_CONTEXT), spec.get(_CONTEXT)
-    is_windows = podspec.is_windows(draft.pod)
-    if is_windows:
-        container, spec = _without_context(container), _without_context(spec)
     if own_context := container.get(_CONTEXT):
         container = merge.bear(container, _contrary(own_context, own, draft.pod))
     if pod_context := spec.get(_CONTEXT):
         spec = merge.bear(spec, _contrary_to_containers(pod_context, draft.pod))
     merge.into(own, container, plan.in_trainer())
     merge.into(draft.pod, {"metadata": metadata, "spec": spec}, ())
-    if is_windows and (has_volumes or any(contexts)):
-        message = "a Windows pod has no paths, security contexts and sidecars as the profile's"
-        yield STEP.skipped(Reason.WINDOWS, message)
-    elif has_volumes and not is_windows:
+    if has_volumes:
         yield from _merge_volumes(merge, plan)
     for name in interfaces:
         yield _interface_left_out(plan, name)
@@ -63,10 +56,6 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
         yield STEP.already_there(f"the pod has all that profile {profile.name} gives already")
     if merge.own:
         yield STEP.kept(Reason.USER_VALUE, f"the pod's own stay: {_listed(merge.own)}")
-
-
-def _without_context(wanted: Object) -> Object:
-    return {key: value for key, value in wanted.items() if key != _CONTEXT}
 
 
 @dataclass

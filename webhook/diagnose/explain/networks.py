@@ -174,7 +174,7 @@ def _no_status(
         return ok("networks", pod, "has just been bound; its network is being made")
     since = "has begun" if pod.has_begun else "has been on its node for more than a minute"
     message = f"{since}, and {words.writer} has written no {words.told_at}"
-    action = words.unwritten
+    action = None if words is _MULTUS else words.look
     if job.events is None:
         action = "its Events say why: ask for list of events, or for somebody who has it"
     return fail(NETWORK_STATUS_MISSING, pod, message, action)
