@@ -49,7 +49,12 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     if has_volumes:
         yield from _merge_volumes(merge, plan)
     for name in interfaces:
-        yield _interface_left_out(plan, name)
+        message = (
+            f"{name}={profile.env[name]} of profile {profile.name} is left out: it names an "
+            "interface of the pod network, and the pod uses the node's; set it in the pod if the "
+            "node has it too"
+        )
+        yield STEP.warned(plan, Reason.HOST_NETWORK, message)
     if merge.added:
         yield STEP.added(f"the pod gets {_listed(merge.added)} of profile {profile.name}")
     elif not merge.own:
@@ -224,15 +229,6 @@ def _interfaces_of_the_pod(plan: Plan, own: Object) -> list[str]:
     ]
 
 
-def _interface_left_out(plan: Plan, name: str) -> Decision:
-    message = (
-        f"{name}={plan.profile.env[name]} of profile {plan.profile.name} is left out: it names an "
-        "interface of the pod network, and the pod uses the node's; set it in the pod if the node "
-        "has it too"
-    )
-    return STEP.warned(plan, Reason.HOST_NETWORK, message)
-
-
 def _published(own: Object) -> list[str]:
     """Return the variables to which other steps have given something of the pod's own."""
     every = filter(podspec.is_published, podspec.env(own))
@@ -309,21 +305,18 @@ def _runs_image_of(container: Object, sidecar: Object) -> bool:
     something where the sidecar does, too.
     """
     theirs, ours = _repository(container.get("image") or ""), _repository(sidecar["image"])
-    if theirs[-1:] != ours[-1:]:
-        return False
     places = [
         {normalized_mount_path(mount["mountPath"]) for mount in podspec.mounts(each)}
         for each in (container, sidecar)
     ]
-    return theirs[-2:] == ours[-2:] or not places[0].isdisjoint(places[1])
+    is_alike = theirs == ours or not places[0].isdisjoint(places[1])
+    return theirs[-1] == ours[-1] and is_alike
 
 
 def _repository(image: str) -> list[str]:
-    """Return the path of an image's repository, ``["team", "one"]``."""
-    folder, slash, last = image.partition("@")[0].rpartition("/")
-    first, *rest = f"{folder}{slash}{last.partition(':')[0]}".split("/")
-    is_registry = bool(rest) and (first == "localhost" or "." in first or ":" in first)
-    return rest if is_registry else [first, *rest]
+    """Return the last two parts of an image's path without its version, ``["team", "one"]``."""
+    *folders, last = image.partition("@")[0].split("/")
+    return [*folders[-1:], last.partition(":")[0]]
 
 
 def _name(path: Path) -> tuple[str, str]:
