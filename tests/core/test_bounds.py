@@ -439,9 +439,8 @@ def test_a_long_name_of_the_request_is_refused(key: str, most: int) -> None:
 def _shapes() -> Iterator[Any]:
     """Yield every list and map of a pod in which everything stands that is read, to be repeated."""
     for name, build in large.shapes(large.rich()):
-        if name.endswith(("distinct", "alike", "empty", "keys")) and not name.startswith(
-            ("status", "spec/affinity")
-        ):
+        repeats = name.endswith(("distinct", "alike", "empty", "keys", "families and sizes"))
+        if repeats and not name.startswith(("status", "spec/affinity/")):
             yield pytest.param(build, id=name)
 
 
