@@ -115,7 +115,8 @@ def _for_many_types(pod: Object, times: int) -> Object:
     values["size"] = [f"{number}xlarge" for number in range(times - times // 2)]
     term = [{"key": label + key, "operator": "In", "values": each} for key, each in values.items()]
     path = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    return replaced(pod, path, {"nodeSelectorTerms": [{"matchExpressions": term}]})
+    found: Object = replaced(pod, path, {"nodeSelectorTerms": [{"matchExpressions": term}]})
+    return found
 
 
 def _repeated(value: list[Any], times: int) -> list[Any]:
