@@ -93,7 +93,7 @@ def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
     )
     wait_until(lambda: server.metric('fabric_injector_faulty{source="profiles"}') == 1, "the fault")
     [told] = server.lines("profiles not reloaded")
-    fault = "FabricProfile broken: spec.netwroks: is not a field; did you mean networks?"
+    fault = "FabricProfile broken: spec.netwroks: is not a field here"
     assert f"{fault}; it is not in use" in str(told)
     assert server.get("/readyz").status == 200
 

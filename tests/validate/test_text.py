@@ -72,16 +72,15 @@ def test_names_a_kind_or_version_that_is_none_of_ours() -> None:
 def test_reads_as_the_webhook_does_what_the_definition_takes() -> None:
     text = f"""{HEAD}metadata: {{name: a}}
 spec:
-  container:
-    volumeMounts: [{{name: a, mountPath: /a}}, {{name: b, mountPath: //a/}}]
+  sharedMemory: {{sizeLimit: 1e400}}
 ---
 apiVersion: config.fabric-injector.io/v1alpha1
 kind: Configuration
 multus: {{later: 1}}
 """
-    mount, settings = told(text)
-    assert mount.startswith("6: spec.container.volumeMounts[1]: is the same as volumeMounts[0]")
-    assert settings.startswith("10: multus.later: is not a field")
+    size, settings = told(text)
+    assert size.startswith('5: spec.sharedMemory.sizeLimit: found "1e400"; write a whole number')
+    assert settings.startswith("9: multus.later: is not a field")
 
 
 def test_compares_profiles_of_one_file() -> None:
