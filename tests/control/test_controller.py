@@ -108,7 +108,7 @@ def test_begins_with_all_that_lacks_once_it_leads(world: World) -> None:
         world.wait_for_list()
         assert world.writes() == []
         world.leads = True
-        controller.lead(True)
+        controller.wake()
         world.wait_for(m="10.0.0.1", w="10.0.0.1")
 
 
@@ -146,7 +146,7 @@ def test_follows_rank_zero_to_another_address_and_drops_what_it_may_not_write(wo
         world.put("m", "10.0.0.9")
         world.wait_for(m="10.0.0.9")
         world.leads = False
-        controller.lead(False)
+        controller.wake()
         world.put("m", "10.0.0.7")
         wait_until(lambda: controller._jobs.units(), "the newest address")
         assert len(controller._queue) == 0

@@ -42,6 +42,7 @@ class World:
         self.inspector = Inspector(
             server.connection(),
             self.record,
+            lambda: True,
             suspects=self.jobs.suspects,
             settle=self.settle,
             monotonic=lambda: 1000.0 + self.seconds,

@@ -90,7 +90,7 @@ def world(server: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(leader_loop, "SETTLE_SECONDS", 0.05)
     monkeypatch.setattr(leader_loop, "FOLLOWER_SECONDS", 0.02)
     monkeypatch.setattr(module, "FOLLOWER_SECONDS", 0.02)
-    monkeypatch.setattr(module, "REST", 0.0)
+    monkeypatch.setattr(ProfileStatus, "rest", 0.0)
     return World(server)
 
 
@@ -285,9 +285,9 @@ def test_ends_at_once_while_it_looks_and_writes_nothing_more() -> None:
         world.put()
         with running(world.statuses):
             wait_until(lambda: server.asked("list", NETWORKS), "the list that hangs")
-        assert world.statuses._loop._thread.is_alive(), "nobody waits for the list"
-    world.statuses._loop._thread.join(20)
-    assert not world.statuses._loop._thread.is_alive()
+        assert world.statuses._thread.is_alive(), "nobody waits for the list"
+    world.statuses._thread.join(20)
+    assert not world.statuses._thread.is_alive()
     assert world.writes() == []
 
 

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from webhook.kube.connection import Connection, RequestFailed, Response
-from webhook.kube.lease import WRITE_SECONDS, Leader
+from webhook.kube.connection import WRITE_SECONDS
+from webhook.kube.lease import Leader
 
 BEGAN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/fabric-injector/leases"

@@ -13,7 +13,8 @@ from tests.kube.lease_world import BEGAN, PATH, Clock, Delays, Process, Store, k
 from tests.tables import table
 from tests.waiting import wait_until
 from webhook.kube import lease as lease_module
-from webhook.kube.lease import WRITE_SECONDS, Leader
+from webhook.kube.connection import WRITE_SECONDS
+from webhook.kube.lease import Leader
 
 OTHER = {
     "holderIdentity": "other",

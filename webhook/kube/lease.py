@@ -17,8 +17,6 @@ DURATION_SECONDS = 6
 """How long others leave the Lease to a holder that renews it no more."""
 RENEW_DEADLINE_SECONDS = 3.0
 """How long a renewal lasts here."""
-WRITE_SECONDS = 2.5
-"""Longest timeout of a write: one that begins before the deadline ends before others may begin."""
 RETRY_SECONDS = 1.0
 MOST_PAUSE_SECONDS = 10.0
 """Longest pause that the API server may ask for."""
@@ -171,7 +169,7 @@ class Leader:
             self._thread.join(STOP_SECONDS)
 
     def may_write(self) -> bool:
-        """Tell whether a write of at most WRITE_SECONDS may begin now; ask before each."""
+        """Tell whether a write of at most `connection.WRITE_SECONDS` may begin now."""
         return not self._stopped.is_set() and self._left() > 0
 
     def run(self) -> None:
