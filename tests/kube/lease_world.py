@@ -9,8 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from webhook.kube.connection import Connection, RequestFailed, Response
-from webhook.kube.connection import WRITE_SECONDS
+from webhook.kube.connection import WRITE_SECONDS, Connection, RequestFailed, Response
 from webhook.kube.lease import Leader
 
 BEGAN = datetime(2026, 11, 21, 12, tzinfo=UTC)

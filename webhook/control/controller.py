@@ -130,7 +130,7 @@ class Controller(LeaderLoop):
         self._queue.clear()
 
     def turn(self) -> float:
-        """Publish what lacks: what was refused too, and what was dropped while no replica led."""
+        """Publish missing addresses: refused ones too, and those dropped while no replica led."""
         self._publish_all()
         return SWEEP_SECONDS
 

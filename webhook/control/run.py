@@ -170,8 +170,8 @@ def _certificates(
 def _end(leader: Leader, controller: Controller, parts: list[LeaderLoop]) -> None:
     """Stop all parts at the same time, then the leader, whose end lets the next replica write.
 
-    Only addresses of this replica could overwrite those of the next: other writes name the version
-    or the uid that they are for, or write the same.
+    Only a late address could overwrite one of the next leader. Other writes name the version or the
+    uid that they are for, or write the same.
     """
     with ThreadPoolExecutor(len(parts)) as pool:
         list(pool.map(lambda part: part.stop(), parts))
