@@ -24,10 +24,10 @@ STOP_SECONDS = 1.0
 class LeaderLoop(ABC):
     """Take a turn again and again in a thread of its own, while *may_write*.
 
-    A turn that fails is logged once, as ``fault``, and taken again after a pause: one that grows up
-    to ``most_pause_seconds``, or what the API server asks for. ``rest``: how many times as long as a
-    turn took nothing is done after it. ``watches`` run as long as the thread. ``failures``: how
-    many turns in a row have failed.
+    A turn that fails is logged once, as ``fault``, and taken again after a pause. That grows up to
+    ``most_pause_seconds``, unless the API server asks for another. ``rest``: how many times as long
+    as a turn took nothing is done after it. ``watches`` run as long as the thread. ``failures``:
+    how many turns in a row have failed.
     """
 
     fault = ""
