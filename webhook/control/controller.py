@@ -155,16 +155,6 @@ class Controller(LeaderLoop):
         """Count the live members that still wait for an address."""
         return sum(member.waits for member in self._locked(self._jobs.members)())
 
-    def pods_excessive(self) -> int:
-        """Count the live members with too much metadata to be written to."""
-        return sum(member.is_excessive for member in self._locked(self._jobs.members)())
-
-    def namespaces_passed_over(self) -> int:
-        """Count the namespaces without the label in which pods carry the job label."""
-        pods = self._pods.items.copy().items()
-        opted_in = [(pod, seen) for pod, seen in pods if seen.profile != names.PROFILE_NONE]
-        return len({pod[0] for pod, seen in opted_in if not self._counts(pod, seen)})
-
     def oldest_wait_seconds(self) -> float:
         """Return the age of the oldest live member that still waits; 0 where none does."""
         members = self._locked(self._jobs.members)()

@@ -134,8 +134,6 @@ async def _run(
     metrics.leader.ask(leader.may_write)
     metrics.waiting.ask(controller.pods_waiting)
     metrics.oldest.ask(controller.oldest_wait_seconds)
-    metrics.excessive.ask(controller.pods_excessive)
-    metrics.passed_over.ask(controller.namespaces_passed_over)
     health = Health(controller.checks, metrics)
     listener = Listener(sock, health, connections=100)
     stop = stop_asked()
