@@ -106,13 +106,6 @@ def test_issues_for_names_that_are_new(settled: Simulation) -> None:
     assert settled.leaf == before
 
 
-def test_takes_a_second_request_for_the_authority_that_waits(settled: Simulation) -> None:
-    settled.turn(Kind.AUTHORITY)
-    settled.now += SECOND
-    settled.turn(Kind.AUTHORITY)
-    assert len(authorities(settled)) == 2
-
-
 def test_bounds_what_requests_can_add(settled: Simulation) -> None:
     for _ in range(MOST_AUTHORITIES + 3):
         waiting = settled.turn(Kind.AUTHORITY).waiting

@@ -106,14 +106,6 @@ def test_rotates_on_request_and_forgets_it(cluster: Cluster, replica: Replica) -
     assert signer_is_trusted(cluster)
 
 
-def test_forgets_a_request_for_something_else(cluster: Cluster, replica: Replica) -> None:
-    before = cluster.secret
-    cluster.annotate(SECRET, **{names.ROTATE: "everything"})
-    replica.turn()
-    assert cluster.secret == before
-    assert cluster.objects[SECRET]["metadata"]["annotations"] == {}
-
-
 @pytest.mark.parametrize("ca_bundle", [b"", b"garbage"], ids=["stripped", "garbage"])
 def test_repairs_a_ca_bundle(cluster: Cluster, replica: Replica, ca_bundle: bytes) -> None:
     cluster.configure(cluster.ca_bundles[0], ca_bundle)

@@ -184,13 +184,6 @@ def test_a_list_that_failed_is_asked_for_again_in_the_next_round(world: World) -
     assert world.after(PERIOD_SECONDS) == [("w-1", "NetworkStatusUnusable")]
 
 
-def test_a_pod_that_is_gone_is_no_fault(world: World) -> None:
-    world.add("w-1")
-    world.later()
-    world.server.delete(PODS, "w-1", "ml")
-    assert world.after(BOUND_SECONDS) == []
-
-
 def test_a_pod_that_cannot_be_judged_does_not_keep_others_from_it(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -253,19 +253,6 @@ def test_what_the_api_server_answers(
     assert len(world.writes()) == 1
 
 
-def test_a_missing_definition_is_said_once_and_addresses_are_published(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
-    world.server.misbehave("list", FABRIC_PROFILES, *[text(404, NOT_INSTALLED)] * 3)
-    world.statuses._profiles._pause = lambda _seconds: None
-    pods = Pods(world.server)
-    pods.put("m-a", "10.0.0.1")
-    with running(pods.controller), running(world.statuses):
-        wait_until(lambda: pods.told() == {"m-a": "10.0.0.1"}, "the address")
-        wait_until(lambda: world.server.asked("watch", FABRIC_PROFILES), "the definition")
-    assert caplog.text.count("watch of fabricprofiles") == 1
-
-
 def test_a_write_that_hangs_holds_no_address_up(world: World) -> None:
     world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", *[hang] * 10)
     pods = Pods(world.server)
