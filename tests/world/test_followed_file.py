@@ -129,14 +129,6 @@ def test_outlives_a_fault_of_its_own(mount: ProfilesMount) -> None:
     assert watch.names() == {"one", "two"}
 
 
-def test_refuses_to_start_on_a_broken_file(tmp_path: Path) -> None:
-    path = tmp_path / "profiles.yaml"
-    path.write_text(BROKEN)
-    with pytest.raises(ProfilesError) as raised:
-        FollowedFile(path, parse=parse_profiles)
-    assert [problem.line for problem in raised.value.problems] == [6]
-
-
 @pytest.mark.parametrize("name", ["absent.yaml", "."], ids=["absent", "directory"])
 def test_refuses_to_start_on_a_file_that_cannot_be_read(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"^profiles file .+: cannot be read: "):
