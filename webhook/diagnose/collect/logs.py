@@ -11,9 +11,9 @@ from functools import partial
 from webhook.core.errors import Unavailable
 from webhook.core.model import Object
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
-from webhook.diagnose.explain.observation import common_form, named, natural
 from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.snapshot import Snapshot, at_once
+from webhook.diagnose.wording import common_form, named, natural
 from webhook.kube.catalogue import PODS
 from webhook.kube.connection import RequestFailed
 

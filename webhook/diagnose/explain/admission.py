@@ -15,20 +15,11 @@ from webhook.diagnose.common import (
     WEBHOOK_OUT_OF_REACH,
     WEBHOOK_UNREACHABLE,
 )
-from webhook.diagnose.explain.observation import (
-    Observation,
-    Stage,
-    common_form,
-    event_time,
-    fail,
-    observe,
-    ok,
-    warn,
-)
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, broken_networks
-from webhook.diagnose.finding import Code, Level
+from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
 from webhook.diagnose.jobs import FINISHED, ObservedPod, is_out_of_reach
 from webhook.diagnose.refusal import api_messages, read_refusal
+from webhook.diagnose.wording import common_form, event_time
 
 POD_SECURITY_REFUSED = Code(
     "pod-security-refused",
@@ -125,7 +116,7 @@ _REFUSALS: tuple[tuple[str, Code, str | None], ...] = (
 _MOST_TEXT = 600
 
 
-def why_refused(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def why_refused(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Tell what kept an owner from creating pods since its newest pod: the last of each kind."""
     newest = max((pod.created for pod in job.pods), default="")
     found: dict[tuple[str, Code], tuple[str, str, str | None]] = {}
@@ -148,7 +139,7 @@ def why_refused(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observatio
         number = times[owner, code]
         often = f" ({number} times, last at {at[:19]})" if number > 1 else ""
         message = f"a pod of it {message}{often}"
-        yield fail(code, owner, message, action, stage=Stage.ADMISSION)
+        yield code.fail(owner, message, action, stage=Stage.ADMISSION)
 
 
 def _time(told: tuple[str, str, str | None]) -> str:
@@ -219,7 +210,7 @@ _LOOKED_AT_ELSEWHERE = (Reason.RAISED, Reason.STALE_MANIFEST)
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE, Reason.SINGLE_NODE)
 
 
-def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at pods that are not finished."""
     unfinished = [pod for pod in job.pods if pod.phase not in FINISHED]
     since: dict[str, str] = {}
@@ -233,11 +224,11 @@ def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obser
         elif pod.is_live:
             found = _not_injected(job, pod, since.get(pod.job, ""), any_injected=bool(since))
             if is_held_back and found.stage is Stage.ADMISSION:
-                found = replace(found, stage=Stage.SPEED)  # not by the lack of injection
+                found = replace(found, given_stage=Stage.SPEED)  # not by the lack of injection
             yield found
 
 
-def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Observation]:
+def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Finding]:
     status = pod.status
     if not status:
         message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
@@ -258,19 +249,19 @@ def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Observation]:
             yield from _decision(snapshot, pod, decision)
 
 
-def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Observation]:
+def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Finding]:
     step, outcome, reason = decision.step, decision.outcome, decision.reason
     message = said(decision, pod)
     if reason in _LOOKED_AT_ELSEWHERE:
         return
     if outcome is Outcome.WARNED:
         code = _WARNINGS.get(reason, STEP_DOUBTFUL)
-        yield warn(code, pod, f"{step}: {message}", stage=Stage.SPEED)
+        yield code.warn(pod, f"{step}: {message}", stage=Stage.SPEED)
     elif outcome is Outcome.SKIPPED and reason not in _NOT_WORTH_A_WORD:
         is_unknown = reason is Reason.NO_IPAM and broken_networks(snapshot.networks)
         if not is_unknown:
             message = f"not injected: {step}: {message}"
-            yield warn(STEP_SKIPPED, pod, message, stage=Stage.SPEED)
+            yield STEP_SKIPPED.warn(pod, message, stage=Stage.SPEED)
 
 
 def said(decision: Decision, pod: ObservedPod) -> str:
@@ -278,27 +269,25 @@ def said(decision: Decision, pod: ObservedPod) -> str:
     return common_form(decision.message.removeprefix(f"pod {pod.name}: "), pod.name)
 
 
-def _not_injected(
-    job: ObservedJob, pod: ObservedPod, since: str, *, any_injected: bool
-) -> Observation:
+def _not_injected(job: ObservedJob, pod: ObservedPod, since: str, *, any_injected: bool) -> Finding:
     """Say why a pod was not injected; *since*: when the first injected one of its job was made."""
     verdict, labels = pod.verdict, job.labels or {}
     if labels.get(names.MODE) == names.MODE_OBSERVE or (verdict and verdict.observed):
         message = (
             f"nothing was injected: label {names.MODE} of namespace {job.namespace} only observes"
         )
-        return warn(NAMESPACE_OBSERVES, pod, message)
+        return NAMESPACE_OBSERVES.warn(pod, message)
     is_beside = any_injected and not pod.is_master  # for a rank 0 the others wait
     level: Level = "warn" if is_beside else "fail"
     stage = Stage.SPEED if is_beside else Stage.ADMISSION
     if verdict is None:
         message = "nothing was injected, and why is unknown"
         action = "see why profiles cannot be read, or give --profiles FILE"
-        return observe(level, NOT_INJECTED, pod, message, action, stage=stage)
+        return NOT_INJECTED.found(level, pod, message, action, stage=stage)
     if not verdict.allowed:
         why = ". Also: ".join(said(one, pod) for one in verdict.decisions)
         message = f"nothing was injected, and today it would be denied: {why}"
-        return fail(POD_DENIED, pod, message, "correct that, then restart the job", stage=stage)
+        return POD_DENIED.fail(pod, message, "correct that, then restart the job", stage=stage)
     if verdict.profile and verdict.reason in ("injected", "unchanged"):
         return _uncalled(job, pod, verdict.profile, since)
     decision = verdict.decisions[0]
@@ -307,11 +296,11 @@ def _not_injected(
         message = (
             f"is left out, and others of its job are not: they meet on another network; {text}"
         )
-        return fail(LEFT_OUT, pod, message, stage=Stage.MEMBERS)
+        return LEFT_OUT.fail(pod, message, stage=Stage.MEMBERS)
     if reason in _BY_CHOICE:
         return ok("injection", pod, f"not injected: {text}")
     remedy = _label_action(job) if reason is Reason.NO_PROFILE else None
-    return observe(level, NOT_INJECTED, pod, f"not injected: {text}", remedy, stage=stage)
+    return NOT_INJECTED.found(level, pod, f"not injected: {text}", remedy, stage=stage)
 
 
 def _label_action(job: ObservedJob) -> str:
@@ -319,7 +308,7 @@ def _label_action(job: ObservedJob) -> str:
     return f"{command}, then restart the job"
 
 
-def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str) -> Observation:
+def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str) -> Finding:
     """Say why a pod that would be injected was not, and what to do; times are compared as text."""
     code, (why, action) = WEBHOOK_MISSED, why_uncalled(pod.created, since)
     if job.labels is not None and is_out_of_reach(pod.pod, job.labels):
@@ -330,4 +319,4 @@ def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str)
         )
     elif not "" < since < pod.created:
         action = WEBHOOK_MISSED.action
-    return fail(code, pod, f"{why}; today it would get profile {profile_name}", action)
+    return code.fail(pod, f"{why}; today it would get profile {profile_name}", action)

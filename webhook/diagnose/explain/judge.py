@@ -20,15 +20,14 @@ from webhook.diagnose.explain.networks import (
     what_policies_cut,
     who_shares_an_address,
 )
-from webhook.diagnose.explain.observation import Observation, Stage, fail, fold, natural, ok, warn
 from webhook.diagnose.explain.scheduling import what_nodes_lost, why_unscheduled
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, owners_of
 from webhook.diagnose.explain.timeline import Start, Timeline, draw_timeline
 from webhook.diagnose.explain.transport import what_it_trains_over
-from webhook.diagnose.finding import Code, Finding
+from webhook.diagnose.finding import Code, Finding, Stage, fold, ok
 from webhook.diagnose.jobs import Job, ObservedPod
 from webhook.diagnose.snapshot import UNREAD
-from webhook.diagnose.wording import duration
+from webhook.diagnose.wording import duration, natural
 
 JOB_WITHOUT_PODS = Code(
     "job-without-pods",
@@ -37,7 +36,7 @@ JOB_WITHOUT_PODS = Code(
     "look at the job itself: is it suspended, queued, or finished?",
 )
 
-Rule = Callable[[JobSnapshot, ObservedJob], Iterator[Observation]]
+Rule = Callable[[JobSnapshot, ObservedJob], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     queues.why_held,
     why_refused,
@@ -109,12 +108,10 @@ def judge(snapshot: JobSnapshot, job: ObservedJob) -> Judged:
     failed = any(one.level == "fail" and one.stage < Stage.WAIT for one in found)
     if failed:
         found = [_followed(one) if one.stage is Stage.WAIT else one for one in found]
-    found += [
-        warn(UNREAD, unread.what, unread.problem, unread.remedy) for unread in snapshot.unread
-    ]
+    found += [UNREAD.warn(unread.what, unread.problem, unread.remedy) for unread in snapshot.unread]
     if not job.pods and not any(one.level != "ok" and one.stage < Stage.UNREAD for one in found):
         message = f"namespace {job.namespace} has no pod of it"
-        found.append(fail(JOB_WITHOUT_PODS, job.target, message))
+        found.append(JOB_WITHOUT_PODS.fail(job.target, message))
     elif job.pods and not job.live and not any(one.level == "fail" for one in found):
         phases = Counter(pod.phase for pod in job.pods)
         told = ", ".join(f"{number:,} {phase}" for phase, number in phases.items())
@@ -126,12 +123,12 @@ def judge(snapshot: JobSnapshot, job: ObservedJob) -> Judged:
     return Judged(fold(found, masters, job.focus), masters)
 
 
-def _followed(one: Observation) -> Observation:
+def _followed(one: Finding) -> Finding:
     """Make of a wait what it is beside its cause."""
     if one.level != "fail":
         return one
-    action = one.action if one.code is WAIT_GAVE_UP else "correct the cause: see above"
-    return replace(one, level="warn", action=action)
+    remedy = one.remedy if one.code is WAIT_GAVE_UP else "correct the cause: see above"
+    return replace(one, level="warn", remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)

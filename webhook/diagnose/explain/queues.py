@@ -14,18 +14,10 @@ from typing import Any, NamedTuple
 from webhook.core import podspec
 from webhook.core.model import Object
 from webhook.core.workloads.systems import KUEUE
-from webhook.diagnose.explain.observation import (
-    Observation,
-    Stage,
-    common_form,
-    event_time,
-    fail,
-    observe,
-    seconds_since,
-)
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
-from webhook.diagnose.finding import Code, Level
+from webhook.diagnose.finding import Code, Finding, Level, Stage
 from webhook.diagnose.jobs import identity, title
+from webhook.diagnose.wording import common_form, event_time, seconds_since
 
 KUEUE_WAITING = Code(
     "kueue-waiting",
@@ -104,7 +96,7 @@ def _owner(held: Object) -> Mapping[str, Any]:
     return podspec.controller(held) or next(iter(references), {})
 
 
-def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Say why Kueue or Volcano does not admit the job."""
     if any(is_gated(pod.pod) for pod in job.live):
         return  # its pods say so
@@ -112,7 +104,7 @@ def why_held(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
     yield from _by_volcano(job)
 
 
-def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     for workload in job.workloads or ():
         hold = hold_of(workload, snapshot.now)
         if hold is None:
@@ -121,7 +113,7 @@ def _by_kueue(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
         stage = Stage.MEMBERS if hold.remedy is _NOT_READY else Stage.ADMISSION
         subject = f"Workload {workload['metadata']['name']}"
         message = _message(workload, hold)
-        yield observe(hold.level, KUEUE_WAITING, subject, message, hold.remedy, stage=stage)
+        yield KUEUE_WAITING.found(hold.level, subject, message, hold.remedy, stage=stage)
 
 
 def is_gated(pod: Object) -> bool:
@@ -193,7 +185,7 @@ def owner_of_group(group: str) -> str:
     return group[:-_UID_LENGTH]
 
 
-def _by_volcano(job: ObservedJob) -> Iterator[Observation]:
+def _by_volcano(job: ObservedJob) -> Iterator[Finding]:
     """Give Volcano's own words on a PodGroup that waits, whose job has no pod."""
     newest = max((pod.created for pod in job.pods), default="")
     for group, last in waiting_groups(job.warnings).items() if not job.live else ():
@@ -201,4 +193,4 @@ def _by_volcano(job: ObservedJob) -> Iterator[Observation]:
             said = common_form(str(last.get("message") or ""))
             message = f"Volcano does not start {job.owner or 'the job'}: {said}"
             # a refusal of its pods comes before that its gang is not complete
-            yield fail(QUEUE_WAITING, f"PodGroup {group}", message, stage=Stage.MEMBERS)
+            yield QUEUE_WAITING.fail(f"PodGroup {group}", message, stage=Stage.MEMBERS)

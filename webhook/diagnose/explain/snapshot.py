@@ -22,9 +22,9 @@ from webhook.core.profiles import Profile, Profiles
 from webhook.core.reconcile import Member, beside_claims, read_member
 from webhook.core.review import Verdict, decide
 from webhook.diagnose.explain.nccl_log import PodLog
-from webhook.diagnose.explain.observation import natural, seconds_since
 from webhook.diagnose.jobs import FINISHED, ObservedPod
 from webhook.diagnose.snapshot import Unread
+from webhook.diagnose.wording import natural, seconds_since
 from webhook.world.view import REFUSED
 
 _NETWORK = "network "
