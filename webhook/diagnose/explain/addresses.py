@@ -148,8 +148,7 @@ def _holds_former(pod: ObservedPod, master: ObservedPod, address: str) -> str:
         return ""
     if started < master.created:
         return f"started before {master.name}, the present rank 0: it holds a former one's address"
-    ready = master.condition("PodReadyToStartContainers")
-    made = str(ready.get("lastTransitionTime") or "") if ready.get("status") == "True" else ""
+    made = master.since("PodReadyToStartContainers")
     if started < made and (waited_for or is_made_again(master)):
         held = f", {waited_for}" if waited_for else ""
         return (

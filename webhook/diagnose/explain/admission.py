@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from webhook.core import names
+from webhook.core import names, podspec
 from webhook.core.model import Decision, Outcome, Reason
 from webhook.core.reconcile.complaint import why_uncalled
 from webhook.diagnose.common import (
@@ -15,9 +15,9 @@ from webhook.diagnose.common import (
     WEBHOOK_OUT_OF_REACH,
     WEBHOOK_UNREACHABLE,
 )
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, broken_networks
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
-from webhook.diagnose.jobs import FINISHED, ObservedPod, is_out_of_reach
+from webhook.diagnose.jobs import FINISHED, ObservedPod
 from webhook.diagnose.refusal import api_messages, read_refusal
 from webhook.diagnose.wording import common_form, event_time
 
@@ -175,22 +175,6 @@ def _said(text: str) -> str:
     return common_form(text, limit=_MOST_TEXT)
 
 
-def concerns(event: Mapping[str, object], owner: str, owners: frozenset[str]) -> bool:
-    """Tell whether an Event is of the job's owner or of what that made.
-
-    Other jobs' names may only look like it. A JobSet's Jobs and a LeaderWorkerSet's StatefulSets
-    end in a number. A Kueue Workload ends in five characters after its kind and the name, a Volcano
-    PodGroup in the Job's uid.
-    """
-    subject = event.get("involvedObject")
-    name = str(subject.get("name") or "") if isinstance(subject, dict) else ""
-    if name in owners or not owner:
-        return name in owners
-    this = re.escape(owner)
-    made = rf"{this}(?:-[a-z0-9-]+)?-\d+|[a-z]+-{this}-[0-9a-z]{{5}}|{this}-[0-9a-f-]{{36}}"
-    return re.fullmatch(made, name) is not None
-
-
 # pods that exist
 
 _NOT_WORTH_A_WORD = (
@@ -258,7 +242,7 @@ def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> It
         code = _WARNINGS.get(reason, STEP_DOUBTFUL)
         yield code.warn(pod, f"{step}: {message}", stage=Stage.SPEED)
     elif outcome is Outcome.SKIPPED and reason not in _NOT_WORTH_A_WORD:
-        is_unknown = reason is Reason.NO_IPAM and broken_networks(snapshot.networks)
+        is_unknown = reason is Reason.NO_IPAM and snapshot.broken_networks
         if not is_unknown:
             message = f"not injected: {step}: {message}"
             yield STEP_SKIPPED.warn(pod, message, stage=Stage.SPEED)
@@ -311,7 +295,8 @@ def _label_action(job: ObservedJob) -> str:
 def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str) -> Finding:
     """Say why a pod that would be injected was not, and what to do; times are compared as text."""
     code, (why, action) = WEBHOOK_MISSED, why_uncalled(pod.created, since)
-    if job.labels is not None and is_out_of_reach(pod.pod, job.labels):
+    asks = names.PROFILE in podspec.labels(pod.pod)
+    if job.labels is not None and asks and names.PROFILE not in job.labels:
         code, action = WEBHOOK_OUT_OF_REACH, _label_action(job)
         why = (
             f"was created without injection: its namespace has no label {names.PROFILE}, "

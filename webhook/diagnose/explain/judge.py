@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from webhook.core import names
-from webhook.core.model import Object
 from webhook.diagnose.explain import addresses, members, queues
 from webhook.diagnose.explain.addresses import what_members_know
-from webhook.diagnose.explain.admission import concerns, what_was_injected, why_refused
+from webhook.diagnose.explain.admission import what_was_injected, why_refused
 from webhook.diagnose.explain.containers import GAVE_UP, WAIT_GAVE_UP, what_failed
 from webhook.diagnose.explain.networks import (
     attached_elsewhere,
@@ -21,11 +20,11 @@ from webhook.diagnose.explain.networks import (
     who_shares_an_address,
 )
 from webhook.diagnose.explain.scheduling import what_nodes_lost, why_unscheduled
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, owners_of
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.explain.timeline import Start, Timeline, draw_timeline
 from webhook.diagnose.explain.transport import what_it_trains_over
 from webhook.diagnose.finding import Code, Finding, Stage, fold, ok
-from webhook.diagnose.jobs import Job, ObservedPod
+from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.wording import duration, natural
 
@@ -56,43 +55,9 @@ RULES: tuple[Rule, ...] = (
     members.what_changed,
 )
 """What `explain` and `status` ask of each job."""
-_MOST_ROOTS = 4
-"""The most owners of chosen pods whose products' Events are looked at."""
 NOTHING = "-"
 _ROLES = ("rank 0", "rank 0?", "worker", NOTHING)
 """In the order of the table."""
-
-
-def observe_job(
-    snapshot: JobSnapshot, job: Job, target: str = "", *, focus: str = "", most: int | None = None
-) -> ObservedJob:
-    """Return a job with what the snapshot holds of it.
-
-    *most*: of how many of its pods that are alike admission is asked.
-    """
-    space = job.namespace
-    known = {str(pod["metadata"]["name"]) for pod in job.pods}
-    owners = owners_of(job.pods, job.owner)
-    roots = [job.owner] if job.owner else sorted(owners)[:_MOST_ROOTS] or [""]
-
-    def is_its(event: Object) -> bool:
-        subject = event.get("involvedObject") or {}
-        if subject.get("kind") == "Pod":
-            return subject.get("name") in known
-        return any(concerns(event, root, owners) for root in roots)
-
-    workloads = snapshot.of("workloads", space) if queues.may_be_held(job.pods) else ()
-    events = snapshot.of("events", space)
-    return ObservedJob(
-        target or f"job/{job.name}",
-        space,
-        job.owner,
-        focus,
-        snapshot.observe(job.pods, most),
-        (snapshot.labels or {}).get(space),
-        None if snapshot.events is None else tuple(filter(is_its, events)),
-        None if snapshot.workloads is None else queues.objects_of(workloads, job.pods, job.owner),
-    )
 
 
 class Judged(NamedTuple):
@@ -118,7 +83,9 @@ def judge(snapshot: JobSnapshot, job: ObservedJob) -> Judged:
         found.append(ok("members", job.target, f"has no live pod: {told}"))
     followed = {pod.job for pod in job.pods if not pod.is_master}
     masters = {
-        pod.name for pod in job.pods if pod.is_master and (pod.is_certain or pod.job in followed)
+        pod.name
+        for pod in job.pods
+        if pod.is_master and (not pod.meets or pod.meets.is_certain or pod.job in followed)
     }
     return Judged(fold(found, masters, job.focus), masters)
 

@@ -96,7 +96,7 @@ def _rank_zero(
         others = " ".join(pod.name for pod in masters[:-1])
         action = f"delete the others: kubectl delete pod -n {job.namespace} {others}"
         yield RANK_ZERO_TWICE.fail(subject, message, action)
-    if masters or not meeting or any(pod.is_apart for pod in members):
+    if masters or not meeting or any(pod.is_master and pod.is_live for pod in members):
         return  # why a rank 0 is apart is said of the pod itself
     if ended := [pod for pod in members if pod.is_master]:
         yield _ended(snapshot, max(ended, key=lambda pod: pod.created), meeting)

@@ -14,7 +14,7 @@ from webhook.core.reconcile import Member
 from webhook.core.reconcile.complaint import BOUND_SECONDS
 from webhook.core.reconcile.member import is_name
 from webhook.diagnose.common import NETWORK_MISSING, selects
-from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob, broken_networks
+from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
 from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.wording import common_form, event_time
@@ -135,7 +135,7 @@ def _attached(
         level: Level = "fail" if status is None else "warn"
         yield NETWORK_MISSING.found(level, pod, message, action)
     if status is None:
-        if not absent and not any(key in broken_networks(snapshot.networks) for key in asked):
+        if not absent and not any(key in snapshot.broken_networks for key in asked):
             yield _no_status(snapshot, job, pod, failure)
         return
     if pod.member is not None and pod.member.source_name == DEFAULT:
@@ -149,7 +149,7 @@ def _elsewhere(
     has_networks = bool(podspec.annotations(pod.pod).get(names.NETWORKS))
     if member.reported:
         yield from _address(member, pod)
-    elif member.has_claims and not failure and snapshot.claims.get(member.namespace) is None:
+    elif member.has_claims and not failure and snapshot.claims is None:
         return  # they could not be read
     elif member.has_claims or pod.attached is not None or not has_networks:
         yield _no_status(snapshot, job, pod, failure, member.source.words)
@@ -231,7 +231,7 @@ def _failures(events: Iterable[Object], reasons: Collection[str]) -> Mapping[str
 def what_is_broken(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Name networks of the job whose CNI configuration is no JSON."""
     asked = {key for pod in job.live for key in _asked(pod, job.namespace)}
-    for key, why in broken_networks(snapshot.networks).items():
+    for key, why in snapshot.broken_networks.items():
         if key in asked or not asked:
             subject = f"NetworkAttachmentDefinition {'/'.join(key)}"
             yield NETWORK_UNREADABLE.fail(subject, f"its spec.config is not JSON: {why}")
@@ -277,7 +277,7 @@ def what_policies_cut(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Findi
     for direction, field in (("Ingress", "from"), ("Egress", "to")):
         cut: dict[str, list[str]] = {}
         for pod in pods:
-            chosen = [one for one in snapshot.policies if _selects(one, pod, direction, job)]
+            chosen = [one for one in snapshot.policies or () if _selects(one, pod, direction, job)]
             rules = [rule for one in chosen for rule in one["spec"].get(direction.lower()) or ()]
             others = [each for each in pods if each is not pod]
             if chosen and not any(_lets(rule.get(field), others, job) for rule in rules):

@@ -16,7 +16,6 @@ from webhook.core.model import Object
 from webhook.core.workloads.systems import KUEUE
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage
-from webhook.diagnose.jobs import identity, title
 from webhook.diagnose.wording import common_form, event_time, seconds_since
 
 KUEUE_WAITING = Code(
@@ -31,7 +30,6 @@ QUEUE_WAITING = Code(
     "The pod waits for a queue or a quota.",
     "look at the queue and its quota: does it exist, is it active, and what is free in it?",
 )
-_JOB_UID = KUEUE + "job-uid"
 _UID_LENGTH = len("-00000000-0000-0000-0000-000000000000")
 _SOON_SECONDS = 30.0
 _MOST_TEXT = 600
@@ -55,34 +53,6 @@ def keep_workload(workload: Object) -> Object | None:
     """Keep a Workload that has not finished."""
     is_over = _conditions(workload).get("Finished", {}).get("status") == "True"
     return None if is_over else workload
-
-
-def may_be_held(pods: Iterable[Object]) -> bool:
-    """Tell whether a queue may hold back the job of these pods: a live one is on no node."""
-    live = [pod for pod in pods if not podspec.is_ending(pod)]
-    return not live or not all((pod.get("spec") or {}).get("nodeName") for pod in live)
-
-
-def objects_of(objects: Iterable[Object], pods: Iterable[Object], owner: str) -> tuple[Object, ...]:
-    """Return those of Kueue's *objects* that are of the job of these *pods*.
-
-    A job that is held back has none: *owner* is its name.
-    """
-    uids: set[object] = set()
-    titles, groups = {owner}, {owner}
-    for pod in pods:
-        uids |= {podspec.controller(pod).get("uid"), pod["metadata"].get("uid"), identity(pod)}
-        titles.add(title(pod))
-        groups.add(podspec.labels(pod).get(KUEUE + "pod-group-name", ""))
-    known = [each - {None, ""} for each in (uids, titles, groups)]
-    return tuple(one for one in objects if _is_of(one, *known))
-
-
-def _is_of(obj: Object, uids: set[Any], titles: set[Any], groups: set[Any]) -> bool:
-    references = obj["metadata"].get("ownerReferences") or ()
-    if podspec.labels(obj).get(_JOB_UID) in uids or obj["metadata"]["name"] in groups:
-        return True
-    return any(one.get("uid") in uids or one.get("name") in titles for one in references)
 
 
 def owner_of(held: Object) -> str:

@@ -250,21 +250,20 @@ def _claims(
     snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, said: str
 ) -> Iterator[Finding]:
     """Look at the claims of a pod on no node, as far as they could be read."""
-    known = snapshot.claims.get(job.namespace)
+    known, templates = snapshot.claims, snapshot.claim_templates
     if known is None:
         return
     made = made_claims(pod)
     for entry in (pod.pod.get("spec") or {}).get("resourceClaims") or ():
         name, template = entry.get("name"), entry.get("resourceClaimTemplateName")
         named = entry.get("resourceClaimName") or made.get(name)
-        templates = snapshot.claim_templates.get(job.namespace)
         if named is None:
-            if template and templates is not None and template not in templates:
+            if template and templates is not None and (job.namespace, template) not in templates:
                 asks = f"asks by claim {name} for ResourceClaimTemplate {template}"
                 message = f"{asks}, which does not exist"
                 action = _template_advice(snapshot, job, template)
                 yield CLAIM_TEMPLATE_MISSING.fail(pod, message, action)
-        elif (claim := known.get(named)) is None:
+        elif (claim := known.get((job.namespace, named))) is None:
             message = f"asks by claim {name} for a ResourceClaim that does not exist"
             yield CLAIM_MISSING.fail(pod, message, detail=common_form(named, pod.name))
         elif not (claim.get("status") or {}).get("allocation") and not _CEL.search(said):
