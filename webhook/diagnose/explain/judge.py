@@ -148,7 +148,7 @@ class Explanation:
 def explain(snapshot: JobSnapshot, job: ObservedJob) -> Explanation:
     """Say why the job trains slowly or does not start."""
     findings, masters = judge(snapshot, job)
-    jobs = members.group(job.pods)
+    jobs = job.groups
     shown = [pod for pod in job.pods if job.focus in ("", pod.name) or pod.is_master]
     timeline = draw_timeline(snapshot, job.pods)
     rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from webhook.core.model import Reason
 from webhook.core.reconcile.member import is_name
@@ -10,7 +10,7 @@ from webhook.core.workloads import TrainingPod
 from webhook.diagnose.explain.admission import said
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, ok
-from webhook.diagnose.jobs import ObservedPod, expected_members, identity
+from webhook.diagnose.jobs import ObservedPod, expected_members
 from webhook.diagnose.wording import counted, named
 
 MEMBERS_MISSING = Code(
@@ -48,37 +48,18 @@ def who_is_there(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
             keys.setdefault(pod.job, []).append(pod)
     for key, members in keys.items():
         yield from _rank_zero(snapshot, job, key, members)
-    for key, members in group(job.pods).items():
+    for key, members in job.groups.items():
         wanted = max(map(expected_members, members), default=0)
-        there = sum(pod.phase != "Terminating" for pod in members)
+        there = sum(pod.phase != "Terminating" and _may_meet(pod) for pod in members)
         if wanted > there > 0:
             message = f"has {there:,} of {counted(wanted, 'member')}"
             yield MEMBERS_MISSING.warn(f"job {key}", message)
 
 
-def group(pods: Iterable[ObservedPod]) -> dict[str, list[ObservedPod]]:
-    """Group pods by the key of their job; pods of the same owner that share no key are with it."""
-    owners: dict[str, dict[str, list[ObservedPod]]] = {}
-    loose: list[ObservedPod] = []
-    for pod in pods:
-        if pod.job:
-            keys = owners.setdefault(identity(pod.pod) or pod.job, {})
-            keys.setdefault(pod.job, []).append(pod)
-        elif isinstance(pod.found, TrainingPod) and pod.found.reason is Reason.NO_MASTER:
-            loose.append(pod)
-    jobs: dict[str, list[ObservedPod]] = {}
-    only: dict[str, str] = {}
-    for owner, keys in owners.items():
-        followed = [key for key, own in keys.items() if not all(one.is_master for one in own)]
-        main = (followed or sorted(keys))[0]
-        for key, members in keys.items():
-            jobs.setdefault(key if key in followed else main, []).extend(members)
-        if len(followed) < 2:
-            only[owner] = main
-    for pod in loose:
-        if main := only.get(identity(pod.pod), ""):
-            jobs[main].append(pod)
-    return jobs
+def _may_meet(pod: ObservedPod) -> bool:
+    """Tell a pod that meets others, or whose rank 0 no variable names."""
+    found = pod.found
+    return bool(pod.job) or (isinstance(found, TrainingPod) and found.reason is Reason.NO_MASTER)
 
 
 def _rank_zero(

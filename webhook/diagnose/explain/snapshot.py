@@ -22,7 +22,7 @@ from webhook.core.profiles import Profile, Profiles
 from webhook.core.reconcile import Member, beside_claims, read_member
 from webhook.core.review import Verdict, decide
 from webhook.diagnose.explain.nccl_log import PodLog
-from webhook.diagnose.jobs import FINISHED, Job, ObservedPod
+from webhook.diagnose.jobs import FINISHED, Job, ObservedPod, find_jobs
 from webhook.diagnose.snapshot import Unread
 from webhook.diagnose.wording import natural, seconds_since
 from webhook.kube.resource import Key
@@ -219,6 +219,17 @@ class ObservedJob:
         for pod in self.pods:
             if pod.is_member and pod.member is not None:
                 found.setdefault(pod.member.job, []).append(pod)
+        return found
+
+    @cached_property
+    def groups(self) -> Mapping[str, list[ObservedPod]]:
+        """Return by key all pods of each injected job: of a selector there may be several."""
+        known = {pod.name: pod for pod in self.pods}
+        found: dict[str, list[ObservedPod]] = {}
+        for job in find_jobs(pod.pod for pod in self.pods):
+            if job.key:
+                pods = [known[pod["metadata"]["name"]] for pod in job.pods]
+                found.setdefault(job.key, []).extend(pods)
         return found
 
     @cached_property
