@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -120,34 +121,27 @@ def why_refused(_snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Tell what kept an owner from creating pods since its newest pod: the last of each kind."""
     newest = max((pod.created for pod in job.pods), default="")
     found: dict[tuple[str, Code], tuple[str, str, str | None]] = {}
-    times: dict[tuple[str, Code], int] = {}
-    for event in job.warnings:
+    times: Counter[tuple[str, Code]] = Counter()
+    for event in sorted(job.warnings, key=event_time):
         subject, at = event.get("involvedObject") or {}, event_time(event)
         if subject.get("kind") == "Pod" or event.get("type") == "Normal" or at < newest:
             continue
         is_creation = str(event.get("reason") or "").startswith("FailedCreate")
-        told = dict[tuple[str, Code], tuple[str, str, str | None]]()
+        told = dict[Code, tuple[str, str, str | None]]()
         for text in api_messages(str(event.get("message") or "")):
             if refusal := _refusal(text, is_creation=is_creation):
                 code, message, action = refusal
-                key = f"{subject.get('kind')} {subject.get('name')}", code
-                told.setdefault(key, (at, message, action))
-        for key, refused in told.items():
-            found[key] = max(found.get(key, ("", "", None)), refused, key=_time)
-            times[key] = times.get(key, 0) + int(event.get("count") or 1)
-    for (owner, code), (at, message, action) in sorted(found.items(), key=_newest, reverse=True):
+                told.setdefault(code, (at, message, action))
+        for code, refused in told.items():
+            key = f"{subject.get('kind')} {subject.get('name')}", code
+            times[key] += int(event.get("count") or 1)
+            if key not in found or found[key][0] < at:
+                found[key] = refused
+    newest_first = sorted(found.items(), key=lambda item: item[1][0], reverse=True)
+    for (owner, code), (at, message, action) in newest_first:
         number = times[owner, code]
         often = f" ({number} times, last at {at[:19]})" if number > 1 else ""
-        message = f"a pod of it {message}{often}"
-        yield code.fail(owner, message, action, stage=Stage.ADMISSION)
-
-
-def _time(told: tuple[str, str, str | None]) -> str:
-    return told[0]
-
-
-def _newest(item: tuple[object, tuple[str, str, str | None]]) -> str:
-    return _time(item[1])
+        yield code.fail(owner, f"a pod of it {message}{often}", action, stage=Stage.ADMISSION)
 
 
 def _refusal(text: str, *, is_creation: bool) -> tuple[Code, str, str | None] | None:
@@ -191,6 +185,7 @@ _WARNINGS: Mapping[Reason, Code] = {
 }
 """The codes of what admission would warn of today; other warnings are STEP_DOUBTFUL."""
 _LOOKED_AT_ELSEWHERE = (Reason.RAISED, Reason.STALE_MANIFEST)
+_LABEL = f"kubectl label namespace {{}} {names.PROFILE}=PROFILE, then restart the job"
 _BY_CHOICE = (Reason.OPTED_OUT, Reason.ROLE, Reason.SINGLE_NODE)
 
 
@@ -214,19 +209,16 @@ def what_was_injected(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Findi
 
 def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Finding]:
     status = pod.status
-    if not status:
-        message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
-        yield ok("injection", pod, message)
-    else:
-        lists = {key: status.get(key) for key in ("injected", "kept")}
-        told = [
-            f"{key} {', '.join(map(str, found))}"
-            for key, found in lists.items()
-            if isinstance(found, list) and found
-        ]
-        what = "; ".join(told) or "nothing had to be injected"
-        head = f"profile {status.get('profile', '?')}, version {status.get('version', '?')}"
-        yield ok("injection", pod, f"{head}: {what}")
+    lists = {key: status.get(key) for key in ("injected", "kept")}
+    told = [
+        f"{key} {', '.join(map(str, found))}"
+        for key, found in lists.items()
+        if isinstance(found, list) and found
+    ]
+    what = "; ".join(told) or "nothing had to be injected"
+    head = f"profile {status.get('profile', '?')}, version {status.get('version', '?')}"
+    message = f"annotation {names.STATUS}, which says what was injected, cannot be read"
+    yield ok("injection", pod, f"{head}: {what}" if status else message)
     verdict = pod.verdict
     if verdict is not None and verdict.allowed and verdict.profile:
         for decision in verdict.decisions:
@@ -236,16 +228,15 @@ def _injected(snapshot: JobSnapshot, pod: ObservedPod) -> Iterator[Finding]:
 def _decision(snapshot: JobSnapshot, pod: ObservedPod, decision: Decision) -> Iterator[Finding]:
     step, outcome, reason = decision.step, decision.outcome, decision.reason
     message = said(decision, pod)
-    if reason in _LOOKED_AT_ELSEWHERE:
+    is_unknown = reason is Reason.NO_IPAM and snapshot.broken_networks
+    if is_unknown or reason in _LOOKED_AT_ELSEWHERE:
         return
     if outcome is Outcome.WARNED:
         code = _WARNINGS.get(reason, STEP_DOUBTFUL)
         yield code.warn(pod, f"{step}: {message}", stage=Stage.SPEED)
     elif outcome is Outcome.SKIPPED and reason not in _NOT_WORTH_A_WORD:
-        is_unknown = reason is Reason.NO_IPAM and snapshot.broken_networks
-        if not is_unknown:
-            message = f"not injected: {step}: {message}"
-            yield STEP_SKIPPED.warn(pod, message, stage=Stage.SPEED)
+        message = f"not injected: {step}: {message}"
+        yield STEP_SKIPPED.warn(pod, message, stage=Stage.SPEED)
 
 
 def said(decision: Decision, pod: ObservedPod) -> str:
@@ -283,13 +274,8 @@ def _not_injected(job: ObservedJob, pod: ObservedPod, since: str, *, any_injecte
         return LEFT_OUT.fail(pod, message, stage=Stage.MEMBERS)
     if reason in _BY_CHOICE:
         return ok("injection", pod, f"not injected: {text}")
-    remedy = _label_action(job) if reason is Reason.NO_PROFILE else None
+    remedy = _LABEL.format(job.namespace) if reason is Reason.NO_PROFILE else None
     return NOT_INJECTED.found(level, pod, f"not injected: {text}", remedy, stage=stage)
-
-
-def _label_action(job: ObservedJob) -> str:
-    command = f"kubectl label namespace {job.namespace} {names.PROFILE}=PROFILE"
-    return f"{command}, then restart the job"
 
 
 def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str) -> Finding:
@@ -297,7 +283,7 @@ def _uncalled(job: ObservedJob, pod: ObservedPod, profile_name: str, since: str)
     code, (why, action) = WEBHOOK_MISSED, why_uncalled(pod.created, since)
     asks = names.PROFILE in podspec.labels(pod.pod)
     if job.labels is not None and asks and names.PROFILE not in job.labels:
-        code, action = WEBHOOK_OUT_OF_REACH, _label_action(job)
+        code, action = WEBHOOK_OUT_OF_REACH, _LABEL.format(job.namespace)
         why = (
             f"was created without injection: its namespace has no label {names.PROFILE}, "
             "without which only component pod-opt-in lets the webhook be called"

@@ -96,36 +96,27 @@ def _of_job(
     subject: str, members: Sequence[tuple[ObservedPod, PodLog]], size: int
 ) -> Iterator[Finding]:
     """Say once what is true of all members, and name those that differ."""
-    uses = {pod.name: _use(pod, found.log, is_alone=size == 1) for pod, found in members}
+    uses = [_use(pod, found.log, is_alone=size == 1) for pod, found in members]
     rest = f"; by the logs of {len(members):,} of {size:,} pods" if len(members) < size else ""
-    common = len({use.ways for use in uses.values()}) == 1
-    same = len({use.text for use in uses.values()}) == 1
-    for pod, found in members:
-        use = uses[pod.name]
-        text = use.text if same or not common else " and ".join(use.ways)
-        if found.is_previous:
-            text += " in the run before its container was restarted"
+    common = len({use.ways for use in uses}) == 1
+    is_example = common and len({use.text for use in uses}) > 1
+    for use, (pod, found) in zip(uses, members, strict=True):
         # devices may have another name on each node
-        detail = "" if same or not common else use.text
+        text = " and ".join(use.ways) if is_example else use.text
+        before = " in the run before its container was restarted" if found.is_previous else ""
+        text = f"{text}{before}{rest if common else ''}"
+        message = f"trains over {text}"
+        if _LOCAL in use.ways:
+            message = f"each NCCL communicator is within one pod or one NVLink domain, {text}"
+        elif not use.is_seen:
+            message = f"has chosen {text}, and made no channel between nodes yet"
         about: About = subject if common else pod
-        yield _told(pod, found, use, f"{text}{rest if common else ''}", about, detail)
-
-
-def _told(
-    pod: ObservedPod, found: PodLog, use: _Use, text: str, about: About, detail: str
-) -> Finding:
-    if _LOCAL in use.ways:
-        message = f"each NCCL communicator is within one pod or one NVLink domain, {text}"
-        return ok("transport", about, message, detail)
-    message = f"trains over {text}"
-    if not use.is_seen:
-        message = f"has chosen {text}, and made no channel between nodes yet"
-    if _TCP not in use.ways:
-        return ok("transport", about, message, detail)
-    if cause := _cause(pod, found):
-        why, action = cause
-        return TRANSPORT_TCP.warn(about, f"{message}: {why}", action, detail=detail)
-    return ok("transport", about, message, detail)
+        detail = use.text if is_example else ""
+        if _TCP in use.ways and _LOCAL not in use.ways and (cause := _cause(pod, found)):
+            message = f"{message}: {cause[0]}"
+            yield TRANSPORT_TCP.warn(about, message, cause[1], detail=detail)
+        else:
+            yield ok("transport", about, message, detail)
 
 
 def _use(pod: ObservedPod, log: NcclLog, *, is_alone: bool) -> _Use:
