@@ -15,7 +15,7 @@ from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.collect.jobs import Target, read_all, read_job, read_profiles
+from webhook.diagnose.collect import Target, read_all, read_job, read_profiles
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import Finding, count, grouped
 from webhook.diagnose.snapshot import UNREAD, Snapshot, Unread

@@ -39,7 +39,7 @@ from webhook.cli.options import (
 )
 from webhook.core.errors import Unavailable
 from webhook.core.printable import LONGEST_TEXT, printable
-from webhook.diagnose.collect.jobs import read_all
+from webhook.diagnose.collect import read_all
 from webhook.diagnose.snapshot import UNREAD, Snapshot, Unread
 from webhook.diagnose.status.status import JobStatus, ended_jobs, look_at_all
 from webhook.diagnose.wording import listed

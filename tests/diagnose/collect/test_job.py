@@ -25,7 +25,7 @@ from tests.fake_apiserver import (
 from tests.tables import cases
 from webhook.cli import main
 from webhook.core.errors import InputError, Unavailable
-from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.snapshot import Snapshot
 from webhook.kube.connection import Connection
