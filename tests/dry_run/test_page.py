@@ -32,7 +32,7 @@ def test_says_what_each_kind_of_pod_gets() -> None:
     master, worker = workload["kinds"]
     assert master["heading"] == "bert-master-0, rank 0"
     assert worker["heading"] == "bert-worker-0 and 7 more, worker"
-    assert list(worker["gets"]) == ["network", "devices", "env", "memory", "rendezvous"]
+    assert list(worker["gets"]) == ["networks", "devices", "rendezvous", "memory", "environment"]
 
 
 def test_says_what_to_do_where_no_label_is() -> None:
