@@ -22,7 +22,6 @@ SAMPLES = {
     "JobSet": "4 pods, all injected",
     "A Deployment that does not train": "2 pods, all left as it is",
     "A pod that could never start": "2 pods, all denied",
-    "The demo's pods": "2 pods, all injected",
 }
 
 
