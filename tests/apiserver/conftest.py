@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.controlplane import ControlPlane
+from tests.cluster.controlplane import ROUTED, ControlPlane
 from tests.cluster.crds import crd_files
 from tests.cluster.fixtures import (
     NamespaceFactory,
@@ -26,7 +26,7 @@ from tests.cluster.fixtures import (
     webhook_command,
     webhook_profiles,
 )
-from tests.cluster.installation import ROUTED, Installation, own_address
+from tests.cluster.installation import Installation, own_address
 from tests.profiles import as_text
 from tests.tiers import mark_tier
 

@@ -10,10 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from tests.cluster.client import Client
-from tests.cluster.controlplane import ControlPlane
+from tests.cluster.controlplane import ROUTED, ControlPlane
 from tests.cluster.installation import (
     NAMESPACE,
-    ROUTED,
     Installation,
     injected,
     install_yaml,
