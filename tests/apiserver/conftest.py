@@ -78,7 +78,7 @@ def cluster(
 @pytest.fixture(scope="module")
 def extended(cluster: ControlPlane) -> ControlPlane:
     """The cluster with the kinds of cert-manager and of Prometheus' operator."""
-    files = needed(lambda: list(crd_files()))
+    files = needed(crd_files)
     cluster.kubectl("apply", "--server-side", *(f"--filename={file}" for file in files))
     cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     return cluster
