@@ -28,8 +28,6 @@ NAMESPACE = "fabric-injector"
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/fabric-injector-tls"
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 MOUNTED = "/etc/fabric-injector"
-ROUTED = "--enable-aggregator-routing=true"
-"""Flag of an API server that calls a Service's endpoints itself, for want of a kube-proxy."""
 
 
 @functools.cache
