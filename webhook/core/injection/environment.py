@@ -17,6 +17,8 @@ RDMA_SWITCHES: Final = (names.ENV_NCCL_IB_DISABLE, names.ENV_NCCL_NET)
 _READ_OF_TEXT: Final = (*RDMA_SWITCHES, names.ENV_NCCL_SOCKET_IFNAME, names.ENV_GLOO_SOCKET_IFNAME)
 """Variables that are judged too where a line of the command sets them."""
 _NUMBER: Final = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_OVER_RDMA: Final = ("^", "all", "ib", "rc", "ud", "dc", "srd", "gga", "ugni")
+"""What names of UCX's transports over RDMA begin with; or what excludes."""
 _INDEX: Final = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|\d+)")
 
 
@@ -71,11 +73,25 @@ def _ruling_out(holds: Mapping[str, Object], interface: str) -> Iterator[tuple[s
 
 
 def _turned_off(plan: Plan, holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
-    """Yield the variables by which NCCL leaves alone the devices that the pod asks for."""
+    """Yield the variables by which NCCL or UCX leaves alone the devices that the pod asks for."""
     fabric = ", ".join(plan.fabric_resources) if plan.profile.ipc_lock else ""
     for name in RDMA_SWITCHES if fabric else ():
         if name in holds and disables_rdma(name, holds[name].get("value") or ""):
             yield name, f"keeps NCCL from {fabric}: it would use sockets; remove it"
+    transports = podspec.literal(holds.get(names.ENV_UCX_TLS, {})) or ""
+    if fabric and rules_out_rdma(transports):
+        yield names.ENV_UCX_TLS, f"keeps UCX from {fabric}: it would use sockets; remove it"
+
+
+def rules_out_rdma(value: str) -> bool:
+    """Tell whether ``UCX_TLS=value`` lets UCX use TCP, and no transport over RDMA.
+
+    A comma list; a backslash before a name takes it for no alias. A list with ``^`` in front
+    excludes. Source: UCX src/ucp/core/ucp_context.c ucp_config_table,
+    ucp_tl_aliases; ome-projects/ome issue 837.
+    """
+    transports = [name.lstrip("\\") for name in value.split(",")]
+    return "tcp" in transports and not any(name.startswith(_OVER_RDMA) for name in transports)
 
 
 def _fixed(holds: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
