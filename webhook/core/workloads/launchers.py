@@ -317,16 +317,6 @@ def given_variables(container: Object) -> frozenset[str]:
     return found if len(found) <= _MOST_GIVEN else frozenset()
 
 
-def given_addresses(container: Object) -> list[str]:
-    """Return what the options of torch launchers and the text's own MASTER_ADDR hold."""
-    found: list[str] = []
-    for words, known in script_of(container).commands:
-        options = known or {}
-        found += [options[name] for name in _ADDRESSES if name in options]
-        found += [word.partition("=")[2] for word in words if word.startswith("MASTER_ADDR=")]
-    return found
-
-
 def meets_by(container: Object) -> str:
     """Return the backend by which torchrun's agents of several nodes meet; empty if not known.
 

@@ -13,7 +13,7 @@ from webhook.core import podspec
 from webhook.core.accelerators import find_pod_accelerator, find_tpu
 from webhook.core.model import Object, Reason
 from webhook.core.qualified_name import is_dns_subdomain
-from webhook.core.workloads import torchx
+from webhook.core.workloads import torchx, words
 from webhook.core.workloads.addresses import find_addresses
 from webhook.core.workloads.endpoint import first_label
 from webhook.core.workloads.members import describe
@@ -38,29 +38,7 @@ GROUP_NAME: Final = "group-name"
 PODCLIQUESET: Final = "app.kubernetes.io/part-of"
 STATEFUL_POD: Final = "statefulset.kubernetes.io/pod-name"
 VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
-SIBLING_LABELS: Final = (
-    JOBSET + "jobset-uid",
-    JOBSET + "jobset-name",
-    KUBEFLOW + "job-name",
-    LWS + "name",
-    GROVE + "podgang",
-    STORM + "podset-name",
-    "roleset-name",
-    "storm-service-name",
-    "app.kubernetes.io/instance",
-    VOLCANO + "job-name",
-    "kubedl.io/job-name",
-    "distributed.io/job-name",
-    BATCH + "controller-uid",
-    BATCH + "job-name",
-    KUEUE + "pod-group-name",
-    "scheduling.x-k8s.io/pod-group",
-    GROUP_NAME,
-    "job-name",
-    "app.kubernetes.io/name",
-    "app",
-    PODCLIQUESET,
-)
+SIBLING_LABELS: Final = words.listed("siblings")
 """Labels by which a training system finds the pods of one job, the most telling first."""
 _GANGS: Final = (
     ("coscheduling", "scheduling.x-k8s.io/pod-group", ""),
