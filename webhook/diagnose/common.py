@@ -12,20 +12,17 @@ APPLY = "kubectl apply --server-side -f install.yaml (Helm: helm upgrade … --r
 """How an administrator applies the manifests again."""
 
 RESOURCE_NOWHERE = Code(
-    "resource-nowhere",
-    "devices",
+    "devices/resource-nowhere",
     "No node offers the resource that pods request, so they stay Pending.",
     "start the device plugin that offers it, or correct the resource's name",
 )
 RESOURCE_TOO_SMALL = Code(
-    "resource-too-small",
-    "devices",
+    "devices/resource-too-small",
     "No node offers as much of the resource as one pod requests, so pods stay Pending.",
     "request less in a pod or its profile, or restart a device plugin that has lost devices",
 )
 RESOURCE_UNLABELLED = Code(
-    "resource-unlabelled",
-    "devices",
+    "devices/resource-unlabelled",
     "No node with enough of the resource has the labels of the pods' nodeSelector.",
     "label the nodes, or correct nodeSelector of the pod, the profile or the network",
 )
@@ -36,44 +33,37 @@ SHORTAGES: Mapping[Shortage, Code] = {
 }
 """The code of each way in which a resource is not offered."""
 DRIVER_SILENT = Code(
-    "driver-silent",
-    "devices",
+    "devices/driver-silent",
     "No driver that the DeviceClass names has published a ResourceSlice, so nobody gets a device.",
     "start the driver on the nodes; kubectl get resourceslices shows what is published",
 )
 NETWORK_MISSING = Code(
-    "network-missing",
-    "networks",
+    "networks/network-missing",
     "The NetworkAttachmentDefinition does not exist.",
     "create the NetworkAttachmentDefinition, or correct the name",
 )
 CLAIM_TEMPLATE_MISSING = Code(
-    "claim-template-missing",
-    "claims",
+    "claims/claim-template-missing",
     "A ResourceClaimTemplate that pods name does not exist, so they stay Pending.",
     "create it or correct the name; for a profile's template, look at the controller's log",
 )
 NAMESPACE_OBSERVES = Code(
-    "namespace-observes",
-    "namespaces",
+    "namespaces/namespace-observes",
     "The namespace only observes: its pods are neither changed nor denied.",
     "remove label fabric-injector.io/mode to inject pods, then restart the jobs",
 )
 WEBHOOK_UNREACHABLE = Code(
-    "webhook-unreachable",
-    "reachability",
+    "reachability/webhook-unreachable",
     "The API servers cannot reach the webhook, so no pod of a labelled namespace is created.",
     "look at the webhook's pods, Service, certificates, and the API servers' way to its nodes",
 )
 WEBHOOK_MISSED = Code(
-    "webhook-missed",
-    "injection",
+    "injection/webhook-missed",
     "A training pod was created without injection, though it would be injected today.",
     "restart the job; if that does not help, run fabric-injector check",
 )
 WEBHOOK_OUT_OF_REACH = Code(
-    "webhook-out-of-reach",
-    "injection",
+    "injection/webhook-out-of-reach",
     "A pod was not injected, since its namespace does not carry the profile label.",
     "label the namespace and restart the job, or add component pod-opt-in",
 )

@@ -11,8 +11,7 @@ from webhook.diagnose.wording import duration, seconds_since
 from webhook.kube.lease import LeaseRecord
 
 LEASE_STALE = Code(
-    "lease-stale",
-    "lease",
+    "lease/lease-stale",
     "No controller holds the Lease and renews it, so no address is published.",
     "look at the controller's pods and their logs",
 )

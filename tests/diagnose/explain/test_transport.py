@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-
 import pytest
 
-from tests.diagnose.explain.test_nccl_log import read
 from tests.diagnose.scenes import Scene
-from webhook.core import names
 from webhook.diagnose.explain.nccl_log import PodLog, read_log
 from webhook.diagnose.finding import Finding
 
 
-def logged(logs: Mapping[str, str], workers: int = 1, *, scene: Scene | None = None) -> Scene:
-    """Give a job whose pods of these names have printed what these fixtures hold."""
-    scene = scene or Scene(workers)
-    scene.changes["logs"] = {pod: PodLog("pytorch", read(name)) for pod, name in logs.items()}
-    return scene
-
-
-def all_say(name: str, workers: int = 1, scene: Scene | None = None) -> Scene:
-    scene = scene or Scene(workers)
-    return logged(dict.fromkeys(scene.pods, name), scene=scene)
-
-
 def told(scene: Scene) -> list[Finding]:
     return [each for each in scene.explained.findings if each.topic == "transport"]
-
-
-def test_rdma_on_devices_that_network_status_names() -> None:
-    scene = all_say("2.21-roce")
-    for pod in scene.pods.values():
-        entries = json.loads(pod["metadata"]["annotations"][names.NETWORK_STATUS])
-        entries[1]["device-info"] = {"type": "pci", "pci": {"rdma-device": "mlx5_2"}}
-        pod["metadata"]["annotations"][names.NETWORK_STATUS] = json.dumps(entries)
-    [found] = told(scene)
-    assert (found.level, str(found.code)) == ("ok", "ok")
-    assert found.subject == f"job {scene.master['metadata']['labels'][names.JOB]}"
-    assert found.message == "trains over RDMA on mlx5_2 (net1), mlx5_3, with GPUDirect RDMA"
 
 
 _HEAD = "bert-master-0:12:40 [0] NCCL INFO "

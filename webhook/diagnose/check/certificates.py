@@ -14,8 +14,7 @@ from webhook.kube.tls_secret import read_tls_secret
 from webhook.kube.webhook_configuration import read_webhook_configuration
 
 CERTIFICATE_UNUSABLE = Code(
-    "certificate-unusable",
-    "certificates",
+    "certificates/certificate-unusable",
     "The webhook's certificate is missing, expired or not trusted, so API servers refuse pods.",
     "look at the controller's log, or at whoever keeps the certificates",
 )

@@ -15,20 +15,17 @@ from webhook.diagnose.snapshot import Snapshot, at_once
 from webhook.kube.catalogue import RESOURCE_CLAIM_TEMPLATES
 
 DEVICE_CLASS_MISSING = Code(
-    "device-class-missing",
-    "claims",
+    "claims/device-class-missing",
     "A DeviceClass that a claim of a profile names does not exist.",
     "install the driver that brings it, or correct deviceClassName in the profile",
 )
 CLAIMS_UNSERVED = Code(
-    "claims-unserved",
-    "claims",
+    "claims/claims-unserved",
     "The cluster cannot serve claims, so no pod gets those of its profile.",
     "use a Kubernetes that serves resource.k8s.io/v1, and FabricProfile objects",
 )
 CLAIM_TEMPLATE_FOREIGN = Code(
-    "claim-template-foreign",
-    "claims",
+    "claims/claim-template-foreign",
     "A ResourceClaimTemplate has our name and other content than the profile says.",
     "delete it, and the controller creates it again; restrict who may create such templates",
 )

@@ -15,14 +15,12 @@ from webhook.kube.catalogue import SERVICES
 from webhook.kube.reader import whole
 
 CONFIGURATION_MISSING = Code(
-    "configuration-missing",
-    "configuration",
+    "configuration/configuration-missing",
     "The MutatingWebhookConfiguration does not exist, so no pod is sent to the webhook.",
     f"apply the manifests: {APPLY}; the configuration comes last",
 )
 CONFIGURATION_CHANGED = Code(
-    "configuration-changed",
-    "configuration",
+    "configuration/configuration-changed",
     "The webhook configuration differs from the shipped one.",
     f"apply the shipped configuration again, unless that was chosen: {APPLY}",
 )

@@ -12,14 +12,12 @@ from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted
 
 DEPLOYMENT_MISSING = Code(
-    "deployment-missing",
-    "deployments",
+    "deployments/deployment-missing",
     "The Deployment does not exist in this namespace.",
     f"give --system-namespace, or apply the manifests again: {APPLY}",
 )
 DEPLOYMENT_NOT_READY = Code(
-    "deployment-not-ready",
-    "deployments",
+    "deployments/deployment-not-ready",
     "Replicas of the Deployment are not ready, or its rollout does not end.",
     "look at its pods with kubectl describe, and at their logs",
 )

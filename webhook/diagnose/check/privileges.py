@@ -17,20 +17,17 @@ from webhook.diagnose.wording import listed
 from webhook.kube.catalogue import POLICIES, POLICY_BINDINGS
 
 PRIVILEGES_LACKING = Code(
-    "privileges-lacking",
-    "privileges",
+    "privileges/privileges-lacking",
     "The account may not do what it needs.",
     f"apply the RBAC manifests again: {APPLY}",
 )
 PRIVILEGES_EXCESSIVE = Code(
-    "privileges-excessive",
-    "privileges",
+    "privileges/privileges-excessive",
     "The account may do dangerous things that it does not need.",
     "remove the role binding that grants them beside the shipped ones",
 )
 POLICIES_MISSING = Code(
-    "policies-missing",
-    "privileges",
+    "privileges/policies-missing",
     "An admission policy of the manifests is missing, so tenants or stolen tokens may do more.",
     f"apply the manifests again: {APPLY}",
 )

@@ -16,26 +16,22 @@ from webhook.kube.reader import whole
 from webhook.validate.definition import object_schema
 
 PROFILE_INVALID = Code(
-    "profile-invalid",
-    "profiles",
+    "profiles/profile-invalid",
     "A profile, or the settings of the whole cluster, has a fault.",
     "correct it; until then a running webhook keeps the last good content",
 )
 PROFILES_MISSING = Code(
-    "profiles-missing",
-    "profiles",
+    "profiles/profiles-missing",
     "There are no profiles where the webhook reads them.",
     "create them there, or give --profiles FILE to look at yours",
 )
 PROFILE_NOT_READY = Code(
-    "profile-not-ready",
-    "profiles",
+    "profiles/profile-not-ready",
     "The controller finds that a profile is not ready.",
     "correct what the message names; kubectl describe fabricprofile shows everything",
 )
 DEFINITION_OUTDATED = Code(
-    "definition-outdated",
-    "profiles",
+    "profiles/definition-outdated",
     "The CustomResourceDefinition of FabricProfile is missing or not that of this version.",
     f"apply the manifests of the newer version again: {APPLY}",
 )

@@ -20,20 +20,17 @@ from webhook.kube.catalogue import PODS, SERVICES
 from webhook.kube.connection import RequestFailed
 
 WEBHOOK_UNTRIED = Code(
-    "webhook-untried",
-    "reachability",
+    "reachability/webhook-untried",
     "Whether the API servers reach the webhook could not be tried.",
     "run check as somebody who may create pods in a labelled namespace, or use services/proxy",
 )
 WEBHOOK_DENIES = Code(
-    "webhook-denies",
-    "reachability",
+    "reachability/webhook-denies",
     "The webhook is called, and denies a plain pod of the namespace.",
     "correct what the message names, in the namespace or its profile",
 )
 WEBHOOK_PASSED_OVER = Code(
-    "webhook-passed-over",
-    "reachability",
+    "reachability/webhook-passed-over",
     "A pod came back as it was: the webhook was not called, or its failure was ignored.",
     "look at the configuration's selectors; with failurePolicy Ignore, at the webhook's pods",
 )

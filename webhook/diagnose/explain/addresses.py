@@ -18,20 +18,17 @@ from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.wording import counted, duration
 
 CONTROLLER_SILENT = Code(
-    "controller-silent",
-    "controller",
+    "controller/controller-silent",
     "The controller has not told members of the job what it should have told them by now.",
     "look at the controller's pods and its log",
 )
 ADDRESS_FORMER = Code(
-    "address-former",
-    "addresses",
+    "addresses/address-former",
     "The pod runs since before rank 0, or its sandbox, was made again: it holds a former address.",
     "restart these members: delete the pods, or restart the job",
 )
 ADDRESS_OUTDATED = Code(
-    "address-outdated",
-    "addresses",
+    "addresses/address-outdated",
     "The pod holds an address that rank 0 does not have.",
     "see the findings of the controller, which publishes the new one",
 )
@@ -170,14 +167,12 @@ def is_made_again(pod: ObservedPod) -> bool:
 # the wait step
 
 WAIT_ENDED = Code(
-    "wait-ended",
-    "wait",
+    "wait/wait-ended",
     "The pod's wait for rank 0's address was ended, for that address will not come.",
     "do what the message says; a wait that is started again then goes on",
 )
 WAIT_LONG = Code(
-    "wait-long",
-    "wait",
+    "wait/wait-long",
     "The pod's wait step waits for an address that is not published.",
     "look at rank 0's pod, and at the controller's log",
 )

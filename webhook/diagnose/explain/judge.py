@@ -29,8 +29,7 @@ from webhook.diagnose.snapshot import UNREAD
 from webhook.diagnose.wording import duration, natural
 
 JOB_WITHOUT_PODS = Code(
-    "job-without-pods",
-    "members",
+    "members/job-without-pods",
     "The job has no pod.",
     "look at the job itself: is it suspended, queued, or finished?",
 )

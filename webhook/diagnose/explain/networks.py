@@ -20,56 +20,47 @@ from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.wording import common_form, event_time
 
 VOLUME_UNMOUNTED = Code(
-    "volume-unmounted",
-    "volumes",
+    "volumes/volume-unmounted",
     "A volume of the pod cannot be mounted, and its network is made after that.",
     "create what is named, or correct the pod's volume; its network is made after that",
 )
 ADDRESSES_EXHAUSTED = Code(
-    "addresses-exhausted",
-    "networks",
+    "networks/addresses-exhausted",
     "The network's IPAM has no address left.",
     "enlarge the range of the network's IPAM and restart the job, or free what former pods hold",
 )
 NETWORK_FAILED = Code(
-    "network-failed",
-    "networks",
+    "networks/network-failed",
     "Multus or a CNI plugin could not make the pod's network.",
     "correct the NetworkAttachmentDefinition, or look at its CNI plugin and its IPAM on the node",
 )
 NETWORK_STATUS_MISSING = Code(
-    "network-status-missing",
-    "networks",
+    "networks/network-status-missing",
     "Multus has written nothing about the pod's networks that can be read.",
     "is Multus running on the node, and is its configuration the first in /etc/cni/net.d?",
 )
 ADDRESS_MISSING = Code(
-    "address-missing",
-    "networks",
+    "networks/address-missing",
     "The pod has no usable address on the network where the ranks meet.",
     "look at the network's IPAM, and at Multus' log",
 )
 INTERFACE_UNEXPECTED = Code(
-    "interface-unexpected",
-    "interfaces",
+    "interfaces/interface-unexpected",
     "The network came up on another interface than the variables of NCCL and Gloo name.",
     "set multus.defaultNetworks in the Configuration as Multus has it, then restart the job",
 )
 NETWORK_UNREADABLE = Code(
-    "network-unreadable",
-    "networks",
+    "networks/network-unreadable",
     "The configuration of a NetworkAttachmentDefinition is not valid JSON, so no pod can use it.",
     "correct spec.config of the NetworkAttachmentDefinition, then restart the job",
 )
 ADDRESS_TWICE = Code(
-    "address-twice",
-    "networks",
+    "networks/address-twice",
     "Two pods hold one address on a network, so packets reach the wrong one.",
     "give the network an IPAM that knows all nodes, such as whereabouts, then restart both pods",
 )
 POLICY_CUTS = Code(
-    "policy-cuts",
-    "networks",
+    "networks/policy-cuts",
     "A NetworkPolicy keeps the pods of a job that meets on the pod network apart.",
     "let the NetworkPolicy allow traffic among the pods of the job",
 )

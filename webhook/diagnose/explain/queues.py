@@ -19,14 +19,12 @@ from webhook.diagnose.finding import Code, Finding, Level, Stage
 from webhook.diagnose.wording import common_form, event_time, seconds_since
 
 KUEUE_WAITING = Code(
-    "kueue-waiting",
-    "scheduling",
+    "scheduling/kueue-waiting",
     "Kueue has not admitted the job, or has evicted it.",
     "wait for quota; if it can never be granted as it stands, correct what Kueue names",
 )
 QUEUE_WAITING = Code(
-    "queue-waiting",
-    "scheduling",
+    "scheduling/queue-waiting",
     "The pod waits for a queue or a quota.",
     "look at the queue and its quota: does it exist, is it active, and what is free in it?",
 )

@@ -19,50 +19,42 @@ from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.wording import common_form, event_time
 
 UNSCHEDULABLE = Code(
-    "unschedulable",
-    "scheduling",
+    "scheduling/unschedulable",
     "The scheduler finds no node for the pod.",
     "change the pod or the nodes by what the scheduler says",
 )
 SCHEDULER_SILENT = Code(
-    "scheduler-silent",
-    "scheduling",
+    "scheduling/scheduler-silent",
     "The pod is on no node, and no scheduler says why.",
     "is the scheduler that the pod names running?",
 )
 SCHEDULING_GATED = Code(
-    "scheduling-gated",
-    "scheduling",
+    "scheduling/scheduling-gated",
     "A scheduling gate holds the pod back.",
     "whoever set the gate must remove it; Kueue removes its own once it admits the pod's Workload",
 )
 CLAIM_SELECTOR_FAILS = Code(
-    "claim-selector-fails",
-    "claims",
+    "claims/claim-selector-fails",
     "A CEL selector of a claim's request cannot be evaluated, so the pod stays Pending.",
     "correct the selector in the claim template, the DeviceClass or the profile",
 )
 RESOURCE_TAKEN = Code(
-    "resource-taken",
-    "scheduling",
+    "scheduling/resource-taken",
     "Too little of the resource is free on the nodes that the pod can take.",
     "wait, or free the resource on the nodes",
 )
 CLAIM_MISSING = Code(
-    "claim-missing",
-    "claims",
+    "claims/claim-missing",
     "A ResourceClaim that the pod names does not exist, so the pod stays Pending.",
     "create it, or correct the name",
 )
 CLAIM_UNALLOCATED = Code(
-    "claim-unallocated",
-    "claims",
+    "claims/claim-unallocated",
     "A claim of the pod has no device, since the scheduler has found none that is free and fits.",
     "compare the claim's requests with kubectl get resourceslices, and with other claims",
 )
 NODE_NOT_READY = Code(
-    "node-not-ready",
-    "scheduling",
+    "scheduling/node-not-ready",
     "The pod's node is not Ready, or does not exist any more.",
     "look at the node's kubelet",
 )
