@@ -9,7 +9,7 @@ import pytest
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import NOW, Scene, ago
 from webhook.core.model import Object
-from webhook.diagnose.lease import judge_lease
+from webhook.diagnose.common import judge_lease
 
 
 def lease(seconds: float, lasts: Any = 15, holder: str = "c-1") -> Object:

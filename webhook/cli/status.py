@@ -41,7 +41,7 @@ from webhook.core.errors import Unavailable
 from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.diagnose.collect import read_all
 from webhook.diagnose.snapshot import UNREAD, Snapshot, Unread
-from webhook.diagnose.status.status import JobStatus, ended_jobs, look_at_all
+from webhook.diagnose.status import JobStatus, ended_jobs, look_at_all
 from webhook.diagnose.wording import listed
 
 _LEAST_SECONDS = 10.0

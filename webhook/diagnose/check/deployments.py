@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from webhook.diagnose.check.needs import Deployment, Role, deployments
-from webhook.diagnose.common import APPLY
+from webhook.diagnose.common import APPLY, LEASE_STALE, judge_lease
 from webhook.diagnose.finding import Code, Finding, ok
-from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted
 

@@ -10,11 +10,11 @@ from webhook.core.injection import wait
 from webhook.core.reconcile.jobs import newest_master, publication
 from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import TrainingPod
+from webhook.diagnose.common import LEASE_STALE, judge_lease
 from webhook.diagnose.explain.networks import further_interfaces, meets_on_pod_network
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import ObservedPod
-from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.wording import counted, duration
 
 CONTROLLER_SILENT = Code(
