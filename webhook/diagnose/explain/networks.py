@@ -184,19 +184,25 @@ def _address(member: Member, pod: ObservedPod) -> Iterator[Finding]:
         yield INTERFACE_UNEXPECTED.fail(pod, message, stage=Stage.NETWORK)
 
 
-def attached_elsewhere(pod: ObservedPod) -> Iterator[Object]:
-    """Yield the network on which the ranks meet, where another than Multus has made it."""
+_TOLD = {"interface": "interface", "network": "name", "addresses": "ips"}
+"""Keys for programs, and those of network-status."""
+
+
+def attached(pod: ObservedPod) -> list[Object]:
+    """Return interface, name and addresses of each second network, as far as they are known."""
+    found = [{key: each.get(its) for key, its in _TOLD.items()} for each in pod.attached or ()]
     member = pod.member
     if member is not None and member.source_name != DEFAULT and member.secondary.address:
         network, at, interface = member.wanted.rpartition("@")
         network, interface = (network, interface) if at else (interface, "")
-        yield {"interface": interface, "network": network, "addresses": [member.secondary.address]}
+        address = member.secondary.address
+        found.append({"interface": interface, "network": network, "addresses": [address]})
+    return [{**each, "addresses": each["addresses"] or []} for each in found]
 
 
 def further_interfaces(pod: ObservedPod) -> set[str]:
     """Return the names of the pod's interfaces on second networks, as far as they are known."""
-    attached = (*(pod.attached or ()), *attached_elsewhere(pod))
-    return {str(entry.get("interface")) for entry in attached if entry.get("interface")}
+    return {str(entry["interface"]) for entry in attached(pod) if entry["interface"]}
 
 
 # what is wrong with networks for all pods
