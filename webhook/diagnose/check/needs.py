@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from webhook.core import names
 from webhook.core.cluster.demand import (
@@ -33,12 +32,11 @@ _OTHERS_KEEP = re.compile(r"(?:--certificates|FABRIC_INJECTOR_CONTROL_CERTIFICAT
 """What tells a controller that others keep the certificates."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledNamespace:
+class LabelledNamespace(NamedTuple):
     """Hold a namespace's name and labels."""
 
     name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str]
 
     @property
     def title(self) -> str:
@@ -131,8 +129,7 @@ def webhooks_of(configuration: Object | None) -> list[Object]:
     return [each for each in webhooks if isinstance(each, dict)]
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(NamedTuple):
     """Hold what is kept of a Deployment of ours; *waiting*: its pods that are not available.
 
     *keeps_certificates*: nobody else, such as cert-manager, does.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from webhook.core import names, podspec
 from webhook.core.injection import wait
@@ -85,12 +84,15 @@ def _of_job(
     address = master.secondary.address
     rank_zero = next(pod for pod in members if pod.name == master.name)
     is_fresh = snapshot.seconds_bound(rank_zero) < _SLACK_SECONDS
-    lacking, found, former = 0, [], list[str]()
-    for pod in members:
+    told = [(pod, _holds_former(pod, rank_zero, address)) for pod in members]
+    former = [pod.name for pod, why in told if why and pod is not rank_zero]
+    rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
+    command = f"kubectl delete pod -n {job.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
+    lacking, found = 0, []
+    for pod, why in told:
         member = known[pod.name]
-        if pod.name != master.name and (why := _holds_former(pod, rank_zero, address)):
-            former.append(pod.name)
-            found.append(ADDRESS_FORMER.fail(pod, why))
+        if why and pod is not rank_zero:
+            found.append(ADDRESS_FORMER.fail(pod, why, f"restart them, or the job: {command}"))
         if publication(member, address) is None or is_fresh:
             continue
         lacking += 1
@@ -98,14 +100,7 @@ def _of_job(
         if held and held != address:
             message = f"has {held} as rank 0's address, and {master.name} is at {address}"
             found.append(ADDRESS_OUTDATED.fail(pod, message))
-    if former:
-        rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
-        command = f"kubectl delete pod -n {job.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
-        action = f"restart them, or the job: {command}"
-        found = [
-            replace(one, remedy=action) if one.code is ADDRESS_FORMER else one for one in found
-        ]
-    elif not lacking and not is_fresh:
+    if not former and not lacking and not is_fresh:
         promised = master.wanted.rpartition("@")[2] if "@" in master.wanted else ""
         interface = master.secondary.interface or promised
         where = f"{address} ({interface})" if interface else address
