@@ -233,7 +233,7 @@ class ObservedJob:
         return found
 
     def last_words(self, *reasons: str) -> Mapping[str, str]:
-        """Return what was said last of each pod for one of the reasons, by pod name."""
+        """Return by pod name the last message of an Event of each pod with one of the reasons."""
         found = [event for event in self.warnings if event.get("reason") in reasons]
         return {
             str((event.get("involvedObject") or {}).get("name")): str(event.get("message") or "")
