@@ -124,3 +124,20 @@ def test_what_no_process_wrote_is_a_quotation() -> None:
     quoted = b"config: NCCL INFO Using network Socket # NET/Socket\n"
     own = b"bert-worker-1:31:48 [0] NCCL INFO Using network IB\n"
     assert list(read_log([quoted, own]).chosen) == ["IB"]
+
+
+_SOCKETS = "NET/IB : No device found.", "NET/Socket : Using [0]eth0:10.0.0.1<0>"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Using network Sock",
+        "Using network Socketepoch 1\n",
+        "Using network IB is what we want\n",
+        "Channel 00/0 : 0[0] -> 8[0] [send] via NET\n",
+    ],
+)
+def test_a_choice_or_channel_that_is_cut_or_mixed_with_other_text_is_none(last: str) -> None:
+    text = "\n".join(f"bert-master-0:12:40 [0] NCCL INFO {each}" for each in (*_SOCKETS, last))
+    assert not read_log([text.encode()]).tells
