@@ -18,7 +18,7 @@ from webhook.diagnose.collect import Target, read_all, read_job, read_profiles
 from webhook.diagnose.explain.judge import explain
 from webhook.diagnose.finding import count, grouped
 from webhook.diagnose.snapshot import Snapshot, Unread
-from webhook.diagnose.status.status import JobStatus, look_at_all
+from webhook.diagnose.status import JobStatus, look_at_all
 from webhook.dry_run import DryRun, dry_run, fit
 from webhook.kube.catalogue import NAMESPACES
 from webhook.kube.connection import Connection

@@ -20,7 +20,7 @@ from webhook.core.model import Object
 from webhook.core.printable import LONGEST_TEXT, printable
 from webhook.diagnose.collect import read_all
 from webhook.diagnose.snapshot import Snapshot, Unread
-from webhook.diagnose.status.status import JobStatus, ended_jobs, look_at_all
+from webhook.diagnose.status import JobStatus, ended_jobs, look_at_all
 from webhook.diagnose.wording import listed
 
 _LEAST_SECONDS = 10.0
