@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from webhook.core import names, podspec
 from webhook.core.accelerators import is_accelerator
-from webhook.core.injection.environment import nccl_may_use
 from webhook.core.injection.wait import needs
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.annotation import parse_networks
@@ -25,7 +24,6 @@ _INJECTED, _ALONE, _DENIED = "injected", "left alone", "denied"
 _PLURALS = {"worker": "workers", "candidate for rank 0": "candidates for rank 0"}
 _POD_NETWORK = "the pod network"
 _NODE_NETWORK = "the node's network"
-_MOST_SHOWN = 60
 _IFNAME = names.ENV_NCCL_SOCKET_IFNAME
 _SETS_INTERFACE = re.compile(rf"(?<![\w${{]){_IFNAME}\b")
 """In a command: ``export NCCL_SOCKET_IFNAME=eth0``, not ``$NCCL_SOCKET_IFNAME``."""
@@ -186,7 +184,7 @@ def _summary(namespace: str, source: str, members: list[_Member], apart: list[st
     problem = "cannot meet" if apart else "half injected" if half else ""
     if problem or _leaves_out(members):
         agents, meets, trains = "", "", ""
-    warnings = tuple(map(printable, (*apart, *half) if problem else _unsure(members)))
+    warnings = tuple(map(printable, (*apart, *half)))
     return Summary(source, namespace, dict(roles), agents, meets, trains, problem, warnings)
 
 
@@ -257,37 +255,11 @@ def _trains(members: Sequence[_Member]) -> str:
 def _trains_on(member: _Member) -> str:
     if podspec.is_host_network(member.pod.planned):
         return _NODE_NETWORK
-    value = _ifname(member)
-    own = podspec.containers(member.pod.before)
+    value = podspec.env_value(member.training, _IFNAME) or ""
+    name, own = value.removeprefix("="), podspec.containers(member.pod.before)
     if value.startswith("=") and not any(podspec.has_env(each, _IFNAME) for each in own):
-        return member.places.get(value[1:], value[1:])  # GKE or a DRA driver may make it
-    found = _choice(value, member.places)
-    return member.places.get(found[0], "") if len(found) == 1 else ""
-
-
-def _ifname(member: _Member) -> str:
-    return podspec.env_value(member.training, _IFNAME) or ""
-
-
-def _choice(value: str, places: Iterable[str]) -> list[str]:
-    """Return the interfaces that NCCL may use by its variable, none where that says nothing."""
-    there = (*names.INTERFACES_OF_EVERY_POD, *places) if len(value) > 1 else ()
-    return [each for each in there if "$(" not in value and nccl_may_use(value, each)]
-
-
-def _unsure(members: Iterable[_Member]) -> Iterator[str]:
-    """Warn of the first pod in which NCCL may use the pod network in place of the fabric."""
-    for each in members:
-        value = _ifname(each) if each.is_injected else ""
-        found = _choice(value, each.places)
-        fabric = [one for one in found if one in each.places]
-        if fabric and len(fabric) < len(found):
-            yield (
-                f"{_IFNAME}={value[:_MOST_SHOWN]} lets NCCL choose among {', '.join(found)} in "
-                f"{each.pod.name}: it may not use {fabric[0]}; name one interface, or remove the "
-                "variable"
-            )
-            return
+        return member.places.get(name, name)  # GKE or a DRA driver may make it
+    return member.places.get(name, "")
 
 
 def _cannot_meet(

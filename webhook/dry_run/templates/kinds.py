@@ -45,11 +45,9 @@ def equal_pods(workload: Workload) -> Found:
 
 def stateful_set(workload: Workload) -> Found:
     """Complete the first two pods of a StatefulSet."""
-    spec, start = workload.spec, workload.spec.node("ordinals").number("start", 0)
+    spec = workload.spec
     values = {"set": workload.name, "subdomain": spec.text("serviceName")}
-    yield from workload.several(
-        spec, "statefulset", lambda index: {**values, "index": start + index}
-    )
+    yield from workload.several(spec, "statefulset", values)
 
 
 def batch_job(workload: Workload) -> Found:
@@ -106,17 +104,14 @@ def _job_set(workload: Workload, spec: Section) -> Found:
 def _replicated_job(workload: Workload, job: Section, shared: Values) -> Found:
     spec, replicas, role = job.node("template", "spec"), job.number("replicas"), job.text("name")
     shapes, pods = _indices(spec, "Indexed")
-    has_second_index = "indexed" in shapes and pods > 1
-
-    def values(number: int) -> Values:
-        at, index = (0, number) if has_second_index else (number, 0)
-        own = {"batch": f"{workload.name}-{role}-{at}", "index": index, "job_index": at}
-        return {**shared, **own, "role": role, "replicas": replicas}
-
+    has_second_index, batch = "indexed" in shapes and pods > 1, f"{workload.name}-{role}"
+    first = {"batch": f"{batch}-0", "index": 0, "job_index": 0}
+    second = {"index": 1} if has_second_index else {"batch": f"{batch}-1", "job_index": 1}
     yield from workload.several(
         job,
         f"{shapes} jobset",
-        values,
+        {**shared, **first, "role": role, "replicas": replicas},
+        second=second,
         count=replicas * max(pods, 1),
         template=spec.node("template"),
         alone=has_second_index or replicas > 1,
@@ -130,18 +125,14 @@ def leader_worker_set(workload: Workload) -> Found:
     size, groups = both.number("size"), spec.number("replicas")
     is_own = spec.node("networkConfig").text("subdomainPolicy", "Shared") == "UniquePerReplica"
     values = {"set": name, "subdomain": leader if is_own else name, "size": size}
-    worker = {**values, "set": leader, "index": 1}
-    key = "leaderTemplate" if both.has("leaderTemplate") else "workerTemplate"
-    for template, own, count in (key, values, min(size, 1)), ("workerTemplate", worker, size - 1):
-        if count >= 0 and (count or own is values):
-            yield from workload.several(
-                spec,
-                "statefulset leaderworkerset",
-                own,
-                count=groups * count,
-                template=both.node(template),
-                alone=False,
-            )
+    shapes, worker = "statefulset leaderworkerset", both.node("workerTemplate")
+    first = both.node("leaderTemplate") if both.has("leaderTemplate") else worker
+    count = groups * min(size, 1)
+    yield from workload.several(spec, shapes, values, count=count, template=first, alone=False)
+    if size > 1:
+        values |= {"set": leader, "index": 1}
+        count = groups * (size - 1)
+        yield from workload.several(spec, shapes, values, count=count, template=worker, alone=False)
 
 
 _ROLES = ("launcher", "chief", "master", "ps", "worker", "evaluator")

@@ -108,8 +108,9 @@ class Workload:
         self,
         holder: Section,
         shapes: str,
-        values: Values | Callable[[int], Values] = {},  # noqa: B006  # nobody changes it
+        values: Values = {},  # noqa: B006  # nobody changes it
         *,
+        second: Values = {},  # noqa: B006
         count: int | None = None,
         template: Section | None = None,
         alone: bool = True,
@@ -118,7 +119,7 @@ class Workload:
         """Yield rank 0 of equal pods, and one other for the rest.
 
         *holder* has the template, and says at ``replicas`` how many there are, unless *count* does.
-        *values*: what goes into the braces of the *shapes*, or by the index, which is one itself.
+        *values*: what goes into the braces of the *shapes*; *second*: what differs in the other.
         Pods that are not ``alone`` in their job have one that stands for all. *copies*: of the
         group.
         """
@@ -129,9 +130,8 @@ class Workload:
         template = template or holder.node("template")
         shown = {0: count} if count == 1 or not alone else {0: 1, 1: count - 1}
         for index, like in shown.items():
-            own = values(index) if callable(values) else values
             numbers = {"index": index, "next": index + 1, "first": "" if index else "master"}
-            made = self._pod(template, shapes, {**numbers, **own})
+            made = self._pod(template, shapes, {**numbers, **values, **(second if index else {})})
             yield self.template(template, made, like * copies)
 
     def _pod(self, template: Section, shapes: str, values: Values) -> Object:
