@@ -257,9 +257,11 @@ def _trains_on(member: _Member) -> str:
         return _NODE_NETWORK
     value = podspec.env_value(member.training, _IFNAME) or ""
     name, own = value.removeprefix("="), podspec.containers(member.pod.before)
-    if value.startswith("=") and not any(podspec.has_env(each, _IFNAME) for each in own):
-        return member.places.get(name, name)  # GKE or a DRA driver may make it
-    return member.places.get(name, "")
+    is_ours = value.startswith("=") and not any(podspec.has_env(each, _IFNAME) for each in own)
+    may_exist = (
+        is_ours and name not in names.INTERFACES_OF_EVERY_POD
+    )  # GKE or a DRA driver makes it
+    return member.places.get(name, name if may_exist else "")
 
 
 def _cannot_meet(

@@ -15,12 +15,11 @@ from webhook.core.names import PROFILE
 from webhook.core.printable import printable
 from webhook.core.value_types import OBJECT
 from webhook.dry_run.templates.documents import parse_documents
-from webhook.dry_run.templates.kinds import KINDS, expand, known
+from webhook.dry_run.templates.kinds import expand, known
 from webhook.dry_run.templates.pods import Found, Ignored, Runtimes, Template, Workload
 from webhook.dry_run.templates.section import Section
 
 __all__ = [
-    "KINDS",
     "Ignored",
     "Template",
     "Templates",

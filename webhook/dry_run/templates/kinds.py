@@ -386,6 +386,21 @@ def storm_service(workload: Workload) -> Found:
         yield from workload.several(role, shapes, values, count=count, copies=copies * sets)
 
 
+def known(workload: Workload) -> Expand | None:
+    """Return what finds the pods of an object of this kind; None for an unknown one."""
+    group, _, _version = workload.root.text("apiVersion").rpartition("/")
+    return KINDS.get((group, workload.kind))
+
+
+def expand(workload: Workload) -> Found:
+    """Find the pods of an object of any kind."""
+    spec = workload.root.value.get("spec")
+    if isinstance(spec, dict) and spec.get("replicas") == 0 and workload.kind != "Pod":
+        yield workload.ignore("spec.replicas", "is 0: no pod is created")
+    else:
+        yield from (known(workload) or any_object)(workload)
+
+
 def any_object(workload: Workload) -> Found:
     """Complete one pod of each template in an object of any kind: AppWrappers, and unknown ones.
 
@@ -398,20 +413,11 @@ def any_object(workload: Workload) -> Found:
     for index, copies in _shown_by_role([node for node, _ in found]):
         node, replicas = found[index]
         if _is_object(node.value):
-            wrapped = _owned(node, workload) if workload.kind == "AppWrapper" else node
-            yield from expand(workload.part(wrapped, replicas * copies))
+            yield from expand(workload.part(node, replicas * copies))
         else:
             yield from workload.several(
                 node, "equal", count=replicas, template=node, alone=False, copies=copies
             )
-
-
-def _owned(node: Section, workload: Workload) -> Section:
-    metadata = node.node("metadata")
-    owners = [*(each.value for each in metadata.nodes("ownerReferences")), workload.owner]
-    return Section(
-        {**node.value, "metadata": {**metadata.value, "ownerReferences": owners}}, node.path
-    )
 
 
 def _below(
@@ -481,18 +487,3 @@ KINDS: Mapping[tuple[str, str], Expand] = {
     (group, kind): expand for expand, group, kinds in _TABLE for kind in kinds.split()
 }
 """What finds the pods of each kind, by API group and kind."""
-
-
-def known(workload: Workload) -> Expand | None:
-    """Return what finds the pods of an object of this kind; None for an unknown one."""
-    group, _, _version = workload.root.text("apiVersion").rpartition("/")
-    return KINDS.get((group, workload.kind))
-
-
-def expand(workload: Workload) -> Found:
-    """Find the pods of an object of any kind."""
-    spec = workload.root.value.get("spec")
-    if isinstance(spec, dict) and spec.get("replicas") == 0 and workload.kind != "Pod":
-        yield workload.ignore("spec.replicas", "is 0: no pod is created")
-    else:
-        yield from (known(workload) or any_object)(workload)

@@ -94,11 +94,6 @@ class Workload:
         name = metadata.text("name") or (generated and generated + UNKNOWN_SUFFIX)
         return name or fail(metadata.at("name"), "a name", None)
 
-    @property
-    def owner(self) -> Object:
-        """Return the ownerReference that a pod of this object carries."""
-        return _owner(self.root.text("apiVersion"), self.kind, self.name)
-
     def part(self, root: Section, copies: int) -> Workload:
         """Return the workload of an object that this one holds, *copies* times."""
         namespace = root.node("metadata").text("namespace", self.namespace)
@@ -140,7 +135,8 @@ class Workload:
         shape = fill(shapes, {**own, "uid": UID, "suffix": UNKNOWN_SUFFIX, **values})
         pod = checked_pod(template)
         meta: Object = pod.get("metadata") or {}
-        owner = _owner(*shape["owner"].split()) if "owner" in shape else self.owner
+        own_owner = (self.root.text("apiVersion"), self.kind, self.name)
+        api_version, kind, name = shape["owner"].split() if "owner" in shape else own_owner
         metadata: Object = {
             **{key: shape.get(key) for key in ("name", "generateName")},
             "namespace": self.namespace,
@@ -148,7 +144,10 @@ class Workload:
                 key: {**(meta.get(key) or {}), **shape.get(key, {})}
                 for key in ("labels", "annotations")
             },
-            "ownerReferences": [owner],
+            "ownerReferences": [
+                {"apiVersion": api_version, "kind": kind, "name": name}
+                | {"uid": UID, "controller": True}
+            ],
         }
         spec = pod["spec"]
         spec |= {key: shape[key] for key in ("hostname", "subdomain") if key in shape}
@@ -256,10 +255,6 @@ def copied(value: Any, holder: str = "") -> Any:
     if isinstance(value, list):
         return [copied(item) for item in value]
     return value
-
-
-def _owner(api_version: str, kind: str, name: str) -> Object:
-    return {"apiVersion": api_version, "kind": kind, "name": name, "uid": UID, "controller": True}
 
 
 def append_to(holder: Object, key: str, *items: Object) -> None:
