@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from webhook.core import names, podspec
-from webhook.core.accelerators import is_accelerator
+from webhook.core.accelerators import count_accelerators
 from webhook.core.injection.wait import needs
 from webhook.core.model import Object, Outcome, Reason
 from webhook.core.networks.annotation import parse_networks
@@ -136,7 +136,8 @@ class _Member:
         self.places = {key: f"{key} of {name}" for key, name in attached.items()}
         self.places |= {interface: self.network} if interface else {}
         self.waits = self.is_injected and "master-addr" in needs(made)
-        self.accelerators = _accelerators(made)
+        asked = map(count_accelerators, podspec.running_containers(made))
+        self.accelerators = tuple(filter(None, asked))
         self.is_out = podspec.labels(pod.before).get(names.PROFILE) == names.PROFILE_NONE
 
     def skips(self, reason: Reason) -> bool:
@@ -156,22 +157,6 @@ def _attached(pod: Object, namespace: str) -> dict[str, str]:
             each.interface or f"net{n}": f"{each.namespace}/{each.name}" for n, each in elements
         }
     return {}
-
-
-def _accelerators(pod: Object) -> tuple[str, ...]:
-    """Return what all containers ask for of accelerators, ``("nvidia.com/gpu: 8",)``."""
-    asked = (
-        {**podspec.requests(each), **podspec.limits(each)}.items()
-        for each in podspec.running_containers(pod)
-    )
-    return tuple(
-        sorted(
-            f"{name}: {quantity}"
-            for of_container in asked
-            for name, quantity in of_container
-            if is_accelerator(name) and quantity not in ("0", 0)
-        )
-    )
 
 
 def _summary(namespace: str, source: str, members: list[_Member], apart: list[str]) -> Summary:
@@ -294,10 +279,10 @@ def _why_none(member: _Member) -> str:
 
 def _rank_zero(pod: Object) -> str:
     """Return whom the wait step waits for, as it writes it for people; empty if for nobody."""
-    found = podspec.init_containers(pod)
-    waits = [each for each in found if each.get("name") == names.WAIT_CONTAINER]
-    values = [podspec.env_value(wait, "FABRIC_INJECTOR_RANK_ZERO") for wait in waits]
-    return next(filter(None, values), "")
+    for each in podspec.init_containers(pod):
+        if each.get("name") == names.WAIT_CONTAINER:
+            return podspec.env_value(each, "FABRIC_INJECTOR_RANK_ZERO") or ""
+    return ""
 
 
 def _leaves_out(members: Sequence[_Member]) -> bool:
@@ -307,23 +292,16 @@ def _leaves_out(members: Sequence[_Member]) -> bool:
 
 
 def _half_injected(members: Iterable[_Member]) -> Iterator[str]:
-    """Warn of the first pods that ask for the same accelerators and do not get the same."""
-    alike: dict[tuple[str, ...], dict[str, list[_Member]]] = {}
+    """Warn of the first pods that ask for as many accelerators and do not get the same."""
+    alike: dict[tuple[int, ...], dict[str, _Member]] = {}
     for each in members:
         if each.accelerators and each.state != _DENIED and not each.is_out:
             gets = (", ".join(each.attached) or "no network") if each.is_injected else "nothing"
-            alike.setdefault(each.accelerators, {}).setdefault(gets, []).append(each)
+            alike.setdefault(each.accelerators, {}).setdefault(gets, each)
     for found in alike.values():
         if len(found) > 1:
-            (what, some), (other, others), *_ = found.items()
+            some, others, *_ = (f"{each.pod.name} gets {gets}" for gets, each in found.items())
             yield (
-                f"{_named(some)} ({what}) and {_named(others)} ({other}) "
-                "ask for the same accelerators and do not get the same: make them alike, also in "
-                f"label {names.PROFILE}"
+                f"{some}, {others}, and both ask for the same accelerators: make them alike, "
+                f"also in label {names.PROFILE}"
             )
-
-
-def _named(members: Sequence[_Member]) -> str:
-    """Name pods: ``bert-master-0``, ``3 pods from bert-worker-0 on``."""
-    number = sum(each.pod.replicas for each in members)
-    return f"{number} pods from {members[0].pod.name} on" if number > 1 else members[0].pod.name
