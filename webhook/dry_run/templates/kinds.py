@@ -18,6 +18,7 @@ from webhook.dry_run.templates.pods import (
     Workload,
     append_to,
     checked_pod,
+    copied,
     variables,
 )
 from webhook.dry_run.templates.section import Section
@@ -72,29 +73,24 @@ def _indices(job: Section, mode: str) -> tuple[str, int]:
 
 
 def job_set(workload: Workload) -> Found:
-    """Complete two pods of each replicated Job of a JobSet: job 0 index 0, and one other."""
-    yield from _job_set(workload, workload.spec)
+    """Complete two pods of each replicated Job of a JobSet: job 0 index 0, and one other.
 
-
-def train_job(workload: Workload) -> Found:
-    """Complete the pods of a TrainJob: the JobSet of its runtime, with what the TrainJob says."""
-    jobset, missing = find_runtime(workload)
-    yield from missing
-    yield from _job_set(workload, jobset)
-
-
-def _job_set(workload: Workload, spec: Section) -> Found:
+    The JobSet of a TrainJob is that of its runtime, with what the TrainJob says.
+    """
+    spec = workload.spec
+    if workload.kind == "TrainJob":
+        spec, missing = find_runtime(workload)
+        yield from missing
     jobs, network, coordinator = spec.nodes("replicatedJobs"), spec.node("network"), ""
     subdomain = network.text("subdomain", workload.name)
     if spec.has("coordinator"):
         at = spec.node("coordinator")
         place = f"{at.text('replicatedJob')}-{at.number('jobIndex', 0)}-{at.number('podIndex', 0)}"
         coordinator = f"{workload.name}-{place}.{subdomain}"
-    if not network.flag("enableDNSHostnames", default=True):
-        subdomain = ""
+    has_names = network.flag("enableDNSHostnames", default=True)
     shared: Values = {
         "coordinator": coordinator,
-        "subdomain": subdomain,
+        "subdomain": subdomain if has_names else "",
         "everywhere": sum(job.number("replicas") for job in jobs),
     }
     for job in jobs:
@@ -234,7 +230,7 @@ def volcano_job(workload: Workload) -> Found:
         for each in workload.several(nodes[index], shapes, own, alone=alone, copies=copies):
             if hosts and isinstance(each, Template):
                 for container in podspec.every_container(each.pod):
-                    append_to(container, "env", *hosts)
+                    append_to(container, "env", *copied(hosts))
             yield each
 
 
@@ -302,11 +298,9 @@ def ray_cluster(workload: Workload) -> Found:
         message = "chooses a RayCluster that exists: this RayJob makes no pod that trains"
         yield workload.ignore(spec.at("clusterSelector"), message)
         return
-    made, version = workload.part(workload.root, spec.number("replicas")), "ray.io/v1"
+    made = workload.part(workload.root, spec.number("replicas"))
     spec = spec.node(*_RAY_CLUSTERS[workload.kind])
     heads = [spec.node("headGroupSpec")] if spec.has("headGroupSpec") else []
-    if workload.root.text("apiVersion").startswith("ray.io/"):
-        version = workload.root.text("apiVersion")
     name = workload.name + ("" if workload.kind == "RayCluster" else f"-{UNKNOWN_SUFFIX}")
     for group in heads + spec.nodes("workerGroupSpecs"):
         is_head, of = group in heads, group.text("groupName", "headgroup")
@@ -314,7 +308,6 @@ def ray_cluster(workload: Workload) -> Found:
         most = 0 if least == group.number("maxReplicas") == 0 else max(least, 1)
         values = {
             "cluster": name,
-            "version": version,
             "group": of,
             "prefix": "head" if is_head else f"{of}-worker",
             "node": "head" if is_head else "worker",
@@ -468,7 +461,7 @@ _TABLE: tuple[tuple[Expand, str, str], ...] = (
     (batch_job, "batch", "Job CronJob"),
     (job_set, "jobset.x-k8s.io", "JobSet"),
     (leader_worker_set, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
-    (train_job, "trainer.kubeflow.org", "TrainJob"),
+    (job_set, "trainer.kubeflow.org", "TrainJob"),
     (no_pod, "trainer.kubeflow.org", "ClusterTrainingRuntime TrainingRuntime"),
     (kubeflow_job, "kubeflow.org", "PyTorchJob PaddleJob XGBoostJob TFJob JAXJob"),
     (mpi_job, "kubeflow.org", "MPIJob"),
