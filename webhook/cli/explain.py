@@ -177,14 +177,14 @@ def _print_rest(rows: Sequence[Row]) -> None:
 
 
 def _chosen(rows: Sequence[Row]) -> Sequence[Row]:
-    """Choose the rows to show: of many pods some of each kind that are alike, in their order."""
+    """Choose the rows to show: of many pods the first few of each kind that are alike."""
     if len(rows) <= _MOST_ROWS:
         return rows
-    alike: Counter[tuple[str, ...]] = Counter()
-    numbered = []
-    for number, row in enumerate(rows):
+    seen: Counter[tuple[str, ...]] = Counter()
+    chosen = []
+    for row in rows:
         kind = (row.role, row.phase, row.rank_zero, row.wait)
-        numbered.append((alike[kind], number))
-        alike[kind] += 1
-    chosen = sorted(each for each in numbered if each[0] < _MOST_ALIKE)[:_MOST_ROWS]
-    return [rows[number] for number in sorted(number for _, number in chosen)]
+        seen[kind] += 1
+        if seen[kind] <= _MOST_ALIKE:
+            chosen.append(row)
+    return chosen[:_MOST_ROWS]
