@@ -176,7 +176,7 @@ class TestAnswers:
 
     def test_answers_what_the_commands_answer(self, page: LocalPage, server: FakeApiServer) -> None:
         found = page.get("/status")
-        assert (found["namespace"], found["total"], found["failing"]) == (SPACE, 1, 1)
+        assert (found["namespace"], found["summary"]) == (SPACE, {"jobs": 1, "failing": 1})
         files = ("--kubeconfig", str(page.kubeconfig), "--profiles", str(page.profiles))
         given = (*files, "-o", "json")
         told = told_by("status", *given)["jobs"][0]

@@ -70,11 +70,9 @@ _STRANGER = "this page is for whoever runs fabric-injector page: open the addres
 )
 @options.namespace("Default namespace; else the kubeconfig's.")
 @options.profiles
-@option("--system-namespace", metavar="NS", help="Namespace of fabric-injector.")
+@options.system_namespace
 @options.cluster
-def command(
-    port: int, namespace: str | None, profiles: Path | None, system_namespace: str | None
-) -> None:
+def command(port: int, namespace: str | None, profiles: Path | None, system_namespace: str) -> None:
     """Show dry run, status and check in a browser, on this machine.
 
     The page reads with your rights and writes nothing. Only the browser that opens the printed
