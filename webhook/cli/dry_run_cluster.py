@@ -12,7 +12,7 @@ from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError
 from webhook.core.model import Namespace, Object, World
 from webhook.core.profiles import Profiles
-from webhook.diagnose.jobs import KINDS, identity
+from webhook.diagnose.jobs import KINDS, Job, find_jobs
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.dry_run import DryRun, judge
 from webhook.dry_run.screen import why_not
@@ -60,11 +60,12 @@ def judge_workloads(
     live = Cluster(connection, lookup_seconds=LOOKUP_SECONDS)
     world = _LabelledWorld(live, given["profile"])
     snapshot = Snapshot(connection, given["namespace"] or "")
-    runs = {
-        key: judge(find_templates(pods), profile=None, profiles=profiles, world=world)
-        for key, pods in _read(snapshot, given["system_namespace"], given["selector"]).items()
-    }
-    rows = [_row(namespace, workload, run) for (namespace, workload, _), run in runs.items()]
+    jobs = _read(snapshot, given["system_namespace"], given["selector"])
+    runs = [
+        judge(find_templates(job.pods), profile=None, profiles=profiles, world=world)
+        for job in jobs
+    ]
+    rows = [_row(job, run) for job, run in zip(jobs, runs, strict=True)]
     shown = [row for row in rows if row.would_be != _NO_PROFILE]
     document = {"workloads": [row._asdict() for row in shown]}
     names_of = [row.workload.lower() for row in shown]
@@ -75,7 +76,7 @@ def judge_workloads(
         note(f"{each.what}: {each.problem}")
     if assumed := assumed_networks(world):
         note(assumed)
-    return [*runs.values()]
+    return runs
 
 
 def _sum_up(counted: Counter[str]) -> None:
@@ -86,7 +87,7 @@ def _sum_up(counted: Counter[str]) -> None:
         note(f"{without} more are in namespaces without a profile: try one by --profile NAME")
 
 
-def _row(namespace: str, workload: str, run: DryRun) -> Row:
+def _row(job: Job, run: DryRun) -> Row:
     """Sum up one workload."""
     decisions = {"observed" if pod.observed and pod.profile else pod.decision for pod in run.pods}
     decision = next(each for each in _DECISIONS if each in decisions)
@@ -99,13 +100,11 @@ def _row(namespace: str, workload: str, run: DryRun) -> Row:
     else:
         found = [part for each in run.workloads for part in (each.text, *each.warnings)]
         why = "; ".join(dict.fromkeys(found))
-    return Row(namespace, workload, decision, why)
+    return Row(job.namespace, _workload(job), decision, why)
 
 
-def _read(
-    snapshot: Snapshot, system_namespace: str, selector: str
-) -> dict[tuple[str, str, str], list[Object]]:
-    """Return the unfinished pods by namespace, workload and what its pods share."""
+def _read(snapshot: Snapshot, system_namespace: str, selector: str) -> list[Job]:
+    """Return the workloads with unfinished pods, in the order of the table."""
 
     def keep(pod: Object) -> Object | None:
         is_out = pod["metadata"]["namespace"] in (*NEVER_REACHED, system_namespace)
@@ -116,15 +115,12 @@ def _read(
         pods = snapshot.list_all(resource, keep, snapshot.namespace, partly=True)
     except Unread as unread:
         raise InputError(str(unread)) from None
-    found: dict[tuple[str, str, str], list[Object]] = {}
-    for pod in sorted(pods, key=lambda each: (each["metadata"]["namespace"], _workload(each))):
-        key = pod["metadata"]["namespace"], _workload(pod), identity(pod)
-        found.setdefault(key, []).append(pod)
-    return found
+    return sorted(find_jobs(pods), key=lambda job: (job.namespace, _workload(job)))
 
 
-def _workload(pod: Object) -> str:
-    """Name the object that made the pod, ``PyTorchJob/bert``; else the pod itself."""
+def _workload(job: Job) -> str:
+    """Name the object that made the pods, ``PyTorchJob/bert``; else the pod itself."""
+    pod = job.pods[0]
     owner = podspec.controller(pod)
     own = f"{owner['kind']}/{owner['name']}" if owner else f"Pod/{pod['metadata']['name']}"
     named = (f"{kind.kind}/{name}" for kind in KINDS for name in kind.owners(pod))

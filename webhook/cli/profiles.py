@@ -36,12 +36,7 @@ _CONFLICT = 409
 
 @click.group("profiles")
 def command() -> None:
-    """Validate profiles before you apply them.
-
-    \b
-    Examples:
-      fabric-injector profiles validate -f profile.yaml
-    """  # noqa: D301  # \\b is click's own mark
+    """Validate profiles before you apply them."""
 
 
 class Fault(NamedTuple):
