@@ -106,8 +106,8 @@ class TestStrangers:
             ("/", "text/html; charset=utf-8"),
             ("/page/main.js", "text/javascript; charset=utf-8"),
             ("/page/style.css", "text/css; charset=utf-8"),
-            ("/page/icon.svg", "image/svg+xml"),
-            ("/page/samples/torchx.yaml", "text/plain; charset=utf-8"),
+            ("/page/icon.svg", "image/svg+xml; charset=utf-8"),
+            ("/page/samples/torchx.yaml", "application/octet-stream"),
         ],
     )
     def test_serves_the_page_s_files(self, page: LocalPage, path: str, content_type: str) -> None:
@@ -121,7 +121,6 @@ class TestStrangers:
         "path",
         [
             "/page/",
-            "/page/__init__.py",
             "/page/../app.py",
             "/page/%2e%2e/app.py",
             "/page/etc/passwd",
