@@ -41,13 +41,7 @@ def command(
 
     Run two: one holds the Lease and writes, the other takes over. cert-manager's certificates stay
     as they are. Exit status 0 after SIGTERM, 2: an option or a file is unusable.
-
-    \b
-    Examples:
-      fabric-injector control
-      fabric-injector control --namespace fabric-injector --metrics-listen 127.0.0.1:0
-      fabric-injector control --certificates none
-    """  # noqa: D301  # \\b is click's own mark
+    """
     look: Callable[[], ClusterSettings] = ClusterSettings
     if config:  # its faults go to the log: addresses must not wait for them
         look = configuration_file(config, at_first=ClusterSettings()).look

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, note
 from webhook.cli.findings import Listing, print_listing
@@ -24,6 +24,7 @@ from webhook.world.view import PermittedWorld
 
 _DECISIONS = ("denied", "injected", "observed", "left-alone")
 _NO_PROFILE = "no-profile"
+_KEYS = ("namespace", "workload", "would_be", "why")
 
 
 class _LabelledWorld(PermittedWorld):
@@ -38,15 +39,6 @@ class _LabelledWorld(PermittedWorld):
     def _labelled(self, name: str) -> Namespace | None:
         found = self._find_namespace(name)
         return found and replace(found, labels={**self._labels, **found.labels})
-
-
-class Row(NamedTuple):
-    """Say what would become of one workload; *would_be*: the worst of its pods' decisions."""
-
-    namespace: str
-    workload: str
-    would_be: str
-    why: str
 
 
 def judge_workloads(
@@ -66,12 +58,12 @@ def judge_workloads(
         for job in jobs
     ]
     rows = [_row(job, run) for job, run in zip(jobs, runs, strict=True)]
-    shown = [row for row in rows if row.would_be != _NO_PROFILE]
-    document = {"workloads": [row._asdict() for row in shown]}
-    names_of = [row.workload.lower() for row in shown]
-    listing = Listing(("NAMESPACE", "WORKLOAD", "WOULD BE", "WHY"), shown, names_of, document)
+    shown = [row for row in rows if _NO_PROFILE not in row]
+    document = {"workloads": [dict(zip(_KEYS, row, strict=True)) for row in shown]}
+    headings = [key.replace("_", " ").upper() for key in _KEYS]
+    listing = Listing(headings, shown, [row[1].lower() for row in shown], document)
     print_listing(listing, given["output"], no_headers=given["no_headers"])
-    _sum_up(Counter(row.would_be for row in rows))
+    _sum_up(Counter(row[2] for row in rows))
     for each in snapshot.unread():
         note(f"{each.what}: {each.problem}")
     if assumed := assumed_networks(world):
@@ -87,8 +79,8 @@ def _sum_up(counted: Counter[str]) -> None:
         note(f"{without} more are in namespaces without a profile: try one by --profile NAME")
 
 
-def _row(job: Job, run: DryRun) -> Row:
-    """Sum up one workload."""
+def _row(job: Job, run: DryRun) -> tuple[str, ...]:
+    """Sum up one workload, whose decision is the worst of its pods'."""
     decisions = {"observed" if pod.observed and pod.profile else pod.decision for pod in run.pods}
     decision = next(each for each in _DECISIONS if each in decisions)
     if decision == "denied":
@@ -100,7 +92,7 @@ def _row(job: Job, run: DryRun) -> Row:
     else:
         found = [part for each in run.workloads for part in (each.text, *each.warnings)]
         why = "; ".join(dict.fromkeys(found))
-    return Row(job.namespace, _workload(job), decision, why)
+    return job.namespace, _workload(job), decision, why
 
 
 def _read(snapshot: Snapshot, system_namespace: str, selector: str) -> list[Job]:
