@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -142,28 +137,6 @@ def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(
     assert f"{nothing} {lack}; name the job's namespace by -n" in told()
     server.misbehave("get", "/api/v1/namespaces/ml/events", status(403, "no such right"))
     assert f"{nothing} its Events may not be read; name" in told()
-
-
-def test_progress_is_for_terminals_and_goes_to_standard_error_alone(
-    tmp_path: Path, server: FakeApiServer
-) -> None:
-    call(tmp_path, "--help", server=server)  # writes the kubeconfig
-    metadata = {"name": "a-0", "namespace": "ml", "uid": "u"}
-    pod = {"metadata": metadata, "spec": {"containers": [{"name": "m"}]}}
-    body = {"metadata": {"resourceVersion": "1"}, "items": [pod]}
-    path = "/api/v1/namespaces/ml/pods"
-    server.misbehave("get", path, lambda exchange: exchange.answer(200, body))
-    parent, child = pty.openpty()
-    config = {"KUBECONFIG": str(tmp_path / "config"), "KUBERNETES_SERVICE_HOST": ""}
-    environ = {**os.environ, **config, "TERM": "xterm"}
-    command = [sys.executable, "-m", "webhook", "explain", "-l", "app=a", "-o", "json"]
-    done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, stderr=child, timeout=120)
-    os.close(child)
-    shown = os.read(parent, 65536).decode()
-    os.close(parent)
-    assert "judging 1 pods" in shown
-    document = json.loads(done.stdout)
-    assert [member["pod"] for member in document["members"]] == ["a-0"]
 
 
 # logs
