@@ -67,7 +67,5 @@ def test_the_readme_is_short_and_names_the_test_command() -> None:
     assert f"`{command}`" in text
 
 
-def test_what_is_not_run_says_why() -> None:
-    left_out = [block for block in blocks() if block.why]
-    assert [str(block) for block in left_out if len(block.why) < 15] == []
-    assert len(left_out) < len([*blocks()]) / 2, "most commands are run"
+def test_most_commands_are_run() -> None:
+    assert len([block for block in blocks() if block.why]) < len([*blocks()]) / 2

@@ -41,9 +41,8 @@ JOBS = {
 
 def test_no_example_goes_untested() -> None:
     assert {folder.name for folder in EXAMPLES.iterdir()} == {*FABRICS, "jobs", "fabric-test"}
-    assert {f"jobs/{file.stem}" for file in (EXAMPLES / "jobs").iterdir()} == {
-        job for job in JOBS if "jobs/" in job
-    }
+    jobs = {f"jobs/{file.stem}" for file in (EXAMPLES / "jobs").iterdir()}
+    assert jobs == {job for job in JOBS if "jobs/" in job}
 
 
 def dry_run(fabric: str, job: str) -> list[dict[str, Any]]:
@@ -77,10 +76,8 @@ def test_completes_the_job(fabric: str, job: str) -> None:
         assert "/dev/shm" in {mount["mountPath"] for mount in container["volumeMounts"]}
         env = {variable["name"]: variable for variable in container["env"]}
         socket = {"NCCL_SOCKET_IFNAME": "=net1", "GLOO_SOCKET_IFNAME": "net1"}
-        assert {name: env[name].get("value") for name in (*socket, *variables)} == {
-            **socket,
-            **variables,
-        }
+        wanted = {**socket, **variables}
+        assert {name: env[name].get("value") for name in wanted} == wanted
         assert pod["spec"]["initContainers"][-1]["name"] == names.WAIT_CONTAINER
     env = {each["name"]: each for each in worker["pod"]["spec"]["containers"][0]["env"]}
     assert "fabric-injector.io/master-" in env[leads]["valueFrom"]["fieldRef"]["fieldPath"]
