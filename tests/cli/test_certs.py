@@ -1,13 +1,12 @@
 """``fabric-injector certs``: what is printed, what is written, and what is refused."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from certs.pem import is_pair, is_signed_by, read_authorities, read_certificates, read_key
-from certs.throwaway import make_throwaway
 from tests.fake_objects import SECRET, Cluster, FakeConnection, Replica
 from webhook.cli import kubeconfig, main
 from webhook.core import names
@@ -55,19 +54,6 @@ def test_shows_what_is_wrong(cluster: Cluster) -> None:
     assert wrong == [
         "WRONG  tls.key: is not the key of tls.crt; ask for a new pair with `certs rotate`",
     ]
-
-
-@pytest.mark.usefixtures("no_cluster")
-def test_shows_a_directory_without_a_cluster(tmp_path: Path) -> None:
-    make_throwaway(tmp_path, now=datetime.now(UTC) - timedelta(days=31))
-    result = run("show", "--dir", tmp_path)
-    assert result.exit_code == 1
-    assert "WRONG  tls.crt: is not valid now" in result.output
-
-
-def test_tells_that_a_renewal_is_late(tmp_path: Path, cluster: Cluster) -> None:
-    make_throwaway(tmp_path, now=datetime.now(UTC) - timedelta(days=25))
-    assert "should have been renewed at" in run("show", "--dir", tmp_path).output
 
 
 @pytest.mark.usefixtures("no_cluster")

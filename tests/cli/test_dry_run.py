@@ -52,7 +52,7 @@ def test_prints_a_diff_and_each_step_on_request(folder: Path) -> None:
 
 def test_reads_many_files(folder: Path) -> None:
     pod = str(folder / "pod.yaml")
-    result = offline(folder, "-f", TORCHX, pod, "-f", pod, "-n", "research", "-o", "json")
+    result = offline(folder, "-f", TORCHX, "-f", pod, "-f", pod, "-n", "research", "-o", "json")
     assert len(pods(result)) == 4
 
 
@@ -230,21 +230,6 @@ def test_a_job_that_cannot_meet_ends_with_status_3_unless_something_is_worse(fol
     denied = json.dumps({**POD, "metadata": {"name": "p", "labels": {names.PROFILE: "absent"}}})
     assert [status(denied), status(denied, "7"), status("7")] == [1, 2, 2]
     assert status(options=("-o", "json", "--require-injection")) == 3
-
-
-def test_the_configuration_among_the_objects_counts_beside_profiles_without_one(
-    folder: Path,
-) -> None:
-    isolated = {"namespaceIsolation": True, "globalNamespaces": []}
-    write(folder / "objects.yaml", configuration(multus=isolated), *OBJECTS)
-    result = offline(folder, *JOB)
-    assert (result.exit_code, result.stderr) == (1, "")
-    assert "Multus" in result.stdout
-    (folder / "profiles.yaml").write_text(f"{yaml.safe_dump(configuration())}---\n{PROFILES}")
-    result = offline(folder, *JOB)
-    has_one = f"{folder / 'profiles.yaml'} has one itself\n"
-    assert result.stderr == f"the Configuration in --objects is not used: {has_one}"
-    assert result.exit_code == 0
 
 
 def space(folder: Path, **labels: str) -> None:

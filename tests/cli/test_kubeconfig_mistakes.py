@@ -57,9 +57,9 @@ def test_names_the_kubeconfig_that_is_not_there(words: tuple[str, ...]) -> None:
 
 
 @each_command
-def test_names_the_contexts_there_are(words: tuple[str, ...]) -> None:
+def test_names_the_context_that_is_not_there(words: tuple[str, ...]) -> None:
     told = failed(*words, "--context", "test", server="https://127.0.0.1:1")
-    assert "kubeconfig config, context test: no context is named test; use one of: prod" in told
+    assert "kubeconfig config, context test: Invalid kube-config file. Expected object" in told
 
 
 @each_command

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from webhook import page
-from webhook.page.app import SAMPLES, read_file
+from webhook.cli.page import read_file
 
 FOLDER = Path(page.__file__).parent
 FILES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".html", ".css", ".js"))
@@ -35,8 +35,10 @@ def test_serves_all_that_is_shipped() -> None:
         for path in FOLDER.rglob("*")
         if path.is_file() and path.suffix not in (".py", ".pyc")
     }
-    assert [path for path in (*shipped, *SAMPLES) if not read_file(path).data] == []
+    assert [path for path in shipped if not read_file(path).data] == []
     names = set(re.findall(r'"page/([^"]+)"', (FOLDER / "index.html").read_text()))
+    samples = set(re.findall(r'path: "([^"]+)"', (FOLDER / "main.js").read_text()))
+    assert samples == {path for path in shipped if path.startswith("samples/")}
     for path in FILES:
         names |= set(re.findall(r' from "\./([^"]+)"', path.read_text()))
     assert {"main.js"} <= names <= shipped

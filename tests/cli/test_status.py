@@ -16,6 +16,7 @@ from tests.diagnose.scenes import NOW, PROFILES, SPACE, ClaimScene, Scene, ago, 
 from tests.profiles import as_text
 from webhook.cli import main
 from webhook.cli import status as command
+from webhook.cli.findings import Listing, print_listing
 from webhook.core import names
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
@@ -342,9 +343,11 @@ def test_the_table_and_the_document(profiles: Path) -> None:
     connection = cluster(scene, second(Scene()))
     result = invoke(connection, "-A", "--profiles", str(profiles))
     lines = result.stdout.splitlines()
+    assert lines[0].split() == ["NAMESPACE", "JOB", "PHASE", "MEMBERS", "FINDING"]
+    assert lines[1].startswith("research   bert    Running  3/4      fail job")
+    wide = invoke(connection, "-A", "--profiles", str(profiles), "-o", "wide").stdout
     head = ["NAMESPACE", "JOB", "PHASE", "MEMBERS", "WAITS", "ADDRESS", "FINDING"]
-    assert lines[0].split() == head
-    assert lines[1].startswith("research   bert    Running  3/4      -      -")
+    assert wide.splitlines()[0].split() == head
     assert "fail job bert-" in lines[1]
     assert "has no rank-0 pod" in lines[1]
     assert lines[2].split()[:3] == ["research", "albert", "Running"]
@@ -390,19 +393,22 @@ def test_says_that_the_only_job_has_ended(profiles: Path) -> None:
     assert f"no job in any namespace has a live pod; ended: {SPACE}/bert" in result.stdout
 
 
-def test_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene()
-    loses_rank_zero(scene)
-    found = looked(scene)
+def test_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = ("research", "bert", "Running", "3/4", "fail job bert-0f: has no rank-0 pod " + 40 * "x")
+    listing = Listing(("NAMESPACE", "JOB", "PHASE", "MEMBERS", "FINDING"), [row], (), {})
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
-    for columns in (40, 60, 80, 100, 200):
+    for columns in (80, 100, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
-        lines = command.table(found, with_namespace=True)
+        print_listing(listing, None, no_headers=False)
+        lines = capsys.readouterr().out.splitlines()
         assert max(map(len, lines)) <= columns
-        assert any("fail job" in line for line in lines)
+        assert "fail job bert" in lines[1]
     monkeypatch.delenv("NO_COLOR")
-    assert any("\x1b[31mfail" in line for line in command.table(found, with_namespace=True))
+    print_listing(listing, "wide", no_headers=True)
+    assert f"\x1b[31mfail\x1b[0m{row[-1][4:]}\n" in capsys.readouterr().out
 
 
 def watch(

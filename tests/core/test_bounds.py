@@ -120,8 +120,7 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
     (_containers, CONTAINERS, "spec.containers and spec.initContainers holds more than 200 containers"),
     *((make, bounds.ITEMS, "hold more than 5000 variables, words, mounts, resources and claims")
       for make in (_variables, _words, _mounts, _quantities)),
-    *((make, QUANTITIES, f"{path} holds more than 1000 items") for make, path in (
-        (_put("spec containers 0 lifecycle", lambda n: {"preStop": {"exec": {"command": ["a"] * n}}}), "spec.containers[0].lifecycle.preStop.exec.command"),
+    *((make, QUANTITIES, f"{path}: expected a") for make, path in (
         (_put("spec resources", lambda n: {"limits": {f"example.com/r{i}": "1" for i in range(n)}}), "spec.resources.limits"),
         (_put("spec containers 0 securityContext", lambda n: {"capabilities": {"add": ["A"] * n}}), "spec.containers[0].securityContext.capabilities.add"),
         (_put("spec containers 0 securityContext", lambda n: {"seLinuxOptions": {f"k{i}": "v" for i in range(n)}}), "spec.containers[0].securityContext.seLinuxOptions"),
@@ -129,22 +128,22 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
         (_put("spec securityContext", lambda n: {"sysctls": [{"name": f"k{i}"} for i in range(n)]}), "spec.securityContext.sysctls"),
     )),
     (_put("spec nodeSelector", lambda n: {f"example.com/l{i}": "a" for i in range(n)}),
-     LABELS, "spec.nodeSelector holds more than 1000 items"),
+     LABELS, "spec.nodeSelector: expected a"),
     (_put("spec volumes", lambda n: [{"name": "a", "downwardAPI": {"items": [{"path": f"f{i}"} for i in range(n)]}}]),
-     2_000, "spec.volumes[0].downwardAPI.items holds more than 2000 items"),
+     2_000, "spec.volumes[0].downwardAPI.items: expected a"),
     (_commands, bounds.COMMANDS, "its containers hold more than 65536 characters in command and args"),
     (_signs, bounds.SIGNS, "its containers hold more than 8192 quotes, separators and expansions in command and args"),
     (_put("spec volumes", lambda n: [{"name": f"v{i}", "emptyDir": {}} for i in range(n)]),
-     VOLUMES, "spec.volumes holds more than 500 items"),
-    (_put("metadata ownerReferences", lambda n: [OWNER] * n), OWNERS, "metadata.ownerReferences holds more than 100 items"),
-    (_labels, LABELS, "metadata.labels holds more than 1000 items"),
+     VOLUMES, "spec.volumes: expected a"),
+    (_put("metadata ownerReferences", lambda n: [OWNER] * n), OWNERS, "metadata.ownerReferences: expected a"),
+    (_labels, LABELS, "metadata.labels: expected a"),
     (_put("spec resourceClaims", lambda n: [{"name": f"c{i}"} for i in range(n)]),
-     QUANTITIES, "spec.resourceClaims holds more than 1000 items"),
+     QUANTITIES, "spec.resourceClaims: expected a"),
     (_put("spec tolerations", lambda n: [{"key": f"k{i}", "operator": "Exists"} for i in range(n)]),
-     1_000, "spec.tolerations holds more than 1000 items"),
-    (_put(f"spec affinity nodeAffinity {AFFINITY} nodeSelectorTerms", lambda n: [{"matchExpressions": [{"values": ["v"] * n}]}]), NODE_VALUES, "matchExpressions[0].values holds more than 10000 items"),
+     1_000, "spec.tolerations: expected a"),
+    (_put(f"spec affinity nodeAffinity {AFFINITY} nodeSelectorTerms", lambda n: [{"matchExpressions": [{"values": ["v"] * n}]}]), NODE_VALUES, "matchExpressions[0].values: expected a"),
     (_put(f"metadata annotations {names.ISTIO_EXCLUDE_INTERFACES}", lambda n: ("a," * n)[:n]), bounds.LONGEST_ANNOTATION, "excludeInterfaces holds more than 32768 characters"),
-    *((make, LONGEST_NAME, f": {path} holds more than 4096 characters") for make, path in (
+    *((make, LONGEST_NAME, f": {path}: expected a") for make, path in (
         (_put("spec containers 0 imagePullPolicy", lambda n: "i" * n), "spec.containers[0].imagePullPolicy"),
         (_put("spec containers 0 name", lambda n: "c" * n), "spec.containers[0].name"),
         (_put("spec containers 0 image", lambda n: "i" * n), "spec.containers[0].image"),
@@ -161,9 +160,9 @@ BOUNDS: list[tuple[Callable[[Object, int], None], int, str]] = [
         (_put("spec containers 0 resources claims", lambda n: [{"name": "c" * n}]), "spec.containers[0].resources.claims[0].name"),
         (_put("spec containers 0 securityContext", lambda n: {"capabilities": {"drop": ["C" * n]}}), "spec.containers[0].securityContext.capabilities.drop[0]"),
     )),
-    (_put("metadata name", lambda n: "n" * n), LONGEST_NAME, "metadata.name holds more than 4096 characters"),
-    (_put("metadata ownerReferences", lambda n: [OWNER, {"name": "n" * n}]), LONGEST_LABEL, ": metadata.ownerReferences[1].name holds more than 512 characters"),
-    (_put("metadata labels a", lambda n: "v" * n), LONGEST_LABEL, ": metadata.labels[...] holds more than 512 characters"),
+    (_put("metadata name", lambda n: "n" * n), LONGEST_NAME, "metadata.name: expected a"),
+    (_put("metadata ownerReferences", lambda n: [OWNER, {"name": "n" * n}]), LONGEST_LABEL, ": metadata.ownerReferences[1].name: expected a"),
+    (_put("metadata labels a", lambda n: "v" * n), LONGEST_LABEL, ": metadata.labels[...]: expected a"),
 ]  # fmt: skip
 
 
@@ -439,9 +438,8 @@ def test_a_long_name_of_the_request_is_refused(key: str, most: int) -> None:
 def _shapes() -> Iterator[Any]:
     """Yield every list and map of a pod in which everything stands that is read, to be repeated."""
     for name, build in large.shapes(large.rich()):
-        if name.endswith(("distinct", "alike", "empty", "keys")) and not name.startswith(
-            ("status", "spec/affinity")
-        ):
+        repeats = name.endswith(("distinct", "alike", "empty", "keys", "families and sizes"))
+        if repeats and not name.startswith(("status", "spec/affinity/")):
             yield pytest.param(build, id=name)
 
 

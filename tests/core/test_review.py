@@ -32,7 +32,7 @@ from tests.worlds import PROFILES, namespace, network, world
 from webhook.core import names
 from webhook.core.errors import MalformedReview, Unavailable
 from webhook.core.injection import wait
-from webhook.core.model import Namespace, NetworkDefinition, Object
+from webhook.core.model import Namespace, Object
 from webhook.core.profiles import Profiles
 from webhook.core.review import Verdict, answer_review, decide
 from webhook.world.objects import ObjectsWorld
@@ -243,36 +243,6 @@ def test_the_status_of_a_pod_with_broken_text_is_written_all_the_same() -> None:
     status = judge(pod, world(profile="everything")).pod["metadata"]["annotations"][names.STATUS]
     assert status.isascii()
     assert "group \ud800" in json.loads(status)["skipped"]["rendezvous"]
-
-
-def test_all_networks_that_cannot_be_attached_are_told_but_few_of_very_many() -> None:
-    pod = pods.load("pods/volcano-pod-1.yaml")
-    pod["metadata"]["annotations"][names.NETWORKS] = "default/rdma-net,typo,default/other"
-    message = judge(pod).message
-    assert "element 2 names network train/typo, which does not exist" in message
-    assert (
-        ". Also: annotation k8s.v1.cni.cncf.io/networks: element 3 names network default/other, "
-        in message
-    )
-    asked = []
-
-    def count(_namespace: str, name: str) -> NetworkDefinition | None:
-        asked.append(name)
-        if name == "n3":
-            raise Unavailable("no answer")
-        return None
-
-    counting = ObjectsWorld([namespace("train")])
-    counting.network = count
-
-    pod["metadata"]["annotations"][names.NETWORKS] = ",".join(f"m{index}" for index in range(100))
-    assert len(judge(pod, counting).decisions) == 5
-    assert asked == ["m0", "m1", "m2", "m3", "m4"]
-    pod["metadata"]["annotations"][names.NETWORKS] = "n1,n2,n3,n4"
-    assert len(judge(pod, counting).decisions) == 2
-    pod["metadata"]["annotations"][names.NETWORKS] = "n3,n1"
-    with pytest.raises(Unavailable):
-        decide(pod, "train", PROFILES, counting)
 
 
 def test_a_namespace_label_newer_than_the_cache_counts() -> None:

@@ -16,7 +16,7 @@ from webhook.core import names
 from webhook.core.cluster.nodes import read_node
 from webhook.core.model import Object
 from webhook.core.review import decide
-from webhook.diagnose.explain.judge import Explanation, explain, observe_job
+from webhook.diagnose.explain.judge import Explanation, explain
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.jobs import Job
 
@@ -279,7 +279,7 @@ class Scene:
     def observed(self) -> ObservedJob:
         """Return the job with what the snapshot holds of it."""
         focus = self.changes.get("focus", "")
-        return observe_job(self.snapshot, self.job, focus=focus)
+        return self.snapshot.observe(self.job, focus=focus)
 
 
 class GkeScene(Scene):
@@ -324,13 +324,13 @@ shared:
 
     def __init__(self, workers: int = 3, *, before: Callable[[Object], None] | None = None) -> None:
         """Create the job."""
-        self.claims: dict[str, Object] = {}
+        self.claims: dict[tuple[str, str], Object] = {}
         self.changes = {}
         super().__init__(workers, before=before)
         self.networks = {}
         self.changes = {
-            "claims": {SPACE: self.claims},
-            "claim_templates": {SPACE: frozenset({"rails"})},
+            "claims": self.claims,
+            "claim_templates": {(SPACE, "rails")},
         }
 
     def created(self, number: int) -> Object:
@@ -355,7 +355,7 @@ shared:
                 },
             }
         ]
-        self.claims[f"{name}-rails-x"] = {
+        self.claims[SPACE, f"{name}-rails-x"] = {
             "metadata": {
                 "name": f"{name}-rails-x",
                 "namespace": SPACE,

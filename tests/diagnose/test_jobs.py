@@ -10,7 +10,7 @@ from tests.pods import load
 from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.jobs import find_jobs, find_kind, title
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.status.status import ended_jobs

@@ -1,19 +1,7 @@
-"""What a loopback port answers to other names and web pages, and what it says to browsers."""
-
-import pytest
-from flask.testing import FlaskClient
+"""What a loopback port answers to other names and web pages."""
 
 from tests.tables import table
 from webhook.http.loopback import refuse_foreign
-from webhook.page.app import HEADERS, make_loopback_app
-
-
-@pytest.fixture
-def client() -> FlaskClient:
-    app = make_loopback_app("test")
-    app.add_url_rule("/text", "text", lambda: "here", methods=["POST"])
-    app.add_url_rule("/", "page", lambda: "opened")
-    return app.test_client()
 
 
 def code(host: str, origin: str = "", site: str = "") -> int:
@@ -45,28 +33,3 @@ def test_answers_loopback_names_only() -> None:
 )
 def test_answers_no_page_of_another_origin(origin: str, site: str, status: int) -> None:
     assert code("localhost:8081", origin, site) == status
-
-
-def test_may_be_opened_by_a_link(client: FlaskClient) -> None:
-    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
-    assert client.get("/", headers=headers).text == "opened"
-    assert client.post("/text", headers=headers).status_code == 403
-    assert client.get("/", headers={**headers, "Host": "evil.example"}).status_code == 421
-
-
-@table(
-    "method, path, status",
-    {
-        "answer": ("POST", "/text", 200),
-        "method": ("GET", "/text", 405),
-        "path": ("GET", "/elsewhere", 404),
-    },
-)
-def test_binds_browsers_in_every_answer(
-    client: FlaskClient, method: str, path: str, status: int
-) -> None:
-    reply = client.open(path, method=method)
-    assert reply.status_code == status
-    assert {name: reply.headers.get(name) for name in HEADERS} == HEADERS
-    assert "Set-Cookie" not in reply.headers
-    assert not any(name.lower().startswith("access-control-") for name, _ in reply.headers)

@@ -108,9 +108,6 @@ def test_a_job_meets_across_nodes_and_ends_well(
         assert pod["spec"]["nodeSelector"] == POOL
         assert TOLERATION in pod["spec"]["tolerations"]
         assert pod["metadata"]["annotations"][names.STATUS]
-        asked = cluster.reviews.pod(pod)["spec"].get("nodeSelector")
-        expected = POOL if configuration == BEFORE_OURS else None
-        assert asked == expected, "the order of the webhooks"
     (handle,) = re.findall(r"kubernetes://torchx/\S+", printed)
     space.wait(lambda: "SUCCEEDED" in torchx.status(space, handle), "the job to end well")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.profiles import CLOSED_LIST
 from tests.validate.rows import BROKEN, COMPLETE, Broken
 from webhook.core.profiles.profile import ProfileSpec
-from webhook.core.profiles.template import CLOSED_LIST
 from webhook.validate import rules
 from webhook.validate.definition import definition, object_schema
 from webhook.validate.schema import find_misspelt

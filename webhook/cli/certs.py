@@ -1,29 +1,18 @@
 """Look at certificates, or ask for new ones: ``fabric-injector certs``."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
 import click
 from cryptography import x509
 
-from certs import AUTHORITY, CERTIFICATE, KEY
+from certs import AUTHORITY
 from certs.faults import leaf_of, pair_faults
 from certs.pem import fingerprint, hosts, read_authorities, renewal_due
 from certs.rotation import Kind, Policy
-from webhook.cli.options import (
-    CLUSTER_HELP,
-    Failure,
-    cluster_options,
-    connect_to_cluster,
-    namespace_option,
-    option,
-)
+from webhook.cli import options
+from webhook.cli.options import Failure, connect_to_cluster, option
 from webhook.control.certificates.secret import SecretStore
 from webhook.core import names
-from webhook.kube.tls_secret import TlsSecret
-
-_FOLDER: click.Path = click.Path(path_type=Path, file_okay=False, exists=True)
 
 
 @click.group("certs")
@@ -39,26 +28,21 @@ def command() -> None:
     """  # noqa: D301  # \\b is click's own mark
 
 
-@command.command(epilog=CLUSTER_HELP)
-@option("--dir", "directory", type=_FOLDER, help="Read this directory in place of the Secret.")
-@namespace_option("CERTS_SHOW", "Namespace of the Secret.")
-@cluster_options
-def show(directory: Path | None, namespace: str) -> None:
+@command.command(epilog=options.CLUSTER_HELP)
+@options.system_namespace
+@options.cluster
+def show(system_namespace: str) -> None:
     """Print the serving certificate and the CAs, and what is wrong with them.
 
     Whether the live caBundle fits, check says. Exit status 1: something is wrong, 2: nothing
     could be read.
-
-    \b
-    Examples:
-      fabric-injector certs show
-      fabric-injector certs show --dir /etc/fabric-injector/tls
-    """  # noqa: D301  # \\b is click's own mark
+    """
     now = datetime.now(UTC)
-    data = _files(directory) if directory else _secret(namespace).data
-    if not any(data.values()):
-        place = directory or names.TLS_SECRET
-        raise Failure(f"{place}: holds neither {CERTIFICATE} nor {AUTHORITY}")
+    store = _store(system_namespace)
+    secret = store.read()
+    if not secret.exists:
+        raise _absent(store)
+    data = secret.data
     for authority in read_authorities(data.get(AUTHORITY, b"")):
         _print("CA", authority, now)
     if leaf := leaf_of(data):
@@ -72,23 +56,18 @@ def show(directory: Path | None, namespace: str) -> None:
     click.echo("ok; fabric-injector check says whether the cluster trusts it")
 
 
-@command.command(epilog=CLUSTER_HELP)
+@command.command(epilog=options.CLUSTER_HELP)
 @option("--authority", is_flag=True, help="Ask for a new CA too; it signs once all trust it.")
-@namespace_option("CERTS_ROTATE", "Namespace of the Secret.")
-@cluster_options
-def rotate(authority: bool, namespace: str) -> None:
+@options.system_namespace
+@options.cluster
+def rotate(authority: bool, system_namespace: str) -> None:
     """Ask the controller for a new serving certificate now, and on request for a new CA.
 
     No admission fails: the old CA stays in caBundle until all its certificates have expired. For a
     stolen key that is too long: delete the Secret and empty caBundle instead.
-
-    \b
-    Examples:
-      fabric-injector certs rotate
-      fabric-injector certs rotate --authority
-    """  # noqa: D301  # \\b is click's own mark
+    """
     kind = Kind.AUTHORITY if authority else Kind.SERVING
-    secret = SecretStore(connect_to_cluster(), namespace, names.TLS_SECRET)
+    secret = _store(system_namespace)
     if not secret.ask(kind):
         raise _absent(secret)
     settle = f"in caBundle within seconds, signs after {Policy().settle.total_seconds():.0f} s"
@@ -100,20 +79,8 @@ def _absent(secret: SecretStore) -> Failure:
     return Failure(f"{secret.title} does not exist; is the controller running in that namespace?")
 
 
-def _secret(namespace: str) -> TlsSecret:
-    store = SecretStore(connect_to_cluster(), namespace, names.TLS_SECRET)
-    secret = store.read()
-    if not secret.exists:
-        raise _absent(store)
-    return secret
-
-
-def _files(directory: Path) -> Mapping[str, bytes]:
-    paths = [directory / name for name in (CERTIFICATE, KEY, AUTHORITY)]
-    try:
-        return {path.name: path.read_bytes() for path in paths if path.exists()}
-    except OSError as error:
-        raise Failure(f"{error.filename}: {error.strerror}") from None
+def _store(namespace: str) -> SecretStore:
+    return SecretStore(connect_to_cluster(), namespace, names.TLS_SECRET)
 
 
 def _print(kind: str, certificate: x509.Certificate, now: datetime) -> None:

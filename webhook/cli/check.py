@@ -2,39 +2,29 @@
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
-from webhook.cli.findings import echo, print_codes, print_findings, print_json, show_progress
-from webhook.cli.input_files import read_text
-from webhook.cli.options import (
-    CLUSTER_HELP,
-    FILE,
-    Parsed,
-    cluster_options,
-    connect_to_cluster,
-    option,
-    output_option,
-    seconds,
-    webhook_configuration_option,
-    workload_namespace_option,
-)
+from webhook.cli import options
+from webhook.cli.findings import echo, print_codes, print_document, print_findings
+from webhook.cli.input_files import read_profiles_file
+from webhook.cli.options import connect_to_cluster, option
 from webhook.core.errors import Unavailable
 from webhook.core.printable import printable
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.finding import Finding, count, exit_status, grouped
+from webhook.diagnose.finding import Finding, as_document, count, exit_status, grouped
 from webhook.diagnose.snapshot import Snapshot
 from webhook.diagnose.wording import counted
-from webhook.world.profiles_read import read_file
 
 _WAIT_SECONDS = 300.0
 _PAUSE_SECONDS = 3.0
 
 
-@click.command("check", epilog=CLUSTER_HELP)
-@option("--profiles", type=FILE, help="Check the profiles of this file, not the webhook's.")
-@workload_namespace_option("Check only the pods of this namespace.")
+@click.command("check", epilog=options.CLUSTER_HELP)
+@options.profiles
+@options.namespace("Check only the pods of this namespace.")
 @option(
     "--system-namespace",
     metavar="NS",
@@ -44,20 +34,20 @@ _PAUSE_SECONDS = 3.0
     "--wait",
     is_flag=False,
     flag_value=_WAIT_SECONDS,
-    type=Parsed("TIME", seconds),
+    type=options.Parsed("TIME", options.seconds),
     metavar="[TIME]",
     help="Look again until nothing fails; for pipelines. 300 s if no time is given.",
 )
-@webhook_configuration_option
-@cluster_options
-@output_option("text", "json", default="text", text="json: a document with stable codes.")
+@options.webhook_configuration
+@options.cluster
+@options.output("json", text="A document with stable codes.")
 def command(
     profiles: Path | None,
     namespace: str | None,
     system_namespace: str | None,
     wait: float | None,
     webhook_configuration: str,
-    output: str,
+    output: str | None,
 ) -> None:
     """Check profiles, networks, nodes, certificates, rights, quotas and pods; say what to do.
 
@@ -75,39 +65,36 @@ def command(
     """  # noqa: D301  # \\b is click's own mark
     ends = time.monotonic() + (wait or 0.0)
     # faults in the file are findings; a file that cannot be read is a wrong command
-    given = read_file(str(profiles), read_text(profiles)) if profiles else None
+    given = read_profiles_file(profiles) if profiles else None
     connection = connect_to_cluster()
+    look = partial(
+        open_snapshot,
+        connection,
+        namespace or "",
+        system_namespace,
+        configuration=webhook_configuration,
+        given=given,
+    )
     while True:
+        is_last = time.monotonic() >= ends
         try:
-            snapshot = open_snapshot(
-                connection,
-                namespace or "",
-                system_namespace,
-                configuration=webhook_configuration,
-                given=given,
-            )
-            findings = _look(snapshot)
-            if time.monotonic() >= ends or not exit_status(findings):
+            findings = check(snapshot := look())
+            if is_last or not exit_status(findings):
                 break
         except Unavailable:
-            if time.monotonic() >= ends:
+            if is_last:
                 raise
         time.sleep(min(_PAUSE_SECONDS, max(0.0, ends - time.monotonic())))
-    if output == "json":
-        print_json(
-            findings,
-            cluster=connection.title,
-            systemNamespace=snapshot.system_namespace,
-            namespace=snapshot.namespace or None,
-        )
+    if output:
+        document = {
+            "cluster": connection.title,
+            "systemNamespace": snapshot.system_namespace,
+            "namespace": snapshot.namespace or None,
+        }
+        print_document({**document, **as_document(findings)}, output)
     else:
         _print(findings, snapshot)
     raise SystemExit(exit_status(findings))
-
-
-def _look(snapshot: Snapshot) -> list[Finding]:
-    with show_progress() as snapshot.tell:
-        return check(snapshot)
 
 
 def _print(findings: Sequence[Finding], snapshot: Snapshot) -> None:

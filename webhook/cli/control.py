@@ -4,14 +4,9 @@ from pathlib import Path
 
 import click
 
+from webhook.cli import options
 from webhook.cli.kubeconfig import connect
-from webhook.cli.options import (
-    FILE,
-    listen_option,
-    option,
-    webhook_configuration_option,
-    workload_namespace_option,
-)
+from webhook.cli.options import FILE, option
 from webhook.control.run import ControllerSettings, run
 from webhook.core import names
 from webhook.core.errors import InputError, ProfilesError
@@ -24,7 +19,7 @@ from webhook.world.followed_file import FollowedFile
 @click.command("control")
 @option("--profiles", type=FILE, help="File of the profiles; gives the Configuration if any.")
 @option("--config", type=FILE, help="File of the Configuration; read again when it changes.")
-@workload_namespace_option("Namespace of the Lease. Default: the service account's own.")
+@options.namespace("Namespace of the Lease. Default: the service account's own.")
 @option(
     "--certificates",
     type=click.Choice(["self", "none"]),
@@ -32,9 +27,9 @@ from webhook.world.followed_file import FollowedFile
     help="self: keep a CA and a certificate in Secret fabric-injector-tls. none: leave both alone.",
 )
 @option("--service", default=names.SERVICE, help="Service that the certificate is for.")
-@webhook_configuration_option
+@options.webhook_configuration
 @option("--pod-opt-in", is_flag=True, help="Serve labelled pods in unlabelled namespaces too.")
-@listen_option("--metrics-listen", "0.0.0.0:8080", "Address for metrics and probes, HTTP.")
+@options.listen("--metrics-listen", "0.0.0.0:8080", "Address for metrics and probes, HTTP.")
 def command(
     profiles: Path | None,
     config: Path | None,

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from webhook.cli.dry_run_cluster import list_workloads
+from webhook.cli import options
+from webhook.cli.dry_run_cluster import judge_workloads
 from webhook.cli.dry_run_profiles import (
     LOOKUP_SECONDS,
     assumed_networks,
@@ -17,22 +17,7 @@ from webhook.cli.dry_run_profiles import (
 )
 from webhook.cli.findings import print_lines
 from webhook.cli.input_files import read_manifests
-from webhook.cli.options import (
-    CLUSTER_HELP,
-    MANIFEST,
-    Failure,
-    all_namespaces_option,
-    cluster_options,
-    connect_to_cluster,
-    manifest_options,
-    no_headers_option,
-    objects_option,
-    option,
-    output_option,
-    selector_option,
-    system_namespace_option,
-    workload_namespace_option,
-)
+from webhook.cli.options import MANIFEST, Failure, connect_to_cluster, option
 from webhook.cli.server_side import ask_server
 from webhook.core.errors import Unavailable
 from webhook.dry_run import RENDERERS, DryRun, judge
@@ -44,36 +29,26 @@ from webhook.world.objects import ObjectsWorld, load_objects
 from webhook.world.view import PermittedWorld
 
 
-@click.command("dry-run", epilog=CLUSTER_HELP)
-@manifest_options
-@workload_namespace_option("Namespace of objects that name none.")
-@all_namespaces_option
+@click.command("dry-run", epilog=options.CLUSTER_HELP)
+@options.manifests
+@options.recursive
+@options.namespace("Namespace of objects that name none.")
+@options.all_namespaces
 @option("--profiles", type=MANIFEST, help="File of FabricProfiles, not the cluster's.")
 @option("--profile", metavar="NAME", help="Use this profile, whatever the labels say.")
-@objects_option(MANIFEST)
+@options.objects(MANIFEST)
 @option("--server", is_flag=True, help="Send each pod to the cluster, as a dry-run create.")
 @option("--diff", is_flag=True, help="Show what changes in each pod.")
 @option("-v", "--verbose", is_flag=True, help="Show each step and its reason.")
-@output_option(
-    *(*RENDERERS, "name", "wide"),
-    default=None,
-    text="json, yaml, patch or pod; of a list name or wide.",
+@options.output(
+    *RENDERERS, "name", "wide", text="json, yaml, patch or pod; of a list name or wide."
 )
-@no_headers_option
-@selector_option("List workloads of these labels.")
+@options.no_headers
+@options.selector("List workloads of these labels.")
 @option("--require-injection", is_flag=True, help="End with 1 if nothing is injected.")
-@system_namespace_option
-@cluster_options
-def command(
-    file: tuple[Path, ...],
-    more: tuple[Path, ...],
-    namespace: str | None,
-    all_namespaces: bool,
-    objects: tuple[Path, ...],
-    server: bool,
-    require_injection: bool,
-    **_: Any,
-) -> None:
+@options.system_namespace
+@options.cluster
+def command(**given: Any) -> None:
     """Show what would be injected into a workload, and why.
 
     FILE holds pods or jobs. With -A, or -n and no file: list the cluster's workloads.
@@ -87,81 +62,74 @@ def command(
     Exit status: 0 all pods allowed, 1 a pod is denied, 2 the input is wrong,
     3 a workload is half injected or cannot meet. 2 goes before 1, and 1 before 3.
     """  # noqa: D301  # \\b is click's own mark
-    manifests = [*file, *more]
-    lists = not manifests and (all_namespaces or namespace is not None)
-    _refuse_contradictions(manifests, lists=lists)
+    is_list = not given["file"] and (given["all_namespaces"] or given["namespace"] is not None)
+    _refuse_contradictions(given, is_list=is_list)
     try:
-        connection = None if objects else connect_to_cluster()
-        if lists and connection:
-            decided, is_whole = _list(connection, namespace or "")
-            is_denied, is_injected = "denied" in decided, "injected" in decided
+        connection = None if given["objects"] else connect_to_cluster()
+        if is_list and connection:
+            runs = _judge_cluster(connection, given)
         else:
-            run = _run(manifests, connection, namespace)
-            if run.is_broken:
-                sys.exit(2)
-            is_denied, is_whole = not run.is_allowed, run.is_whole
-            is_injected = any(pod.is_injected for pod in run.pods)
+            runs = [_judge_files(connection, given)]
     except Unavailable as error:
         # without an answer, --server gets none either
-        is_another_way = not server and " answered " in str(error)
-        hint = "; --server lets the cluster decide, with fewer rights" if is_another_way else ""
-        raise Failure(f"{error}{hint}") from None
-    if is_denied or (require_injection and not is_injected):
-        sys.exit(1)
-    sys.exit(0 if is_whole else 3)
+        is_another_way = not given["server"] and " answered " in str(error)
+        hint = "; give --profiles FILE, or --server, which lets the cluster decide"
+        raise Failure(f"{error}{hint if is_another_way else ''}") from None
+    sys.exit(_exit_status(runs, given["require_injection"]))
 
 
-def _refuse_contradictions(manifests: Sequence[Path], *, lists: bool) -> None:
+def _refuse_contradictions(given: dict[str, Any], *, is_list: bool) -> None:
     """Raise UsageError for options that do not go together."""
-    given = click.get_current_context().params
+    files, output = given["file"], given["output"]
     of_pods = ("server", "objects", "diff", "verbose")
+    of_server = ("profiles", "objects", "profile")
     refusals = {
         "-A lists all workloads of the cluster: leave out -n and the file": given["all_namespaces"]
-        and (manifests or given["namespace"]),
-        "name a manifest: -f FILE, or -f -; or list workloads: -A or -n NS": not manifests
-        and not lists,
-        "a list takes -o json|yaml|name|wide, -l, --profile and --profiles": lists
-        and (any(given[key] for key in of_pods) or given["output"] in ("patch", "pod")),
-        "pods of a file take -o json|patch|pod|yaml, and no -l": manifests
-        and (given["selector"] or given["output"] in ("name", "wide")),
+        and (files or given["namespace"]),
+        "name a manifest: -f FILE, or -f -; or list workloads: -A or -n NS": not files
+        and not is_list,
+        "a list takes -o json|yaml|name|wide, -l, --profile and --profiles": is_list
+        and (any(given[key] for key in of_pods) or output in ("patch", "pod")),
+        "pods of a file take -o json|patch|pod|yaml, and no -l": files
+        and (given["selector"] or output in ("name", "wide")),
         "--server asks the cluster, which has its own: leave out --profiles, --objects, "
-        "--profile": given["server"]
-        and (given["profiles"] or given["objects"] or given["profile"]),
+        "--profile": given["server"] and any(given[key] for key in of_server),
     }
     for message, is_given in refusals.items():
         if is_given:
             raise click.UsageError(message)
 
 
-def _list(connection: Connection, namespace: str) -> tuple[Collection[str], bool]:
-    """Print a line for each workload; return what was decided, and whether all are whole."""
-    given = click.get_current_context().params
+def _exit_status(runs: Sequence[DryRun], is_injection_required: bool) -> int:
+    if any(run.is_broken for run in runs):
+        return 2
+    is_injected = any(pod.is_injected for run in runs for pod in run.pods)
+    if not all(run.is_allowed for run in runs) or (is_injection_required and not is_injected):
+        return 1
+    return 0 if all(run.is_whole for run in runs) else 3
+
+
+def _judge_cluster(connection: Connection, given: dict[str, Any]) -> Sequence[DryRun]:
+    """Print a line for each workload of the cluster."""
     known = choose_profiles(given["profiles"], [], connection, given["system_namespace"])
     check_profile(given["profile"], known)
-    return list_workloads(
-        connection,
-        (namespace, given["system_namespace"], given["selector"]),
-        known,
-        Cluster(connection, lookup_seconds=LOOKUP_SECONDS),
-        given["profile"] or "",
-        (given["output"], given["no_headers"]),
-    )
+    return judge_workloads(connection, known, given)
 
 
-def _run(manifests: Sequence[Path], connection: Connection | None, namespace: str | None) -> DryRun:
+def _judge_files(connection: Connection | None, given: dict[str, Any]) -> DryRun:
     """Judge the pods of the manifests, and print the answers."""
-    given = click.get_current_context().params
+    namespace, profile = given["namespace"], given["profile"]
     warnings: dict[int, Sequence[str]] = {}
-    documents = read_manifests(manifests, warnings, recursive=given["recursive"])
+    documents = read_manifests(given["file"], warnings, recursive=given["recursive"])
     if namespace:
         require_namespace(documents, namespace)
     space = namespace or (connection and connection.namespace) or None
     templates = find_templates(documents, space, warnings)
     if given["server"] and connection:
         run = ask_server(connection, templates)
-        _show(run, ())
+        _show(run, (), given)
         return run
-    found, profile = load_objects(given["objects"]), given["profile"]
+    found = load_objects(given["objects"])
     known = choose_profiles(given["profiles"], found, connection, given["system_namespace"])
     check_profile(profile, known)
     live = Cluster(connection, lookup_seconds=LOOKUP_SECONDS) if connection else None
@@ -169,12 +137,11 @@ def _run(manifests: Sequence[Path], connection: Connection | None, namespace: st
     run = judge(templates, profile=profile, profiles=known, world=world)
     if assumed := assumed_networks(world):
         note(assumed)
-    _show(run, known.profiles)
+    _show(run, known.profiles, given)
     return run
 
 
-def _show(run: DryRun, profiles: Collection[str]) -> None:
-    given = click.get_current_context().params
+def _show(run: DryRun, profiles: Collection[str], given: dict[str, Any]) -> None:
     if output := given["output"]:
         click.echo(RENDERERS[output](run), nl=False)
         for part in run.ignored:

@@ -1,12 +1,12 @@
 """List what would become of a cluster's workloads: ``dry-run -A``, or ``-n`` without a file."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from webhook.cli.dry_run_profiles import assumed_networks, note
-from webhook.cli.findings import Listing, print_listing, show_progress
+from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, note
+from webhook.cli.findings import Listing, print_listing
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError
@@ -19,6 +19,7 @@ from webhook.dry_run.screen import why_not
 from webhook.dry_run.templates import find_templates
 from webhook.kube.catalogue import PODS, UNFINISHED
 from webhook.kube.connection import Connection
+from webhook.world.cluster import Cluster
 from webhook.world.view import PermittedWorld
 
 _DECISIONS = ("denied", "injected", "observed", "left-alone")
@@ -28,17 +29,15 @@ _NO_PROFILE = "no-profile"
 class _LabelledWorld(PermittedWorld):
     """Answer as if namespaces without a profile had *profile*; an empty one changes nothing."""
 
-    def __init__(self, world: World, profile: str) -> None:
+    def __init__(self, world: World, profile: str | None) -> None:
         super().__init__(world)
-        self._profile = profile
+        self._labels = {names.PROFILE: profile} if profile else {}
         self._find_namespace = world.namespace
         self.namespace = self.fresh_namespace = self._labelled
 
     def _labelled(self, name: str) -> Namespace | None:
         found = self._find_namespace(name)
-        if found is None or not self._profile or names.PROFILE in found.labels:
-            return found
-        return replace(found, labels={**found.labels, names.PROFILE: self._profile})
+        return found and replace(found, labels={**self._labels, **found.labels})
 
 
 class Row(NamedTuple):
@@ -50,47 +49,33 @@ class Row(NamedTuple):
     why: str
 
 
-def list_workloads(
-    connection: Connection,
-    where: tuple[str, str, str],
-    profiles: Profiles,
-    cluster: World,
-    profile: str,
-    form: tuple[str | None, bool],
-) -> tuple[Collection[str], bool]:
+def judge_workloads(
+    connection: Connection, profiles: Profiles, given: Mapping[str, Any]
+) -> list[DryRun]:
     """Print a line for each workload with pods that a profile is for, and a sum.
 
-    *where*: namespace (empty: all), that of fabric-injector, and a label selector. *profile* is for
-    namespaces without one. *form*: output, and whether to leave out headings. Return what was
-    decided, and whether every workload is whole. Raises Unavailable, and InputError where pods
-    cannot be listed.
+    *given*: the options of the command. Raises Unavailable, and InputError where pods cannot be
+    listed.
     """
-    world = _LabelledWorld(cluster, profile)
-    with show_progress() as progress:
-        snapshot = Snapshot(connection, where[0], tell=progress)
-        runs = {
-            key: judge(find_templates(pods), profile=None, profiles=profiles, world=world)
-            for key, pods in _read(snapshot, *where).items()
-        }
+    live = Cluster(connection, lookup_seconds=LOOKUP_SECONDS)
+    world = _LabelledWorld(live, given["profile"])
+    snapshot = Snapshot(connection, given["namespace"] or "")
+    runs = {
+        key: judge(find_templates(pods), profile=None, profiles=profiles, world=world)
+        for key, pods in _read(snapshot, given["system_namespace"], given["selector"]).items()
+    }
     rows = [_row(namespace, workload, run) for (namespace, workload, _), run in runs.items()]
     shown = [row for row in rows if row.would_be != _NO_PROFILE]
-    print_listing(
-        Listing(
-            ("NAMESPACE", "WORKLOAD", "WOULD BE", "WHY"),
-            shown,
-            [row.workload.lower() for row in shown],
-            {"workloads": [row._asdict() for row in shown]},
-        ),
-        form[0],
-        no_headers=form[1],
-    )
-    counted = Counter(row.would_be for row in rows)
-    _sum_up(counted)
+    document = {"workloads": [row._asdict() for row in shown]}
+    names_of = [row.workload.lower() for row in shown]
+    listing = Listing(("NAMESPACE", "WORKLOAD", "WOULD BE", "WHY"), shown, names_of, document)
+    print_listing(listing, given["output"], no_headers=given["no_headers"])
+    _sum_up(Counter(row.would_be for row in rows))
     for each in snapshot.unread():
         note(f"{each.what}: {each.problem}")
     if assumed := assumed_networks(world):
         note(assumed)
-    return counted.keys(), all(run.is_whole for run in runs.values())
+    return [*runs.values()]
 
 
 def _sum_up(counted: Counter[str]) -> None:
@@ -118,7 +103,7 @@ def _row(namespace: str, workload: str, run: DryRun) -> Row:
 
 
 def _read(
-    snapshot: Snapshot, namespace: str, system_namespace: str, selector: str
+    snapshot: Snapshot, system_namespace: str, selector: str
 ) -> dict[tuple[str, str, str], list[Object]]:
     """Return the unfinished pods by namespace, workload and what its pods share."""
 
@@ -128,7 +113,7 @@ def _read(
 
     resource = PODS.select(labels=selector, fields=UNFINISHED)
     try:
-        pods = snapshot.list_all(resource, keep, namespace, partly=True)
+        pods = snapshot.list_all(resource, keep, snapshot.namespace, partly=True)
     except Unread as unread:
         raise InputError(str(unread)) from None
     found: dict[tuple[str, str, str], list[Object]] = {}

@@ -1,25 +1,24 @@
 """Choose the profiles of a dry run: those of a file, of objects, of the cluster, or samples."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
-from webhook.cli.input_files import read_text, shown
+from webhook.cli.input_files import read_profiles_file
 from webhook.core import names
 from webhook.core.errors import InputError
 from webhook.core.model import Object
 from webhook.core.printable import printable
 from webhook.core.profiles import Profiles, parse_profiles
-from webhook.core.profiles.objects import PROFILE_KIND, SETTINGS_KIND
+from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.diagnose.wording import listed
-from webhook.kube.connection import Connection, RequestFailed
+from webhook.kube.connection import Connection
 from webhook.kube.reader import Reader
 from webhook.kube.resource import key_text
 from webhook.world.installed_profiles import beside_installed_settings, installed_profiles
-from webhook.world.profiles_read import ProfilesRead, of_file_objects, read_file
+from webhook.world.profiles_read import of_file_objects
 from webhook.world.view import PermittedWorld
 
 LOOKUP_SECONDS = 10.0
@@ -38,25 +37,21 @@ def choose_profiles(
     system_namespace: str,
     *,
     tell: Callable[[str], None] = note,
-    elsewhere: str = "give --profiles FILE, or --server to ask the cluster",
 ) -> Profiles:
     """Return the profiles of the file, else of the *found* objects, else of the cluster.
 
-    *tell* gets what is left out. *elsewhere*: what to do where the cluster's cannot be used.
+    *tell* gets what is left out. Raises InputError, and Unavailable where they may not be read.
     """
-    reader = Reader(connection, LOOKUP_SECONDS) if connection else None
-    if path:
-        read = read_file(shown(path), read_text(path))
-        if reader:
+    read = read_profiles_file(path) if path else None
+    if connection:
+        reader = Reader(connection, LOOKUP_SECONDS)
+        if read:
             read = beside_installed_settings(reader, system_namespace, read)
         else:
-            read = _beside_settings_of(found, read)
-    elif reader:
-        read = _installed(reader, system_namespace, elsewhere)
-    elif among := of_file_objects("--objects", found):
-        return among.known()
-    else:
-        note(_SAMPLES)
+            read = installed_profiles(reader, system_namespace)
+    read = read or of_file_objects("--objects", found)
+    if read is None:
+        tell(_SAMPLES)
         return sample_profiles()
     profiles = read.known()
     for fault in read.faults:
@@ -71,34 +66,6 @@ def sample_profiles() -> Profiles:
     """Return the profiles of the demo."""
     text = files("webhook.demo").joinpath("profiles.yaml").read_text(encoding="utf-8")
     return parse_profiles(text)
-
-
-def _beside_settings_of(found: list[Object], read: ProfilesRead) -> ProfilesRead:
-    """Give profiles without a Configuration the one among the *found* objects."""
-    settings = [each for each in found if each.get("kind") == SETTINGS_KIND]
-    among = of_file_objects("--objects", settings)
-    if among is None:
-        return read
-    if read.known().has_settings:
-        note(f"the {SETTINGS_KIND} in --objects is not used: {read.source} has one itself")
-        return read
-    return replace(read, profiles=replace(read.known(), multus=among.known().multus))
-
-
-def _installed(reader: Reader, system_namespace: str, elsewhere: str) -> ProfilesRead:
-    """Read those that the webhook uses."""
-    try:
-        read = installed_profiles(reader, system_namespace)
-        read.known()
-    except RequestFailed as error:
-        if not error.is_refusal:
-            raise
-        role = ", or ask for ClusterRole fabric-injector-profile-viewer"
-        may = role if error.status == 403 else ""
-        raise InputError(f"the profiles cannot be read: {error}; {elsewhere}{may}") from None
-    except InputError as error:
-        raise InputError(f"{error}; {elsewhere}") from None
-    return read
 
 
 def check_profile(name: str | None, known: Profiles) -> None:

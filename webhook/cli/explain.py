@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from webhook.cli import options
 from webhook.cli.findings import (
     code_option,
     echo,
@@ -14,29 +15,17 @@ from webhook.cli.findings import (
     print_document,
     print_findings,
     print_table,
-    show_progress,
 )
 from webhook.cli.input_files import read_profiles_option
-from webhook.cli.options import (
-    CLUSTER_HELP,
-    cluster_options,
-    connect_to_cluster,
-    option,
-    output_option,
-    profiles_in_place_option,
-    selector_option,
-    system_namespace_option,
-    workload_namespace_option,
-)
+from webhook.cli.options import connect_to_cluster, option
 from webhook.core.printable import printable
-from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.explain.judge import Explanation, Row, explain
 from webhook.diagnose.explain.timeline import Start
 from webhook.diagnose.finding import Finding, as_document, exit_status
 from webhook.diagnose.jobs import KINDS, find_kind
 from webhook.diagnose.snapshot import UNREAD, Snapshot
 from webhook.diagnose.wording import duration
-from webhook.dry_run.yaml_text import yaml_text
 
 _FEW = 2
 _TARGET_WORDS = {"job": ("job", "jobs"), "pod": ("pod", "pods", "po")}
@@ -50,17 +39,17 @@ _LETTERS |= {"wait": "w", "training": "T"}
 _HEADINGS = ("POD", "ROLE", "PHASE", "NODE", "ADDRESS", "RANK 0", "WAIT")
 
 
-@click.command("explain", epilog=CLUSTER_HELP)
+@click.command("explain", epilog=options.CLUSTER_HELP)
 @click.argument("target", nargs=-1, metavar="[KIND NAME]")
-@selector_option("Explain the pods with these labels.")
-@workload_namespace_option("Namespace of the pods.")
+@options.selector("Explain the pods with these labels.")
+@options.namespace("Namespace of the pods.")
 @option("--timeline", is_flag=True, help="Show how long each pod took to start, and why.")
 @option("--logs", is_flag=True, help="Read what NCCL prints in the pods' logs too.")
-@profiles_in_place_option
-@system_namespace_option
-@output_option("json", "yaml", default=None, text="json or yaml: a document for programs.")
+@options.profiles
+@options.system_namespace
+@options.output("json", "yaml", text="json or yaml: a document for programs.")
 @code_option
-@cluster_options
+@options.cluster
 def command(
     target: tuple[str, ...],
     selector: str,
@@ -73,9 +62,9 @@ def command(
 ) -> None:
     """Say why a job trains slowly or does not start: the cause first, and what to do.
 
-    KIND is job (of any training system), pod, or a kind of job such as pytorchjob or vcjob; KIND/NAME
-    will do too. A job has the name of its object or of its TorchX app, or the value of label
-    fabric-injector.io/job.
+    KIND is job (of any training system), pod, or a kind of job such as pytorchjob or vcjob;
+    KIND/NAME will do too. A job has the name of its object or of its TorchX app, or the value of
+    label fabric-injector.io/job.
 
     Reads pods, their Events, networks and nodes; writes nothing. Needs read access to pods; reports
     anything else it cannot read. --logs needs get of pods/log, and NCCL_DEBUG=INFO in the job.
@@ -94,19 +83,12 @@ def command(
     meant = _read_target(target, selector)
     known = read_profiles_option(profiles)
     connection = connect_to_cluster()
-    with show_progress() as progress:
-        space = namespace or connection.namespace or "default"
-        cluster = Snapshot(
-            connection, space, system_namespace=system_namespace, given=known, tell=progress
-        )
-        snapshot, job = read_job(cluster, meant, logs=logs)
-        progress(f"judging {len(job.pods):,} pods")
-        explanation = explain(snapshot, job)
-    document = {**explanation.as_json(), **as_document(explanation.findings)}
-    if output == "json":
-        print_document(document)
-    elif output == "yaml":
-        click.echo(yaml_text(document), nl=False)
+    space = namespace or connection.namespace or "default"
+    cluster = Snapshot(connection, space, system_namespace=system_namespace, given=known)
+    explanation = explain(*read_job(cluster, meant, logs=logs))
+    if output:
+        findings = as_document(explanation.findings)
+        print_document({**explanation.as_json(), **findings}, output)
     else:
         print_explanation(explanation, timeline=timeline)
     sys.exit(exit_status(explanation.findings))
@@ -140,10 +122,10 @@ def print_explanation(explanation: Explanation, *, timeline: bool = False) -> No
     shown = _chosen(explanation.rows)
     click.echo()
     if timeline:
-        print_table(_timeline(explanation, shown))
+        print_table([*_timeline(explanation, shown)])
         echo(", ".join(f"{letter} {step}" for step, letter in _LETTERS.items()))
     else:
-        print_table(_members(explanation, shown))
+        print_table([*_members(explanation, shown)])
     if len(shown) < len(explanation.rows):
         _print_rest(explanation.rows)
 

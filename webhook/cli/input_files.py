@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from webhook.core.errors import InputError
 from webhook.core.printable import quoted
 from webhook.core.yaml_reader import decode
 from webhook.dry_run.templates import parse_documents
-from webhook.world.profiles_read import ProfilesRead, read_file
+from webhook.world.profiles_read import ProfileFault, ProfilesRead, read_file
 
 _EXTENSIONS = (".json", ".yaml", ".yml")
 """What kubectl reads of a folder."""
@@ -73,10 +74,30 @@ def shown(path: Path) -> str:
     return "standard input" if path.name == "-" else str(path)
 
 
+def read_profiles_file(path: Path) -> ProfilesRead:
+    """Read a file of profiles; its faults are all that `profiles validate` finds, if it can run.
+
+    Raises InputError for a file that cannot be read.
+    """
+    text = read_text(path)
+    read = read_file(shown(path), text)
+    if not read.faults:
+        return read
+    try:
+        from webhook.validate.text import check_text
+    except ModuleNotFoundError:  # it needs an extra
+        return read
+    found = [
+        ProfileFault(f"{shown(path)}, line {each.line}", f"{each.path}: {each.message}")
+        for each in check_text(text).problems
+    ]
+    return replace(read, faults=tuple(found) or read.faults)
+
+
 def read_profiles_option(path: Path | None) -> ProfilesRead | None:
-    """Read the profiles of ``--profiles``, None without it; raise InputError for a fault."""
+    """Read the profiles of ``--profiles``, None without it; raise InputError with its faults."""
     if path is None:
         return None
-    read = read_file(str(path), read_text(path))
+    read = read_profiles_file(path)
     read.known()
     return read

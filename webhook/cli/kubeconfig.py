@@ -8,15 +8,14 @@ service account.
 import ipaddress
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from webhook.core.errors import InputError
 from webhook.core.model import Object
-from webhook.core.yaml_reader import YamlFault, decode, read_documents
 from webhook.kube.connection import Connection
 from webhook.kube.credentials import (
     SERVICE_ACCOUNT,
@@ -78,145 +77,93 @@ def find_credentials(
     raise NoCredentials(f"{problem}; set KUBECONFIG")
 
 
-class _Chosen(NamedTuple):
-    """Hold what a context names; relative paths of *user* begin where its *file* is."""
-
-    namespace: str
-    cluster: Object
-    user: Object
-    file: Path
-
-
 def _kubeconfig(files: list[Path], context: str, cluster: str) -> Credentials:
-    documents = {file: _document(file) for file in files}
-    # Among several files the library takes the last current-context, kubectl the first.
-    current = (document.get("current-context") for document in documents.values())
-    name = context or next(filter(None, current), "")
+    from kubernetes.client import Configuration
+    from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
+
     title = f"kubeconfig {', '.join(map(str, files))}"
-    if not name:
-        advice = "run `kubectl config use-context NAME`"
-        raise InputError(f"{title}: current-context: not set; {advice}")
-    title += f", context {name}"
     try:
-        chosen = _chosen(documents, name, cluster)
-        _check(chosen)
-        return _credentials(title, chosen, _loaded(chosen))
-    except InputError as error:
-        problem = str(error).removeprefix(f"{title}: ")  # that of a token file has it
-        raise InputError(f"{title}: {problem}") from None
+        merger = KubeConfigMerger(os.pathsep.join(map(str, files)))  # type: ignore[no-untyped-call]
+        name = context or _current_context(merger.config_files.values())
+        title += f", context {name}"
+        of_context = merger.config["contexts"].get_with_name(name)["context"].value
+        of_context["cluster"] = cluster or of_context.get("cluster")
+        of_cluster = merger.config["clusters"].get_with_name(of_context["cluster"])["cluster"].value
+        user = _user(merger.config, of_context.get("user"))
+        _check(of_cluster, user)
+        loader = KubeConfigLoader(  # type: ignore[no-untyped-call]
+            merger.config, active_context=name, config_base_path=None
+        )
+        loader.load_and_set(found := Configuration())  # type: ignore[no-untyped-call]
+        return _credentials(title, found, of_cluster, user, of_context.get("namespace") or "")
+    except (AttributeError, KeyError, TypeError):
+        problem = "it is not written as a kubeconfig is"
     except Exception as error:  # the library raises whatever its assumptions meet
         problem = str(error) or repr(error)
-        raise InputError(f"{title}: {problem}; see `kubectl config view`") from None
+    raise InputError(f"{title}: {problem}; see `kubectl config view`")
 
 
-def _document(file: Path) -> Object:
-    try:
-        documents = read_documents(decode(file.read_bytes()))
-    except OSError as error:
-        advice = "check its mode or KUBECONFIG"
-        raise InputError(
-            f"kubeconfig {file}: cannot be read ({error.strerror}); {advice}"
-        ) from None
-    except YamlFault as fault:
-        raise InputError(f"kubeconfig {file}: {fault}") from None
-    document = documents[0].value if documents else {}  # kubectl, too, reads the first alone
-    if not isinstance(document, dict):
-        raise InputError(f"kubeconfig {file}: is not an object; see `kubectl config view`")
-    return document
+def _current_context(documents: Iterable[Object]) -> str:
+    """Return the first, as kubectl does: among several files the library takes the last."""
+    for document in documents:
+        if name := document.get("current-context"):
+            return str(name)
+    raise InputError("current-context: not set; run `kubectl config use-context NAME`")
 
 
-def _chosen(documents: Mapping[Path, Object], name: str, another: str) -> _Chosen:
-    _, context = _entry(documents, "context", name)
-    cluster_file, cluster = _entry(documents, "cluster", another or context.get("cluster"))
-    file, user = cluster_file, Object()
-    if context.get("user"):
-        file, user = _entry(documents, "user", context["user"])
-    if path := cluster.get("certificate-authority"):  # the library knows one folder only
-        absolute = str(cluster_file.absolute().parent / path)
-        cluster = {**cluster, "certificate-authority": absolute}
-    return _Chosen(context.get("namespace") or "", cluster, user, file)
+def _user(config: Any, name: str | None) -> Object:
+    """Return the user of a context, which may name none; tokenFile becomes a whole path."""
+    if not name:
+        return {}
+    entry = config["users"].get_with_name(name)
+    found: Object = entry["user"].value if entry.value.get("user") else {}
+    if file := found.get("tokenFile"):
+        found["tokenFile"] = str(Path(entry.path).absolute().parent / file)
+    return found
 
 
-def _entry(documents: Mapping[Path, Object], kind: str, name: Any) -> tuple[Path, Object]:
-    """Return the first entry of this name and its file; raise LookupError with those there are."""
-    found: dict[str, tuple[Path, Object]] = {}
-    for file, document in documents.items():
-        for each in document.get(f"{kind}s") or []:
-            found.setdefault(each["name"], (file, each.get(kind) or {}))
-    if name not in found:
-        listed = ", ".join(sorted(found)) or "none"
-        raise LookupError(f"no {kind} is named {name}; use one of: {listed}")
-    return found[name]
-
-
-def _check(chosen: _Chosen) -> None:
+def _check(cluster: Object, user: Object) -> None:
     """Refuse what the library would pass over.
 
     It would act on another server, as another user, or check nothing. Raises InputError.
     """
-    cluster, user, web = chosen.cluster, chosen.user, ("https://", "http://")
-    if not str(cluster.get("server")).startswith(web):
+    if not str(cluster.get("server")).startswith(("https://", "http://")):
         raise InputError("server is no http or https URL; write https://HOST:PORT")
     if not isinstance(cluster.get("insecure-skip-tls-verify") or False, bool):
         raise InputError("insecure-skip-tls-verify is no boolean; write true or false")
-    if not str(cluster.get("proxy-url") or web[0]).startswith(web):
+    if not str(cluster.get("proxy-url") or "http").startswith("http"):
         raise InputError("proxy-url: only http and https proxies are supported; use one or none")
-    if as_whom := [key for key in user if key == "as" or key.startswith("as-")]:
-        advice = "choose a context whose user is meant itself"
-        raise InputError(f"{as_whom[0]}: impersonation is not supported; {advice}")
-    for key, value in (*cluster.items(), *user.items()):
-        if key.endswith("-data") and not str(value or "").strip():
-            raise InputError(f"{key} is empty; leave it out or fill it")
+    if not str(cluster.get("certificate-authority-data", "PEM") or "").strip():
+        raise InputError("certificate-authority-data is empty; leave it out or fill it")
+    if "as" in user:
+        raise InputError("as: impersonation is not read of a kubeconfig; give --as USER")
 
 
-def _loaded(chosen: _Chosen) -> Any:
-    from kubernetes.client import Configuration
-    from kubernetes.config.kube_config import KubeConfigLoader
-
-    document = {
-        "current-context": "context",
-        "contexts": [{"name": "context", "context": {"cluster": "cluster", "user": "user"}}],
-        "clusters": [{"name": "cluster", "cluster": chosen.cluster}],
-        "users": [{"name": "user", "user": chosen.user}],
-    }
-    found, folder = Configuration(), str(chosen.file.absolute().parent)
-    loader = KubeConfigLoader(document, config_base_path=folder)  # type: ignore[no-untyped-call]
-    loader.load_and_set(found)  # type: ignore[no-untyped-call]  # the library gives it no types
-    return found
-
-
-def _credentials(title: str, chosen: _Chosen, found: Any) -> Credentials:
-    authorization = _authorization(title, chosen, found)
+def _credentials(
+    title: str, found: Any, cluster: Object, user: Object, namespace: str
+) -> Credentials:
     ca, certificate, key = (
         Path(file) if file else None
         for file in (found.ssl_ca_cert, found.cert_file, found.key_file)
     )
-    if ca is not None and not ca.read_bytes().strip():
-        raise InputError("the certificate authority is empty; give a PEM file")
-    if (certificate is None) != (key is None):
-        raise InputError("a client certificate and its key go together, one is missing; give both")
-    plugins = chosen.user.keys() & {"exec", "auth-provider"}
-    if plugins and not authorization() and certificate is None:  # which the library only logs
-        problem = "it gave neither a token nor a certificate; try `kubectl get namespaces`"
-        raise InputError(f"{plugins.pop()}: {problem}")
     return Credentials(
         source=title,
         server=found.host,
         # As kubectl: nothing secret is sent where nothing is encrypted.
-        authorization=authorization if found.host.startswith("https://") else anonymous,
+        authorization=_authorization(found, user) if found.host.startswith("https:") else anonymous,
         ca=ca,
         certificate=certificate,
         key=key,
         verify=found.verify_ssl,
         server_name=found.tls_server_name or "",
-        proxy=_proxy(chosen.cluster, found),
-        namespace=chosen.namespace,
+        proxy=_proxy(cluster, found),
+        namespace=namespace,
     )
 
 
-def _authorization(title: str, chosen: _Chosen, found: Any) -> Callable[[], str]:
-    if path := chosen.user.get("tokenFile"):  # which the library reads once
-        return TokenFile(chosen.file.absolute().parent / path, title)
+def _authorization(found: Any, user: Object) -> Callable[[], str]:
+    if file := user.get("tokenFile"):  # which the library reads once
+        return TokenFile(Path(file), "tokenFile")
     lock = threading.Lock()
 
     def authorization() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 option = click.option
 FILE: click.Path = click.Path(path_type=Path)
 MANIFEST: click.Path = click.Path(path_type=Path, allow_dash=True)
-_CLUSTER = f"{__name__}.cluster"
+_TITLE = f"{__name__}.title"
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 
@@ -49,104 +49,79 @@ def seconds(text: str) -> float:
     return float(found[1]) * _SECONDS[found[2]]
 
 
-webhook_configuration_option = option(
+webhook_configuration = option(
     "--webhook-configuration",
     metavar="NAME",
     default=names.WEBHOOK_CONFIGURATION,
     help="MutatingWebhookConfiguration of the webhook.",
 )
-system_namespace_option = option(
+system_namespace = option(
     "--system-namespace",
     metavar="NS",
     default="fabric-injector",
     help="Namespace of fabric-injector.",
 )
-profiles_in_place_option = option(
-    "--profiles", type=FILE, help="Use the profiles of this file, not the webhook's."
+profiles = option("--profiles", type=FILE, help="Use the profiles of this file, not the webhook's.")
+all_namespaces = option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
+no_headers = option("--no-headers", is_flag=True, help="Print no line of headings.")
+manifests = option(
+    *("-f", "--file"),
+    type=MANIFEST,
+    multiple=True,
+    metavar="FILE",
+    help="File or folder; - is standard input.",
 )
-all_namespaces_option = option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
-no_headers_option = option("--no-headers", is_flag=True, help="Print no line of headings.")
+recursive = option("-R", "--recursive", is_flag=True, help="Read folders inside a folder too.")
 
 
-def workload_namespace_option(text: str) -> Callable[[F], F]:
+def namespace(text: str) -> Callable[[F], F]:
     """Make kubectl's ``-n`` and ``--namespace``; *text* says what is in the namespace."""
     return option("-n", "--namespace", metavar="NS", help=text)
 
 
-def selector_option(text: str) -> Callable[[F], F]:
+def selector(text: str) -> Callable[[F], F]:
     """Make kubectl's ``-l``; *text* says what it chooses."""
     return option("-l", "--selector", default="", show_default=False, metavar="SELECTOR", help=text)
 
 
-def namespace_option(command: str, text: str) -> Callable[[F], F]:
-    """Make ``--system-namespace``, also as ``-n``, for a *command* about the installation."""
-    return option(
-        *("--system-namespace", "-n", "--namespace", "namespace"),
-        metavar="NS",
-        default="fabric-injector",
-        help=text,
-        envvar=f"FABRIC_INJECTOR_{command}_SYSTEM_NAMESPACE",
-    )
-
-
-def manifest_options(command: F) -> F:
-    """Give a command kubectl's ``-f`` and ``-R``; the function gets *file*, *recursive*, *more*."""
-    file = option(
-        *("-f", "--file"),
-        type=MANIFEST,
-        multiple=True,
-        metavar="FILE",
-        help="File or folder; - is standard input.",
-    )
-    folders = option("-R", "--recursive", is_flag=True, help="Read folders inside a folder too.")
-    more = click.argument("more", type=MANIFEST, nargs=-1, metavar="[FILE]...")
-    return file(folders(more(command)))
-
-
-def objects_option(file: click.Path) -> Callable[[F], F]:
+def objects(file: click.Path) -> Callable[[F], F]:
     """Make ``--objects``; *file* says whether it may be standard input."""
     text = "File of objects in place of a cluster."
     return option("--objects", type=file, multiple=True, help=text)
 
 
-def output_option(*forms: str, default: str | None, text: str) -> Callable[[F], F]:
+def output(*forms: str, text: str) -> Callable[[F], F]:
     """Make ``--output`` with *forms* to choose from."""
-    of = click.Choice(forms)
-    return option("-o", "--output", type=of, metavar="FORM", default=default, help=text)
+    return option("-o", "--output", type=click.Choice(forms), metavar="FORM", help=text)
 
 
-def listen_option(spelling: str, default: str, text: str) -> Callable[[F], F]:
+def listen(spelling: str, default: str, text: str) -> Callable[[F], F]:
     """Make an option for an address to listen on."""
     from webhook.http.listener import ListenAddress
 
-    return option(
-        spelling, type=Parsed("HOST:PORT", ListenAddress.parse), default=default, help=text
-    )
+    address = Parsed("HOST:PORT", ListenAddress.parse)
+    return option(spelling, type=address, default=default, help=text)
 
 
-def _cluster_option(spelling: str, **settings: Any) -> Callable[[F], F]:
-    def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-        context.meta[f"{__name__}{parameter.opts[0]}"] = value
-
-    return option(spelling, expose_value=False, hidden=True, callback=keep, **settings)
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    context.meta[f"{__name__}.{parameter.name}"] = value
 
 
+_of_cluster = partial(option, expose_value=False, hidden=True, callback=_keep)
 CLUSTER_OPTIONS: tuple[Callable[[F], F], ...] = (
-    _cluster_option("--kubeconfig", type=FILE, help="Kubeconfig file."),
-    _cluster_option("--context", metavar="NAME", default="", help="Context of the kubeconfig."),
-    _cluster_option("--cluster", metavar="NAME", default="", help="Cluster of the kubeconfig."),
-    _cluster_option("--as", metavar="USER", default="", help="Act as this user."),
-    _cluster_option("--as-group", metavar="GROUP", multiple=True, help="Act as this group too."),
-    _cluster_option(
-        "--request-timeout", type=Parsed("TIME", seconds), help="Limit of each request, 30s."
-    ),
+    _of_cluster("--kubeconfig", type=FILE, help="Kubeconfig file."),
+    _of_cluster("--context", metavar="NAME", help="Context of the kubeconfig."),
+    _of_cluster("--cluster", metavar="NAME", help="Cluster of the kubeconfig."),
+    _of_cluster("--as", metavar="USER", help="Act as this user."),
+    _of_cluster("--as-group", metavar="GROUP", multiple=True, help="Act as this group too."),
+    _of_cluster("--request-timeout", type=Parsed("TIME", seconds), help="Of each request, 30s."),
 )
 CLUSTER_HELP = (
     "As in kubectl: --kubeconfig, --context, --cluster, --as, --as-group, --request-timeout."
 )
 
 
-def cluster_options(command: F) -> F:
+def cluster(command: F) -> F:
     """Give a command kubectl's options; `connect_to_cluster` follows them.
 
     They are the same in all commands: help names them in one line.
@@ -155,16 +130,16 @@ def cluster_options(command: F) -> F:
 
 
 def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
-    """Return a connection by the `cluster_options`; raise InputError without credentials.
+    """Return a connection by kubectl's options; raise InputError without credentials.
 
     *request_seconds*: the time that a request may take, where the user gives none.
     """
     from webhook.cli import kubeconfig
 
     context = click.get_current_context()
-    file, of_context, cluster, user, groups, limit = (
-        context.meta.get(f"{__name__}--{key}")
-        for key in ("kubeconfig", "context", "cluster", "as", "as-group", "request-timeout")
+    file, of_context, of_cluster, user, groups, limit = (
+        context.meta.get(f"{__name__}.{key}")
+        for key in ("kubeconfig", "context", "cluster", "as", "as_group", "request_timeout")
     )
     if groups and not user:
         raise InputError("--as-group needs --as: name the user too")
@@ -172,7 +147,7 @@ def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
         connection = kubeconfig.connect(
             kubeconfig=file and file.expanduser(),
             context=of_context or "",
-            cluster=cluster or "",
+            cluster=of_cluster or "",
             impersonate=(user, *(groups or ())) if user else (),
             request_seconds=limit or request_seconds,
         )
@@ -180,7 +155,7 @@ def connect_to_cluster(request_seconds: float = 0.0) -> Connection:
         if "objects" in context.params:
             raise InputError(f"{error}, or do without a cluster, by --objects FILE") from None
         raise
-    context.meta[_CLUSTER] = connection.title
+    context.meta[_TITLE] = connection.title
     return connection
 
 
@@ -195,7 +170,7 @@ class Failure(click.ClickException):
         It may name objects of tenants, whose names a terminal must not obey: no line can break.
         """
         context = click.get_current_context(silent=True)
-        if context and (title := context.meta.get(_CLUSTER)):
+        if context and (title := context.meta.get(_TITLE)):
             message = with_cluster(message, title)
         lines = [printable(line, limit=LONGEST_TEXT) for line in message.split("\n")]
         super().__init__("\n".join(lines))
@@ -206,6 +181,7 @@ _REQUEST = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*?(?: answered (?P<st
 _REMEDIES = (
     ("401", "", "its user is unknown there, or no longer known: log in to the cluster again"),
     ("403", "system:anonymous", "its user sends no credentials: log in to the cluster"),
+    ("403", "/fabricprofiles", "ask for ClusterRole fabric-injector-profile-viewer there"),
     ("403", "", "ask for the right there"),
     ("", "not valid for", "correct the cluster's server, or its tls-server-name"),
     ("", "CERTIFICATE_VERIFY_FAILED", "correct the cluster's certificate-authority"),

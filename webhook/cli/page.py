@@ -1,52 +1,77 @@
 """Serve the page to the browser of the one person who runs ``fabric-injector page``.
 
 Every user of this machine can connect to the port, and every web site in the browser can send
-requests to it. `make_loopback_app` refuses the web sites, by Host and Origin. Other users have no
-key: the printed address holds one after its ``#``, which no browser sends anywhere. The page
-exchanges it, once, for a key of its own. Browsers would send a cookie to every port of this
-machine.
+requests to it. `refuse_foreign` refuses the web sites, by Host and Origin. Other users have no key:
+the printed address holds one after its ``#``, which no browser sends anywhere. The page exchanges
+it, once, for a key of its own. Browsers would send a cookie to every port of this machine.
 """
 
+import json
 import os
 import secrets
 import signal
 import sys
 import threading
-from pathlib import Path
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path, PurePath
 from typing import NoReturn
 
 import click
 import waitress
 from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
 
+from webhook.cli import options
 from webhook.cli.input_files import read_profiles_option
-from webhook.cli.options import (
-    CLUSTER_HELP,
-    cluster_options,
-    connect_to_cluster,
-    option,
-    profiles_in_place_option,
-    workload_namespace_option,
-)
+from webhook.cli.options import connect_to_cluster, option, with_cluster
 from webhook.cli.page_answers import PageAnswers
+from webhook.core.model import Object
+from webhook.core.yaml_reader import decode
+from webhook.dry_run import fit, render_page
 from webhook.http.listener import ListenAddress, bind
-from webhook.http.refusal import Refusal
-from webhook.page.app import json_response, make_app
+from webhook.http.loopback import refuse_foreign
+from webhook.http.refusal import Refusal, refusal_for
 
-_THREADS = 4
-"""So that a dry run gets its answer while another thread lists the cluster."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+CONTENT_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".yaml": "text/plain; charset=utf-8",
+}
+MOST_BYTES = 3 << 20
+"""Of a manifest."""
 _READ_BYTES = 16 << 20
 """Up to this, a body that is too long is read to its end: else browsers would not see why."""
+_THREADS = 4
+"""So that a dry run gets its answer while another thread lists the cluster."""
+_EMPTY = "expected a manifest, found nothing; paste it, drop a file, or start from a sample"
 _STRANGER = "this page is for whoever runs fabric-injector page: open the address that it printed"
-_PORT = click.IntRange(0, 65535)
 
 
-@click.command("page", epilog=CLUSTER_HELP)
-@option("--port", type=_PORT, default=0, help="Port of 127.0.0.1; 0 takes a free one.")
-@workload_namespace_option("Default namespace; else the kubeconfig's.")
-@profiles_in_place_option
+@click.command("page", epilog=options.CLUSTER_HELP)
+@option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Of 127.0.0.1; 0 takes a free one."
+)
+@options.namespace("Default namespace; else the kubeconfig's.")
+@options.profiles
 @option("--system-namespace", metavar="NS", help="Namespace of fabric-injector.")
-@cluster_options
+@options.cluster
 def command(
     port: int, namespace: str | None, profiles: Path | None, system_namespace: str | None
 ) -> None:
@@ -62,8 +87,7 @@ def command(
       fabric-injector page --profiles changed-profiles.yaml --port 8080
     """  # noqa: D301  # \\b is click's own mark
     read_profiles_option(profiles)  # a wrong path ends the command, before the page opens
-    connection = connect_to_cluster()
-    serve(PageAnswers(connection, namespace, profiles, system_namespace), port)
+    serve(PageAnswers(connect_to_cluster(), namespace, profiles, system_namespace), port)
 
 
 class Keys:
@@ -100,36 +124,58 @@ def _is_same(one: str, other: str) -> bool:
     return secrets.compare_digest(one.encode(), other.encode())
 
 
-def make_page_app(answers: PageAnswers, keys: Keys) -> Flask:
-    """Make the application; without a key, only the files of the page are to be had."""
-    app = make_app(answers.judge, answers.state)
+def make_app(answers: PageAnswers, keys: Keys) -> Flask:
+    """Make the application, which sends HEADERS with each answer.
 
-    @app.before_request
-    def refuse() -> None:
-        is_file = request.path == "/" or request.path.startswith("/page/")
-        if not (is_file or request.path == "/session" or keys.opens(_sent_key())):
-            raise Refusal(403, "key", _STRANGER)
+    Without a key, only the files of the page are to be had. The traceback of an internal error goes
+    to the log only.
+    """
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
+    app.before_request(lambda: _refuse_strangers(keys))
 
-    @app.post("/session")
-    def session() -> Response:
-        if own := keys.exchange(_sent_key()):
-            return json_response({"key": own})
-        raise Refusal(403, "key", _STRANGER)
+    @app.errorhandler(Exception)
+    def refuse(error: Exception) -> Response:
+        refusal = refusal_for(error)
+        if isinstance(error, HTTPException):
+            refusal = Refusal(error.code or 500, "http", error.description or "")
+        refusal.message = fit(with_cluster(refusal.message, answers.title))
+        status, content, headers = refusal.response
+        return Response(content, status, dict(headers))
 
-    @app.get("/status")
-    def status() -> Response:
-        return json_response(answers.status(request.args.get("namespace")))
+    @app.after_request
+    def bind_browsers(response: Response) -> Response:
+        response.headers.update(HEADERS)
+        return response
 
-    @app.get("/explain")
-    def explain() -> Response:
-        asked = request.args
-        return json_response(answers.explain(asked.get("namespace"), asked.get("job") or ""))
+    def serve_json(path: str, ask: Callable[[], Object], method: str = "GET") -> None:
+        app.add_url_rule(path, path, lambda: _json(ask()), methods=[method])
 
-    @app.get("/check")
-    def check() -> Response:
-        return json_response(answers.check())
-
+    app.add_url_rule("/", "index", lambda: read_file("index.html"))
+    app.add_url_rule("/page/<path:path>", "file", read_file)
+    serve_json("/session", lambda: _session(keys), "POST")
+    serve_json("/state", answers.state)
+    serve_json("/dry-run", lambda: _dry_run(answers), "POST")
+    serve_json("/status", lambda: answers.status(request.args.get("namespace")))
+    serve_json("/explain", lambda: answers.explain(*map(request.args.get, ("namespace", "job"))))
+    serve_json("/check", answers.check)
     return app
+
+
+def _refuse_strangers(keys: Keys) -> None:
+    """Raise Refusal for other web sites and users.
+
+    A link on another site may open ``/``, which tells nothing to that site.
+    """
+    headers = ("Host", "Origin", "Sec-Fetch-Site")
+    host, origin, site = [request.headers.get(each, "") for each in headers]
+    if request.path == "/" and request.headers.get("Sec-Fetch-Mode") == "navigate":
+        origin = site = ""
+    if refusal := refuse_foreign(host, origin, site):
+        raise refusal
+    is_open = request.path in ("/", "/session") or request.path.startswith("/page/")
+    if not (is_open or keys.opens(_sent_key())):
+        raise Refusal(403, "key", _STRANGER)
 
 
 def _sent_key() -> str:
@@ -137,15 +183,39 @@ def _sent_key() -> str:
     return key if scheme == "Bearer" else ""
 
 
+def read_file(path: str) -> Response:
+    """Answer with a file of the page; raise Refusal where there is no such file."""
+    file, kind = files("webhook.page") / path, CONTENT_TYPES.get(PurePath(path).suffix)
+    if kind is None or ".." in path or not file.is_file():
+        raise Refusal(404, "not-found", f"/page/{path} is not a file of the page")
+    return Response(file.read_bytes(), content_type=kind)
+
+
+def _json(document: Object) -> Response:
+    return Response(json.dumps(document, ensure_ascii=False), content_type="application/json")
+
+
+def _session(keys: Keys) -> Object:
+    if own := keys.exchange(_sent_key()):
+        return {"key": own}
+    raise Refusal(403, "key", _STRANGER)
+
+
+def _dry_run(answers: PageAnswers) -> Object:
+    text = decode(request.get_data(cache=False))
+    run = answers.judge(text, *map(request.args.get, ("namespace", "profile")))
+    if not (run.pods or run.ignored):
+        raise Refusal(400, "empty", _EMPTY)
+    return render_page(run)
+
+
 def serve(answers: PageAnswers, port: int) -> NoReturn:
     """Serve until SIGINT or SIGTERM, and end the process. Raises InputError for a taken port."""
     sock = bind(ListenAddress("127.0.0.1", port))
     keys = Keys(f"http://{ListenAddress(*sock.getsockname()[:2])}")
+    app = make_app(answers, keys)
     server = waitress.create_server(
-        make_page_app(answers, keys),
-        sockets=[sock],
-        threads=_THREADS,
-        max_request_body_size=_READ_BYTES,
+        app, sockets=[sock], threads=_THREADS, max_request_body_size=_READ_BYTES
     )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)

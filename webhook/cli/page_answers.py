@@ -1,36 +1,32 @@
 """Answer for the page what dry-run, status, explain and check answer, with the caller's rights."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from webhook import __version__
 from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, choose_profiles
 from webhook.cli.explain import unread_at_once
-from webhook.cli.input_files import read_profiles_option, read_text
-from webhook.cli.options import with_cluster
-from webhook.core.errors import InputError, Unavailable, WebhookError
+from webhook.cli.input_files import read_profiles_file, read_profiles_option
+from webhook.core import names
+from webhook.core.errors import InputError
 from webhook.core.model import Namespace, Object
 from webhook.core.printable import printable
-from webhook.core.profiles import Profiles
 from webhook.diagnose.check import check, open_snapshot
-from webhook.diagnose.collect.jobs import Target, read_all, read_job, read_profiles
+from webhook.diagnose.collect import Target, read_all, read_job, read_profiles
 from webhook.diagnose.explain.judge import explain
-from webhook.diagnose.finding import Finding, count, grouped
-from webhook.diagnose.snapshot import UNREAD, Snapshot, Unread
+from webhook.diagnose.finding import count, grouped
+from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.diagnose.status.status import JobStatus, look_at_all
 from webhook.dry_run import DryRun, dry_run, fit
 from webhook.kube.catalogue import NAMESPACES
 from webhook.kube.connection import Connection
-from webhook.page.app import state_document
 from webhook.world.cluster import Cluster
-from webhook.world.profiles_read import read_file
-from webhook.world.view import REFUSED, PermittedWorld, read_namespace
+from webhook.world.view import PermittedWorld, read_namespace
 
 MOST_ROWS = 1_000
 """Jobs, or pods of one job, of an answer: nobody reads more. Those with problems come first."""
-_ELSEWHERE = "start fabric-injector page with --profiles FILE"
 
 
 class PageAnswers:
@@ -57,18 +53,11 @@ class PageAnswers:
 
     def judge(self, text: str, namespace: str | None, profile: str | None) -> DryRun:
         """Judge a manifest as `fabric-injector dry-run` does, by the profiles of this moment."""
-        with self._reading():
-            known = choose_profiles(
-                self._profiles,
-                [],
-                self._connection,
-                self._system_namespace,
-                tell=lambda _: None,  # `state` tells it
-                elsewhere=_ELSEWHERE,
-            )
-            world = PermittedWorld(Cluster(self._connection, lookup_seconds=LOOKUP_SECONDS))
-            space = namespace or self.namespace
-            run = dry_run(text, namespace=space, profile=profile, profiles=known, world=world)
+        system, silent = self._system_namespace, lambda _: None  # `state` tells it
+        known = choose_profiles(self._profiles, [], self._connection, system, tell=silent)
+        world = PermittedWorld(Cluster(self._connection, lookup_seconds=LOOKUP_SECONDS))
+        space = namespace or self.namespace
+        run = dry_run(text, namespace=space, profile=profile, profiles=known, world=world)
         if not (warning := printable(assumed_networks(world))):
             return run
         pods = (replace(pod, warnings=(*pod.warnings, warning)) for pod in run.pods)
@@ -77,16 +66,22 @@ class PageAnswers:
     def state(self) -> Object:
         """Return what the caller may read of profiles and namespaces, for the form.
 
-        ``local``: ``{"namespace": "research", "cluster": "server …"}``.
+        *local*: ``{"namespace": "research", "cluster": "server …"}``. *problems*: what could not be
+        read, and why.
         """
-        with self._reading():
-            cluster = self._cluster("")
-            known = self._namespaces(cluster)
-            read = read_profiles(cluster)
-            profiles = read.profiles if read and read.profiles else Profiles()
+        cluster = self._cluster("")
+        namespaces: Sequence[Namespace] = ()
+        try:
+            namespaces = cluster.list_all(NAMESPACES, read_namespace, partly=True)
+        except Unread as unread:
+            cluster.note(unread.what, unread.problem)
+        read = read_profiles(cluster)
         problems = [f"{each.what}: {each.problem}" for each in cluster.unread()]
         local = {"namespace": self.namespace, "cluster": self.title}
-        answer: Object = fit({**state_document(profiles, known, problems), "local": local})
+        known = read.known().profiles if read else ()
+        answer: Object = fit(
+            {**state_document(known, namespaces), "problems": problems, "local": local}
+        )
         return answer
 
     def status(self, namespace: str | None) -> Object:
@@ -97,32 +92,28 @@ class PageAnswers:
         "at": time}``.
         """
         space = self.namespace if namespace is None else namespace
-        with self._reading():
-            snapshot, jobs = read_all(self._cluster(space))
-            found = look_at_all(snapshot, jobs)
+        snapshot, jobs = read_all(self._cluster(space))
+        found = look_at_all(snapshot, jobs)
+        unread = unread_at_once([each.finding() for each in snapshot.unread])
         return fitted(
             {
                 "namespace": space,
                 "jobs": [_job(each) for each in found[:MOST_ROWS]],
                 "total": len(found),
                 "failing": sum(each.is_failing for each in found),
-                "unread": [
-                    {"what": each.subject, "problem": each.message}
-                    for each in _unread(snapshot.unread)
-                ],
+                "unread": [{"what": each.subject, "problem": each.message} for each in unread],
             }
         )
 
-    def explain(self, namespace: str | None, name: str) -> Object:
+    def explain(self, namespace: str | None, name: str | None) -> Object:
         """Return what `fabric-injector explain job NAME` finds.
 
         Shape: that of ``explain -o json``, with ``"findings"``, ``"total"`` and ``"at"``.
         """
         if not name:
             raise InputError("name a job: job=NAME")
-        with self._reading():
-            cluster = self._cluster(namespace or self.namespace)
-            found = explain(*read_job(cluster, Target("job", name)))
+        cluster = self._cluster(namespace or self.namespace)
+        found = explain(*read_job(cluster, Target("job", name)))
         told = found.as_json()
         return fitted(
             {
@@ -140,10 +131,9 @@ class PageAnswers:
         "action", "means"}], "summary": {"fail": 0, …}, "at"}``.
         """
         path, space = self._profiles, self._given_namespace
-        with self._reading():
-            given = read_file(str(path), read_text(path)) if path else None
-            snapshot = open_snapshot(self._connection, system_namespace=space, given=given)
-            found = check(snapshot)
+        given = read_profiles_file(path) if path else None
+        snapshot = open_snapshot(self._connection, system_namespace=space, given=given)
+        found = check(snapshot)
         return fitted(
             {
                 "systemNamespace": snapshot.system_namespace,
@@ -158,30 +148,22 @@ class PageAnswers:
         system, given = self._system_namespace, read_profiles_option(self._profiles)
         return Snapshot(self._connection, namespace, system_namespace=system, given=given)
 
-    def _namespaces(self, cluster: Snapshot) -> Sequence[Namespace]:
-        """Return all namespaces, else the own one, if the caller may read no others."""
-        try:
-            return cluster.list_all(NAMESPACES, read_namespace, partly=True)
-        except Unread as unread:
-            problem = unread.problem
-        own = None
-        if REFUSED in problem:
-            problem = f"you may not list all of them; {self.namespace} is shown"
-            try:
-                own = cluster.find(NAMESPACES, ("", self.namespace), read_namespace)
-            except Unread as unread:
-                problem = unread.problem
-        cluster.note("namespaces", problem)
-        return (own,) if own else ()
 
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Add to the error of a failed request which cluster that was, and what to do."""
-        try:
-            yield
-        except WebhookError as error:
-            kind = Unavailable if isinstance(error, Unavailable) else InputError
-            raise kind(fit(with_cluster(str(error), self._connection.title))) from None
+def state_document(profiles: Iterable[str], namespaces: Iterable[Namespace]) -> Object:
+    """Return what the form needs, by name.
+
+    Shape: ``{"version", "namespaces": [{"name", "profile", "observed"}], "profiles": [{"name"}]}``.
+    """
+    spaces = [
+        {
+            "name": space.name,
+            "profile": space.labels.get(names.PROFILE, ""),
+            "observed": space.labels.get(names.MODE) == names.MODE_OBSERVE,
+        }
+        for space in sorted(namespaces, key=lambda each: each.name)
+    ]
+    listed = [{"name": name} for name in sorted(profiles)]
+    return {"version": __version__, "problems": [], "namespaces": spaces, "profiles": listed}
 
 
 def fitted(document: Object) -> Object:
@@ -194,9 +176,3 @@ def _job(job: JobStatus) -> Object:
     keys = ("namespace", "name", "phase", "members", "waits", "address")
     cells = dict(zip(keys, job.cells(), strict=True))
     return {**cells, "first": job.first and job.first.as_json()}
-
-
-def _unread(unread: Iterable[Unread]) -> Iterable[Finding]:
-    """Return what could not be read as `explain` does: all that is forbidden in one."""
-    found = (Finding("warn", UNREAD, each.what, each.problem, each.remedy) for each in unread)
-    return unread_at_once([*found])

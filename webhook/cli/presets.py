@@ -2,28 +2,24 @@
 
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from difflib import get_close_matches
 
 import click
 
-from webhook.cli.findings import Listing, print_document, print_listing
-from webhook.cli.options import (
-    cluster_options,
-    connect_to_cluster,
-    no_headers_option,
-    option,
-    output_option,
-)
+from webhook.cli import options
+from webhook.cli.findings import FORMS, Listing, print_document, print_listing
+from webhook.cli.options import connect_to_cluster, option
 from webhook.core import names
 from webhook.core.accelerators import is_accelerator
 from webhook.core.errors import InputError, Unavailable
-from webhook.core.profiles.slips import did_you_mean
 from webhook.diagnose.snapshot import Snapshot, Unread
 from webhook.presets import VERIFIED, Preset, preset_names, read_preset, read_presets
 
 _WIDTH = 100
 _PATIENCE = 3.0
 """Seconds for a cluster that was not asked for."""
+_NEAR = 4
+"""Types that are named in place of an unknown one."""
 _PARTS = (
     ("Change before you apply it:", "change"),
     ("Added to the vendor's manifest, beside our own labels and annotations:", "adds"),
@@ -31,34 +27,9 @@ _PARTS = (
 )
 
 
-def _name(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> str | None:
-    """Return the name after the word show, which may be left out; None for the list."""
-    given = words[1:] if words[:1] == ("show",) else words
-    if len(given) > 1 or (words and not given):
-        raise click.UsageError("name one preset: fabric-injector presets show NAME", ctx)
-    if not given:
-        return None
-    known = preset_names()
-    if meant := given[0] not in known and did_you_mean(given[0], known):
-        message = f"no preset is named {given[0]!r}; did you mean {meant}?"
-        raise click.BadParameter(message, ctx, param)
-    return click.Choice(known).convert(given[0], param, ctx)
-
-
-@click.command("presets")
-@click.argument("name", nargs=-1, metavar="[show] [NAME]", callback=_name)
-@option(
-    "--instance-type",
-    "types",
-    multiple=True,
-    metavar="TYPE",
-    help="A type of your nodes, by label node.kubernetes.io/instance-type; may be repeated. Writes "
-    "the number for pods that name no type.",
-)
-@cluster_options
-@output_option("json", "yaml", "name", "wide", default=None, text="json, yaml, name or wide.")
-@no_headers_option
-def command(name: str | None, types: tuple[str, ...], output: str | None, no_headers: bool) -> None:
+@click.group("presets", invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """List the profiles that come with this program, or print one for kubectl apply.
 
     Each follows a vendor's manifest, at the commit shown with it. The comments above a profile say
@@ -67,23 +38,53 @@ def command(name: str | None, types: tuple[str, ...], output: str | None, no_hea
 
     \b
     Examples:
-      fabric-injector presets
+      fabric-injector presets list
       fabric-injector presets show eks-efa --instance-type p5.48xlarge > profile.yaml
       fabric-injector dry-run -f job.yaml -n research --profiles profile.yaml --profile eks-efa
       kubectl apply -f profile.yaml
     """  # noqa: D301  # \\b is click's own mark
-    if name is None:
-        if types:
-            raise click.UsageError("--instance-type: name a preset: presets show NAME")
-        presets = read_presets()
-        print_listing(_listing(presets), output, no_headers=no_headers)
-        if output is None:
-            for word in dict.fromkeys(preset.about["verified"] for preset in presets):
-                click.echo(f"{word}: {VERIFIED[word]}.", err=True)
-        return
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_presets)
+
+
+@command.command("list")
+@options.output(*FORMS, text="json, yaml, name or wide: with images and source.")
+@options.no_headers
+def list_presets(output: str | None, no_headers: bool) -> None:
+    """List the presets."""
+    presets = read_presets()
+    headings = ["NAME", "VERIFIED", "GIVES"]
+    rows = [[each.name, each.about["verified"], each.about["gives"]] for each in presets]
+    if output == "wide":
+        headings += ["IMAGES", "SOURCE"]
+        for row, preset in zip(rows, presets, strict=True):
+            source = preset.about["sources"][0]
+            row += [",".join(preset.images) or "-", f"{source['url']} ({source['date']})"]
+    document = [preset.as_json() for preset in presets]
+    listing = Listing(headings, rows, [preset.name for preset in presets], document)
+    print_listing(listing, output, no_headers=no_headers)
+    if output is None:
+        for word in dict.fromkeys(preset.about["verified"] for preset in presets):
+            click.echo(f"{word}: {VERIFIED[word]}.", err=True)
+
+
+@command.command()
+@click.argument("name", type=click.Choice(preset_names()), metavar="NAME")
+@option(
+    "--instance-type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="A type of your nodes, by label node.kubernetes.io/instance-type; may be repeated. Writes "
+    "the number for pods that name no type.",
+)
+@options.cluster
+@options.output("json", "yaml", text="json or yaml; yaml has comments.")
+def show(name: str, types: tuple[str, ...], output: str | None) -> None:
+    """Print a preset: a FabricProfile under a comment that says what to change."""
     preset = _filled(read_preset(name), types)
     if output == "json":
-        print_document(preset.profile)
+        print_document(preset.profile, output)
     else:
         comment = "".join(f"# {line}".rstrip() + "\n" for line in _heading(preset))
         click.echo(comment + preset.text, nl=False)
@@ -93,7 +94,8 @@ def _filled(preset: Preset, types: tuple[str, ...]) -> Preset:
     """Return the preset for nodes of these types, or as it is; then say which the cluster has."""
     for each in types:
         if each not in preset.node_types:
-            meant = did_you_mean(each, preset.node_types) or ", ".join(preset.node_types)
+            near = get_close_matches(each, preset.node_types, n=_NEAR, cutoff=0.4)
+            meant = ", ".join(near or preset.node_types[:_NEAR])
             told = f"preset {preset.name} has no number for {each}; leave it out, or write {meant}"
             raise click.UsageError(f"--instance-type: {told}")
     if preset.node_types and not types:
@@ -118,23 +120,6 @@ def _proposed(preset: Preset) -> Iterator[str]:
     if others := ", ".join([each for each in types if each not in known]):
         yield f"it has no number for nodes of type {others}: pods that name no type, and get"
         yield "  the number of otherwise, do not go there"
-
-
-def _listing(presets: list[Preset]) -> Any:
-
-    headings = ("NAME", "VERIFIED", "GIVES", "IMAGES", "SOURCE")
-    rows = [
-        (
-            preset.name,
-            preset.about["verified"],
-            preset.about["gives"],
-            ",".join(preset.images) or "-",
-            f"{preset.about['sources'][0]['url']} ({preset.about['sources'][0]['date']})",
-        )
-        for preset in presets
-    ]
-    document = [preset.as_json() for preset in presets]
-    return Listing(headings, rows, [preset.name for preset in presets], document, extra=2)
 
 
 def _heading(preset: Preset) -> Iterator[str]:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from webhook.cli import options
+from webhook.cli.findings import print_document
 from webhook.cli.input_files import list_files, read_text, shown
-from webhook.cli.options import (
-    CLUSTER_HELP,
-    Failure,
-    cluster_options,
-    connect_to_cluster,
-    manifest_options,
-    option,
-    workload_namespace_option,
-)
+from webhook.cli.options import Failure, connect_to_cluster, option
 from webhook.cli.server_side import ask_server
 from webhook.core.printable import printable
 from webhook.core.profiles import Profile
@@ -50,17 +44,28 @@ def command() -> None:
     """  # noqa: D301  # \\b is click's own mark
 
 
-@command.command(epilog=CLUSTER_HELP)
-@manifest_options
+class Fault(NamedTuple):
+    """Say what is wrong with a profile; *field* is ``server`` for the cluster's own words."""
+
+    file: str
+    line: int
+    field: str
+    message: str
+
+
+@command.command(epilog=options.CLUSTER_HELP)
+@options.manifests
+@options.recursive
 @option("--server", is_flag=True, help="Ask the cluster too, by dry-run creates.")
-@workload_namespace_option("With --server: namespace of the pods.")
-@cluster_options
+@options.namespace("With --server: namespace of the pods.")
+@options.output("json", text="A document with all faults.")
+@options.cluster
 def validate(
     file: tuple[Path, ...],
     recursive: bool,
-    more: tuple[Path, ...],
     server: bool,
     namespace: str | None,
+    output: str | None,
 ) -> None:
     """Find all faults of profiles at once, each with file, line and field.
 
@@ -73,46 +78,55 @@ def validate(
       kustomize build | fabric-injector profiles validate -f -
       fabric-injector profiles validate -f profile.yaml --server -n research
     """  # noqa: D301  # \\b is click's own mark
-    if not (file or more):
+    if not file:
         raise click.UsageError("Missing option '-f' / '--file'.")
     try:
         from webhook.validate.text import check_text
     except ModuleNotFoundError as error:
         raise Failure(f"{_EXTRA} ({error})") from None
-    files = list_files((*file, *more), recursive=recursive)
+    files = list_files(file, recursive=recursive)
     checked = {shown(path): check_text(read_text(path)) for path in files}
-    lines = [
-        f"{source}:{problem.line}: {problem.path}: {problem.message}"
+    faults = [
+        Fault(source, problem.line, problem.path, problem.message)
         for source, found in checked.items()
         for problem in found.problems
     ]
-    lines += _ask_about(connect_to_cluster(), namespace, checked) if server else ()
-    for line in lines:
-        click.echo(printable(line, limit=None))
-    profiles = sum(len(each.profiles) for each in checked.values())
-    others = sum(each.others for each in checked.values())
-    if not (profiles or lines):
+    faults += _ask_about(connect_to_cluster(), namespace, checked) if server else ()
+    _print(faults, [*checked.values()], output)
+    raise SystemExit(1 if faults else 0)
+
+
+def _print(faults: list[Fault], checked: list[Found], output: str | None) -> None:
+    profiles = sum(len(each.profiles) for each in checked)
+    others = sum(each.others for each in checked)
+    if not (profiles or faults):
         raise Failure("expected FabricProfiles, found none; name their file")
+    if output:
+        told = [fault._asdict() for fault in faults]
+        print_document({"profiles": profiles, "others": others, "faults": told}, output)
+        return
+    for fault in faults:
+        line = f"{fault.file}:{fault.line}: {fault.field}: {fault.message}"
+        click.echo(printable(line, limit=None))
     beside = f"; {counted(others, 'other object')} left out" if others else ""
-    click.echo(f"{counted(profiles, 'profile')}, {counted(len(lines), 'fault')}{beside}", err=True)
-    raise SystemExit(1 if lines else 0)
+    click.echo(f"{counted(profiles, 'profile')}, {counted(len(faults), 'fault')}{beside}", err=True)
 
 
 def _ask_about(
     connection: Connection, namespace: str | None, checked: Mapping[str, Found]
-) -> Iterator[str]:
-    """Yield what the API server refuses of profiles and the pods that they make, a line each.
+) -> Iterator[Fault]:
+    """Yield what the API server refuses of profiles and the pods that they make.
 
     Raises Unavailable, and InputError if the caller may not create pods.
     """
     namespace = namespace or connection.namespace or "default"
     for source, found in checked.items():
         for profile in found.profiles:
-            place = f"{source}:{profile.line}: server"
-            yield from (f"{place}: {each}" for each in _ask_profile(connection, profile))
+            words = [*_ask_profile(connection, profile)]
             if profile.profile:
-                words = _ask_pod(connection, namespace, profile.profile)
-                yield from (f"{place}: pod in {namespace}: {each}" for each in words)
+                of_pod = _ask_pod(connection, namespace, profile.profile)
+                words += (f"pod in {namespace}: {each}" for each in of_pod)
+            yield from (Fault(source, profile.line, "server", each) for each in words)
 
 
 def _ask_profile(connection: Connection, profile: CheckedProfile) -> Iterator[str]:

@@ -9,15 +9,9 @@ import click
 
 from certs.handshake import CertificateError, Requirements
 from webhook import __version__
+from webhook.cli import options
 from webhook.cli.kubeconfig import connect
-from webhook.cli.options import (
-    FILE,
-    Failure,
-    listen_option,
-    objects_option,
-    option,
-    webhook_configuration_option,
-)
+from webhook.cli.options import FILE, Failure, option
 from webhook.core.errors import ProfilesError
 from webhook.serve.run import WebhookSettings, run
 from webhook.world.cluster import Cluster
@@ -30,7 +24,7 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
 @click.command("serve")
 @option("--profiles", type=FILE, help="File of the profiles, in place of FabricProfile objects.")
 @option("--config", type=FILE, help="File of the Configuration; without it, the defaults.")
-@objects_option(FILE)
+@options.objects(FILE)
 @option("--tls-dir", type=FILE, help="Directory of tls.crt, tls.key and ca.crt.")
 @option("--client-ca", type=FILE, help="Accept only client certificates of these CAs (PEM).")
 @option(
@@ -39,15 +33,15 @@ QUIET_SECONDS_IN_CLUSTER = 5.0
     help="Accept only client certificates with this common or DNS name. Repeatable.",
 )
 @option("--tls-min-version", type=click.Choice([*_VERSIONS]), default="1.2", help="Oldest TLS.")
-@listen_option("--listen", "0.0.0.0:8443", "Address for admission reviews, HTTPS.")
-@listen_option("--dry-run-listen", "127.0.0.1:8081", "Address for dry runs, HTTP; keep it local.")
-@listen_option("--metrics-listen", "0.0.0.0:8080", "Address for metrics and probes, HTTP.")
+@options.listen("--listen", "0.0.0.0:8443", "Address for admission reviews, HTTPS.")
+@options.listen("--dry-run-listen", "127.0.0.1:8081", "Address for dry runs, HTTP; keep it local.")
+@options.listen("--metrics-listen", "0.0.0.0:8080", "Address for metrics and probes, HTTP.")
 @option(
     "--image",
     default=f"fabric-injector:{__version__}",
     help="This program's image, for rendezvous.waitImage: installed.",
 )
-@webhook_configuration_option
+@options.webhook_configuration
 def command(
     config: Path | None,
     client_ca: Path | None,

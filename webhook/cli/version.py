@@ -5,14 +5,8 @@ import json
 import click
 
 from webhook import __version__
-from webhook.cli.options import (
-    CLUSTER_HELP,
-    cluster_options,
-    connect_to_cluster,
-    option,
-    output_option,
-    system_namespace_option,
-)
+from webhook.cli import options
+from webhook.cli.options import connect_to_cluster, option
 from webhook.core.errors import WebhookError
 from webhook.core.printable import printable
 from webhook.kube.catalogue import DEPLOYMENTS
@@ -22,11 +16,11 @@ from webhook.world.installed_profiles import DEPLOYMENT
 _SECONDS = 5.0
 
 
-@click.command("version", epilog=CLUSTER_HELP)
+@click.command("version", epilog=options.CLUSTER_HELP)
 @option("--client", is_flag=True, help="Print the version of this program only.")
-@system_namespace_option
-@output_option("json", default=None, text="Print one JSON document.")
-@cluster_options
+@options.system_namespace
+@options.output("json", text="Print one JSON document.")
+@options.cluster
 def command(client: bool, system_namespace: str, output: str | None) -> None:
     """Print the version of this program, and the image of the webhook in the cluster.
 

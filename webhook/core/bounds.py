@@ -12,7 +12,6 @@ import msgspec
 
 from webhook.core import names, podspec
 from webhook.core.model import Object
-from webhook.core.pod_check import QUANTITY, read_fault
 from webhook.core.pod_types import (
     CONTAINERS,
     LABELS,
@@ -25,7 +24,7 @@ from webhook.core.pod_types import (
     Pod,
     Spec,
 )
-from webhook.core.value_types import STRING
+from webhook.core.value_types import explain, format_path
 
 ITEMS: Final = 5_000
 """Variables, words of command and args, mounts, resources and claims of all containers together."""
@@ -62,9 +61,8 @@ def excess(pod: Object) -> str:
     try:
         read = msgspec.convert(pod, Pod)
     except msgspec.ValidationError as error:
-        path, expected, _, most = read_fault(error)
-        what = "characters" if expected in (STRING, QUANTITY) else "items"
-        return _too_many(path.removeprefix("."), what, most)
+        location, problem = explain(error)
+        return f"{format_path(location)}: {problem}"
     annotations = (read.metadata or Metadata()).annotations or {}
     for key in _READ_ANNOTATIONS:
         if len(annotations.get(key, "")) > LONGEST_ANNOTATION:

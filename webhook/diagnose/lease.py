@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from webhook.core.model import Object
 from webhook.diagnose.finding import Code
-from webhook.diagnose.wording import duration
+from webhook.diagnose.wording import duration, seconds_since
+from webhook.kube.lease import LeaseRecord
 
 LEASE_STALE = Code(
     "lease-stale",
@@ -17,8 +18,6 @@ LEASE_STALE = Code(
 )
 GRACE_SECONDS = 15
 """How much longer than it lasts a Lease counts as held: a renewal may be on its way."""
-_LEAST_SECONDS, _MOST_SECONDS = 6, 60
-"""Bounds of a duration that the controllers believe: LeaseRecord.seconds of webhook/kube."""
 
 
 class LeaseState(NamedTuple):
@@ -35,24 +34,14 @@ def judge_lease(lease: Object | None, now: datetime) -> LeaseState:
     """
     if not lease:
         return LeaseState(False, "does not exist")
-    spec = lease.get("spec")
-    fields: Object = spec if isinstance(spec, dict) else {}
-    holder, lasts = fields.get("holderIdentity"), fields.get("leaseDurationSeconds")
-    if not holder:
+    record = LeaseRecord.of(lease)
+    if not record.holder:
         return LeaseState(False, "is held by no controller")
-    limit = min(max(lasts if isinstance(lasts, int) else 0, _LEAST_SECONDS), _MOST_SECONDS)
-    renewed = _time(fields.get("renewTime"))
-    if renewed is None:
-        return LeaseState(False, f"is held by {holder}, and its renewTime cannot be read")
-    seconds = (now - renewed) / timedelta(seconds=1)
-    if seconds > limit + GRACE_SECONDS:
-        ago, lasting = duration(seconds), duration(limit)
-        return LeaseState(False, f"was last renewed {ago} ago, by {holder}, and lasts {lasting}")
-    return LeaseState(True, f"is held by {holder}")
-
-
-def _time(text: object) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(text)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+    seconds = seconds_since(record.renewed, now)
+    if seconds is None:
+        return LeaseState(False, f"is held by {record.holder}, and its renewTime cannot be read")
+    if seconds > record.seconds + GRACE_SECONDS:
+        ago, lasting = duration(seconds), duration(record.seconds)
+        message = f"was last renewed {ago} ago, by {record.holder}, and lasts {lasting}"
+        return LeaseState(False, message)
+    return LeaseState(True, f"is held by {record.holder}")

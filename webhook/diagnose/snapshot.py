@@ -71,7 +71,7 @@ class Snapshot:
     """Hold what the API server answered; any rule may ask, in any thread.
 
     A member raises Unread where its part cannot be read. *namespace*: of the jobs, empty for all.
-    *given*: profiles of a file, None for the installed ones. *tell* gets what is being read.
+    *given*: profiles of a file, None for the installed ones.
     """
 
     def __init__(
@@ -82,12 +82,10 @@ class Snapshot:
         system_namespace: str = "fabric-injector",
         configuration: str = names.WEBHOOK_CONFIGURATION,
         given: ProfilesRead | None = None,
-        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.reader = Reader(connection, REQUEST_SECONDS)
         self.namespace, self.system_namespace = namespace, system_namespace
         self.configuration, self.given = configuration, given
-        self.tell = tell
         self._asked: dict[Hashable, Future[Any]] = {}
         self._notes: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
@@ -195,7 +193,6 @@ class Snapshot:
             why = "is left out, since it cannot be read"
             lacks += [Unread(name, f"{why}: {problem}") for name, problem in page.broken]
             seen, more = seen + len(page.objects), page.more
-            self.tell(f"{seen:,} {resource.name}")
         if len(lacks) > MOST_BROKEN:
             rest = f"{len(lacks) - MOST_BROKEN:,} more are left out, since they cannot be read"
             lacks[MOST_BROKEN:] = [Unread(resource.name, rest)]

@@ -1,1 +1,1 @@
-"""Hold the files of ``fabric-injector page``, and the application that serves them."""
+"""Hold the files of the page that ``fabric-injector page`` serves."""

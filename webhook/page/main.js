@@ -11,7 +11,15 @@ const STALE = 5000; // milliseconds after which a look at the page asks the serv
 const EXAMPLE = "research"; // the namespace in which the README runs its example
 const LONG = 10_000; // milliseconds without an answer after which the page says what may be wrong
 const WAITING = "No answer for 10 seconds. A manifest of many pods takes long; else see whether fabric-injector page still runs.";
-let state = { namespaces: [], profiles: [], samples: [], problems: [] };
+/** Manifests to start from. */
+const SAMPLES = [
+  { path: "samples/torchx.yaml", title: "TorchX job", about: "dist.ddp on Volcano: two ranks, c10d" },
+  { path: "samples/pytorchjob.yaml", title: "PyTorchJob", about: "a Kubeflow master and three workers" },
+  { path: "samples/jobset.yaml", title: "JobSet", about: "an indexed Job that names its own rank 0" },
+  { path: "samples/web.yaml", title: "A Deployment that does not train", about: "and stays as it is" },
+  { path: "samples/refused.yaml", title: "A pod that could never start", about: "its network does not exist" },
+];
+let state = { namespaces: [], profiles: [], problems: [] };
 let told = ""; // the last state as text: what has not changed is not drawn anew
 let isDrawn = false;
 let askedAt = 0;
@@ -64,8 +72,6 @@ function draw() {
   const options = state.profiles.map(({ name }) => h("option", { value: name }, name));
   $("profile").replaceChildren(h("option", { value: "" }, "by label"), ...options);
   $("profile").value = state.profiles.some(({ name }) => name === chosen) ? chosen : "";
-  const samples = state.samples.filter(({ namespace }) => !namespace || held(namespace));
-  $("samples").replaceChildren(...samples.map((sample) => h("li", {}, sampleButton(sample))));
   hint();
   if (!isDrawn) showView(false); // to what the address names, which is there only now
   isDrawn = true;
@@ -98,7 +104,6 @@ function sampleButton(sample) {
 
 /** Put a sample into the editor, in a namespace where it shows something, and judge it. */
 async function take(sample) {
-  if (!sample) return;
   try {
     editor.text = await askSample(sample.path);
   } catch (error) {
@@ -202,6 +207,7 @@ function showView(isMove) {
   }
 }
 
+$("samples").replaceChildren(...SAMPLES.map((sample) => h("li", {}, sampleButton(sample))));
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   run();
@@ -211,7 +217,7 @@ $("form").addEventListener("keydown", (event) => {
   event.preventDefault();
   run();
 });
-document.querySelector(".try").addEventListener("click", () => take(state.samples[0]));
+document.querySelector(".try").addEventListener("click", () => take(SAMPLES[0]));
 $("clear").addEventListener("click", startOver);
 $("namespace").addEventListener("input", () => changed(editor.text));
 $("profile").addEventListener("change", () => changed(editor.text));

@@ -9,7 +9,7 @@ from tests.diagnose.hostile import HostileConnection, cluster_of
 from tests.diagnose.scenes import SPACE, Scene, node
 from webhook.core import names
 from webhook.core.errors import InputError
-from webhook.diagnose.collect.jobs import Target, read_all, read_job
+from webhook.diagnose.collect import Target, read_all, read_job
 from webhook.diagnose.snapshot import Snapshot
 
 PROBLEM = "is left out, since it cannot be read: metadata.labels is not an object"

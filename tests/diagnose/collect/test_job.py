@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +20,7 @@ from tests.fake_apiserver import (
 from tests.tables import cases
 from webhook.cli import main
 from webhook.core.errors import InputError, Unavailable
-from webhook.diagnose.collect.jobs import Target, read_job
+from webhook.diagnose.collect import Target, read_job
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.snapshot import Snapshot
 from webhook.kube.connection import Connection
@@ -130,28 +125,6 @@ def test_the_kubeconfigs_namespace_is_meant_where_none_is_named(
         "has no such pod, and its Events may not be read; name"
         in call(tmp_path, "pod/bert-0", server=server).output
     )
-
-
-def test_progress_is_for_terminals_and_goes_to_standard_error_alone(
-    tmp_path: Path, server: FakeApiServer
-) -> None:
-    call(tmp_path, "--help", server=server)  # writes the kubeconfig
-    serve_one_pod(server)
-    parent, child = pty.openpty()
-    environ = {
-        **os.environ,
-        "KUBECONFIG": str(tmp_path / "config"),
-        "KUBERNETES_SERVICE_HOST": "",
-        "TERM": "xterm",
-    }
-    command = [sys.executable, "-m", "webhook", "explain", "-l", "app=a", "-o", "json"]
-    done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, stderr=child, timeout=120)
-    os.close(child)
-    shown = os.read(parent, 65536).decode()
-    os.close(parent)
-    assert "judging 1 pods" in shown
-    document = json.loads(done.stdout)
-    assert [member["pod"] for member in document["members"]] == ["a-0"]
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ from tests.diagnose.scenes import SPACE, Scene
 from tests.fake_apiserver import PODS, Behaviour, Exchange, FakeApiServer, status
 from webhook.cli import main
 from webhook.core.model import Object
-from webhook.diagnose.collect import logs
-from webhook.diagnose.collect.jobs import Target, read_job
-from webhook.diagnose.collect.logs import choose_pods
+from webhook.diagnose import collect
+from webhook.diagnose.collect import Target, choose_pods, read_job
 from webhook.diagnose.explain.snapshot import JobSnapshot
 from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.snapshot import Snapshot
@@ -120,7 +119,7 @@ def test_an_answer_that_is_longer_than_asked_for_is_given_up(
     server: FakeApiServer, scene: Callable[[int], Scene], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene(0)
-    monkeypatch.setattr(logs, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(collect, "_MOST_BYTES", 1000)
     server.misbehave("get", path("bert-master-0"), of("x" * 100_000))
     reading = asked(server)
     [unread] = [each.problem for each in reading.unread if each.what == "logs"]

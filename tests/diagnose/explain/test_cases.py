@@ -230,15 +230,12 @@ def reading(scene: Scene, changes: Mapping[str, Any]) -> None:
     """Read something else; null for what may not be read."""
     convert: dict[str, Callable[[Any], Any]] = {
         "unusable": frozenset,
-        "claim_templates": lambda found: {SPACE: frozenset(found)},
+        "claim_templates": lambda found: {(SPACE, each) for each in found},
         "unread": lambda found: tuple(Unread(*each) for each in found),
     }
     for key, value in changes.items():
         is_plain = value is None or key not in convert
-        empty: Any = {} if key in ("claims", "claim_templates") else None
-        scene.changes[key] = (
-            (empty if value is None else value) if is_plain else convert[key](value)
-        )
+        scene.changes[key] = value if is_plain else convert[key](value)
 
 
 def claims(scene: Scene, patch: Object | None) -> None:

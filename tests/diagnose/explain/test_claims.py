@@ -54,7 +54,7 @@ def test_says_who_is_to_make_the_template_of_a_profile(
     scene.changes |= {
         "profiles": cards,
         "not_ready": not_ready,
-        "claim_templates": {SPACE: frozenset()},
+        "claim_templates": frozenset(),
     }
     (found,) = [
         each for each in findings(scene, "claims") if each.code.name == "claim-template-missing"

@@ -11,7 +11,7 @@ from tests import ROOT
 from tests.diagnose.explain.explanations import findings
 from tests.diagnose.scenes import NOW, Scene, event
 from webhook.core.model import Object
-from webhook.diagnose.explain.admission import concerns
+from webhook.diagnose.jobs import concerns
 
 
 def volcanos(name: str, message: str, pointer: int = 0xC0012B4FA0) -> str:

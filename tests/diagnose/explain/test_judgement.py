@@ -9,7 +9,7 @@ from tests.diagnose.scenes import SPACE, Scene
 from webhook.core import names
 from webhook.core.errors import Unavailable
 from webhook.core.model import NetworkDefinition, Object
-from webhook.diagnose.explain.snapshot import judge_today, networks_to_read
+from webhook.diagnose.explain.snapshot import networks_to_read
 from webhook.diagnose.snapshot import Unread
 
 
@@ -54,7 +54,7 @@ def test_what_was_not_read_is_unknown_and_not_absent() -> None:
     with pytest.raises(Unavailable, match="network a/b was not read"):
         scene.snapshot.world.network("a", "b")
     scene.changes = {"labels": None}
-    assert judge_today(scene.master, scene.profiles, scene.snapshot.world) is None
+    assert scene.snapshot.judge_today(scene.master) is None
 
 
 @pytest.mark.parametrize("unknown", ["labels", "events", "nodes", "lease", "profiles"])

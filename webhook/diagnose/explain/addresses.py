@@ -11,9 +11,8 @@ from webhook.core.reconcile.jobs import newest_master, publication
 from webhook.core.reconcile.member import is_name
 from webhook.core.workloads import TrainingPod
 from webhook.diagnose.explain.networks import further_interfaces, meets_on_pod_network
-from webhook.diagnose.explain.observation import Observation, fail, observe, ok
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
-from webhook.diagnose.finding import Code
+from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import ObservedPod
 from webhook.diagnose.lease import LEASE_STALE, judge_lease
 from webhook.diagnose.wording import counted, duration
@@ -43,7 +42,7 @@ _MOST_NAMED = 64
 _PORTS = ("PET_MASTER_PORT", "MASTER_PORT")
 
 
-def what_members_know(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_members_know(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at what the controller has published to each job, and at the controller."""
     lacking = 0
     for members in job.members.values():
@@ -55,7 +54,7 @@ def what_members_know(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obser
         yield from _controller(snapshot, lacking)
 
 
-def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Observation]:
+def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Finding]:
     """Look at the controller, which has published too little to so many pods."""
     namespace, title = snapshot.lease_key[0], f"Lease {'/'.join(snapshot.lease_key)}"
     whom = counted(lacking, "pod")
@@ -63,24 +62,24 @@ def _controller(snapshot: JobSnapshot, lacking: int) -> Iterator[Observation]:
     if snapshot.lease is None:
         if lacking:
             message = f"nobody has published rank 0's address to {whom} of this job"
-            yield fail(CONTROLLER_SILENT, title, message, action)
+            yield CONTROLLER_SILENT.fail(title, message, action)
         return
     state = judge_lease(snapshot.lease, snapshot.now)
     if not state.leads:
         follows = f"{whom} of this job get no address" if lacking else "no new address is published"
         message = f"{state.message}: {follows}"
-        yield observe("fail" if lacking else "warn", LEASE_STALE, title, message, action)
+        yield LEASE_STALE.found("fail" if lacking else "warn", title, message, action)
     elif lacking:
         message = f"{state.message}, which has not published rank 0's address to {whom} of this job"
         action = (
             f"look at its log: kubectl -n {namespace} logs deployment/fabric-injector-controller"
         )
-        yield fail(CONTROLLER_SILENT, title, message, action)
+        yield CONTROLLER_SILENT.fail(title, message, action)
 
 
 def _of_job(
     snapshot: JobSnapshot, job: ObservedJob, members: Sequence[ObservedPod]
-) -> tuple[int, list[Observation]]:
+) -> tuple[int, list[Finding]]:
     """Return how many members should have been given something by now, and what is found."""
     known = {pod.name: pod.member for pod in members if pod.member is not None}
     master = newest_master(known.values())
@@ -94,20 +93,20 @@ def _of_job(
         member = known[pod.name]
         if pod.name != master.name and (why := _holds_former(pod, rank_zero, address)):
             former.append(pod.name)
-            found.append(fail(ADDRESS_FORMER, pod, why))
+            found.append(ADDRESS_FORMER.fail(pod, why))
         if publication(member, address) is None or is_fresh:
             continue
         lacking += 1
         held = member.published.master_addr
         if held and held != address:
             message = f"has {held} as rank 0's address, and {master.name} is at {address}"
-            found.append(fail(ADDRESS_OUTDATED, pod, message))
+            found.append(ADDRESS_OUTDATED.fail(pod, message))
     if former:
         rest = f" and {len(former) - _MOST_NAMED:,} more" if len(former) > _MOST_NAMED else ""
         command = f"kubectl delete pod -n {job.namespace} {' '.join(former[:_MOST_NAMED])}{rest}"
         action = f"restart them, or the job: {command}"
         found = [
-            replace(one, action=action) if one.code is ADDRESS_FORMER else one for one in found
+            replace(one, remedy=action) if one.code is ADDRESS_FORMER else one for one in found
         ]
     elif not lacking and not is_fresh:
         promised = master.wanted.rpartition("@")[2] if "@" in master.wanted else ""
@@ -118,7 +117,7 @@ def _of_job(
     return lacking, found
 
 
-def _by_name(job: ObservedJob) -> Iterator[Observation]:
+def _by_name(job: ObservedJob) -> Iterator[Finding]:
     """Say where a job meets whose members go by rank 0's name."""
     for pod in job.live:
         meets = pod.meets if isinstance(pod.found, TrainingPod) else None
@@ -149,8 +148,7 @@ def _holds_former(pod: ObservedPod, master: ObservedPod, address: str) -> str:
         return ""
     if started < master.created:
         return f"started before {master.name}, the present rank 0: it holds a former one's address"
-    ready = master.condition("PodReadyToStartContainers")
-    made = str(ready.get("lastTransitionTime") or "") if ready.get("status") == "True" else ""
+    made = master.since("PodReadyToStartContainers")
     if started < made and (waited_for or is_made_again(master)):
         held = f", {waited_for}" if waited_for else ""
         return (
@@ -195,13 +193,13 @@ _MEANING = {
 }
 
 
-def what_they_wait_for(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_they_wait_for(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at every wait step that runs."""
     groups: dict[tuple[str, ...], list[tuple[str, float]]] = {}
     for pod in job.live:
         if pod.member and pod.member.waits and pod.member.published.wait_ends:
             message = f"will not get rank 0's address: {pod.member.published.wait_ends}"
-            yield fail(WAIT_ENDED, pod, message)
+            yield WAIT_ENDED.fail(pod, message)
         elif (seconds := snapshot.seconds_waited(pod)) is not None:
             groups.setdefault(lacks(pod), []).append((pod.name, seconds))
     for missing, waiting in groups.items():
@@ -212,10 +210,10 @@ def what_they_wait_for(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Obse
             told = f"waits for {what}" if missing else "is about to start: all addresses are there"
             yield ok("wait", pods, f"{told}, for {since}")
         elif missing:
-            yield fail(WAIT_LONG, pods, f"waits for {what}, for {since}")
+            yield WAIT_LONG.fail(pods, f"waits for {what}, for {since}")
         else:
             message = f"has waited for {since}, and its annotations hold all that it needs"
-            yield fail(WAIT_LONG, pods, message, _STUCK)
+            yield WAIT_LONG.fail(pods, message, _STUCK)
 
 
 def needs(pod: ObservedPod) -> tuple[str, ...]:

@@ -12,18 +12,11 @@ from webhook.core.model import Object
 from webhook.core.quantity import format_quantity
 from webhook.diagnose.common import CLAIM_TEMPLATE_MISSING, RESOURCE_TOO_SMALL, SHORTAGES
 from webhook.diagnose.explain import queues
-from webhook.diagnose.explain.observation import (
-    Observation,
-    common_form,
-    event_time,
-    fail,
-    observe,
-    warn,
-)
 from webhook.diagnose.explain.queues import QUEUE_WAITING
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
-from webhook.diagnose.finding import Code
+from webhook.diagnose.finding import Code, Finding
 from webhook.diagnose.jobs import ObservedPod
+from webhook.diagnose.wording import common_form, event_time
 
 UNSCHEDULABLE = Code(
     "unschedulable",
@@ -102,11 +95,11 @@ _GANG = re.compile(
 _NO_NODE = re.compile(r"nodes? are available|node\(s\)|Insufficient|didn't|untolerated")
 
 
-def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at pods on no node. Of a gang, one that only waits for others is a warning."""
     queue, remedy = _queue_message(snapshot, job)
     scheduler = scheduler_messages(job.warnings)
-    pending: list[tuple[ObservedPod, bool, list[Observation]]] = []
+    pending: list[tuple[ObservedPod, bool, list[Finding]]] = []
     for pod in job.live:
         if pod.node:
             continue
@@ -120,11 +113,11 @@ def why_unscheduled(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
         if could and is_blocked:
             action = "correct what is found of the pods of its gang that cannot be placed"
             message = "could be placed, and waits for the rest of its gang"
-            found = [replace(one, level="warn", message=message, action=action) for one in found]
+            found = [replace(one, level="warn", message=message, remedy=action) for one in found]
         yield from found
 
 
-def _could_be_placed(pod: ObservedPod, said: str, found: Iterable[Observation]) -> bool:
+def _could_be_placed(pod: ObservedPod, said: str, found: Iterable[Finding]) -> bool:
     """Tell a pod that its scheduler holds back only for others of its gang.
 
     Source: Volcano's job_info.go, coscheduling's core.go.
@@ -142,7 +135,7 @@ def _waits_for_gang(said: str) -> bool:
 
 def _pending(
     snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, queue: str, said: str, remedy: str
-) -> Iterator[Observation]:
+) -> Iterator[Finding]:
     """Look at a pod on no node.
 
     *queue*: what its queue says; *remedy*: what to do of that, empty for what the text shows.
@@ -160,23 +153,23 @@ def _pending(
     text = common_form(_PREEMPTION.sub("", text or said), pod.name)
     missing = list(_offered_nowhere(snapshot, pod))
     for code, message in missing:
-        yield fail(code, pod, message, detail=f"the scheduler says: {text}" if text else "")
+        yield code.fail(pod, message, detail=f"the scheduler says: {text}" if text else "")
     if missing:
         return
     if is_beyond:
-        yield fail(RESOURCE_TOO_SMALL, pod, f"asks for more than any node has: {text}")
+        yield RESOURCE_TOO_SMALL.fail(pod, f"asks for more than any node has: {text}")
     elif text:
         yield _unscheduled(pod, text, queue)
     elif queue:
         action = remedy or _quota_action(queue)
-        yield fail(QUEUE_WAITING, pod, _ON_NO_NODE, action, detail=queue)
+        yield QUEUE_WAITING.fail(pod, _ON_NO_NODE, action, detail=queue)
     elif snapshot.age(pod) > _SOON_SECONDS:
         name = (pod.pod.get("spec") or {}).get("schedulerName") or "default-scheduler"
         message = f"{_ON_NO_NODE}, and no scheduler says why"
-        yield warn(SCHEDULER_SILENT, pod, message, f"see that scheduler {name} is running")
+        yield SCHEDULER_SILENT.warn(pod, message, f"see that scheduler {name} is running")
 
 
-def _gated(pod: ObservedPod, gates: list[str], queue: str, remedy: str) -> Observation:
+def _gated(pod: ObservedPod, gates: list[str], queue: str, remedy: str) -> Finding:
     by_kueue = queues.is_gated(pod.pod)
     said = f": {queue}" if by_kueue and queue else ""
     message = f"is held back by scheduling gate {', '.join(gates)}{said}"
@@ -185,10 +178,10 @@ def _gated(pod: ObservedPod, gates: list[str], queue: str, remedy: str) -> Obser
         action = "look at its Workload and LocalQueue: Kueue has not admitted it"
         if said:
             action = remedy or _quota_action(queue)
-    return observe("fail" if said else "warn", SCHEDULING_GATED, pod, message, action)
+    return SCHEDULING_GATED.found("fail" if said else "warn", pod, message, action)
 
 
-def _unscheduled(pod: ObservedPod, text: str, queue: str) -> Observation:
+def _unscheduled(pod: ObservedPod, text: str, queue: str) -> Finding:
     """Say what the scheduler's *text* means, and what to do."""
     resources = list(dict.fromkeys(_INSUFFICIENT.findall(text)))
     code, action = UNSCHEDULABLE, UNSCHEDULABLE.action
@@ -206,7 +199,7 @@ def _unscheduled(pod: ObservedPod, text: str, queue: str) -> Observation:
         action = "see why the rest of its gang is not there: its pods, quota and policies"
     if _QUOTA.search(text):
         code, action = QUEUE_WAITING, _quota_action(text)
-    return fail(code, pod, _ON_NO_NODE, action, detail=text)
+    return code.fail(pod, _ON_NO_NODE, action, detail=text)
 
 
 def _quota_action(text: str) -> str:
@@ -255,29 +248,28 @@ def scheduler_messages(events: Iterable[Object]) -> dict[str, str]:
 
 def _claims(
     snapshot: JobSnapshot, job: ObservedJob, pod: ObservedPod, said: str
-) -> Iterator[Observation]:
+) -> Iterator[Finding]:
     """Look at the claims of a pod on no node, as far as they could be read."""
-    known = snapshot.claims.get(job.namespace)
+    known, templates = snapshot.claims, snapshot.claim_templates
     if known is None:
         return
     made = made_claims(pod)
     for entry in (pod.pod.get("spec") or {}).get("resourceClaims") or ():
         name, template = entry.get("name"), entry.get("resourceClaimTemplateName")
         named = entry.get("resourceClaimName") or made.get(name)
-        templates = snapshot.claim_templates.get(job.namespace)
         if named is None:
-            if template and templates is not None and template not in templates:
+            if template and templates is not None and (job.namespace, template) not in templates:
                 asks = f"asks by claim {name} for ResourceClaimTemplate {template}"
                 message = f"{asks}, which does not exist"
                 action = _template_advice(snapshot, job, template)
-                yield fail(CLAIM_TEMPLATE_MISSING, pod, message, action)
-        elif (claim := known.get(named)) is None:
+                yield CLAIM_TEMPLATE_MISSING.fail(pod, message, action)
+        elif (claim := known.get((job.namespace, named))) is None:
             message = f"asks by claim {name} for a ResourceClaim that does not exist"
-            yield fail(CLAIM_MISSING, pod, message, detail=common_form(named, pod.name))
+            yield CLAIM_MISSING.fail(pod, message, detail=common_form(named, pod.name))
         elif not (claim.get("status") or {}).get("allocation") and not _CEL.search(said):
             message = f"waits for claim {name}, which is not allocated"
             detail = common_form(said, pod.name)
-            yield fail(CLAIM_UNALLOCATED, pod, message, detail=detail)
+            yield CLAIM_UNALLOCATED.fail(pod, message, detail=detail)
 
 
 def made_claims(pod: ObservedPod) -> dict[str, str | None]:
@@ -303,7 +295,7 @@ def _template_advice(snapshot: JobSnapshot, job: ObservedJob, template: str) -> 
 # the nodes of pods that have one
 
 
-def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observation]:
+def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Finding]:
     """Look at the nodes of pods that are bound."""
     if snapshot.nodes is None:
         return
@@ -314,8 +306,8 @@ def what_nodes_lost(snapshot: JobSnapshot, job: ObservedJob) -> Iterator[Observa
         node = nodes.get(pod.node)
         if node is None:
             message = f"is bound to node {pod.node}, which does not exist any more"
-            yield fail(NODE_NOT_READY, pod, message, "delete the pod: its owner makes another")
+            yield NODE_NOT_READY.fail(pod, message, "delete the pod: its owner makes another")
             continue
         if node.not_ready:
             message = f"is on node {pod.node}, which is not Ready: {node.not_ready}"
-            yield fail(NODE_NOT_READY, pod, message)
+            yield NODE_NOT_READY.fail(pod, message)
