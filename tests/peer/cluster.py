@@ -11,8 +11,13 @@ from webhook.core import names
 
 NODES = ("kind-worker", "kind-worker2")
 OFFERED = {
-    "cpu": "8", "memory": "32Gi", "pods": "110", "hugepages-1Gi": "4Gi", "hugepages-2Mi": "4Gi",
-    "example.com/foo": "100", "example.com/boo": "100",
+    "cpu": "8",
+    "memory": "32Gi",
+    "pods": "110",
+    "hugepages-1Gi": "4Gi",
+    "hugepages-2Mi": "4Gi",
+    "example.com/foo": "100",
+    "example.com/boo": "100",
 }
 SWITCHES = "/api/v1/namespaces/kube-system/configmaps/nri-control-switches"
 
