@@ -26,8 +26,8 @@ def inject(draft: Draft, plan: Plan) -> Iterator[Decision]:
     own, who = plan.trainer(draft.pod), f"container {plan.container_name}"
     fabric = [name for name in plan.fabric_resources if name in limits(own)]
     if not any(mount.get("name") in mounted for mount in mounts(own)):
-        yield STEP.not_asked(f"{who} mounts no {_FOLDER} of the node")
-    elif (own.get("securityContext") or {}).get("privileged"):
+        return
+    if (own.get("securityContext") or {}).get("privileged"):
         message = f"{who} is privileged: it may open what {_FOLDER} of the node holds"
         yield STEP.kept(Reason.PRIVILEGED, message)
     elif _EFA in (*plan.fabric_resources, *limits(own)):
