@@ -4,8 +4,7 @@ import pytest
 
 from tests.profiles import profiles
 from tests.worlds import network
-from webhook.core.cluster.networks import Obstacle, look_at_network
-from webhook.core.cluster.profile_status import network_names
+from webhook.core.cluster.networks import look_at_network
 from webhook.core.networks import define_network
 
 SPACES = ("research", "train", "vision")
@@ -30,13 +29,3 @@ def test_a_network_is_looked_at_as_often_as_it_differs(name: str, multus: str, c
     look = look_at_network(profile, profile.networks[0], read.settings.multus, SPACES, definitions)
     assert len(look.attached) == count
     assert not look.faults
-
-
-def test_a_default_network_that_cannot_be_read_is_a_fault() -> None:
-    default = "{pod: {metadata: {annotations: {v1.multus-cni.io/default-network: a//b}}}}"
-    read = profiles(f"{{a: {default}}}")
-    profile = read.profiles["a"]
-    assert network_names(profile) == set()
-    look = look_at_network(profile, None, read.settings.multus, SPACES, {})
-    [fault] = look.faults
-    assert fault.obstacle is Obstacle.UNUSABLE
