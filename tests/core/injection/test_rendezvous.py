@@ -1,4 +1,4 @@
-"""Rendezvous: which variables move, on whom, what stays as it is, and what the wait container waits for."""
+"""Rendezvous: which variables move, on whom, and what the wait container waits for."""
 
 from typing import Any
 
@@ -162,21 +162,21 @@ storage: {limits: {ephemeral-storage: 8Gi}, requests: {ephemeral-storage: 1Gi}}
 """),
 )
 def test_the_wait_container_asks_for_as_much_as_the_training_container(resources: Object) -> None:
-    """A LimitRange with a ratio or a minimum that takes the training container takes the wait container too."""
+    """A LimitRange that takes the training container takes the wait container too."""
     before = load("kubeflow-pytorchjob-1")
     before["spec"]["containers"][0]["resources"] = resources
     assert wait_container(before)["resources"] == resources
 
 
 def test_the_wait_container_leaves_nothing_to_add_for_the_service_account_plugin() -> None:
-    """The plugin mounts a token where a container mounts nothing at its path, and the API server then calls the webhook again."""
+    """It mounts a token where nothing is mounted, and the webhook is then called again."""
     found = wait_container(load("kubeflow-pytorchjob-1"))
     [there] = [mount for mount in found["volumeMounts"] if mount["mountPath"] == TOKEN_PATH]
     assert there == {"name": names.WAIT_VOLUME, "mountPath": TOKEN_PATH, "readOnly": True}
 
 
 def test_a_wait_container_that_holds_a_token_keeps_it() -> None:
-    """As in a manifest saved from a pod of an earlier release: two mounts at one path are not valid."""
+    """As a pod of an earlier release does: two mounts at one path are not valid."""
     before, _ = meet(load("kubeflow-pytorchjob-1"))
     [waiting] = [
         one for one in before["spec"]["initContainers"] if one["name"] == names.WAIT_CONTAINER
