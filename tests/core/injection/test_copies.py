@@ -1,4 +1,4 @@
-"""Copies of injected pods, as ``kubectl debug`` makes them: none waits for what nobody publishes."""
+"""Copies of injected pods, as ``kubectl debug`` makes them: none waits in vain."""
 
 from typing import Any
 
