@@ -160,9 +160,8 @@ def _said(text: str) -> str:
 # pods that exist
 
 _NOT_WORTH_A_WORD = (
-    *(Reason.NOT_ASKED, Reason.NO_SIDECAR, Reason.DISABLED),
-    *(Reason.SINGLE_NODE, Reason.NO_MASTER, Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME),
-    Reason.HUGEPAGES,
+    *(Reason.DISABLED, Reason.SINGLE_NODE, Reason.NO_MASTER),
+    *(Reason.NO_PROCESS_GROUP, Reason.KEEPS_NAME, Reason.HUGEPAGES),
 )
 """Reasons of a step that was left out, which nobody needs to act on."""
 _WARNINGS: Mapping[Reason, Code] = {
