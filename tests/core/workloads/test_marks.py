@@ -9,7 +9,7 @@ from tests.core.workloads.rows import build, each
 from tests.tables import read
 from webhook.core.model import Object
 from webhook.core.workloads import TrainingPod, recognise
-from webhook.core.workloads.marks import find_mark, shows_member
+from webhook.core.workloads.nodes import find_mark, shows_member
 
 
 def running(text: str, **fields: Any) -> Object:
