@@ -25,6 +25,11 @@ def _list(holder: str, key: str) -> Callable[[Object], list[Object]]:
     return lambda of: (of.get(holder) or _NOTHING).get(key) or []
 
 
+def _own_list(key: str) -> Callable[[Object], list[Object]]:
+    """Return a reader of a list."""
+    return lambda of: of.get(key) or []
+
+
 labels: Final[Callable[[Object], Mapping[str, str]]] = _map("metadata", "labels")
 annotations: Final[Callable[[Object], Mapping[str, str]]] = _map("metadata", "annotations")
 containers: Final = _list("spec", "containers")
@@ -32,6 +37,8 @@ init_containers: Final = _list("spec", "initContainers")
 volumes: Final = _list("spec", "volumes")
 
 # of a container
+env: Final = _own_list("env")
+mounts: Final = _own_list("volumeMounts")
 limits: Final = _map("resources", "limits")
 requests: Final = _map("resources", "requests")
 claims: Final = _list("resources", "claims")
@@ -82,11 +89,6 @@ def running_containers(pod: Object) -> Iterator[Object]:
     """
     yield from containers(pod)
     yield from filter(is_sidecar, init_containers(pod))
-
-
-def env(container: Object) -> list[Object]:
-    """Return ``env``."""
-    return container.get("env") or []
 
 
 def env_value(container: Object, name: str) -> str | None:
@@ -148,11 +150,6 @@ def mentions(container: Object, *options: str) -> bool:
                     if option in text:
                         return True
     return False
-
-
-def mounts(container: Object) -> list[Object]:
-    """Return ``volumeMounts``."""
-    return container.get("volumeMounts") or []
 
 
 def device_paths(container: Object) -> list[str]:
