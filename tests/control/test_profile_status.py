@@ -45,18 +45,13 @@ class World:
         self.named: dict[str, str] | None = {}
         self.settings = ClusterSettings()
         self.date = datetime(2026, 1, 1, tzinfo=UTC)
-        self.statuses = self.writer(unsound_seconds=3600)
-
-    def writer(self, unsound_seconds: float) -> ProfileStatus:
-        return ProfileStatus(
-            self.server.connection(),
+        self.statuses = ProfileStatus(
+            server.connection(),
             self.may_write,
             lambda: self.named,
             lambda: self.settings,
             own_namespace="fabric-injector",
             now=lambda: self.date,
-            period_seconds=3600,
-            unsound_seconds=unsound_seconds,
         )
 
     def may_write(self) -> bool:
@@ -154,9 +149,12 @@ def test_follows_how_multus_is_configured(world: World) -> None:
             wait_until(lambda told=told: world.told() == told, str(told))  # type: ignore[misc]
 
 
-def test_looks_again_by_itself_soon_where_something_lacks(world: World) -> None:
+def test_looks_again_by_itself_soon_where_something_lacks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "UNSOUND_SECONDS", 0.05)
     world.put()
-    with running(world.writer(unsound_seconds=0.05)):
+    with running(world.statuses):
         wait_until(lambda: world.told().get("Ready") == "False NetworkMissing", "what lacks")
         world.network()
         wait_until(lambda: world.told() == GOOD, "what was mended", 20)

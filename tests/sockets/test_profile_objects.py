@@ -103,8 +103,7 @@ def test_is_ready_without_profiles_and_says_that_there_can_be_none(
     cluster.misbehave("list", FABRIC_PROFILES, text(404, NOT_INSTALLED))
     server = start()
     wait_ready(server)
-    missing = "CustomResourceDefinition fabricprofiles.fabric-injector.io is not installed"
-    wait_until(lambda: server.lines(missing), "the log line")
+    wait_until(lambda: server.lines("watch of fabricprofiles: "), "the log line")
     assert "no profile is named 'shared'" in injected(server, review)[1]
     put(cluster, "shared", "one")
     told: list[str] = []

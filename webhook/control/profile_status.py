@@ -72,16 +72,12 @@ class ProfileStatus(LeaderLoop):
         *,
         own_namespace: str = "",
         on_read: Callable[[Mapping[str, Profile | None]], None] = lambda _: None,
-        period_seconds: float = PERIOD_SECONDS,
-        unsound_seconds: float = UNSOUND_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__(may_write, monotonic)
-        self.most_pause_seconds = period_seconds
         self._connection, self._namespaces, self._settings = connection, namespaces, settings
         self._own_namespace, self._never = own_namespace, (*NEVER_REACHED, own_namespace)
-        self._period, self._unsound = period_seconds, unsound_seconds
         self._on_read, self._now = on_read, now
         self._reader = Reader(connection, REQUEST_SECONDS)
         self._taken: set[ProfileClaim] = set()
@@ -119,7 +115,7 @@ class ProfileStatus(LeaderLoop):
             is_sound = is_sound and all(each.status == "True" for each in conditions)
             writes.append(partial(self._write, obj, conditions, len(using)))
         self.do_each(writes)
-        return self._period if is_sound else self._unsound
+        return PERIOD_SECONDS if is_sound else UNSOUND_SECONDS
 
     def _look_at_networks(self, profiles: list[Profile]) -> NetworksSeen:
         """List the networks that a profile names; nothing is kept of the others."""

@@ -4,14 +4,12 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 
 from webhook.core.profiles import Profile, ProfileObject, read_object
-from webhook.core.profiles.objects import DEFINITION, PROFILE_KIND
+from webhook.core.profiles.objects import PROFILE_KIND
 from webhook.kube.catalogue import FABRIC_PROFILES
 from webhook.kube.connection import Connection
 from webhook.kube.informer import Informer
 from webhook.kube.resource import Key
 from webhook.world.active_profiles import ActiveProfiles
-
-_TITLE = f"CustomResourceDefinition {DEFINITION}"
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +33,12 @@ class ProfileObjects:
         self._good: dict[str, Profile] = {}
         self._problems: tuple[str, ...] = ()
         self._profiles: Mapping[str, Profile] | None = None
-        self._installed = True
         self._informer = Informer(
             connection,
             FABRIC_PROFILES,
             read_object,
             on_change=self._changed,
-            on_listed=self._listed,
+            on_listed=self._publish,
         )
         self.objects = self._informer.items
 
@@ -74,24 +71,15 @@ class ProfileObjects:
         if self._informer.synced:
             self._publish()
 
-    def _listed(self) -> None:
-        if self._installed is not self._informer.installed:
-            self._installed = self._informer.installed
-            if self._installed:
-                log.info("%s is installed: profiles are followed", _TITLE)
-            else:
-                log.warning("%s is not installed: there are no profiles until it is", _TITLE)
-        self._publish()
-
     def _publish(self) -> None:
-        found = dict(sorted(self._good.items()))
-        if self._profiles is None or _revisions(found) != _revisions(self._profiles):
-            self._profiles = found
-            self._active.put(profiles=found)
         before, self._problems = self._problems, tuple(self._judge())
         for problem in self._problems:
             if problem not in before:
                 log.error("profiles not reloaded: %s", problem)
+        found = dict(sorted(self._good.items()))
+        if self._profiles is None or _revisions(found) != _revisions(self._profiles):
+            self._profiles = found
+            self._active.put(profiles=found)
 
     def _judge(self) -> Iterator[str]:
         """Say of each object why it is not in use as it stands."""
@@ -100,7 +88,7 @@ class ProfileObjects:
                 last = "its last good content stays" if name in self._good else "it is not in use"
                 yield f"{PROFILE_KIND} {name}: {obj.content.problem}; {last}"
         deleted = "was deleted, though namespaces name it"
-        why = deleted if self._installed else "is gone with its definition"
+        why = deleted if self._informer.installed else "is gone with its definition"
         for name in self._good:
             if ("", name) not in self.objects:
                 yield f"{PROFILE_KIND} {name}: {why}; it serves on until restart: create it again"
