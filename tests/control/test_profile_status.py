@@ -235,13 +235,9 @@ def test_one_refused_or_gone_stops_no_other(world: World, caplog: pytest.LogCapt
         "forbidden": ([status(403)], "Unknown NotRead"),
         "not installed": ([text(404, NOT_INSTALLED)], "False MultusMissing"),
         "down for a moment": ([status(503)], "True AllFound"),
-        "down for long": ([status(500)] * 20, "Unknown NotRead"),
     },
 )
-def test_what_the_api_server_answers(
-    world: World, answers: list[Any], told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 2)
+def test_what_the_api_server_answers(world: World, answers: list[Any], told: str) -> None:
     world.server.misbehave("list", NETWORKS, *answers)
     world.network()
     world.put()

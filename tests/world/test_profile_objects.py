@@ -69,7 +69,7 @@ def start(follow: Callable[[], ProfileObjects]) -> Callable[[], ProfileObjects]:
 
 
 def is_known(objects: ProfileObjects) -> bool:
-    return not objects.doubt()
+    return objects.synced
 
 
 def put(server: FakeApiServer, name: str, **spec: Any) -> None:

@@ -93,7 +93,7 @@ class Controller(LeaderLoop):
             on_listed=self._publish_all,
             monotonic=monotonic,
         )
-        self._claims = ClaimWatch(connection, self._changed, monotonic=monotonic)
+        self._claims = ClaimWatch(connection, self._changed, monotonic)
         self._publisher = Publisher(
             connection,
             self._queue,
@@ -122,7 +122,6 @@ class Controller(LeaderLoop):
         """End the threads."""
         self.has_ended = self._publisher.stop()
         self._inspector.stop()
-        self._claims.stop()
         super().stop()
 
     def lost(self) -> None:
@@ -175,9 +174,8 @@ class Controller(LeaderLoop):
 
     def _begin(self) -> None:
         self._on_label()
-        if len(self.watches) == 1 and not self._stopped.is_set():
-            self._pods.start()
-            self.watches = (self._namespaces, self._pods)
+        if self._pods not in self.watches:
+            self.watch(self._pods)
 
     def _namespace_changed(self, namespace: Key, _: ProfileLabel | None) -> None:
         if self._namespaces.synced:
@@ -192,7 +190,8 @@ class Controller(LeaderLoop):
             seen = self._pods.items.get(pod)
             member = seen.member if seen is not None and self._counts(pod, seen) else None
             if member is not None and member.has_claims:
-                self._claims.need()
+                if self._claims not in self.watches:
+                    self.watch(self._claims)
                 told = self._claims.told(member.namespace, member.name, member.uid)
                 member = beside_claims(member, told)
             units = self._jobs.update(pod, member)

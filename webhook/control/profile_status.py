@@ -45,9 +45,6 @@ UNSOUND_SECONDS = 30.0
 REST = 5.0
 """How many times as long as a turn took nothing is done after it."""
 REQUEST_SECONDS = 30.0
-PATIENCE = 3
-"""Failures in a row after which what the API server does not answer is unknown: its restart shall
-not change every status."""
 MOST_PAGES = 1000
 
 
@@ -133,7 +130,7 @@ class ProfileStatus(LeaderLoop):
                 is_installed = True
                 found |= {(each.namespace, each.name): each for each in page.objects if each}
         except RequestFailed as error:
-            return NetworksSeen(None, self._unknown(error))
+            return NetworksSeen(None, _refusal(error))
         return NetworksSeen(found, is_installed=is_installed)
 
     def _look_at_claims(self, profiles: list[Profile]) -> ClaimsSeen:
@@ -153,7 +150,7 @@ class ProfileStatus(LeaderLoop):
                 if claim not in self._taken and (why := self._refusal(claim))
             }
         except RequestFailed as error:
-            return ClaimsSeen(problem=self._unknown(error))
+            return ClaimsSeen(problem=_refusal(error))
         self._taken = {claim for claim in claims if template_name(claim) not in refused}
         return ClaimsSeen(frozenset(found), refused)
 
@@ -163,15 +160,6 @@ class ProfileStatus(LeaderLoop):
         response = apply_template(self._connection, namespace, claim, dryRun="All")
         is_taken = response.expect(200, 201, 400, 422).status < 400
         return "" if is_taken else str(response.json().get("message"))
-
-    def _unknown(self, error: RequestFailed) -> str:
-        """Return why something is unknown.
-
-        Raise *error* where that may be over in seconds: what is written stays till then.
-        """
-        if not error.is_refusal and self.failures < PATIENCE:
-            raise error
-        return str(error)
 
     def _write(self, obj: ProfileObject, conditions: list[Condition], namespaces: int) -> None:
         """Write the status where it says something new. Raises RequestFailed."""
@@ -189,6 +177,13 @@ class ProfileStatus(LeaderLoop):
         level = logging.WARNING if ready.status == "False" else logging.INFO
         told = f"{ready.type} is {ready.status} ({ready.reason}): {ready.message}"
         log.log(level, "FabricProfile %s: %s", obj.name, told)
+
+
+def _refusal(error: RequestFailed) -> str:
+    """Return why something may not be read; raise *error* for an outage, which changes nothing."""
+    if not error.is_refusal:
+        raise error
+    return str(error)
 
 
 def _name(obj: Object) -> str:

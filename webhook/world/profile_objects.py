@@ -14,13 +14,12 @@ from webhook.world.active_profiles import ActiveProfiles
 log = logging.getLogger(__name__)
 
 
-class ProfileObjects:
+class ProfileObjects(Informer[ProfileObject]):
     """Hold the profiles that the objects describe; once started, follow their changes.
 
     An object is read as the watch brings it. *is_in_use* tells whether a namespace names a profile:
     one that is deleted all the same serves on until restart. Each new set of profiles is put into
     *active*. Why an object is not in use as it stands is logged once; its last good content stays.
-    ``objects``: what is known of each object, by key.
     """
 
     def __init__(
@@ -33,14 +32,13 @@ class ProfileObjects:
         self._good: dict[str, Profile] = {}
         self._problems: tuple[str, ...] = ()
         self._profiles: Mapping[str, Profile] | None = None
-        self._informer = Informer(
+        super().__init__(
             connection,
             FABRIC_PROFILES,
             read_object,
             on_change=self._changed,
             on_listed=self._publish,
         )
-        self.objects = self._informer.items
 
     def current(self) -> Mapping[str, Profile]:
         """Return the last good profiles by name."""
@@ -50,25 +48,13 @@ class ProfileObjects:
         """Count the objects that are not in use as they stand."""
         return len(self._problems)
 
-    def doubt(self) -> str:
-        """Say what keeps the profiles from being known; none at all is an answer too."""
-        return self._informer.doubt(float("inf"))
-
-    def start(self) -> None:
-        """Begin to follow the objects."""
-        self._informer.start()
-
-    def stop(self) -> None:
-        """Stop following; what they said last stays."""
-        self._informer.stop()
-
     def _changed(self, key: Key, obj: ProfileObject | None) -> None:
         name = key[1]
         if obj is not None and obj.content.profile is not None:
             self._good[name] = obj.content.profile
-        elif obj is None and self._informer.installed and not self._is_in_use(name):
+        elif obj is None and self.installed and not self._is_in_use(name):
             self._good.pop(name, None)  # without its definition nobody has deleted it
-        if self._informer.synced:
+        if self.synced:
             self._publish()
 
     def _publish(self) -> None:
@@ -83,14 +69,14 @@ class ProfileObjects:
 
     def _judge(self) -> Iterator[str]:
         """Say of each object why it is not in use as it stands."""
-        for (_, name), obj in self.objects.items():
+        for (_, name), obj in self.items.items():
             if obj.content.profile is None:
                 last = "its last good content stays" if name in self._good else "it is not in use"
                 yield f"{PROFILE_KIND} {name}: {obj.content.problem}; {last}"
         deleted = "was deleted, though namespaces name it"
-        why = deleted if self._informer.installed else "is gone with its definition"
+        why = deleted if self.installed else "is gone with its definition"
         for name in self._good:
-            if ("", name) not in self.objects:
+            if ("", name) not in self.items:
                 yield f"{PROFILE_KIND} {name}: {why}; it serves on until restart: create it again"
 
 
