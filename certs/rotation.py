@@ -168,11 +168,7 @@ def _unsettled(
 
 def _issue(signer: KeyPair, now: datetime, names: frozenset[str], policy: Policy) -> KeyPair:
     return issue_serving(
-        signer,
-        policy.common_name,
-        dns_names=sorted(names),
-        now=now,
-        lifetime=policy.leaf_lifetime,
+        signer, policy.common_name, dns_names=sorted(names), now=now, lifetime=policy.leaf_lifetime
     )
 
 

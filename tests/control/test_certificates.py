@@ -50,9 +50,7 @@ def test_writes_the_secret_then_every_entry(cluster: Cluster) -> None:
     assert replica.ends == {"authority": NOW + 365 * DAY, "serving": NOW + 30 * DAY}
 
 
-def test_issues_before_there_is_a_configuration(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_issues_before_there_is_a_configuration(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     cluster = Cluster()
     Replica(cluster).run(5 * MINUTE)

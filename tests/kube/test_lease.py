@@ -228,7 +228,7 @@ def test_logs_a_refusal_once_and_goes_on(caplog: pytest.LogCaptureFixture) -> No
         record.getMessage() for record in caplog.records if record.levelno == logging.WARNING
     ]
     assert warnings == [
-        f"Lease fabric-injector/fabric-injector: GET {PATH} answered 403: no role; trying again",
+        f"Lease fabric-injector/fabric-injector: GET {PATH} answered 403: no role; trying again"
     ]
 
 
@@ -331,11 +331,7 @@ def test_stops_before_it_began_and_from_its_own_thread() -> None:
     done = threading.Event()
     with FakeApiServer() as server:
         leader = Leader(
-            server.connection(),
-            "fabric-injector",
-            "fabric-injector",
-            "me",
-            pause=lambda _: stop(),
+            server.connection(), "fabric-injector", "fabric-injector", "me", pause=lambda _: stop()
         )
 
         def stop() -> None:

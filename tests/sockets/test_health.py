@@ -14,14 +14,8 @@ from webhook.http.metrics import Metrics
     ("path", "lines"),
     [
         ("/livez", ["[+]ping ok", "livez check passed"]),
-        (
-            "/readyz?verbose",
-            ["[+]certificate ok", "[+]shutdown ok", "readyz check passed"],
-        ),
-        (
-            "/healthz?verbose",
-            ["[+]certificate ok", "[+]shutdown ok", "healthz check passed"],
-        ),
+        ("/readyz?verbose", ["[+]certificate ok", "[+]shutdown ok", "readyz check passed"]),
+        ("/healthz?verbose", ["[+]certificate ok", "[+]shutdown ok", "healthz check passed"]),
     ],
 )
 def test_lists_its_checks_as_an_api_server(server: Server, path: str, lines: list[str]) -> None:

@@ -86,10 +86,7 @@ def test_a_change_is_in_force_at_once_and_no_fault_touches_another(
     assert injected(server, review) == ("fabric/one", "")
     cluster.put(FABRIC_PROFILES, "broken", spec={"netwroks": []})
     put(cluster, "shared", "two")
-    wait_until(
-        lambda: injected(server, review) == ("fabric/two", ""),
-        "the change to be in force",
-    )
+    wait_until(lambda: injected(server, review) == ("fabric/two", ""), "the change to be in force")
     wait_until(lambda: server.metric('fabric_injector_faulty{source="profiles"}') == 1, "the fault")
     [told] = server.lines("profiles not reloaded")
     fault = "FabricProfile broken: spec.netwroks: is not a field; did you mean networks?"

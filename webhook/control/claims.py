@@ -23,10 +23,7 @@ class ClaimWatch(Informer[Claim]):
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        on_pod: Callable[[Key], None],
-        monotonic: Callable[[], float],
+        self, connection: Connection, on_pod: Callable[[Key], None], monotonic: Callable[[], float]
     ) -> None:
         super().__init__(
             connection, RESOURCE_CLAIMS, _read, on_change=self._changed, monotonic=monotonic

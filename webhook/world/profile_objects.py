@@ -23,10 +23,7 @@ class ProfileObjects(Informer[ProfileObject]):
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        active: ActiveProfiles,
-        is_in_use: Callable[[str], bool],
+        self, connection: Connection, active: ActiveProfiles, is_in_use: Callable[[str], bool]
     ) -> None:
         self._active, self._is_in_use = active, is_in_use
         self._good: dict[str, Profile] = {}
