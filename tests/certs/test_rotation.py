@@ -97,7 +97,7 @@ def test_renews_the_authority_at_two_thirds_of_its_life() -> None:
 
 
 def test_issues_for_names_that_are_new(settled: Simulation) -> None:
-    settled.names = frozenset({NAME, "injector.example.com"})
+    settled.names = frozenset({NAME, "10.0.0.7", "fd00::7", "injector.example.com"})
     settled.turn()
     assert hosts(settled.leaf) == settled.names
     settled.names = NAMES

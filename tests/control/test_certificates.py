@@ -210,6 +210,17 @@ def test_issues_nothing_by_odd_clocks(
     assert len([record for record in caplog.records if "nothing is issued" in record.message]) == 1
 
 
+def test_issues_for_whom_the_configuration_calls(cluster: Cluster) -> None:
+    paths = ("10.0.0.7:8443/mutate", "[FD00:0::7]/", "Ä/", "[", "a.b")
+    clients = [{"url": f"https://{path}"} for path in paths]
+    cluster.put(CONFIGURATION, {"webhooks": [{"name": "x", "clientConfig": c} for c in clients]})
+    replica = Replica(cluster)
+    replica.run(MINUTE)
+    (leaf,) = read_certificates(cluster.secret["tls.crt"])
+    assert hosts(leaf) == {"10.0.0.7", "fd00::7", "a.b", "fabric-injector.fabric-injector.svc"}
+    assert len(writes(cluster)) == 2
+
+
 def test_is_not_confused_by_authorities_of_others(cluster: Cluster, replica: Replica) -> None:
     foreign = issue_authority("other", now=NOW, lifetime=365 * DAY).certificate
     cluster.configure(cluster.ca_bundles[0] + foreign, cluster.ca_bundles[0])

@@ -247,18 +247,6 @@ def test_what_the_api_server_answers(world: World, answers: list[Any], told: str
     assert len(world.writes()) == 1
 
 
-def test_a_write_that_hangs_holds_no_address_up(world: World) -> None:
-    world.server.misbehave("PATCH", f"{FABRIC_PROFILES}/a/status", *[hang] * 10)
-    pods = Pods(world.server)
-    world.put(spec=EMPTY)
-    with running(world.statuses):
-        wait_until(lambda: world.writes(), "the write that hangs")
-        pods.put("m-a", "10.0.0.1")
-        with running(pods.controller):
-            wait_until(lambda: pods.told() == {"m-a": "10.0.0.1"}, "the address")
-            assert len(world.writes()) < 10, "it hangs still"
-
-
 def test_ends_at_once_while_it_looks_and_writes_nothing_more() -> None:
     with FakeApiServer() as server:
         world = World(server)

@@ -59,7 +59,7 @@ def command(
     settings = _settings(profiles) if profiles else ClusterSettings()
     look = lambda: settings  # noqa: E731
     if config:  # its faults go to the log: addresses must not wait for them
-        look = configuration_file(config, absent=settings, at_first=settings).look
+        look = configuration_file(config, given=settings).look
     keeps_certificates = certificates == "self"
     chosen = ControllerSettings(
         metrics_listen,

@@ -33,13 +33,6 @@ STALE_SECONDS = 420.0
 SWEEP_SECONDS = 30.0
 
 
-class ProfileLabel(NamedTuple):
-    """Hold which *profile* a namespace names; *is_ending*: the namespace is being deleted."""
-
-    profile: str
-    is_ending: bool
-
-
 class SeenPod(NamedTuple):
     """Hold a member, and the *profile* that its own label names."""
 
@@ -147,8 +140,7 @@ class Controller(LeaderLoop):
         """
         if not self._namespaces.synced:
             return None
-        labelled = self._namespaces.items.copy()
-        return {name: each.profile for (_, name), each in labelled.items() if not each.is_ending}
+        return {name: profile for (_, name), profile in self._namespaces.items.copy().items()}
 
     def pods_waiting(self) -> int:
         """Count the live members that still wait for an address."""
@@ -177,7 +169,7 @@ class Controller(LeaderLoop):
         if self._pods not in self.watches:
             self.watch(self._pods)
 
-    def _namespace_changed(self, namespace: Key, _: ProfileLabel | None) -> None:
+    def _namespace_changed(self, namespace: Key, _: str | None) -> None:
         if self._namespaces.synced:
             self._on_label()
         # the watch of pods may have been ahead of that of namespaces, or the label came later
@@ -228,9 +220,8 @@ def _read_pod(pod: Object) -> SeenPod | None:
     return member and SeenPod(member, labels.get(names.PROFILE))
 
 
-def _read_namespace(namespace: Object) -> ProfileLabel | None:
+def _read_namespace(namespace: Object) -> str | None:
+    """Return the profile that a namespace names, None for one that is being deleted."""
     metadata = namespace["metadata"]
-    profile = (metadata.get("labels") or {}).get(names.PROFILE)
-    if profile is None:
-        return None
-    return ProfileLabel(profile, bool(metadata.get("deletionTimestamp")))
+    label: str | None = (metadata.get("labels") or {}).get(names.PROFILE)
+    return None if metadata.get("deletionTimestamp") else label
