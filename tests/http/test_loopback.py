@@ -5,7 +5,7 @@ from flask.testing import FlaskClient
 
 from tests.tables import table
 from webhook.http.loopback import refuse_foreign
-from webhook.page.app import HEADERS, make_loopback_app
+from webhook.page.app import make_loopback_app
 
 
 @pytest.fixture
@@ -52,21 +52,3 @@ def test_may_be_opened_by_a_link(client: FlaskClient) -> None:
     assert client.get("/", headers=headers).text == "opened"
     assert client.post("/text", headers=headers).status_code == 403
     assert client.get("/", headers={**headers, "Host": "evil.example"}).status_code == 421
-
-
-@table(
-    "method, path, status",
-    {
-        "answer": ("POST", "/text", 200),
-        "method": ("GET", "/text", 405),
-        "path": ("GET", "/elsewhere", 404),
-    },
-)
-def test_binds_browsers_in_every_answer(
-    client: FlaskClient, method: str, path: str, status: int
-) -> None:
-    reply = client.open(path, method=method)
-    assert reply.status_code == status
-    assert {name: reply.headers.get(name) for name in HEADERS} == HEADERS
-    assert "Set-Cookie" not in reply.headers
-    assert not any(name.lower().startswith("access-control-") for name, _ in reply.headers)

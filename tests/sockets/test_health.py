@@ -41,7 +41,7 @@ def test_does_not_log_probes(server: Server) -> None:
 
 
 def test_says_why_it_is_not_ready() -> None:
-    health = Health(lambda: {"pods": "not listed yet"}, Metrics(""))
+    health = Health(lambda: {"pods": "not listed yet"}, Metrics())
     with running(health) as server:
         reply = ask_at(server.listener.url, "GET", "/readyz")
         told = b"[-]pods failed: not listed yet\n[+]shutdown ok\nreadyz check failed\n"
@@ -53,7 +53,7 @@ def test_a_check_that_fails_itself_is_told_and_hides_no_liveness() -> None:
     def checks() -> dict[str, str]:
         raise ValueError("secret")
 
-    health = Health(checks, Metrics(""))
+    health = Health(checks, Metrics())
     with running(health) as server:
         reply = ask_at(server.listener.url, "GET", "/readyz")
         assert (reply.status, b"secret" in reply.body) == (500, False)

@@ -83,7 +83,7 @@ class Controller(LeaderLoop):
             MEMBERS,
             _read_pod,
             on_change=lambda pod, _: self._changed(pod),
-            on_listed=self._publish_all,
+            on_listed=self.turn,
             monotonic=monotonic,
         )
         self._claims = ClaimWatch(connection, self._changed, monotonic)
@@ -123,15 +123,13 @@ class Controller(LeaderLoop):
 
     def turn(self) -> float:
         """Publish missing addresses: refused ones too, and those dropped while no replica led."""
-        self._publish_all()
+        self._publish(self._locked(self._jobs.units)())
         return SWEEP_SECONDS
 
     def checks(self) -> Mapping[str, str]:
         """Return for each watch why it cannot be trusted; an empty text if it can."""
-        return {
-            "namespaces": self._namespaces.doubt(STALE_SECONDS),
-            "pods": self._pods.doubt(STALE_SECONDS),
-        }
+        watches = (self._namespaces, self._pods)
+        return {each.resource.name: each.doubt(STALE_SECONDS) for each in watches}
 
     def profiles_named(self) -> Mapping[str, str] | None:
         """Return the profile that each labelled namespace names; None before all are known.
@@ -197,11 +195,6 @@ class Controller(LeaderLoop):
             return False
         is_labelled = ("", pod[0]) in self._namespaces.items
         return is_labelled or (self._pod_opt_in and seen.profile is not None)
-
-    def _publish_all(self) -> int:
-        units = self._locked(self._jobs.units)()
-        self._publish(units)
-        return len(units)
 
     def _publish(self, units: list[Unit]) -> None:
         """Queue the pods, but not before all are listed once: rank 0 is the newest of them."""

@@ -75,16 +75,14 @@ M = TypeVar("M", Numbers, Histogram)
 
 
 class Metrics:
-    """Register metrics; the name of each gets ``fabric_injector_`` in front.
+    """Register metrics; the name of each gets ``fabric_injector_`` in front."""
 
-    *certificate_help* explains the certificate's end.
-    """
-
-    def __init__(self, certificate_help: str) -> None:
+    def __init__(self) -> None:
         self.registered: list[Numbers | Histogram] = []
         self.gauge("build_info", "Always 1.", "version").add(__version__)
         ends = "certificate_not_after_timestamp_seconds"
-        self._not_after = self.gauge(ends, certificate_help, "kind")
+        told = "When the certificate ends, as this replica last saw it."
+        self._not_after = self.gauge(ends, told, "kind")
 
     def counter(self, name: str, text: str, *labels: str) -> Numbers:
         """Register a counter, whose name gets ``_total`` behind."""
