@@ -44,7 +44,7 @@ def command(
     """
     look: Callable[[], ClusterSettings] = ClusterSettings
     if config:  # its faults go to the log: addresses must not wait for them
-        look = configuration_file(config, at_first=ClusterSettings()).look
+        look = configuration_file(config, given=ClusterSettings()).look
     chosen = ControllerSettings(
         metrics_listen,
         namespace or "",
