@@ -18,10 +18,9 @@ from webhook.diagnose.check.needs import (
     labelled,
     webhooks_of,
 )
-from webhook.diagnose.common import WEBHOOK_UNREACHABLE
+from webhook.diagnose.common import WEBHOOK_UNREACHABLE, read_refusal
 from webhook.diagnose.finding import Code, Finding, ok
 from webhook.diagnose.jobs import is_injected
-from webhook.diagnose.refusal import read_refusal
 from webhook.diagnose.snapshot import PROBE_SECONDS, Snapshot, Unread
 from webhook.kube.catalogue import PODS
 from webhook.kube.connection import RequestFailed

@@ -15,11 +15,12 @@ from webhook.diagnose.common import (
     WEBHOOK_MISSED,
     WEBHOOK_OUT_OF_REACH,
     WEBHOOK_UNREACHABLE,
+    api_messages,
+    read_refusal,
 )
 from webhook.diagnose.explain.snapshot import JobSnapshot, ObservedJob
 from webhook.diagnose.finding import Code, Finding, Level, Stage, ok
 from webhook.diagnose.jobs import FINISHED, ObservedPod
-from webhook.diagnose.refusal import api_messages, read_refusal
 from webhook.diagnose.wording import common_form, event_time
 
 POD_SECURITY_REFUSED = Code(
