@@ -93,9 +93,9 @@ def test_names_all_places_where_it_looked(tmp_path: Path) -> None:
         InputError,
         match=rf"no kubeconfig at {tmp_path}/.kube/config; set KUBECONFIG$",
     ):
-        find_credentials({}, home=tmp_path)
+        find_credentials({"HOME": str(tmp_path)})
     with pytest.raises(InputError, match=r"no kubeconfig at /none/a, /none/b"):
-        find_credentials({"KUBECONFIG": "/none/a::/none/b"}, home=tmp_path)
+        find_credentials({"KUBECONFIG": "/none/a::/none/b"})
 
 
 def test_merges_kubeconfigs_first_come_first_served(tmp_path: Path) -> None:

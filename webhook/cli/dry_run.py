@@ -8,15 +8,15 @@ import click
 
 from webhook.cli import options
 from webhook.cli.dry_run_cluster import judge_workloads
-from webhook.cli.dry_run_profiles import (
+from webhook.cli.findings import print_lines
+from webhook.cli.inputs import (
     LOOKUP_SECONDS,
     assumed_networks,
     check_profile,
     choose_profiles,
     note,
+    read_manifests,
 )
-from webhook.cli.findings import print_lines
-from webhook.cli.input_files import read_manifests
 from webhook.cli.options import MANIFEST, connect_to_cluster, option
 from webhook.cli.server_side import ask_server
 from webhook.dry_run import RENDERERS, DryRun, judge

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from webhook.cli.dry_run_profiles import LOOKUP_SECONDS, assumed_networks, note
 from webhook.cli.findings import Listing, print_listing
+from webhook.cli.inputs import LOOKUP_SECONDS, assumed_networks, note
 from webhook.core import names, podspec
 from webhook.core.cluster.demand import NEVER_REACHED
 from webhook.core.errors import InputError
